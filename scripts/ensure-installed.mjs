@@ -1,0 +1,96 @@
+// Makes a fresh clone usable: installs the dependencies when node_modules does not belong to package-lock.json, and with
+// --build compiles src into dist when dist is missing or older. Runs before `npm start` and `npm test`, perhaps before
+// anything is installed: plain JavaScript, no dependencies, for whatever Node came with npm (20 or later).
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const lock = join(root, ".installing");
+const stamp = join(root, "node_modules", ".installed-from");
+const built = join(root, "dist", "cli", "main.js");
+const wantsBuild = process.argv.includes("--build");
+// Longer than any install: a lock this old was left by a process whose id somebody else has now.
+const patienceMs = 10 * 60_000;
+
+if (!isReady()) {
+  await takeLock();
+  process.once("exit", () => rmSync(lock, { force: true }));
+  if (!isInstalled()) install();
+  if (wantsBuild && !isBuilt()) npm("run", "build");
+}
+
+function isReady() {
+  return isInstalled() && (!wantsBuild || isBuilt());
+}
+
+function isInstalled() {
+  return existsSync(stamp) && readFileSync(stamp, "utf8") === lockfileHash();
+}
+
+function lockfileHash() {
+  return createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex");
+}
+
+function isBuilt() {
+  if (!existsSync(built)) return false;
+  const builtAt = statSync(built).mtimeMs;
+  // Folders count too: theirs is the only time that changes when a file is deleted.
+  const sources = [
+    "src",
+    ...readdirSync(join(root, "src"), { recursive: true }).map((path) => join("src", path)),
+  ];
+  return sources.every((path) => statSync(join(root, path)).mtimeMs <= builtAt);
+}
+
+function install() {
+  // Production settings in the environment would leave out the compiler and the bundled Node.
+  npm("ci", "--include=dev");
+  writeFileSync(stamp, lockfileHash());
+}
+
+/** Runs npm on the machine's own Node: the bundled one is deleted and put back while `npm ci` runs. */
+function npm(...args) {
+  const path = (process.env.PATH ?? "").split(delimiter);
+  const outside = path.filter((folder) => !folder.endsWith(join("node_modules", ".bin")));
+  const { status, signal, error } = spawnSync("npm", args, {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, PATH: outside.join(delimiter) },
+  });
+  if (error) throw error;
+  if (status !== 0) {
+    console.error(`npm ${args.join(" ")} failed (${signal ?? `exit code ${status}`})`);
+    process.exit(1);
+  }
+}
+
+/** One install or build at a time in this tree; whoever comes second waits and then finds the work done. */
+async function takeLock() {
+  const giveUpAt = Date.now() + patienceMs;
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: "wx" });
+      return;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+    if (!isHeld() || Date.now() > giveUpAt) rmSync(lock, { force: true });
+    else await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+function isHeld() {
+  try {
+    const pid = Number(readFileSync(lock, "utf8"));
+    // Empty: just created, its owner has not written its id yet.
+    if (pid !== 0) process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code !== "ESRCH";
+  }
+}

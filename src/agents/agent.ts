@@ -1,0 +1,28 @@
+import { Refusal } from "../contract/refusal.ts";
+
+/**
+ * Rules of an agent's name and slug, without I/O. Stored status:
+ *
+ *   pending_approval ──approve──▶ idle ◀──resume── paused        running is not stored: it is idle with a live session
+ *          │                       ├────pause────▶  │
+ *          └──reject──▶ terminated ◀──terminate─────┘            terminated is final; a successor is a new agent
+ */
+const reserved = new Set(["human", "user", "board", "system", "agency"]);
+
+/** Two names are the same when a person could not tell them apart by case or by how they were typed. */
+export function nameKey(name: string): string {
+  return name.normalize("NFKC").toLowerCase().replace(/\s+/gu, " ").trim();
+}
+
+export function demandUsableName(name: string): void {
+  if (reserved.has(nameKey(name)))
+    throw new Refusal("refused", `The name ${name} is reserved.`, "Choose another; human, user, board, system and agency are taken.");
+}
+
+/** Letters and digits of every script, the rest becomes dashes; a name without any is addressed by a piece of its id. */
+export function slugOf(name: string, id: string): string {
+  const slug = nameKey(name)
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "-")
+    .replace(/^-+|-+$/g, "");
+  return slug === "" ? `agent-${id.slice(0, 8)}` : slug;
+}

@@ -1,0 +1,109 @@
+import * as contract from "../contract/organization.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
+import { guarded } from "../capabilities/guarded.ts";
+import { hashToken } from "../capabilities/identity.ts";
+import { isActive } from "../capabilities/members.ts";
+import { query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { Tx } from "../store/store.ts";
+import { agentById } from "./table.ts";
+
+/** Credentials: API keys of agents, tokens of sessions, the board's token. Only hashes are stored. */
+
+const onCreateKey = guarded(contract.createKey, async (call) => {
+  const agent = await agentById(call.tx, call.input.id);
+  if (!isActive(agent))
+    throw new Refusal("refused", `${agent.name} is ${agent.status} and cannot hold keys.`, "Only an active agent has keys.");
+  const key = `agk_${call.newSecret()}`;
+  const id = call.newId();
+  const label = call.input.label ?? "key";
+  await keepCredential(call.tx, { id, token: key, kind: "key", companyId: agent.company_id, agentId: agent.id, sessionId: null, label });
+  await call.record(agent.id, { key: id, label });
+  return { id, agentId: agent.id, label, key, createdAt: new Date(call.tx.now).toISOString() };
+});
+
+const onListKeys = guarded(contract.listKeys, async ({ tx, input }) => {
+  const rows = await tx.all(keysOf, { agentId: input.id });
+  return { keys: rows.map(present) };
+});
+
+const onRevokeKey = guarded(contract.revokeKey, async (call) => {
+  const { tx, input } = call;
+  const row = (await tx.all(keysOf, { agentId: input.id })).find(({ id }) => id === input.keyId);
+  if (row === undefined) throw notFound("key", input.keyId);
+  if (row.revoked_at !== null) throw new Refusal("conflict", "This key is already revoked.", "There is nothing left to do.");
+  await tx.run(revokeCredential, { id: row.id, now: tx.now });
+  await call.record(input.id, { key: row.id });
+  return present({ ...row, revoked_at: tx.now });
+});
+
+export const keyHandlers = [onCreateKey, onListKeys, onRevokeKey];
+
+export async function keepCredential(
+  tx: Tx,
+  credential: {
+    id: string;
+    token: string;
+    kind: "board" | "key" | "session";
+    companyId: string | null;
+    agentId: string | null;
+    sessionId: string | null;
+    label: string;
+  },
+): Promise<void> {
+  const { token, ...columns } = credential;
+  await tx.run(insertCredential, { ...columns, hash: hashToken(token), now: tx.now });
+}
+
+function present(row: Pick<Schema["credentials"], "id" | "label" | "created_at" | "revoked_at">) {
+  return {
+    id: row.id,
+    label: row.label,
+    createdAt: new Date(row.created_at).toISOString(),
+    revokedAt: row.revoked_at === null ? null : new Date(row.revoked_at).toISOString(),
+  };
+}
+
+const keysOf = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("credentials")
+    .select(["id", "label", "created_at", "revoked_at"])
+    .where("agent_id", "=", p.agentId)
+    .where("kind", "=", "key")
+    .orderBy("created_at")
+    .orderBy("id"),
+);
+
+const revokeCredential = query((db, p: { id: string; now: number }) =>
+  db.updateTable("credentials").set({ revoked_at: p.now }).where("id", "=", p.id),
+);
+
+const insertCredential = query(
+  (
+    db,
+    p: {
+      id: string;
+      hash: string;
+      kind: string;
+      companyId: string | null;
+      agentId: string | null;
+      sessionId: string | null;
+      label: string;
+      now: number;
+    },
+  ) =>
+    db
+      .insertInto("credentials")
+      .values({
+        id: p.id,
+        hash: p.hash,
+        kind: p.kind,
+        company_id: p.companyId,
+        agent_id: p.agentId,
+        session_id: p.sessionId,
+        label: p.label,
+        created_at: p.now,
+        revoked_at: null,
+      })
+      .onConflict((conflict) => conflict.column("hash").doNothing()),
+);

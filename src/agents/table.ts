@@ -1,0 +1,175 @@
+import { type Agent, agentStatuses } from "../contract/organization.ts";
+import { notFound } from "../contract/refusal.ts";
+import { reportsOf } from "../capabilities/members.ts";
+import { dynamic, query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+
+export type AgentRow = Schema["agents"];
+type Shown = AgentRow & { boss_name: string | null; live_session: string | null };
+
+export async function insertAgent(tx: Tx, row: AgentRow): Promise<void> {
+  await tx.run(insertRow, row);
+}
+
+export async function saveAgent(tx: Tx, row: AgentRow): Promise<void> {
+  const { id, name, name_key, slug, role, title, capabilities, boss_id, status, epoch, ended_at } = row;
+  await tx.run(updateRow, { id, name, name_key, slug, role, title, capabilities, boss_id, status, epoch, ended_at });
+}
+
+export async function agentById(tx: ReadTx, id: string): Promise<AgentRow> {
+  const row = await tx.first(byId, { id });
+  if (row === undefined) throw notFound("agent", id);
+  return row;
+}
+
+export const sameName = query((db, p: { companyId: string; nameKey: string }) =>
+  db
+    .selectFrom("agents")
+    .select("id")
+    .where("company_id", "=", p.companyId)
+    .where("name_key", "=", p.nameKey)
+    .where("status", "<>", "terminated"),
+);
+
+export const sameSlug = query((db, p: { companyId: string; slug: string }) =>
+  db
+    .selectFrom("agents")
+    .select("id")
+    .where("company_id", "=", p.companyId)
+    .where("slug", "=", p.slug)
+    .where("status", "<>", "terminated"),
+);
+
+export function listRows(
+  tx: ReadTx,
+  filter: { companyId: string; status: string | undefined; after: { at: number; id: string }; limit: number },
+): Promise<Shown[]> {
+  return tx.all(
+    dynamic((db) => {
+      let list = shown(db)
+        .where("a.company_id", "=", filter.companyId)
+        .where((eb) =>
+          eb.or([
+            eb("a.created_at", ">", filter.after.at),
+            eb.and([eb("a.created_at", "=", filter.after.at), eb("a.id", ">", filter.after.id)]),
+          ]),
+        );
+      if (filter.status === "running") list = list.where("a.status", "=", "idle").where("s.id", "is not", null);
+      else if (filter.status === "idle") list = list.where("a.status", "=", "idle").where("s.id", "is", null);
+      else if (filter.status !== undefined) list = list.where("a.status", "=", filter.status);
+      return list.orderBy("a.created_at").orderBy("a.id").limit(filter.limit);
+    }),
+    {},
+  );
+}
+
+export async function presentAgent(tx: ReadTx, id: string) {
+  const row = await tx.first(shownById, { id });
+  if (row === undefined) throw notFound("agent", id);
+  const reports = (await reportsOf(tx, id)).map((report) => ({ id: report.id, name: report.name }));
+  return { ...presentShown(row), capabilities: row.capabilities, stateFileId: row.state_file_id, reports };
+}
+
+export function presentShown(row: Shown): Agent {
+  const stored = agentStatuses.find((status) => status === row.status) ?? "idle";
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    role: row.role,
+    title: row.title,
+    status: stored === "idle" && row.live_session !== null ? "running" : stored,
+    boss: row.boss_id === null ? null : { id: row.boss_id, name: row.boss_name ?? "" },
+    mandateId: row.mandate_id,
+    generation: row.generation,
+    createdAt: new Date(row.created_at).toISOString(),
+  };
+}
+
+/** What a departure touches: live outcomes it answers for, live ones it handed down. */
+export const liveWorkOf = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("outcomes")
+    .select(["id", "kind", "delegated", "delegated_by"])
+    .where("responsible_id", "=", p.agentId)
+    .where("status", "in", ["open", "submitted"])
+    .orderBy("num"),
+);
+
+export const reroute = query((db, p: { from: string; to: string | null; now: number }) =>
+  db
+    .updateTable("outcomes")
+    .set({ delegated_by: p.to, stale: 1, updated_at: p.now })
+    .where("delegated_by", "=", p.from)
+    .where("status", "in", ["open", "submitted"]),
+);
+
+export const reanchor = query((db, p: { from: string; to: string | null }) =>
+  db.updateTable("agents").set({ boss_id: p.to }).where("boss_id", "=", p.from).where("status", "<>", "terminated"),
+);
+
+export const endCredentials = query((db, p: { agentId: string; now: number }) =>
+  db.updateTable("credentials").set({ revoked_at: p.now }).where("agent_id", "=", p.agentId).where("revoked_at", "is", null),
+);
+
+export const endSessions = query((db, p: { agentId: string; now: number }) =>
+  db.updateTable("sessions").set({ ended_at: p.now }).where("agent_id", "=", p.agentId).where("ended_at", "is", null),
+);
+
+const shown = (db: Parameters<Parameters<typeof dynamic>[0]>[0]) =>
+  db
+    .selectFrom("agents as a")
+    .leftJoin("agents as b", "b.id", "a.boss_id")
+    .leftJoin("sessions as s", (join) => join.onRef("s.agent_id", "=", "a.id").on("s.ended_at", "is", null))
+    .selectAll("a")
+    .select(["b.name as boss_name", "s.id as live_session"]);
+
+const byId = query((db, p: { id: string }) => db.selectFrom("agents").selectAll().where("id", "=", p.id));
+const shownById = query((db, p: { id: string }) => shown(db).where("a.id", "=", p.id).limit(1));
+
+const insertRow = query((db, p: AgentRow) =>
+  db.insertInto("agents").values({
+    id: p.id,
+    company_id: p.company_id,
+    name: p.name,
+    name_key: p.name_key,
+    slug: p.slug,
+    role: p.role,
+    title: p.title,
+    capabilities: p.capabilities,
+    boss_id: p.boss_id,
+    mandate_id: p.mandate_id,
+    generation: p.generation,
+    status: p.status,
+    state_file_id: p.state_file_id,
+    epoch: p.epoch,
+    created_at: p.created_at,
+    ended_at: p.ended_at,
+  }),
+);
+
+const updateRow = query(
+  (
+    db,
+    p: Pick<
+      AgentRow,
+      "id" | "name" | "name_key" | "slug" | "role" | "title" | "capabilities" | "boss_id" | "status" | "epoch" | "ended_at"
+    >,
+  ) =>
+    db
+      .updateTable("agents")
+      .set({
+        name: p.name,
+        name_key: p.name_key,
+        slug: p.slug,
+        role: p.role,
+        title: p.title,
+        capabilities: p.capabilities,
+        boss_id: p.boss_id,
+        status: p.status,
+        epoch: p.epoch,
+        ended_at: p.ended_at,
+      })
+      .where("id", "=", p.id),
+);

@@ -1,0 +1,249 @@
+import { hash } from "node:crypto";
+import { z } from "zod";
+import type { Operation } from "../contract/operation.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
+import { append } from "../events/ledger.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx, Store, Tx } from "../store/store.ts";
+import { type Call, type Guarded, parseSettings } from "./guarded.ts";
+import { authenticate, type Caller } from "./identity.ts";
+import { demand } from "./rights.ts";
+
+/**
+ * The one way in. Every door hands a call to dispatch(), which in one transaction:
+ *   1. finds the company and takes its turn among the company's writes
+ *   2. identifies the caller anew, so that a credential revoked meanwhile is refused
+ *   3. answers a repeated idempotency key with the first result
+ *   4. checks what the operation needs
+ *   5. runs the handler, whose events are appended to the ledger
+ * A refusal rolls all of that back and is put on record in a transaction of its own.
+ */
+export interface DispatchRequest {
+  readonly operation: Operation;
+  readonly token: string | undefined;
+  readonly input: unknown;
+  readonly key?: string | undefined;
+}
+
+export interface DispatcherParts {
+  readonly store: Store;
+  readonly handlers: readonly Guarded[];
+  readonly newId: () => string;
+  readonly newSecret: () => string;
+}
+
+export type Dispatch = (request: DispatchRequest) => Promise<unknown>;
+
+export function createDispatcher(parts: DispatcherParts): Dispatch {
+  const handlers = new Map<Operation, Guarded>();
+  for (const handler of parts.handlers) {
+    if (handlers.has(handler.operation)) throw new Error(`${handler.operation.name} has two handlers`);
+    handlers.set(handler.operation, handler);
+  }
+
+  return async (request) => {
+    const handler = handlers.get(request.operation);
+    if (handler === undefined) throw new Error(`${request.operation.name} has no handler`);
+    const parsed = request.operation.input.safeParse(request.input);
+    if (!parsed.success) {
+      // Nobody learns what an operation takes without a credential.
+      await parts.store.read((tx) => authenticate(tx, request.token));
+      throw invalid(request.operation, parsed.error);
+    }
+    checkKey(request.key);
+    const seen: { caller?: Caller; companyId?: string } = {};
+    try {
+      if (request.operation.effect === "read")
+        return await parts.store.read((tx) => run(parts, handler, request, parsed.data, tx as Tx, seen));
+      return await parts.store.write((tx) => run(parts, handler, request, parsed.data, tx, seen));
+    } catch (error) {
+      if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
+        const { caller, companyId } = seen;
+        await parts.store.write((tx) =>
+          append(tx, {
+            companyId: companyId ?? caller.companyId,
+            actor: caller.actor,
+            operation: "access.refused",
+            subject: null,
+            data: { operation: request.operation.name, code: error.code, message: error.message },
+          }),
+        );
+      }
+      throw error;
+    }
+  };
+}
+
+async function run(
+  parts: DispatcherParts,
+  handler: Guarded,
+  request: DispatchRequest,
+  input: Record<string, unknown>,
+  tx: Tx,
+  seen: { caller?: Caller; companyId?: string },
+): Promise<unknown> {
+  const { operation } = handler;
+  const writes = operation.effect !== "read";
+  let caller = await authenticate(tx, request.token);
+  seen.caller = caller;
+  const companyId = await findCompany(tx, operation, caller, input);
+  seen.companyId = companyId;
+  if (writes) {
+    await tx.lock(companyId === "" ? "installation" : companyId);
+    // On SQLite nothing can have happened since; elsewhere the lock may have been long in coming.
+    if (tx.dialect !== "sqlite") caller = await authenticate(tx, request.token);
+  }
+  const { actor } = caller;
+
+  const key = operation.effect === "write" ? request.key : undefined;
+  const who = actor.agentId ?? actor.kind;
+  const inputHash = key === undefined ? "" : hash("sha256", JSON.stringify([companyId, sorted(input)]));
+  if (key !== undefined) {
+    const first = await tx.first(firstResult, { actor: who, key });
+    if (first !== undefined) {
+      if (first.operation !== operation.name || first.input_hash !== inputHash)
+        throw new Refusal(
+          "conflict",
+          "This idempotency key was used for another call.",
+          "Use a new key for a new call; repeat a call with exactly the same input.",
+        );
+      return JSON.parse(first.output);
+    }
+  }
+
+  if (operation.needs === "board") {
+    if (actor.kind === "agent")
+      throw new Refusal("forbidden", `Only the board may do this (${operation.name}).`, "Ask the board, through your boss.");
+  } else if (operation.needs !== "member") await demand(tx, actor, operation.needs(input));
+
+  const call: Call<never> = {
+    tx,
+    caller,
+    actor,
+    companyId,
+    input: input as never,
+    newId: parts.newId,
+    newSecret: parts.newSecret,
+    settings: async () => parseSettings((await tx.first(companyRow, { id: companyId }))?.settings ?? "{}"),
+    record: async (subject, data, as) => {
+      await append(tx, {
+        companyId: companyId === "" ? null : companyId,
+        actor,
+        operation: as ?? operation.name,
+        subject,
+        data,
+      });
+    },
+  };
+  const output = await handler.run(call);
+  if (key !== undefined)
+    await tx.run(keepResult, {
+      actor: who,
+      key,
+      operation: operation.name,
+      inputHash,
+      output: JSON.stringify(withoutSecrets(operation, output)),
+      at: tx.now,
+    });
+  return output;
+}
+
+/** The company a call happens in, or a refusal that does not tell a foreign id from one that does not exist. */
+async function findCompany(
+  tx: ReadTx,
+  operation: Operation,
+  caller: Caller,
+  input: Record<string, unknown>,
+): Promise<string> {
+  if (operation.within === "installation") return "";
+  if (operation.within !== "company") {
+    for (const noun of nouns) {
+      const key = operation.within[noun];
+      const id = key === undefined ? undefined : input[key];
+      if (typeof id !== "string" || !z.uuid().safeParse(id).success) continue;
+      const owner = (await tx.first(owners[noun], { id }))?.company_id;
+      if (owner === undefined || (caller.companyId !== null && owner !== caller.companyId)) throw notFound(noun, id);
+      return owner;
+    }
+  }
+  const named = typeof input["companyId"] === "string" ? input["companyId"] : undefined;
+  if (caller.companyId !== null) {
+    if (named !== undefined && named !== caller.companyId) throw notFound("company", named);
+    return caller.companyId;
+  }
+  if (named !== undefined) {
+    if ((await tx.first(companyRow, { id: named })) === undefined) throw notFound("company", named);
+    return named;
+  }
+  const [only, another] = await tx.all(twoCompanies, {});
+  if (only === undefined || another !== undefined)
+    throw new Refusal("invalid", "Which company? The board governs several, or none yet.", "Name the company: companyId.");
+  return only.id;
+}
+
+function invalid(operation: Operation, error: z.ZodError): Refusal {
+  const issues = error.issues.slice(0, 5).map(({ path, message }) => `${path.join(".") || "input"}: ${message}`);
+  const keys = Object.keys(operation.input.shape).filter((key) => key !== "companyId");
+  return new Refusal(
+    "invalid",
+    `The input of ${operation.name} is not valid. ${issues.join("; ").slice(0, 1000)}.`,
+    `It takes ${keys.length === 0 ? "nothing" : keys.join(", ")}. /api/openapi.json has the details.`,
+  );
+}
+
+function checkKey(key: string | undefined): void {
+  if (key !== undefined && !/^[\x21-\x7e]{1,200}$/.test(key))
+    throw new Refusal("invalid", "The idempotency key is not valid.", "Use 1 to 200 printable ASCII characters without spaces.");
+}
+
+/** Denials go on record. A stale version or an unreadable input is no denial, and the board may look for what is not there. */
+function isOnRecord(refusal: Refusal, caller: Caller): boolean {
+  if (caller.actor.kind !== "agent") return refusal.code === "refused";
+  return refusal.code === "forbidden" || refusal.code === "refused" || refusal.code === "not_found" || refusal.code === "gone";
+}
+
+function withoutSecrets(operation: Operation, output: unknown): unknown {
+  if (operation.shownOnce === undefined || typeof output !== "object" || output === null) return output;
+  return { ...output, ...Object.fromEntries(operation.shownOnce.map((key) => [key, "[shown once]"])) };
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, sorted(inner)]),
+  );
+}
+
+const nouns = ["file", "agent", "outcome", "grant"] as const;
+
+const owners = {
+  file: query((db, p: { id: string }) => db.selectFrom("files").select("company_id").where("id", "=", p.id)),
+  agent: query((db, p: { id: string }) => db.selectFrom("agents").select("company_id").where("id", "=", p.id)),
+  outcome: query((db, p: { id: string }) => db.selectFrom("outcomes").select("company_id").where("id", "=", p.id)),
+  grant: query((db, p: { id: string }) => db.selectFrom("grants").select("company_id").where("id", "=", p.id)),
+};
+
+const companyRow = query((db, p: { id: string }) =>
+  db.selectFrom("companies").select(["id", "settings"]).where("id", "=", p.id),
+);
+
+const twoCompanies = query((db, _: Record<never, never>) => db.selectFrom("companies").select("id").limit(2));
+
+const firstResult = query((db, p: { actor: string; key: string }) =>
+  db.selectFrom("idempotency").selectAll().where("actor", "=", p.actor).where("key", "=", p.key),
+);
+
+const keepResult = query(
+  (db, p: { actor: string; key: string; operation: string; inputHash: string; output: string; at: number }) =>
+    db.insertInto("idempotency").values({
+      actor: p.actor,
+      key: p.key,
+      operation: p.operation,
+      input_hash: p.inputHash,
+      output: p.output,
+      created_at: p.at,
+    }),
+);

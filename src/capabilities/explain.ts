@@ -1,0 +1,198 @@
+import { type explainAccess } from "../contract/capabilities.ts";
+import type { Output } from "../contract/operation.ts";
+import { defaultLevel, type GrantableLevel, levelAt, noRight, ranks, type Resource, resourceId, resourceKind } from "../contract/resources.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { isWithin } from "./grants.ts";
+import { isActive, type Member, memberById } from "./members.ts";
+import { effectiveRank, restsOnStructure } from "./rights.ts";
+import { structuralRank } from "./structure.ts";
+import { chainOf, type GrantRow, heldOn } from "./table.ts";
+
+/**
+ * Why may an agent use a resource, or why not, and the smallest change that flips the answer. The fix is a list of
+ * operations with their inputs, as somebody could call them: it is tested by calling them.
+ */
+type Explanation = Output<typeof explainAccess>;
+type Fix = Explanation["fix"];
+
+export async function explain(
+  tx: ReadTx,
+  agent: Member,
+  resource: Resource,
+  level: GrantableLevel = defaultLevel(resourceKind(resource)),
+): Promise<Explanation> {
+  const kind = resourceKind(resource);
+  const wanted = ranks[level];
+  const answer = { agent: { id: agent.id, name: agent.name }, resource, level };
+  if (!isActive(agent))
+    return {
+      ...answer,
+      allowed: false,
+      held: null,
+      because: `${agent.name} is ${agent.status}; only an active agent has rights.`,
+      chain: [],
+      fix: [],
+    };
+
+  const held = await effectiveRank(tx, agent.id, resource);
+  const grants = await heldOn(tx, agent.id, resource);
+  const byStructure = await structuralRank(tx, agent.id, resource);
+  const standing: GrantRow[] = [];
+  for (const grant of grants) if (grant.broken === 0 && (await restsOnSomething(tx, grant, resource))) standing.push(grant);
+  const carrying = standing.filter((grant) => grant.level >= wanted);
+  const allowed = held >= wanted;
+  const shown = carrying[0] ?? (allowed ? undefined : (standing[0] ?? grants.find((grant) => grant.level >= wanted) ?? grants[0]));
+  return {
+    ...answer,
+    allowed,
+    held: held === noRight ? null : levelAt(kind, held),
+    because: reason({ allowed, byStructure: byStructure >= wanted, carrying, standing, grants, resource, agent, level }),
+    chain: shown === undefined ? [] : await presentChain(tx, shown, resource),
+    fix: allowed
+      ? byStructure >= wanted
+        ? []
+        : carrying.map((grant) => takeAway(grant))
+      : await giveBack(tx, agent, resource, level, grants),
+  };
+}
+
+function reason(facts: {
+  allowed: boolean;
+  byStructure: boolean;
+  carrying: GrantRow[];
+  standing: GrantRow[];
+  grants: GrantRow[];
+  resource: Resource;
+  agent: Member;
+  level: GrantableLevel;
+}): string {
+  const { agent, resource, level } = facts;
+  if (facts.byStructure) return `${agent.name} has ${level} on ${resource} from its place in the organization.`;
+  if (facts.allowed) return `${agent.name} was granted ${level} or more on ${resource}, and every link of the chain stands.`;
+  if (facts.standing.length > 0) return `${agent.name} holds ${resource}, but below ${level}.`;
+  if (facts.grants.length > 0) return `${agent.name} was once granted ${resource}, but the chain no longer stands.`;
+  return `Nobody granted ${agent.name} a right on ${resource}.`;
+}
+
+async function restsOnSomething(tx: ReadTx, grant: GrantRow, resource: Resource): Promise<boolean> {
+  return grant.structural === 0 || restsOnStructure(tx, grant, resource);
+}
+
+async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Promise<Explanation["chain"]> {
+  const links: Explanation["chain"] = [];
+  for (const link of await chainOf(tx, grant.id)) {
+    const scope = await tx.first(scopeRow, { id: link.scope_id });
+    const holder = await memberById(tx, link.grantee_id);
+    const giver = link.granted_by === null ? undefined : await memberById(tx, link.granted_by);
+    const ended = scope?.status !== "open" && scope?.status !== "submitted";
+    const rootless = link.parent_id === null && !(await restsOnSomething(tx, link, resource));
+    links.push({
+      grant: link.id,
+      from: giver?.name ?? (link.origin === "creation" ? "made by itself" : "board"),
+      to: holder?.name ?? link.grantee_id,
+      level: levelAt(resourceKind(resource), link.level) ?? "none",
+      scope: { id: link.scope_id, title: scope?.title ?? "", status: scope?.status ?? "" },
+      broken:
+        link.revoked_at !== null
+          ? "it was revoked"
+          : ended
+            ? `its outcome is ${scope?.status ?? "gone"}`
+            : holder === undefined || !isActive(holder)
+              ? `its holder is ${holder?.status ?? "gone"}`
+              : rootless
+                ? "its giver no longer has the right"
+                : null,
+    });
+  }
+  return links;
+}
+
+function takeAway(grant: GrantRow): Fix[number] {
+  return {
+    by: grant.granted_by ?? "board",
+    operation: "permission.revoke",
+    input: { id: grant.id },
+    says: `Revoke the grant ${grant.id}.`,
+  };
+}
+
+/** One step that is enough: the boss hands on what it holds; or the one ended outcome is reopened; or the board grants. */
+async function giveBack(
+  tx: ReadTx,
+  agent: Member,
+  resource: Resource,
+  level: GrantableLevel,
+  grants: GrantRow[],
+): Promise<Fix> {
+  const kind = resourceKind(resource);
+  if (!(await exists(tx, agent.company_id, resource))) return [];
+  const input = { to: agent.id, resource, level };
+  if (kind !== "mail" && agent.boss_id !== null && (await canHandOn(tx, agent.boss_id, agent.mandate_id, resource, ranks[level])))
+    return [{ by: agent.boss_id, operation: "permission.grant", input, says: `Its boss can grant it.` }];
+  for (const grant of grants) {
+    if (grant.level < ranks[level]) continue;
+    const scopes = new Set<string>();
+    const links = await presentChain(tx, grant, resource);
+    if (links.some((link) => link.broken !== null && !link.broken.startsWith("its outcome is"))) continue;
+    for (const link of links) if (link.broken !== null) scopes.add(link.scope.id);
+    const [only] = scopes;
+    if (only === undefined || scopes.size !== 1 || !(await canReopen(tx, only))) continue;
+    return [
+      {
+        by: "board",
+        operation: "outcome.reopen",
+        input: { id: only, reason: `${agent.name} needs ${resource} for it.` },
+        says: `Reopen the outcome the right was granted for.`,
+      },
+    ];
+  }
+  return [{ by: "board", operation: "permission.grant", input, says: `Its boss does not hold it; the board can grant it.` }];
+}
+
+async function canHandOn(tx: ReadTx, bossId: string, scopeId: string, resource: Resource, rank: number): Promise<boolean> {
+  if ((await structuralRank(tx, bossId, resource)) >= rank) return true;
+  for (const grant of await heldOn(tx, bossId, resource))
+    if (
+      grant.broken === 0 &&
+      grant.level >= rank &&
+      (await restsOnSomething(tx, grant, resource)) &&
+      (await isWithin(tx, scopeId, grant.scope_id))
+    )
+      return true;
+  return false;
+}
+
+/** An outcome can be reopened below an open parent only. */
+async function canReopen(tx: ReadTx, id: string): Promise<boolean> {
+  const parents = await tx.all(parentStatuses, { id });
+  return parents.some(({ status }) => status === "open") && parents.every(({ status }) => status !== "completed");
+}
+
+async function exists(tx: ReadTx, companyId: string, resource: Resource): Promise<boolean> {
+  const id = resourceId(resource);
+  switch (resourceKind(resource)) {
+    case "kb":
+      return (await tx.first(liveFile, { id, companyId })) !== undefined;
+    case "outcome":
+      return (await tx.first(scopeRow, { id }))?.company_id === companyId;
+    case "mail":
+      return (await memberById(tx, id))?.company_id === companyId;
+    case "mcp":
+    case "repo":
+    case "org":
+      return true;
+  }
+}
+
+const scopeRow = query((db, p: { id: string }) =>
+  db.selectFrom("outcomes").select(["title", "status", "company_id"]).where("id", "=", p.id),
+);
+
+const liveFile = query((db, p: { id: string; companyId: string }) =>
+  db.selectFrom("files").select("id").where("id", "=", p.id).where("company_id", "=", p.companyId).where("deleted_at", "is", null),
+);
+
+const parentStatuses = query((db, p: { id: string }) =>
+  db.selectFrom("edges as e").innerJoin("outcomes as o", "o.id", "e.parent_id").select("o.status").where("e.child_id", "=", p.id),
+);

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { explainAccess, grantPermission, listPermissions, requestPermission, revokePermission } from "../contract/capabilities.ts";
+import { createFile, readFile, writeFile } from "../contract/knowledge.ts";
+import { closeOutcome, createOutcome, delegateOutcome, reclaimOutcome, reopenOutcome, viewOutcome } from "../contract/outcomes.ts";
+import { terminateAgent } from "../contract/organization.ts";
+import { createOrganization, openTestStore, type Organization, refusal, storeKinds, type TestStore } from "../testing/organization.ts";
+
+for (const kind of storeKinds)
+  describe(`grants on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    before(async () => {
+      opened = await openTestStore(kind);
+      org = await createOrganization(opened.store);
+    });
+    after(() => opened.close());
+
+    test("a right goes down the reporting line, never wider, and dies with a link of its chain", async () => {
+      const boss = await org.agent("Boss");
+      const report = await org.agent("Report", boss.id);
+      const file = await boss.call(createFile, { description: "plan", content: "one" });
+      await refusal(report.call(readFile, { id: file.id }), "not_found");
+      const grant = await boss.call(grantPermission, { to: report.id, resource: `kb:${file.id}` });
+      assert.equal((await report.call(readFile, { id: file.id })).content, "one");
+      const pair = { version: 1, hash: file.hash };
+      await refusal(report.call(writeFile, { id: file.id, content: "two", ...pair }), "forbidden");
+      const deep = await org.agent("Deep", report.id);
+      await refusal(report.call(grantPermission, { to: deep.id, resource: `kb:${file.id}`, level: "write" }), "refused");
+      await report.call(grantPermission, { to: deep.id, resource: `kb:${file.id}` });
+      assert.equal((await deep.call(readFile, { id: file.id })).content, "one");
+      // Skip-level: the boss cannot grant to its report's report.
+      await refusal(boss.call(grantPermission, { to: deep.id, resource: `kb:${file.id}` }), "refused");
+      await boss.call(revokePermission, { id: grant.id });
+      await refusal(deep.call(readFile, { id: file.id }), "not_found");
+      await refusal(report.call(readFile, { id: file.id }), "not_found");
+    });
+
+    test("a right for an outcome ends when it closes, and is back when it reopens", async () => {
+      const worker = await org.agent("Scoped");
+      const work = await org.outcome("scoped work");
+      const file = await org.board(createFile, { companyId: org.companyId, description: "x", content: "x" });
+      await org.board(grantPermission, { companyId: org.companyId, to: worker.id, resource: `kb:${file.id}`, outcome: work });
+      await worker.call(readFile, { id: file.id });
+      await org.board(closeOutcome, { id: work, rationale: "no" });
+      await refusal(worker.call(readFile, { id: file.id }), "not_found");
+      await org.board(reopenOutcome, { id: work, reason: "yes" });
+      await worker.call(readFile, { id: file.id });
+    });
+
+    test("delegation moves write below, keeps it on the outcome itself, and reclaim brings it back", async () => {
+      const boss = await org.agent("Delegator");
+      const report = await org.agent("Delegate", boss.id);
+      const top = await boss.call(createOutcome, { title: "top", parents: [boss.id] });
+      const below = await boss.call(createOutcome, { title: "below", parents: [top.id] });
+      const file = await boss.call(createFile, { description: "spec", content: "s" });
+      await boss.call(delegateOutcome, { id: top.id, to: "delegate", grants: [{ resource: `kb:${file.id}` }] });
+      await report.call(readFile, { id: file.id });
+      await refusal(boss.call(createOutcome, { title: "meddling", parents: [top.id] }), "forbidden");
+      await refusal(boss.call(closeOutcome, { id: below.id, rationale: "mine" }), "forbidden");
+      await refusal(report.call(closeOutcome, { id: top.id, rationale: "not mine" }), "forbidden");
+      const child = await report.call(createOutcome, { title: "how", parents: [below.id] });
+      assert.equal((await boss.call(viewOutcome, { id: child.id })).title, "how");
+      await boss.call(reclaimOutcome, { id: top.id, reason: "late" });
+      await refusal(report.call(createOutcome, { title: "still", parents: [below.id] }), "not_found");
+      await refusal(report.call(readFile, { id: file.id }), "not_found");
+      assert.equal((await boss.call(viewOutcome, { id: child.id })).responsible?.id, boss.id);
+    });
+
+    test("explain_access names the chain and a fix that works", async () => {
+      const boss = await org.agent("Explainer");
+      const report = await org.agent("Explained", boss.id);
+      const file = await boss.call(createFile, { description: "x", content: "x" });
+      await report.call(requestPermission, { resource: `kb:${file.id}`, reason: "work" });
+      assert.equal((await boss.call(listPermissions, {})).requests.length, 1);
+      const no = await boss.call(explainAccess, { agent: report.id, resource: `kb:${file.id}` });
+      assert.equal(no.allowed, false);
+      assert.equal(no.fix[0]?.by, boss.id);
+      await boss.call(grantPermission, grantPermission.input.parse(no.fix[0]?.input));
+      const yes = await org.board(explainAccess, { agent: report.id, resource: `kb:${file.id}` });
+      assert.equal(yes.allowed, true);
+      assert.equal(yes.chain.length, 2);
+      assert.equal((await boss.call(listPermissions, {})).requests.length, 0);
+      await org.board(terminateAgent, { id: boss.id });
+      await refusal(report.call(readFile, { id: file.id }), "not_found");
+    });
+  });

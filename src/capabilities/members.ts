@@ -1,0 +1,51 @@
+import { notFound } from "../contract/refusal.ts";
+import { query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
+
+/** What authorization must know of agents. */
+export type Member = Pick<Schema["agents"], "id" | "company_id" | "name" | "slug" | "role" | "boss_id" | "mandate_id" | "status">;
+
+/** Employed: may hold rights. Pending agents do not yet, terminated ones no longer; a paused one keeps what it has. */
+export function isActive(member: Pick<Member, "status">): boolean {
+  return member.status === "idle" || member.status === "paused";
+}
+
+export async function memberById(tx: ReadTx, id: string): Promise<Member | undefined> {
+  return tx.first(byId, { id });
+}
+
+/** By id or slug, within the company. A terminated agent is found by id only: its slug may have passed on. */
+export async function findMember(tx: ReadTx, companyId: string, reference: string): Promise<Member> {
+  const wanted = reference.trim().replace(/^@/, "").toLowerCase();
+  const found = (await tx.first(byId, { id: wanted })) ?? (await tx.first(bySlug, { companyId, slug: wanted }));
+  if (found === undefined || found.company_id !== companyId) throw notFound("agent", reference);
+  return found;
+}
+
+export async function reportsOf(tx: ReadTx, bossId: string): Promise<Member[]> {
+  return tx.all(byBoss, { bossId });
+}
+
+const columns = ["id", "company_id", "name", "slug", "role", "boss_id", "mandate_id", "status"] as const;
+
+const byId = query((db, p: { id: string }) => db.selectFrom("agents").select(columns).where("id", "=", p.id));
+
+const bySlug = query((db, p: { companyId: string; slug: string }) =>
+  db
+    .selectFrom("agents")
+    .select(columns)
+    .where("company_id", "=", p.companyId)
+    .where("slug", "=", p.slug)
+    .where("status", "<>", "terminated"),
+);
+
+const byBoss = query((db, p: { bossId: string }) =>
+  db
+    .selectFrom("agents")
+    .select(columns)
+    .where("boss_id", "=", p.bossId)
+    .where("status", "<>", "terminated")
+    .orderBy("created_at")
+    .orderBy("id"),
+);

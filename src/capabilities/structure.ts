@@ -1,0 +1,117 @@
+import { sql } from "kysely";
+import { noRight, ranks, type Resource, resourceId, resourceKind } from "../contract/resources.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+
+/**
+ * Rights that nobody grants because they follow from the agent's place:
+ *
+ *   outcome, drive   it is responsible for it
+ *   outcome, write   it is responsible for it and nobody handed it down; or it handed it down itself
+ *   outcome, read    it has one of the above on it or on an ancestor of it (its own work and all below, also what it
+ *                    delegated); or it is an ancestor of live work that was handed to it (the whys)
+ *   file             an outcome's file: read with the outcome. Its own state document: write. Its own log: read
+ *   mail             to its boss, its direct reports, itself
+ *
+ * They are computed from the rows at each use; nothing is stored, so nothing can go stale.
+ */
+export interface OutcomeRights {
+  readonly read: boolean;
+  readonly write: boolean;
+  readonly drive: boolean;
+}
+
+export async function outcomeRights(tx: ReadTx, agentId: string, outcomeId: string): Promise<OutcomeRights> {
+  const row = await tx.first(outcomeRow, { id: outcomeId });
+  if (row === undefined) return { read: false, write: false, drive: false };
+  const drive = row.responsible_id === agentId;
+  const write = (drive && row.delegated === 0) || row.delegated_by === agentId;
+  if (drive || write) return { read: true, write, drive };
+  const read =
+    (await tx.first(ownsAncestor, { agent: agentId, id: outcomeId })) !== undefined ||
+    (await tx.first(isWhyOf, { agent: agentId, id: outcomeId })) !== undefined;
+  return { read, write, drive };
+}
+
+/** May the agent read everything below this outcome, because it or an ancestor is the agent's? */
+export async function readsBelow(tx: ReadTx, agentId: string, outcomeId: string): Promise<boolean> {
+  return (await tx.first(ownsAncestor, { agent: agentId, id: outcomeId })) !== undefined;
+}
+
+export async function structuralRank(tx: ReadTx, agentId: string, resource: Resource): Promise<number> {
+  const id = resourceId(resource);
+  switch (resourceKind(resource)) {
+    case "outcome":
+      return outcomeRank(await outcomeRights(tx, agentId, id));
+    case "kb": {
+      const file = await tx.first(fileOwner, { id });
+      if (file?.kind === "outcome") return Math.min(outcomeRank(await outcomeRights(tx, agentId, id)), ranks.read);
+      if (file?.owner_id !== agentId) return noRight;
+      return file.kind === "log" ? ranks.read : ranks.write;
+    }
+    case "mail":
+      return (await tx.first(isNeighbour, { agent: agentId, other: id })) === undefined ? noRight : ranks.send;
+    case "mcp":
+    case "repo":
+    case "org":
+      return noRight;
+  }
+}
+
+function outcomeRank(rights: OutcomeRights): number {
+  return rights.write ? ranks.write : rights.read ? ranks.read : noRight;
+}
+
+const outcomeRow = query((db, p: { id: string }) =>
+  db.selectFrom("outcomes").select(["responsible_id", "delegated", "delegated_by"]).where("id", "=", p.id),
+);
+
+const ownsAncestor = query((db, p: { agent: string; id: string }) =>
+  db
+    .withRecursive("up(id)", (q) =>
+      q
+        .selectFrom("outcomes")
+        .select("id")
+        .where("id", "=", p.id)
+        .union(q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id")),
+    )
+    .selectFrom("up")
+    .innerJoin("outcomes as o", "o.id", "up.id")
+    .select(sql<number>`1`.as("yes"))
+    .where((eb) => eb.or([eb("o.responsible_id", "=", p.agent), eb("o.delegated_by", "=", p.agent)]))
+    .limit(1),
+);
+
+const isWhyOf = query((db, p: { agent: string; id: string }) =>
+  db
+    .withRecursive("up(id)", (q) =>
+      q
+        .selectFrom("outcomes")
+        .select("id")
+        .where("responsible_id", "=", p.agent)
+        .where("delegated", "=", 1)
+        .where("status", "in", ["open", "submitted"])
+        .union(q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id")),
+    )
+    .selectFrom("up")
+    .select(sql<number>`1`.as("yes"))
+    .where("up.id", "=", p.id)
+    .limit(1),
+);
+
+const fileOwner = query((db, p: { id: string }) =>
+  db.selectFrom("files").select(["kind", "owner_id"]).where("id", "=", p.id),
+);
+
+const isNeighbour = query((db, p: { agent: string; other: string }) =>
+  db
+    .selectFrom("agents as a")
+    .innerJoin("agents as b", "b.company_id", "a.company_id")
+    .select(sql<number>`1`.as("yes"))
+    .where("a.id", "=", p.agent)
+    .where("b.id", "=", p.other)
+    .where("b.status", "not in", ["terminated", "pending_approval"])
+    .where((eb) =>
+      eb.or([eb("a.id", "=", eb.ref("b.id")), eb("a.boss_id", "=", eb.ref("b.id")), eb("b.boss_id", "=", eb.ref("a.id"))]),
+    ),
+);

@@ -1,0 +1,34 @@
+import type { Command } from "commander";
+import { verifyLedger } from "../contract/ledger.ts";
+import { clientOf, type Context } from "./terminal.ts";
+
+/** `audit verify` goes through the whole chain, a stretch at a time. */
+export function addAuditVerify(program: Command, context: Context): void {
+  const audit = program.commands.find((command) => command.name() === "audit") ?? program.command("audit");
+  audit
+    .command("verify")
+    .description("Recompute the hash chain of everything on record and name the first bad row.")
+    .option("--json", "Print the answer as JSON.")
+    .action(async (flags: { json?: true }) => {
+      const result = await verifyAll(context.env);
+      context.terminal.out(flags.json === true ? JSON.stringify(result) : describe(result));
+      if (!result.ok) context.exitCode = 1;
+    });
+}
+
+export async function verifyAll(env: NodeJS.ProcessEnv) {
+  const client = clientOf(env);
+  let checked = 0;
+  for (let after = 0; ; ) {
+    const part = await client.call(verifyLedger, { after });
+    checked += part.checked;
+    after = part.last;
+    if (!part.ok || part.complete) return { ok: part.ok, checked, head: part.head, last: part.last, firstBad: part.firstBad };
+  }
+}
+
+function describe(result: Awaited<ReturnType<typeof verifyAll>>): string {
+  return result.firstBad === null
+    ? `${result.checked} events verify. Head: ${result.last} ${result.head}`
+    : `Event ${result.firstBad.seq} is bad: ${result.firstBad.why}.`;
+}

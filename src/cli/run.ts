@@ -1,0 +1,45 @@
+import { Command, CommanderError } from "commander";
+import { NoDaemon } from "../client/client.ts";
+import { Refusal, refusalCodes } from "../contract/refusal.ts";
+import { addAuditVerify } from "./audit.ts";
+import { addDoctor } from "./doctor.ts";
+import type { Terminal } from "./terminal.ts";
+import { addOperations } from "./operations.ts";
+import { addTree } from "./tree.ts";
+import { addUp } from "./up.ts";
+
+/**
+ * The CLI. Most commands come from the table of operations (operations.ts); the rest, which do more than one call, each
+ * have a file. Exit codes: 0 ok, 1 refused, 2 usage, 3 no daemon.
+ */
+export async function run(args: readonly string[], env: NodeJS.ProcessEnv, terminal: Terminal): Promise<number> {
+  const program = new Command("agency")
+    .description("Runs an organization of AI agents on your own machine.")
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text.trimEnd()) })
+    .showHelpAfterError("(--help shows what is possible)")
+    .enablePositionalOptions();
+  const context = { env, terminal, exitCode: 0 };
+  addUp(program, context);
+  addDoctor(program, context);
+  addTree(program, context);
+  addOperations(program, context);
+  addAuditVerify(program, context);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return context.exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (error instanceof NoDaemon) {
+      terminal.err(error.message);
+      return 3;
+    }
+    if (error instanceof Refusal) {
+      if (args.includes("--json")) terminal.out(JSON.stringify(error.toBody()));
+      else terminal.err(`${error.message}\n${error.hint}`);
+      return refusalCodes[error.code].exit;
+    }
+    terminal.err(error instanceof Error ? error.message : String(error));
+    return 1;
+  }
+}

@@ -1,0 +1,48 @@
+/** Any answer, for people: a list as a table, an object as lines. Made from the answer's own shape. */
+export function show(output: unknown): string {
+  if (!isObject(output)) return String(output);
+  const list = Object.entries(output).find(([, value]) => Array.isArray(value) && value.every(isObject));
+  const isPage = "nextCursor" in output || "truncated" in output;
+  if (list !== undefined && isPage) {
+    const [name, rows] = list;
+    const more = typeof output["nextCursor"] === "string" ? `\nMore: --cursor "${output["nextCursor"]}"` : "";
+    return `${table(name, Array.isArray(rows) ? rows.filter(isObject) : [])}${more}`;
+  }
+  if (typeof output["content"] === "string" && "hash" in output)
+    return `${output["content"]}\n-- version ${text(output["version"])}, hash ${text(output["hash"])}`;
+  return Object.entries(output)
+    .map(([key, value]) => `${key}: ${text(value)}`)
+    .join("\n");
+}
+
+const preferred = ["seq", "id", "name", "title", "description", "role", "kind", "status", "level", "resource", "operation", "boss", "responsible", "workable", "version", "at"];
+
+export function table(name: string, rows: readonly Record<string, unknown>[]): string {
+  const first = rows[0];
+  if (first === undefined) return `No ${name}.`;
+  const columns = preferred.filter((key) => key in first);
+  const shown = columns.length === 0 ? Object.keys(first) : columns;
+  const cells = rows.map((row) => shown.map((key) => short(text(row[key]))));
+  const widths = shown.map((key, index) => Math.max(key.length, ...cells.map((line) => line[index]?.length ?? 0)));
+  const lines = [shown, ...cells].map((line) => line.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ").trimEnd());
+  return lines.join("\n");
+}
+
+function text(value: unknown): string {
+  if (value === null || value === undefined) return "-";
+  if (Array.isArray(value)) return value.length === 0 ? "-" : value.map(text).join(", ");
+  if (isObject(value)) {
+    for (const key of ["name", "title"]) if (typeof value[key] === "string") return value[key];
+    return JSON.stringify(value);
+  }
+  return String(value);
+}
+
+function short(cell: string): string {
+  const line = cell.replace(/\s+/g, " ");
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,55 @@
+import type { Command } from "commander";
+import { viewCompany } from "../contract/organization.ts";
+import { type OutcomeRow, viewSubtree } from "../contract/outcomes.ts";
+import { clientOf, companyOf, type Context } from "./terminal.ts";
+
+export function addTree(program: Command, context: Context): void {
+  program
+    .command("tree")
+    .description("The outcomes of a company as a tree, with who is responsible.")
+    .argument("[id]", "Where to start; default the root.")
+    .option("--company <id or name>", "The company, when there are several.")
+    .option("--all", "Also what is completed or closed.")
+    .option("--limit <number>", "At most this many outcomes.", Number, 1000)
+    .option("--json", "Print the answer as JSON.")
+    .action(async (id: string | undefined, flags: { company?: string; all?: true; limit: number; json?: true }) => {
+      const client = clientOf(context.env);
+      const start = id ?? (await client.call(viewCompany, { companyId: await companyOf(client, flags.company) })).rootOutcomeId;
+      const subtree = await client.call(viewSubtree, { id: start, limit: flags.limit });
+      context.terminal.out(flags.json === true ? JSON.stringify(subtree) : drawTree(start, subtree, flags.all === true));
+    });
+}
+
+type Subtree = { outcomes: (OutcomeRow & { parents: string[] })[]; truncated: boolean };
+
+/** An outcome with several parents is drawn below each, its own children only once. */
+export function drawTree(start: string, subtree: Subtree, all: boolean): string {
+  const byId = new Map(subtree.outcomes.map((outcome) => [outcome.id, outcome]));
+  const children = new Map<string, string[]>();
+  for (const { id, parents, status } of subtree.outcomes) {
+    if (!all && (status === "completed" || status === "closed")) continue;
+    for (const parent of parents) children.set(parent, [...(children.get(parent) ?? []), id]);
+  }
+  const lines: string[] = [];
+  const drawn = new Set<string>();
+  const draw = (id: string, indent: string, branch: string): void => {
+    const outcome = byId.get(id);
+    if (outcome === undefined) return;
+    const again = drawn.has(id) && (children.get(id)?.length ?? 0) > 0;
+    lines.push(`${indent}${branch}${label(outcome)}${again ? " (above)" : ""}`);
+    if (again) return;
+    drawn.add(id);
+    const below = children.get(id) ?? [];
+    const deeper = branch === "" ? "" : `${indent}${branch === "└─ " ? "   " : "│  "}`;
+    for (const [index, child] of below.entries()) draw(child, deeper, index === below.length - 1 ? "└─ " : "├─ ");
+  };
+  draw(start, "", "");
+  if (subtree.truncated) lines.push("… and more: start further down, or raise --limit");
+  return lines.join("\n");
+}
+
+function label(outcome: OutcomeRow): string {
+  const marks = [outcome.urgent ? "urgent" : "", outcome.important ? "important" : "", outcome.blocked === null ? "" : `blocked: ${outcome.blocked.reason}`];
+  const extra = marks.filter((mark) => mark !== "").join(", ");
+  return `${outcome.title} [${outcome.status}] ${outcome.responsible?.name ?? "nobody"}${extra === "" ? "" : ` (${extra})`}`;
+}

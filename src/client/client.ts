@@ -1,0 +1,77 @@
+import type { z } from "zod";
+import type { Operation } from "../contract/operation.ts";
+import { Refusal, refusalCodes, type RefusalCode } from "../contract/refusal.ts";
+
+/** The typed caller: any operation of the contract over HTTP. Used by the CLI, by end-to-end tests and by the web. */
+export interface Client {
+  call<I extends z.ZodObject, O extends z.ZodType>(
+    operation: Operation<I, O>,
+    input: z.input<I>,
+    options?: { readonly key?: string },
+  ): Promise<z.infer<O>>;
+  /** For callers that know the operation only at run time. */
+  callAny(operation: Operation, input: Readonly<Record<string, unknown>>, options?: { readonly key?: string }): Promise<unknown>;
+}
+
+/** Nobody answers at the daemon's address. */
+export class NoDaemon extends Error {
+  override readonly name = "NoDaemon";
+}
+
+export function createClient(options: { readonly url: string; readonly token: string | undefined }): Client {
+  const callAny: Client["callAny"] = async (operation, input, { key } = {}) => {
+    const request = requestFor(operation, input);
+    let response: Response;
+    try {
+      response = await fetch(new URL(request.path, options.url), {
+        method: operation.http.method,
+        headers: {
+          ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+          ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+          ...(key === undefined ? {} : { "idempotency-key": key }),
+        },
+        ...(request.body === undefined ? {} : { body: request.body }),
+      });
+    } catch (error) {
+      throw new NoDaemon(`No daemon answers at ${options.url}. Start one with \`agency up\`.`, { cause: error });
+    }
+    const body: unknown = await response.json();
+    if (!response.ok) throw refusalIn(body, response.status);
+    return body;
+  };
+  return {
+    callAny,
+    call: async (operation, input, given) =>
+      operation.output.parse(await callAny(operation as unknown as Operation, { ...input }, given)),
+  };
+}
+
+/** Path parameters, then a JSON body for what changes something and a query string for what does not. */
+export function requestFor(operation: Operation, input: Readonly<Record<string, unknown>>): { path: string; body: string | undefined } {
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  const path = operation.http.path.replace(/:(\w+)/g, (_, key: string) => {
+    const value = rest.get(key);
+    if (typeof value !== "string" && typeof value !== "number")
+      throw new Refusal("invalid", `${operation.name} needs ${key}.`, `Give ${key}.`);
+    rest.delete(key);
+    return encodeURIComponent(String(value));
+  });
+  if (operation.effect === "write")
+    return { path, body: rest.size === 0 ? undefined : JSON.stringify(Object.fromEntries(rest)) };
+  const search = new URLSearchParams([...rest].map(([key, value]): [string, string] => [key, String(value)])).toString();
+  return { path: search === "" ? path : `${path}?${search}`, body: undefined };
+}
+
+function refusalIn(body: unknown, status: number): Error {
+  if (typeof body === "object" && body !== null && "error" in body && typeof body.error === "object" && body.error !== null) {
+    const { code, message, hint, details } = body.error as Record<string, unknown>;
+    if (isCode(code))
+      return new Refusal(code, String(message), String(hint), typeof details === "object" && details !== null ? { ...details } : undefined);
+    return new Error(`${String(message)} ${String(hint)}`);
+  }
+  return new Error(`the daemon answered ${status}`);
+}
+
+function isCode(code: unknown): code is RefusalCode {
+  return typeof code === "string" && code in refusalCodes;
+}

@@ -1,0 +1,128 @@
+import * as contract from "../contract/organization.ts";
+import { notFound } from "../contract/refusal.ts";
+import { ranks } from "../contract/resources.ts";
+import { guarded, parseSettings } from "../capabilities/guarded.ts";
+import { defaultPage, pageAfter } from "../capabilities/page.ts";
+import { insertGrant } from "../capabilities/table.ts";
+import { employ } from "../agents/employ.ts";
+import { dynamic, query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
+
+/** A company begins with its root agent, which answers to the board, and the perpetual outcome that agent serves. */
+const onCreate = guarded(contract.createCompany, async (call) => {
+  const { tx, input } = call;
+  const id = call.newId();
+  const rootId = call.newId();
+  const row = {
+    id,
+    name: input.name,
+    settings: "{}",
+    root_agent_id: rootId,
+    root_outcome_id: rootId,
+    created_at: tx.now,
+  };
+  await tx.run(insertRow, row);
+  await employ(
+    tx,
+    {
+      id: rootId,
+      companyId: id,
+      name: "Root",
+      role: "CEO",
+      title: null,
+      capabilities: null,
+      boss: null,
+      mandate: {
+        kind: "perpetual",
+        title: `Help the board of ${input.name} accomplish its work`,
+        description: "The standing purpose of this company. Everything the organization does serves it; it never ends.",
+      },
+      stateFileId: call.newId(),
+    },
+    call.actor,
+  );
+  // Hiring is on for the root agent and off for everybody else, who get it as any other right: by a grant.
+  await insertGrant(tx, {
+    id: call.newId(),
+    company_id: id,
+    grantee_id: rootId,
+    resource: "org:hire",
+    level: ranks.use,
+    scope_id: rootId,
+    origin: "board",
+    granted_by: null,
+    parent_id: null,
+    structural: 0,
+    broken: 0,
+    created_at: tx.now,
+    revoked_at: null,
+  });
+  await call.record(id, { name: input.name, rootAgent: rootId });
+  return present(row);
+});
+
+const onList = guarded(contract.listCompanies, async ({ tx, caller, input }) => {
+  const own = caller.companyId;
+  const rows = await tx.all(
+    dynamic((db) => {
+      const list = db.selectFrom("companies").selectAll().where("id", ">", input.cursor ?? "");
+      return (own === null ? list : list.where("id", "=", own)).orderBy("id").limit((input.limit ?? defaultPage) + 1);
+    }),
+    {},
+  );
+  const { page, nextCursor } = pageAfter(rows, input.limit, (row) => row.id);
+  return { companies: page.map(present), nextCursor };
+});
+
+const onView = guarded(contract.viewCompany, async ({ tx, companyId }) => present(await companyById(tx, companyId)));
+
+const onUpdate = guarded(contract.updateCompany, async (call) => {
+  const { tx, companyId, input } = call;
+  const row = await companyById(tx, companyId);
+  const { name, companyId: _, ...settings } = input;
+  const changed = {
+    ...row,
+    name: name ?? row.name,
+    settings: JSON.stringify({ ...(JSON.parse(row.settings) as Record<string, unknown>), ...settings }),
+  };
+  await tx.run(updateRow, { id: row.id, name: changed.name, settings: changed.settings });
+  await call.record(companyId, { ...(name === undefined ? {} : { name }), ...settings });
+  return present(changed);
+});
+
+export const companyHandlers = [onCreate, onList, onView, onUpdate];
+
+function present(row: Schema["companies"]) {
+  return {
+    id: row.id,
+    name: row.name,
+    settings: parseSettings(row.settings),
+    rootAgentId: row.root_agent_id,
+    rootOutcomeId: row.root_outcome_id,
+    createdAt: new Date(row.created_at).toISOString(),
+  };
+}
+
+async function companyById(tx: ReadTx, id: string): Promise<Schema["companies"]> {
+  const row = await tx.first(byId, { id });
+  if (row === undefined) throw notFound("company", id);
+  return row;
+}
+
+const byId = query((db, p: { id: string }) => db.selectFrom("companies").selectAll().where("id", "=", p.id));
+
+const insertRow = query((db, p: Schema["companies"]) =>
+  db.insertInto("companies").values({
+    id: p.id,
+    name: p.name,
+    settings: p.settings,
+    root_agent_id: p.root_agent_id,
+    root_outcome_id: p.root_outcome_id,
+    created_at: p.created_at,
+  }),
+);
+
+const updateRow = query((db, p: { id: string; name: string; settings: string }) =>
+  db.updateTable("companies").set({ name: p.name, settings: p.settings }).where("id", "=", p.id),
+);

@@ -1,0 +1,15 @@
+import type { Operation } from "./operation.ts";
+import * as capabilities from "./capabilities.ts";
+import * as knowledge from "./knowledge.ts";
+import * as ledger from "./ledger.ts";
+import * as organization from "./organization.ts";
+import * as outcomes from "./outcomes.ts";
+
+/** The one table of operations: whatever a contract file exports that is an operation. */
+export const operations: readonly Operation[] = [organization, knowledge, outcomes, capabilities, ledger]
+  .flatMap((file): unknown[] => Object.values(file))
+  .filter(isOperation);
+
+function isOperation(value: unknown): value is Operation {
+  return typeof value === "object" && value !== null && "within" in value && "http" in value && "effect" in value;
+}

@@ -1,0 +1,52 @@
+/**
+ * A Refusal is an expected no: what happened and what to do next. Anything else that is thrown is a bug.
+ * This table is the only place that says how a code looks at each door.
+ */
+export const refusalCodes = {
+  invalid: { http: 400, exit: 2 },
+  unauthenticated: { http: 401, exit: 1 },
+  forbidden: { http: 403, exit: 1 },
+  not_found: { http: 404, exit: 1 },
+  conflict: { http: 409, exit: 1 },
+  gone: { http: 410, exit: 1 },
+  too_large: { http: 413, exit: 1 },
+  refused: { http: 422, exit: 1 },
+  limited: { http: 429, exit: 1 },
+} as const;
+
+export type RefusalCode = keyof typeof refusalCodes;
+
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: RefusalCode;
+  readonly hint: string;
+  /** Facts the caller needs to go on, such as the current version of a file. Never a secret, never another's data. */
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(code: RefusalCode, message: string, hint: string, details?: Readonly<Record<string, unknown>>) {
+    super(message);
+    this.code = code;
+    this.hint = hint;
+    this.details = details;
+  }
+
+  toBody(): RefusalBody {
+    return {
+      error: {
+        code: this.code,
+        message: this.message,
+        hint: this.hint,
+        ...(this.details === undefined ? {} : { details: this.details }),
+      },
+    };
+  }
+}
+
+export interface RefusalBody {
+  error: { code: string; message: string; hint: string; details?: Readonly<Record<string, unknown>> };
+}
+
+/** One sentence for what is absent, for what is another company's and for what the actor may not know exists. */
+export function notFound(noun: string, id: string): Refusal {
+  return new Refusal("not_found", `There is no ${noun} ${id}.`, `Check the id; list what you can see first.`);
+}

@@ -1,0 +1,41 @@
+import { createDispatcher, type Dispatch } from "../capabilities/dispatch.ts";
+import { operations } from "../contract/operations.ts";
+import { keepCredential } from "../agents/keys.ts";
+import { query } from "../store/query.ts";
+import type { Store } from "../store/store.ts";
+import { handlers } from "./handlers.ts";
+
+/** The program without its doors: a store and everything that can be called on it. Tests and benchmarks start here. */
+export interface Core {
+  readonly store: Store;
+  readonly dispatch: Dispatch;
+}
+
+export interface CoreParts {
+  readonly store: Store;
+  readonly newId: () => string;
+  readonly newSecret: () => string;
+}
+
+export function createCore(parts: CoreParts): Core {
+  const handled = new Set(handlers.map(({ operation }) => operation));
+  const missing = operations.filter((operation) => !handled.has(operation));
+  if (missing.length > 0) throw new Error(`operations without a handler: ${missing.map(({ name }) => name).join(", ")}`);
+  return { store: parts.store, dispatch: createDispatcher({ ...parts, handlers }) };
+}
+
+/** Makes this token the board's, if it is not yet. */
+export async function admitBoard(store: Store, token: string, credentialId: string): Promise<void> {
+  await store.write((tx) =>
+    keepCredential(tx, { id: credentialId, token, kind: "board", companyId: null, agentId: null, sessionId: null, label: "board" }),
+  );
+}
+
+/** Idempotency keys are answered for a week. */
+export async function forgetOldKeys(store: Store): Promise<void> {
+  await store.write(async (tx) => {
+    await tx.run(dropOldKeys, { before: tx.now - 7 * 24 * 3600 * 1000 });
+  });
+}
+
+const dropOldKeys = query((db, p: { before: number }) => db.deleteFrom("idempotency").where("created_at", "<", p.before));

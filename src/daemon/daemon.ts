@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { authenticate } from "../capabilities/identity.ts";
+import { createHttpDoor, type OtherDoor } from "../doors/http.ts";
+import { hostsFor } from "../doors/host.ts";
+import { eventStream } from "../doors/stream.ts";
+import type { Store } from "../store/store.ts";
+import { admitBoard, createCore, forgetOldKeys } from "./core.ts";
+import { announce, boardToken, lockHome, openHome, retract } from "./home.ts";
+import { newId, newSecret } from "./ids.ts";
+import { version } from "./version.ts";
+
+/** Start, drain, stop. No state outlives the object: a process can run several daemons on several homes. */
+export interface DaemonOptions {
+  readonly home: string;
+  readonly port: number;
+  readonly address?: string;
+  readonly databaseUrl?: string | undefined;
+  readonly log: (line: Record<string, unknown>) => void;
+}
+
+export interface Daemon {
+  readonly url: string;
+  readonly token: string;
+  readonly store: Store;
+  stop(): Promise<void>;
+}
+
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const home = openHome(options.home);
+  const lock = lockHome(home);
+  try {
+    return await startLocked(options, home, lock.release);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function startLocked(options: DaemonOptions, home: ReturnType<typeof openHome>, release: () => void): Promise<Daemon> {
+  const token = boardToken(home, newSecret);
+  const store = await openStore(options, home);
+  const core = createCore({ store, newId, newSecret });
+  await admitBoard(store, token, newId());
+  await forgetOldKeys(store);
+  const sweep = setInterval(() => void forgetOldKeys(store).catch((error: unknown) => reportBug(error, "sweep")), 3_600_000);
+  sweep.unref();
+
+  const reportBug = (error: unknown, about: string): string => {
+    const id = newId();
+    options.log({ level: "error", id, about, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    return id;
+  };
+  const closing = new AbortController();
+  let hosts: readonly string[] = [];
+  const check = (given: string | undefined) => store.read((tx) => authenticate(tx, given));
+  const doorParts = { dispatch: core.dispatch, authenticate: check, reportBug, version };
+  const server = createHttpDoor({
+    ...doorParts,
+    hosts: () => hosts,
+    others: [
+      lazily("/mcp", async () => (await import("../doors/mcp.ts")).mcpDoor(doorParts)),
+      eventStream(store, closing.signal, (milliseconds) =>
+        sleep(milliseconds, undefined, { ref: false, signal: closing.signal }).catch(() => undefined),
+      ),
+    ],
+  });
+
+  try {
+    server.listen(options.port, options.address ?? "127.0.0.1");
+    await once(server, "listening");
+  } catch (error) {
+    clearInterval(sweep);
+    await store.close();
+    throw error;
+  }
+  const { address, port } = server.address() as AddressInfo;
+  hosts = hostsFor(address, port);
+  const url = `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
+  announce(home, url);
+
+  let stopping: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    closing.abort();
+    clearInterval(sweep);
+    // Calls under way are answered; connections without one are closed at once.
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeIdleConnections();
+    const cut = setTimeout(() => server.closeAllConnections(), 5000);
+    await closed;
+    clearTimeout(cut);
+    await store.close();
+    retract(home);
+    release();
+  };
+  return { url, token, store, stop: () => (stopping ??= stop()) };
+}
+
+async function openStore(options: DaemonOptions, home: ReturnType<typeof openHome>): Promise<Store> {
+  if (options.databaseUrl !== undefined) {
+    const { openPostgres } = await import("../store/postgres.ts");
+    return openPostgres({ url: options.databaseUrl });
+  }
+  const { openSqlite } = await import("../store/sqlite.ts");
+  return openSqlite({ path: home.database, blobFolder: home.knowledge, clock: Date.now });
+}
+
+/** A door whose protocol is loaded when somebody first knocks: start-up pays only for what it needs. */
+function lazily(prefix: string, load: () => Promise<OtherDoor>): OtherDoor {
+  let door: Promise<OtherDoor> | undefined;
+  return { prefix, handle: async (request, response, url) => (await (door ??= load())).handle(request, response, url) };
+}

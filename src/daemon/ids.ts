@@ -1,0 +1,16 @@
+import { randomBytes } from "node:crypto";
+
+/** UUIDs of version 7: time first, so that new rows land next to each other in every index. */
+export function newId(now: number = Date.now()): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(now, 0, 6);
+  bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
+  bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
+  const hex = bytes.toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** 256 bits, for tokens. */
+export function newSecret(): string {
+  return randomBytes(32).toString("base64url");
+}

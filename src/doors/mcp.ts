@@ -1,0 +1,145 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createMcpHandler, type McpHttpHandler, Server } from "@modelcontextprotocol/server";
+import type { Dispatch } from "../capabilities/dispatch.ts";
+import { inputSchema, outputSchema } from "../contract/json-schema.ts";
+import { mcpServers, type McpServerName, type Operation } from "../contract/operation.ts";
+import { operations } from "../contract/operations.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
+import { readBody, readJson } from "./body.ts";
+import { bearer, maxBodyBytes, type OtherDoor } from "./http.ts";
+
+/**
+ * The MCP door: one streamable-HTTP endpoint per server, `/mcp/<server>`, stateless. The credential is checked before
+ * the protocol handler sees the request, and again inside each call's transaction. A refusal is a tool result with
+ * isError, so that the model reads what happened and what to do next.
+ */
+export interface McpParts {
+  readonly dispatch: Dispatch;
+  readonly authenticate: (token: string | undefined) => Promise<unknown>;
+  readonly reportBug: (error: unknown, about: string) => string;
+  readonly version: string;
+}
+
+export function mcpDoor(parts: McpParts): OtherDoor {
+  const servers = new Map<string, McpHttpHandler>(mcpServers.map((name) => [name, handlerFor(parts, name)]));
+  return {
+    prefix: "/mcp",
+    handle: async (request, response, url) => {
+      const token = bearer(request);
+      await parts.authenticate(token);
+      const name = url.pathname.slice("/mcp/".length);
+      const handler = servers.get(name);
+      if (handler === undefined) throw notFound("MCP server", name.slice(0, 100));
+      const body = request.method === "POST" ? readJson(await readBody(request, maxBodyBytes)) : undefined;
+      const abort = new AbortController();
+      response.on("close", () => abort.abort());
+      const webRequest = new Request(`http://localhost${url.pathname}`, {
+        method: request.method ?? "GET",
+        headers: headersOf(request),
+        signal: abort.signal,
+        ...(body === undefined ? {} : { body: "{}" }),
+      });
+      const answer = await handler.fetch(webRequest, {
+        authInfo: { token: token ?? "", clientId: "agency", scopes: [] },
+        ...(body === undefined ? {} : { parsedBody: body }),
+      });
+      await relay(answer, response);
+    },
+  };
+}
+
+/** The tools of one server. What an agent sends leaves the company out: its credential says which. */
+export function toolsOf(server: McpServerName): { operation: Operation; tool: Tool }[] {
+  return operations
+    .filter(({ mcp }) => mcp?.server === server)
+    .map((operation) => ({ operation, tool: toolFor(operation) }));
+}
+
+interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: { readonly type: "object"; readonly [key: string]: unknown };
+  readonly outputSchema: { readonly type: "object"; readonly [key: string]: unknown };
+  readonly annotations: { readonly readOnlyHint: boolean; readonly destructiveHint: boolean; readonly openWorldHint: boolean };
+}
+
+function toolFor(operation: Operation): Tool {
+  return {
+    name: operation.mcp?.tool ?? operation.name,
+    description: operation.summary,
+    inputSchema: { ...inputSchema(operation.input.omit(withoutCompany(operation))), type: "object" },
+    outputSchema: { ...outputSchema(operation.output), type: "object" },
+    annotations: {
+      readOnlyHint: operation.effect !== "write",
+      destructiveHint: false,
+      openWorldHint: false,
+    },
+  };
+}
+
+function withoutCompany(operation: Operation): { companyId?: true } {
+  return "companyId" in operation.input.shape ? { companyId: true } : {};
+}
+
+function handlerFor(parts: McpParts, name: McpServerName): McpHttpHandler {
+  const tools = toolsOf(name);
+  const byName = new Map(tools.map(({ operation, tool }) => [tool.name, operation]));
+  const list = tools.map(({ tool }) => ({ ...tool }));
+  return createMcpHandler(
+    ({ authInfo }) => {
+      const server = new Server({ name: `agency-${name}`, version: parts.version }, { capabilities: { tools: {} } });
+      server.setRequestHandler("tools/list", () => ({ tools: list }));
+      server.setRequestHandler("tools/call", async ({ params }) => {
+        const operation = byName.get(params.name);
+        if (operation === undefined) return refused(notFound("tool", params.name.slice(0, 100)));
+        try {
+          const output = await parts.dispatch({
+            operation,
+            token: authInfo?.token,
+            input: params.arguments ?? {},
+            key: keyIn(params._meta),
+          });
+          return { content: [{ type: "text" as const, text: JSON.stringify(output) }], structuredContent: { ...Object(output) } };
+        } catch (error) {
+          if (error instanceof Refusal) return refused(error);
+          const id = parts.reportBug(error, `mcp ${params.name}`);
+          return failed({ error: { code: "internal", message: `Something went wrong here (${id}).`, hint: "Tell the board." } });
+        }
+      });
+      return server;
+    },
+    { maxRequestBodySize: maxBodyBytes },
+  );
+}
+
+function refused(refusal: Refusal) {
+  return failed({ ...refusal.toBody() });
+}
+
+function failed(body: Record<string, unknown>) {
+  return { content: [{ type: "text" as const, text: JSON.stringify(body) }], structuredContent: body, isError: true };
+}
+
+/** Clients may repeat a lost call under a new request id; these name the call itself. */
+function keyIn(meta: Record<string, unknown> | undefined): string | undefined {
+  for (const name of ["idempotencyKey", "agency/idempotencyKey", "claudecode/toolUseId"]) {
+    const key = meta?.[name];
+    if (typeof key === "string") return key;
+  }
+  return undefined;
+}
+
+function headersOf(request: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (const name of ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id", "last-event-id"]) {
+    const value = request.headers[name];
+    if (typeof value === "string") headers.set(name, value);
+  }
+  return headers;
+}
+
+async function relay(answer: Response, response: ServerResponse): Promise<void> {
+  response.writeHead(answer.status, Object.fromEntries(answer.headers));
+  if (answer.body !== null) for await (const chunk of answer.body) response.write(chunk);
+  response.end();
+}

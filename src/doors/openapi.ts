@@ -1,0 +1,92 @@
+import type { Operation } from "../contract/operation.ts";
+import { operations } from "../contract/operations.ts";
+import { inputSchema, outputSchema } from "../contract/json-schema.ts";
+import { refusalCodes } from "../contract/refusal.ts";
+
+/** OpenAPI 3.1, derived from the table of operations. */
+export function openApi(version: string): unknown {
+  const paths: Record<string, Record<string, unknown>> = {
+    "/api/health": { get: { operationId: "health", summary: "Whether the daemon answers.", security: [], responses: { "200": { description: "ok" } } } },
+  };
+  for (const operation of operations) {
+    const path = operation.http.path.replace(/:(\w+)/g, "{$1}");
+    (paths[path] ??= {})[operation.http.method.toLowerCase()] = describe(operation);
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Agency", version, description: "An organization of AI agents on your own machine." },
+    components: {
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+      schemas: {
+        Refusal: {
+          type: "object",
+          required: ["error"],
+          properties: {
+            error: {
+              type: "object",
+              required: ["code", "message", "hint"],
+              properties: {
+                code: { enum: Object.keys(refusalCodes) },
+                message: { type: "string" },
+                hint: { type: "string" },
+                details: { type: "object" },
+              },
+            },
+          },
+        },
+      },
+    },
+    security: [{ token: [] }],
+    paths,
+  };
+}
+
+function describe(operation: Operation): unknown {
+  const inPath = new Set([...operation.http.path.matchAll(/:(\w+)/g)].map(([, key]) => key));
+  const schema = inputSchema(operation.input);
+  const properties = Object.entries(typeof schema["properties"] === "object" ? { ...schema["properties"] } : {});
+  const required = new Set(Array.isArray(schema["required"]) ? schema["required"].map(String) : []);
+  const inBody = operation.effect === "write";
+  const parameters = properties
+    .filter(([key]) => inPath.has(key) || !inBody)
+    .map(([key, value]) => ({
+      name: key,
+      in: inPath.has(key) ? "path" : "query",
+      required: inPath.has(key) || required.has(key),
+      schema: value,
+    }));
+  const body = properties.filter(([key]) => inBody && !inPath.has(key));
+  return {
+    operationId: operation.name,
+    summary: operation.summary,
+    parameters: inBody ? [...parameters, idempotencyKey] : parameters,
+    ...(body.length === 0
+      ? {}
+      : {
+          requestBody: {
+            content: {
+              "application/json": {
+                schema: {
+                  type: "object",
+                  properties: Object.fromEntries(body),
+                  required: body.map(([key]) => key).filter((key) => required.has(key)),
+                  additionalProperties: false,
+                },
+              },
+            },
+          },
+        }),
+    responses: {
+      "2XX": { description: "The result.", content: { "application/json": { schema: outputSchema(operation.output) } } },
+      "4XX": { description: "A refusal.", content: { "application/json": { schema: { $ref: "#/components/schemas/Refusal" } } } },
+    },
+  };
+}
+
+const idempotencyKey = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  schema: { type: "string", maxLength: 200 },
+  description: "The same key with the same input answers the first result.",
+};

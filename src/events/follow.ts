@@ -1,0 +1,43 @@
+import type { Store } from "../store/store.ts";
+import { listAfter } from "./ledger.ts";
+
+/**
+ * Calls `see` with every event after a sequence number, in order, each once, for as long as the signal lasts. Woken by
+ * commits and, because a wake-up is only a hint, by a slow look of its own.
+ */
+export async function follow(
+  store: Store,
+  options: { companyId: string | null; after: number; signal: AbortSignal; sleep: (milliseconds: number) => Promise<void> },
+  see: (row: Awaited<ReturnType<typeof listAfter>>[number]) => Promise<void>,
+): Promise<void> {
+  let after = options.after;
+  let wake: () => void = () => undefined;
+  let pending = false;
+  const nudge = (): void => {
+    pending = true;
+    wake();
+  };
+  const stop = store.onCommit(nudge);
+  options.signal.addEventListener("abort", nudge);
+  try {
+    while (!options.signal.aborted) {
+      pending = false;
+      const rows = await store.read((tx) => listAfter(tx, { companyId: options.companyId, after, limit: 500 }));
+      for (const row of rows) {
+        if (options.signal.aborted) return;
+        await see(row);
+        after = row.seq;
+      }
+      if (rows.length > 0 || pending) continue;
+      await Promise.race([
+        new Promise<void>((resolve) => {
+          wake = resolve;
+        }),
+        options.sleep(10_000),
+      ]);
+    }
+  } finally {
+    stop();
+    options.signal.removeEventListener("abort", nudge);
+  }
+}

@@ -1,0 +1,183 @@
+import { hash as digest } from "node:crypto";
+import { type Event } from "../contract/ledger.ts";
+import { type ReadTx, type Tx } from "../store/store.ts";
+import { dynamic, query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+
+/**
+ * The ledger: one sequence for the installation, appended in the transaction whose effect it records, each row hashed
+ * together with the hash of the row before. Editing, deleting or reordering rows shows at the first bad one; cutting off
+ * the end shows by comparing the head with one written down elsewhere.
+ */
+export interface Actor {
+  readonly kind: "board" | "agent" | "system";
+  readonly agentId: string | null;
+  readonly sessionId: string | null;
+}
+
+export const system: Actor = { kind: "system", agentId: null, sessionId: null };
+
+export interface NewEvent {
+  readonly companyId: string | null;
+  readonly actor: Actor;
+  readonly operation: string;
+  readonly subject: string | null;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+type Row = Schema["events"];
+export const genesis = "0".repeat(64);
+
+export async function append(tx: Tx, event: NewEvent): Promise<number> {
+  // Held to the end of the transaction: sequence numbers become visible in order, so a follower never misses one.
+  await tx.lock("ledger");
+  const head = await tx.first(lastRow, {});
+  const row = {
+    seq: (head?.seq ?? 0) + 1,
+    company_id: event.companyId,
+    at: tx.now,
+    actor_kind: event.actor.kind,
+    agent_id: event.actor.agentId,
+    session_id: event.actor.sessionId,
+    operation: event.operation,
+    subject: event.subject,
+    data: JSON.stringify(event.data),
+    previous: head?.hash ?? genesis,
+  };
+  await tx.run(insertRow, { ...row, hash: hashOf(row) });
+  return row.seq;
+}
+
+export function hashOf(row: Omit<Row, "hash">): string {
+  return digest(
+    "sha256",
+    JSON.stringify([
+      row.previous,
+      row.seq,
+      row.company_id,
+      row.at,
+      row.actor_kind,
+      row.agent_id,
+      row.session_id,
+      row.operation,
+      row.subject,
+      row.data,
+    ]),
+  );
+}
+
+export interface Verification {
+  readonly checked: number;
+  readonly last: number;
+  readonly head: string;
+  readonly complete: boolean;
+  readonly firstBad: { readonly seq: number; readonly why: string } | null;
+}
+
+/** Recomputes the chain after `after`, at most `limit` rows. */
+export async function verify(tx: ReadTx, after: number, limit: number): Promise<Verification> {
+  const before = after === 0 ? undefined : await tx.first(rowAt, { seq: after });
+  if (after > 0 && before === undefined)
+    return { checked: 0, last: after, head: genesis, complete: true, firstBad: { seq: after, why: "the row is missing" } };
+  const rows = await tx.all(rowsAfter, { after, limit });
+  let previous = before?.hash ?? genesis;
+  let expected = after + 1;
+  for (const row of rows) {
+    const why =
+      row.seq !== expected
+        ? `row ${expected} is missing`
+        : row.previous !== previous
+          ? "it does not continue the row before"
+          : row.hash !== hashOf(row)
+            ? "its content does not match its hash"
+            : null;
+    if (why !== null)
+      return { checked: row.seq - after, last: expected - 1, head: previous, complete: false, firstBad: { seq: row.seq, why } };
+    previous = row.hash;
+    expected += 1;
+  }
+  return { checked: rows.length, last: expected - 1, head: previous, complete: rows.length < limit, firstBad: null };
+}
+
+export function listAfter(tx: ReadTx, filter: { companyId: string | null; after: number; limit: number }): Promise<Row[]> {
+  return tx.all(
+    filter.companyId === null
+      ? dynamic((db) => base(db).where("seq", ">", filter.after).limit(filter.limit))
+      : dynamic((db) =>
+          base(db).where("company_id", "=", filter.companyId).where("seq", ">", filter.after).limit(filter.limit),
+        ),
+    {},
+  );
+}
+
+/** Newest first, before `before`: what was done to a subject. */
+export const aboutSubject = query((db, p: { subject: string; before: number; limit: number }) =>
+  db
+    .selectFrom("events")
+    .selectAll()
+    .where("subject", "=", p.subject)
+    .where("seq", "<", p.before)
+    .orderBy("seq", "desc")
+    .limit(p.limit),
+);
+
+/** Newest first, before `before`: what an agent did and what was done to it. */
+export const aboutAgent = query((db, p: { agent: string; before: number; limit: number }) =>
+  db
+    .selectFrom("events")
+    .selectAll()
+    .where((eb) => eb.or([eb("agent_id", "=", p.agent), eb("subject", "=", p.agent)]))
+    .where("seq", "<", p.before)
+    .orderBy("seq", "desc")
+    .limit(p.limit),
+);
+
+export function present(row: Row): Event {
+  return {
+    seq: row.seq,
+    companyId: row.company_id,
+    at: new Date(row.at).toISOString(),
+    actor: presentActor(row),
+    operation: row.operation,
+    subject: row.subject,
+    data: parseData(row.data),
+    previous: row.previous,
+    hash: row.hash,
+  };
+}
+
+export function presentActor(row: Pick<Row, "actor_kind" | "agent_id" | "session_id">): Event["actor"] {
+  const kind = row.actor_kind === "board" || row.actor_kind === "agent" ? row.actor_kind : "system";
+  return { kind, agentId: row.agent_id, sessionId: row.session_id };
+}
+
+export function parseData(text: string): Record<string, unknown> {
+  const data: unknown = JSON.parse(text);
+  return typeof data === "object" && data !== null ? { ...data } : {};
+}
+
+const lastRow = query((db, _: Record<never, never>) =>
+  db.selectFrom("events").select(["seq", "hash"]).orderBy("seq", "desc").limit(1),
+);
+
+const insertRow = query((db, p: Row) => db.insertInto("events").values({
+  seq: p.seq,
+  company_id: p.company_id,
+  at: p.at,
+  actor_kind: p.actor_kind,
+  agent_id: p.agent_id,
+  session_id: p.session_id,
+  operation: p.operation,
+  subject: p.subject,
+  data: p.data,
+  previous: p.previous,
+  hash: p.hash,
+}));
+
+const rowAt = query((db, p: { seq: number }) => db.selectFrom("events").select("hash").where("seq", "=", p.seq));
+
+const rowsAfter = query((db, p: { after: number; limit: number }) =>
+  db.selectFrom("events").selectAll().where("seq", ">", p.after).orderBy("seq").limit(p.limit),
+);
+
+const base = (db: Parameters<Parameters<typeof dynamic>[0]>[0]) => db.selectFrom("events").selectAll().orderBy("seq");

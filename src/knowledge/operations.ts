@@ -1,0 +1,303 @@
+import * as contract from "../contract/knowledge.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
+import { levelAt, ranks } from "../contract/resources.ts";
+import { aboutSubject, parseData, presentActor } from "../events/ledger.ts";
+import { dynamic, query } from "../store/query.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { giveCreator } from "../capabilities/grants.ts";
+import { type Call, type Guarded, guarded } from "../capabilities/guarded.ts";
+import { memberById } from "../capabilities/members.ts";
+import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
+import { effectiveRank } from "../capabilities/rights.ts";
+import { decodeContent, encodeContent, excerptOf, wordsOf } from "./content.ts";
+import { listFor, matches, rankOfBoard } from "./lists.ts";
+import { addVersion, fileById, type FileRow, insertFile, tombstone, versionAt, versionsBefore } from "./table.ts";
+import { placeCopy, readFromWorkspace, tooLarge } from "./workspace.ts";
+
+/** Brings a file whose content is derived up to date before somebody looks at it; outcomes hand theirs in. */
+export type Refresh = (tx: Tx, file: FileRow) => Promise<FileRow>;
+
+export function knowledgeHandlers(refresh: Refresh): Guarded[] {
+  const onCreate = guarded(contract.createFile, async (call) => {
+    const { tx, actor, companyId, input } = call;
+    const content = await contentOf(call);
+    const id = call.newId();
+    const saved = await insertFile(tx, {
+      id,
+      companyId,
+      kind: "file",
+      description: input.description,
+      mediaType: input.mediaType ?? "text/markdown",
+      ownerId: null,
+      content,
+      author: actor,
+    });
+    if (actor.agentId !== null) {
+      const creator = await memberById(tx, actor.agentId);
+      if (creator === undefined) throw notFound("agent", actor.agentId);
+      await giveCreator(tx, { id: call.newId(), companyId, creator, resource: `kb:${id}` });
+    }
+    await call.record(id, { ...saved, description: input.description });
+    return { id, ...saved };
+  });
+
+  const onWrite = guarded(contract.writeFile, async (call) => {
+    const { tx, actor, input } = call;
+    const file = await liveFile(tx, input.id);
+    if (file.kind === "outcome")
+      throw new Refusal("refused", "This file is an outcome; it is rendered from its state.", "Use update_outcome.");
+    if (file.kind === "log")
+      throw new Refusal("refused", "A log is written by the system only.", "Submit a summary instead.");
+    if (file.version !== input.version || file.hash !== input.hash)
+      throw new Refusal(
+        "conflict",
+        `The file is now at version ${file.version} with hash ${file.hash}.`,
+        "Read it again, merge your change into it, and write with that version and hash.",
+        { version: file.version, hash: file.hash },
+      );
+    const content = await contentOf(call);
+    if (file.kind === "state" && content.byteLength > stateDocumentBytes)
+      throw new Refusal(
+        "too_large",
+        `A state document may have ${stateDocumentBytes} bytes; this has ${content.byteLength}.`,
+        "Compact it: keep what the next session needs, move the rest into files of their own and link to them (kb://<id>).",
+      );
+    const saved = await addVersion(tx, file, { content, description: input.description ?? file.description, author: actor });
+    await call.record(file.id, saved);
+    return { id: file.id, ...saved };
+  });
+
+  const onRead = guarded(contract.readFile, async (call) => {
+    const file = await refresh(call.tx, await liveFile(call.tx, call.input.id));
+    await call.record(file.id, { version: file.version });
+    return contentAt(call.tx, file, file);
+  });
+
+  const onReadVersion = guarded(contract.readVersion, async (call) => {
+    const file = await refresh(call.tx, await visibleFile(call));
+    const version = await call.tx.first(versionAt, { id: file.id, version: call.input.version });
+    if (version === undefined) throw notFound(`version ${call.input.version} of file`, file.id);
+    await call.record(file.id, { version: version.version });
+    return contentAt(call.tx, file, version);
+  });
+
+  const onHistory = guarded(contract.viewHistory, async (call) => {
+    const { tx, input } = call;
+    const file = await refresh(tx, await visibleFile(call));
+    const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
+    const rows = await tx.all(versionsBefore, { id: file.id, before, limit: (input.limit ?? 100) + 1 });
+    const { page, nextCursor } = pageAfter(rows, input.limit, (row) => String(row.version));
+    return {
+      id: file.id,
+      versions: page.map((row) => ({
+        version: row.version,
+        hash: row.hash,
+        size: row.size,
+        author: presentActor({ actor_kind: row.author_kind, agent_id: row.author_agent_id, session_id: row.author_session_id }),
+        at: new Date(row.created_at).toISOString(),
+      })),
+      nextCursor,
+    };
+  });
+
+  const onList = guarded(contract.listFiles, async (call) => {
+    const { input, caller, tx } = call;
+    const { page, nextCursor } = await pageFor(call, ranks.read);
+    const files = [];
+    for (const row of page) {
+      if (input.materialize !== true) {
+        files.push(summary(row));
+        continue;
+      }
+      if (caller.workspace === null)
+        throw new Refusal("refused", "Only a session has a workspace to copy into.", "Read files one by one (read_file).");
+      const file = await refresh(tx, row);
+      const path = placeCopy(caller.workspace, file.id, await tx.blobs.read(file.id, file.hash));
+      await call.record(file.id, { version: file.version }, "knowledge.read");
+      files.push({ ...summary({ ...file, rank: row.rank }), path });
+    }
+    return { files, nextCursor };
+  });
+
+  return [onCreate, onWrite, onRead, onReadVersion, onHistory, onList, onBrowse, onSearch, onAccessLog, onLinks, onBrokenLinks, onDelete];
+}
+
+const onBrowse = guarded(contract.browseFiles, async (call) => {
+  const { page, nextCursor } = await pageFor(call, ranks.none);
+  return { files: page.map(summary), nextCursor };
+});
+
+const onSearch = guarded(contract.searchFiles, async ({ tx, actor, companyId, input }) => {
+  const words = wordsOf(input.query);
+  const limit = Math.min(input.limit ?? 20, 100);
+  const found = words.length === 0 ? [] : await matches(tx, companyId, words, searchDepth);
+  const files = [];
+  for (const { body, ...row } of found) {
+    if (files.length >= limit) break;
+    const rank = actor.agentId === null ? rankOfBoard(row) : await effectiveRank(tx, actor.agentId, `kb:${row.id}`);
+    if (rank >= ranks.read) files.push({ ...summary({ ...row, rank }), excerpt: excerptOf(body, words) });
+  }
+  return { files, truncated: found.length >= searchDepth && files.length < limit };
+});
+
+const onAccessLog = guarded(contract.viewAccessLog, async ({ tx, input }) => {
+  const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
+  const rows = await tx.all(aboutSubject, { subject: input.id, before, limit: (input.limit ?? 100) + 1 });
+  const { page, nextCursor } = pageAfter(rows, input.limit, (row) => String(row.seq));
+  const accesses = page.map((row) => {
+    const { version } = parseData(row.data);
+    return {
+      seq: row.seq,
+      at: new Date(row.at).toISOString(),
+      action: row.operation,
+      by: presentActor(row),
+      version: typeof version === "number" ? version : null,
+    };
+  });
+  return { id: input.id, accesses, nextCursor };
+});
+
+const onLinks = guarded(contract.viewLinks, async ({ tx, actor, companyId, input }) => {
+  const file = await liveFile(tx, input.id);
+  const present = async ({ id }: { id: string }) => {
+    const target = await fileById(tx, id);
+    const exists = target !== undefined && target.company_id === companyId;
+    const known = exists && (actor.agentId === null || (await effectiveRank(tx, actor.agentId, `kb:${id}`)) >= ranks.none);
+    return {
+      id,
+      description: known ? target.description : null,
+      state: !known ? ("broken" as const) : target.deleted_at === null ? ("live" as const) : ("deleted" as const),
+    };
+  };
+  const links = [];
+  for (const row of await tx.all(linksFrom, { id: file.id })) links.push(await present(row));
+  const backlinks = [];
+  for (const row of await tx.all(linksTo, { id: file.id, companyId })) {
+    const link = await present(row);
+    // Who links here is told only to those who may know of the linking file.
+    if (link.state === "live") backlinks.push(link);
+  }
+  return { id: file.id, links, backlinks };
+});
+
+const onBrokenLinks = guarded(contract.listBrokenLinks, async ({ tx, companyId, input }) => {
+  const [from = "", to = ""] = (input.cursor ?? "").split(" ");
+  const rows = await tx.all(
+    dynamic((db) =>
+      db
+        .selectFrom("links as l")
+        .leftJoin("files as f", "f.id", "l.to_id")
+        .select(["l.from_id", "l.to_id"])
+        .where("l.company_id", "=", companyId)
+        .where((eb) => eb.or([eb("l.from_id", ">", from), eb.and([eb("l.from_id", "=", from), eb("l.to_id", ">", to)])]))
+        .where((eb) => eb.or([eb("f.id", "is", null), eb("f.deleted_at", "is not", null), eb("f.company_id", "<>", companyId)]))
+        .orderBy("l.from_id")
+        .orderBy("l.to_id")
+        .limit((input.limit ?? 100) + 1),
+    ),
+    {},
+  );
+  const { page, nextCursor } = pageAfter(rows, input.limit, (row) => `${row.from_id} ${row.to_id}`);
+  return { links: page.map((row) => ({ from: row.from_id, to: row.to_id })), nextCursor };
+});
+
+const onDelete = guarded(contract.deleteFile, async (call) => {
+  const file = await liveFile(call.tx, call.input.id);
+  if (file.kind === "outcome") throw new Refusal("refused", "An outcome is not deleted.", "Close it with a rationale.");
+  if (file.kind === "state" || file.kind === "log")
+    throw new Refusal("refused", `This is an agent's ${file.kind} document; it stays.`, "Write a shorter version instead.");
+  await tombstone(call.tx, file);
+  await call.record(file.id, { version: file.version, reason: call.input.reason ?? null });
+  return { id: file.id, deletedAt: new Date(call.tx.now).toISOString() };
+});
+
+const stateDocumentBytes = 32 * 1024;
+const searchDepth = 500;
+
+/** A deleted file answers 410 to those who could reach it. */
+async function liveFile(tx: ReadTx, id: string): Promise<FileRow> {
+  const file = await fileById(tx, id);
+  if (file === undefined) throw notFound("file", id);
+  if (file.deleted_at !== null)
+    throw new Refusal("gone", `The file ${id} was deleted.`, "Remove or replace the link; the board can still read its history.");
+  return file;
+}
+
+/** History stays readable for the board after deletion. */
+async function visibleFile(call: Pick<Call<{ id: string }>, "tx" | "actor" | "input">): Promise<FileRow> {
+  const file = await fileById(call.tx, call.input.id);
+  return call.actor.kind !== "agent" && file !== undefined ? file : liveFile(call.tx, call.input.id);
+}
+
+async function contentOf(
+  call: Call<{ path?: string | undefined; content?: string | undefined; encoding?: "utf8" | "base64" | undefined }>,
+): Promise<Uint8Array> {
+  const { path, content, encoding } = call.input;
+  const { maxFileBytes } = await call.settings();
+  if ((path === undefined) === (content === undefined))
+    throw new Refusal("invalid", "Send either path or content.", "A session names a path in its workspace; anybody else sends content.");
+  if (content !== undefined) return decodeContent(content, encoding, maxFileBytes);
+  if (encoding !== undefined) throw new Refusal("invalid", "encoding goes with content.", "Leave it out when you name a path.");
+  if (call.caller.workspace === null || path === undefined)
+    throw new Refusal("refused", "Only a session has a workspace to read a path from.", "Send content instead of path.");
+  const bytes = readFromWorkspace(call.caller.workspace, path, maxFileBytes);
+  if (bytes.byteLength > maxFileBytes) throw tooLarge(bytes.byteLength, maxFileBytes);
+  return bytes;
+}
+
+async function contentAt(tx: ReadTx, file: FileRow, at: { version: number; hash: string; size: number }) {
+  return {
+    id: file.id,
+    description: file.description,
+    mediaType: file.media_type,
+    version: at.version,
+    hash: at.hash,
+    size: at.size,
+    ...encodeContent(await tx.blobs.read(file.id, at.hash)),
+  };
+}
+
+async function pageFor(
+  call: Call<{ query?: string | undefined; kind?: string | undefined; limit?: number | undefined; cursor?: string | undefined }>,
+  leastRank: number,
+) {
+  const { tx, actor, companyId, input } = call;
+  return listFor(tx, {
+    companyId,
+    agentId: actor.agentId,
+    leastRank,
+    query: input.query,
+    kind: input.kind,
+    after: numberCursor(input.cursor),
+    limit: input.limit ?? defaultPage,
+  });
+}
+
+function summary(row: FileRow & { rank: number }): contract.FileSummary {
+  const level = levelAt("kb", row.rank);
+  return {
+    id: row.id,
+    kind: contract.fileKinds.find((kind) => kind === row.kind) ?? "file",
+    description: row.description,
+    mediaType: row.media_type,
+    level: level === "read" || level === "write" ? level : "none",
+    version: row.version,
+    hash: row.hash,
+    size: row.size,
+    updatedAt: new Date(row.updated_at).toISOString(),
+  };
+}
+
+const linksFrom = query((db, p: { id: string }) =>
+  db.selectFrom("links").select("to_id as id").where("from_id", "=", p.id).orderBy("to_id"),
+);
+
+const linksTo = query((db, p: { id: string; companyId: string }) =>
+  db
+    .selectFrom("links")
+    .select("from_id as id")
+    .where("to_id", "=", p.id)
+    .where("company_id", "=", p.companyId)
+    .orderBy("from_id")
+    .limit(1000),
+);

@@ -1,0 +1,210 @@
+import { hash as digest } from "node:crypto";
+import { sql } from "kysely";
+import type { Actor } from "../events/ledger.ts";
+import { query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { linksIn, searchableText } from "./content.ts";
+
+/** Rows of knowledge files and their versions. The newest version's number, hash and size also stand on the file. */
+export type FileRow = Omit<Schema["files"], "num"> & { num: number };
+
+export interface NewFile {
+  readonly id: string;
+  readonly companyId: string;
+  readonly kind: "file" | "outcome" | "state" | "log" | "message";
+  readonly description: string;
+  readonly mediaType: string;
+  readonly ownerId: string | null;
+  readonly content: Uint8Array;
+  readonly author: Actor;
+}
+
+export async function insertFile(tx: Tx, file: NewFile): Promise<{ version: number; hash: string }> {
+  const hash = digest("sha256", file.content);
+  const row = await tx.first(insertRow, {
+    id: file.id,
+    companyId: file.companyId,
+    kind: file.kind,
+    description: file.description,
+    mediaType: file.mediaType,
+    hash,
+    size: file.content.byteLength,
+    ownerId: file.ownerId,
+    now: tx.now,
+  });
+  await insertVersion(tx, { fileId: file.id, version: 1, hash, content: file.content, author: file.author });
+  await tx.run(indexNew, { num: row?.num ?? 0, description: file.description, body: searchableText(file.content) });
+  await insertLinks(tx, file.companyId, file.id, file.content);
+  return { version: 1, hash };
+}
+
+/** Adds a version after the one on the row. The caller has checked that it may, and that nobody else did meanwhile. */
+export async function addVersion(
+  tx: Tx,
+  file: Pick<FileRow, "num" | "id" | "company_id" | "version">,
+  change: { content: Uint8Array; description: string; author: Actor },
+): Promise<{ version: number; hash: string }> {
+  const hash = digest("sha256", change.content);
+  const version = file.version + 1;
+  await insertVersion(tx, { fileId: file.id, version, hash, content: change.content, author: change.author });
+  await tx.run(updateRow, {
+    id: file.id,
+    version,
+    hash,
+    size: change.content.byteLength,
+    description: change.description,
+    now: tx.now,
+  });
+  await tx.run(indexAgain, { num: file.num, description: change.description, body: searchableText(change.content) });
+  await tx.run(dropLinks, { id: file.id });
+  await insertLinks(tx, file.company_id, file.id, change.content);
+  return { version, hash };
+}
+
+export async function tombstone(tx: Tx, file: Pick<FileRow, "num" | "id">): Promise<void> {
+  await tx.run(markDeleted, { id: file.id, now: tx.now });
+  await tx.run(unindex, { num: file.num });
+  await tx.run(dropLinks, { id: file.id });
+}
+
+export async function fileById(tx: ReadTx, id: string): Promise<FileRow | undefined> {
+  return tx.first(byId, { id });
+}
+
+export const versionAt = query((db, p: { id: string; version: number }) =>
+  db.selectFrom("versions").selectAll().where("file_id", "=", p.id).where("version", "=", p.version),
+);
+
+export const versionsBefore = query((db, p: { id: string; before: number; limit: number }) =>
+  db
+    .selectFrom("versions")
+    .selectAll()
+    .where("file_id", "=", p.id)
+    .where("version", "<", p.before)
+    .orderBy("version", "desc")
+    .limit(p.limit),
+);
+
+async function insertVersion(
+  tx: Tx,
+  version: { fileId: string; version: number; hash: string; content: Uint8Array; author: Actor },
+): Promise<void> {
+  await tx.run(insertBlob, { fileId: version.fileId, hash: version.hash, content: version.content });
+  await tx.run(insertVersionRow, {
+    fileId: version.fileId,
+    version: version.version,
+    hash: version.hash,
+    size: version.content.byteLength,
+    kind: version.author.kind,
+    agentId: version.author.agentId,
+    sessionId: version.author.sessionId,
+    now: tx.now,
+  });
+}
+
+async function insertLinks(tx: Tx, companyId: string, fromId: string, content: Uint8Array): Promise<void> {
+  for (const toId of linksIn(content)) await tx.run(insertLink, { fromId, toId, companyId });
+}
+
+const byId = query((db, p: { id: string }) => db.selectFrom("files").selectAll().where("id", "=", p.id));
+
+const insertRow = query(
+  (
+    db,
+    p: {
+      id: string;
+      companyId: string;
+      kind: string;
+      description: string;
+      mediaType: string;
+      hash: string;
+      size: number;
+      ownerId: string | null;
+      now: number;
+    },
+  ) =>
+    db
+      .insertInto("files")
+      .values({
+        id: p.id,
+        company_id: p.companyId,
+        kind: p.kind,
+        description: p.description,
+        media_type: p.mediaType,
+        version: 1,
+        hash: p.hash,
+        size: p.size,
+        owner_id: p.ownerId,
+        created_at: p.now,
+        updated_at: p.now,
+        deleted_at: null,
+      })
+      .returning("num"),
+);
+
+const updateRow = query(
+  (db, p: { id: string; version: number; hash: string; size: number; description: string; now: number }) =>
+    db
+      .updateTable("files")
+      .set({ version: p.version, hash: p.hash, size: p.size, description: p.description, updated_at: p.now })
+      .where("id", "=", p.id),
+);
+
+const markDeleted = query((db, p: { id: string; now: number }) =>
+  db.updateTable("files").set({ deleted_at: p.now, updated_at: p.now }).where("id", "=", p.id),
+);
+
+const insertVersionRow = query(
+  (
+    db,
+    p: {
+      fileId: string;
+      version: number;
+      hash: string;
+      size: number;
+      kind: string;
+      agentId: string | null;
+      sessionId: string | null;
+      now: number;
+    },
+  ) =>
+    db.insertInto("versions").values({
+      file_id: p.fileId,
+      version: p.version,
+      hash: p.hash,
+      size: p.size,
+      author_kind: p.kind,
+      author_agent_id: p.agentId,
+      author_session_id: p.sessionId,
+      created_at: p.now,
+    }),
+);
+
+const insertBlob = query((db, p: { fileId: string; hash: string; content: Uint8Array }) =>
+  db
+    .insertInto("blobs")
+    .values({ file_id: p.fileId, hash: p.hash, content: p.content })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+const insertLink = query((db, p: { fromId: string; toId: string; companyId: string }) =>
+  db
+    .insertInto("links")
+    .values({ from_id: p.fromId, to_id: p.toId, company_id: p.companyId })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+const dropLinks = query((db, p: { id: string }) => db.deleteFrom("links").where("from_id", "=", p.id));
+
+const indexNew = query((db, p: { num: number; description: string; body: string }) => ({
+  compile: () => sql`insert into search (rowid, description, body) values (${p.num}, ${p.description}, ${p.body})`.compile(db),
+}));
+
+const indexAgain = query((db, p: { num: number; description: string; body: string }) => ({
+  compile: () => sql`update search set description = ${p.description}, body = ${p.body} where rowid = ${p.num}`.compile(db),
+}));
+
+const unindex = query((db, p: { num: number }) => ({
+  compile: () => sql`delete from search where rowid = ${p.num}`.compile(db),
+}));

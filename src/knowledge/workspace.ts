@@ -1,0 +1,104 @@
+import { chmodSync, closeSync, constants, fstatSync, mkdirSync, openSync, readlinkSync, readSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { isAbsolute, join, resolve, sep } from "node:path";
+import { Refusal } from "../contract/refusal.ts";
+
+/**
+ * Files that cross between a session's workspace and the knowledge base.
+ *
+ * A session controls its workspace and may change it while we look. So nothing is decided from a name: the file is
+ * opened first, without following a link at its end and without waiting on a pipe; then the opened descriptor is asked
+ * what it is and where it lies; and the bytes are read from that descriptor. Rejected: resolve the name, then read it
+ * (swapping a link in between reads any file of the host).
+ */
+export function readFromWorkspace(workspace: string, path: string, maxBytes: number): Uint8Array {
+  if (path.includes("\0")) throw outside(path);
+  const root = realpathSync(workspace);
+  const target = isAbsolute(path) ? resolve(path) : resolve(root, path);
+  const descriptor = openWithoutFollowing(target, path);
+  try {
+    const before = fstatSync(descriptor);
+    if (!before.isFile()) throw new Refusal("refused", `${path} is not a regular file.`, "Name a regular file in your workspace.");
+    // A second name may lie outside the workspace: the bytes would then not be the session's own.
+    if (before.nlink !== 1)
+      throw new Refusal("refused", `${path} has more than one name (hard links).`, "Copy it within your workspace and name the copy.");
+    if (!liesWithin(descriptor, target, root)) throw outside(path);
+    if (before.size > maxBytes) throw tooLarge(before.size, maxBytes);
+    return readWhole(descriptor, maxBytes);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A read-only copy of a version at `kb/<id>` in the workspace; answers its path. */
+export function placeCopy(workspace: string, fileId: string, content: Uint8Array): string {
+  const folder = join(realpathSync(workspace), "kb");
+  mkdirSync(folder, { recursive: true });
+  if (realpathSync(folder) !== folder)
+    throw new Refusal("refused", "The kb folder of the workspace is a link.", "Remove it and call again.");
+  const path = join(folder, fileId);
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+  try {
+    chmodSync(path, 0o600);
+  } catch {
+    // There is no copy yet.
+  }
+  const descriptor = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o400);
+  try {
+    writeFileSync(descriptor, content);
+  } finally {
+    closeSync(descriptor);
+  }
+  chmodSync(path, 0o444);
+  return path;
+}
+
+export function tooLarge(size: number, maxBytes: number): Refusal {
+  return new Refusal(
+    "too_large",
+    `The content has ${size} bytes; a file may have ${maxBytes}.`,
+    "Split it into smaller files that link to each other (kb://<id>), or ask the board to raise maxFileBytes.",
+  );
+}
+
+function openWithoutFollowing(target: string, path: string): number {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  try {
+    return openSync(target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    const code = typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
+    if (code === "ELOOP") throw new Refusal("refused", `${path} is a link.`, "Name the file itself, in your workspace.");
+    throw new Refusal("refused", `${path} cannot be opened (${code}).`, "Name a file that exists in your workspace.");
+  }
+}
+
+function liesWithin(descriptor: number, target: string, root: string): boolean {
+  const place = process.platform === "linux" ? readlinkSync(`/proc/self/fd/${descriptor}`) : whereItIsNow(descriptor, target);
+  return place !== undefined && place.startsWith(root + sep) && !place.endsWith(" (deleted)");
+}
+
+/** Without /proc: the name as it resolves now, if it still leads to the very file that was opened. */
+function whereItIsNow(descriptor: number, target: string): string | undefined {
+  const place = realpathSync(target);
+  const opened = fstatSync(descriptor);
+  const named = statSync(place);
+  return opened.dev === named.dev && opened.ino === named.ino ? place : undefined;
+}
+
+/** Reads to the end, also when the file grows meanwhile, but never more than one byte past the limit. */
+function readWhole(descriptor: number, maxBytes: number): Uint8Array {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const chunk = new Uint8Array(Math.min(65_536, maxBytes + 1 - size));
+    const count = readSync(descriptor, chunk, 0, chunk.length, null);
+    if (count === 0) break;
+    chunks.push(chunk.subarray(0, count));
+    size += count;
+    if (size > maxBytes) throw tooLarge(size, maxBytes);
+  }
+  return Buffer.concat(chunks);
+}
+
+function outside(path: string): Refusal {
+  return new Refusal("refused", `${path} is not inside your workspace.`, "Write the file into your workspace first, then name it.");
+}

@@ -1,0 +1,105 @@
+import { Refusal } from "../contract/refusal.ts";
+import { isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
+import { markRevoked } from "../capabilities/table.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { isLive, type OutcomeRow } from "./outcome.ts";
+import { assign, childrenOf } from "./table.ts";
+
+/**
+ * Handing an outcome down and taking it back. Delegation moves responsibility for the outcome and for all below it that
+ * the delegator was still responsible for; what it had already handed to others stays with them. Reclaiming takes the
+ * outcome and all below it back, from whoever it was handed on to, and ends every right that was given for any of it.
+ */
+export function demandDelegable(outcome: OutcomeRow): void {
+  if (!isLive(outcome) || outcome.status === "submitted")
+    throw new Refusal("refused", `The outcome is ${outcome.status}.`, "Delegate an open outcome.");
+  if (outcome.kind === "perpetual" || outcome.kind === "mandate" || outcome.delegated === 1)
+    throw new Refusal(
+      "refused",
+      "This outcome was handed to its owner, who answers for it.",
+      "Create an outcome below it and delegate that one.",
+    );
+  if (outcome.kind === "inbox") throw new Refusal("refused", "An inbox cannot be delegated.", "Turn messages into outcomes first.");
+}
+
+/** A direct report by id, slug or role; a role that several have is nobody in particular. */
+export async function findReport(tx: ReadTx, boss: Member, reference: string): Promise<Member> {
+  const wanted = reference.trim().toLowerCase();
+  const reports = await reportsOf(tx, boss.id);
+  const exact = reports.find(({ id, slug }) => id === wanted || slug === wanted);
+  const byRole = reports.filter(({ role }) => role.toLowerCase() === wanted);
+  if (exact === undefined && byRole.length > 1)
+    throw new Refusal(
+      "refused",
+      `${byRole.length} reports have the role ${reference}: ${byRole.map(({ id, name }) => `${name} (${id})`).join(", ")}.`,
+      "Name one by its id.",
+    );
+  const found = exact ?? byRole[0];
+  if (found === undefined)
+    throw new Refusal(
+      "refused",
+      `${boss.name} has no direct report ${reference}.`,
+      reports.length === 0 ? "Hire one first." : `Direct reports: ${reports.map(({ slug }) => slug).join(", ")}.`,
+    );
+  if (!isActive(found))
+    throw new Refusal("refused", `${found.name} is ${found.status} and cannot be assigned work.`, "Choose an active report.");
+  return found;
+}
+
+export async function handDown(tx: Tx, outcome: OutcomeRow, from: string, to: Member): Promise<string[]> {
+  const moved = [outcome.id];
+  await assign(tx, outcome.id, { responsibleId: to.id, delegated: 1, delegatedBy: from });
+  const frontier = [outcome.id];
+  const seen = new Set(frontier);
+  for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
+    for (const child of await childrenOf(tx, id)) {
+      if (seen.has(child.id) || child.responsible_id !== from) continue;
+      seen.add(child.id);
+      await assign(tx, child.id, { responsibleId: to.id, delegated: 0, delegatedBy: null });
+      moved.push(child.id);
+      frontier.push(child.id);
+    }
+  }
+  return moved;
+}
+
+export async function takeBack(tx: Tx, outcome: OutcomeRow): Promise<{ owner: Member; moved: string[] }> {
+  const ownerId = outcome.delegated_by;
+  const owner = ownerId === null ? undefined : await memberById(tx, ownerId);
+  if (outcome.delegated === 0 || owner === undefined)
+    throw new Refusal("refused", "Nobody delegated this outcome.", "Only what was delegated can be reclaimed.");
+  if (outcome.kind === "mandate" || outcome.kind === "perpetual")
+    throw new Refusal("refused", "A standing mandate is not reclaimed.", "Terminate the agent: its work returns to its boss.");
+  const moved: string[] = [];
+  const frontier = [outcome.id];
+  const seen = new Set(frontier);
+  for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
+    // What was submitted is open again: whoever takes it back decides anew.
+    const isTop = id === outcome.id;
+    await assign(tx, id, {
+      responsibleId: owner.id,
+      delegated: 0,
+      delegatedBy: null,
+      ...(isTop && outcome.status === "submitted" ? { status: "open" } : {}),
+    });
+    moved.push(id);
+    for (const { id: grantId } of await tx.all(grantsFor, { scopeId: id, keeper: owner.id })) await markRevoked(tx, grantId);
+    for (const child of await childrenOf(tx, id)) {
+      const handedOutByOwner = child.delegated_by === owner.id;
+      if (seen.has(child.id) || child.responsible_id === owner.id || handedOutByOwner || child.kind === "mandate") continue;
+      seen.add(child.id);
+      frontier.push(child.id);
+    }
+  }
+  return { owner, moved };
+}
+
+const grantsFor = query((db, p: { scopeId: string; keeper: string }) =>
+  db
+    .selectFrom("grants")
+    .select("id")
+    .where("scope_id", "=", p.scopeId)
+    .where("grantee_id", "<>", p.keeper)
+    .where("revoked_at", "is", null),
+);

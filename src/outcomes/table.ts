@@ -1,0 +1,332 @@
+import { sql } from "kysely";
+import { type Outcome, outcomeKinds, outcomeStatuses, type OutcomeRow as PresentedRow } from "../contract/outcomes.ts";
+import { notFound } from "../contract/refusal.ts";
+import { memberById } from "../capabilities/members.ts";
+import { type Actor, system } from "../events/ledger.ts";
+import { addVersion, fileById, type FileRow, insertFile } from "../knowledge/table.ts";
+import { query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { type OutcomeRow, render } from "./outcome.ts";
+import { workable } from "./workable.ts";
+
+/** Rows of outcomes and their edges, and the knowledge file that shows each. */
+export type NewOutcome = Pick<
+  OutcomeRow,
+  "id" | "company_id" | "kind" | "title" | "description" | "acceptance" | "responsible_id" | "delegated" | "delegated_by" | "urgent" | "important"
+> & { readonly parents: readonly string[]; readonly dependsOn: readonly string[] };
+
+export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor): Promise<void> {
+  const { parents, dependsOn, ...columns } = outcome;
+  const row = {
+    ...columns,
+    status: "open",
+    rationale: null,
+    blocked_reason: null,
+    blocked_until: null,
+    blocked_on: null,
+    stale: 0,
+    created_at: tx.now,
+    updated_at: tx.now,
+  };
+  await tx.run(insertRow, row);
+  for (const parentId of parents) {
+    await tx.run(insertEdge, { parentId, childId: outcome.id });
+    await tx.run(markStale, { id: parentId });
+  }
+  for (const dependsOnId of dependsOn) await tx.run(insertDependency, { outcomeId: outcome.id, dependsOnId });
+  const text = render({ ...row, num: 0 }, { parents, children: [], dependsOn, responsible: outcome.responsible_id });
+  await insertFile(tx, {
+    id: outcome.id,
+    companyId: outcome.company_id,
+    kind: "outcome",
+    description: outcome.title,
+    mediaType: "text/markdown",
+    ownerId: null,
+    content: Buffer.from(text),
+    author,
+  });
+}
+
+/** Saves the changed columns of an outcome and renders its file anew. */
+export async function saveOutcome(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<OutcomeRow> {
+  const saved = { ...outcome, stale: 0, updated_at: tx.now };
+  const { num: _num, company_id: _company, kind: _kind, created_at: _created, ...columns } = saved;
+  await tx.run(updateRow, columns);
+  await renderFile(tx, saved, author);
+  return saved;
+}
+
+/** An outcome whose edges changed is rendered when somebody next looks at its file. */
+export async function refreshOutcomeFile(tx: Tx, file: FileRow): Promise<FileRow> {
+  if (file.kind !== "outcome") return file;
+  const outcome = await tx.first(byId, { id: file.id });
+  if (outcome === undefined || outcome.stale === 0) return file;
+  await saveOutcome(tx, outcome, system);
+  return (await fileById(tx, file.id)) ?? file;
+}
+
+export async function outcomeById(tx: ReadTx, id: string): Promise<OutcomeRow> {
+  const row = await tx.first(byId, { id });
+  if (row === undefined) throw notFound("outcome", id);
+  return row;
+}
+
+export type Ref = Pick<OutcomeRow, "id" | "title" | "status" | "responsible_id" | "delegated" | "delegated_by" | "kind">;
+
+export const parentsOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(parents, { id });
+export const childrenOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(children, { id, limit: 1000 });
+export const dependenciesOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(dependencies, { id });
+export const liveChildrenOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(liveChildren, { id });
+
+export async function setParents(tx: Tx, id: string, wanted: readonly string[]): Promise<void> {
+  const now = new Set((await parentsOf(tx, id)).map((parent) => parent.id));
+  for (const parentId of now) {
+    if (wanted.includes(parentId)) continue;
+    await tx.run(deleteEdge, { parentId, childId: id });
+    await tx.run(markStale, { id: parentId });
+  }
+  for (const parentId of wanted) if (!now.has(parentId)) await addParent(tx, id, parentId);
+}
+
+export async function addParent(tx: Tx, id: string, parentId: string): Promise<void> {
+  await tx.run(insertEdge, { parentId, childId: id });
+  await tx.run(markStale, { id: parentId });
+  await tx.run(markStale, { id });
+}
+
+export async function setDependencies(tx: Tx, id: string, wanted: readonly string[]): Promise<void> {
+  await tx.run(deleteDependencies, { id });
+  for (const dependsOnId of wanted) await tx.run(insertDependency, { outcomeId: id, dependsOnId });
+}
+
+/**
+ * Would `waiter` wait for itself if it waited for `target`? A parent waits for its children and an outcome for what it
+ * depends on; this looks upward, at those who wait for the waiter, because few do.
+ */
+export async function wouldWaitForItself(tx: ReadTx, waiterId: string, targetId: string): Promise<boolean> {
+  const seen = new Set([waiterId]);
+  const frontier = [waiterId];
+  for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
+    if (id === targetId) return true;
+    for (const { id: next } of await tx.all(waitersOn, { id })) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      frontier.push(next);
+    }
+  }
+  return false;
+}
+
+export async function assign(
+  tx: Tx,
+  id: string,
+  to: { responsibleId: string | null; delegated: number; delegatedBy: string | null; status?: string },
+): Promise<void> {
+  await tx.run(setOwner, {
+    id,
+    responsibleId: to.responsibleId,
+    delegated: to.delegated,
+    delegatedBy: to.delegatedBy,
+    status: to.status ?? null,
+    now: tx.now,
+  });
+}
+
+export async function presentOutcome(tx: ReadTx, row: OutcomeRow): Promise<Outcome> {
+  const brief = ({ id, title, status }: Ref) => ({ id, title, status: statusOf(status) });
+  const isWorkable = await tx.first(workableNow, { id: row.id, now: tx.now });
+  return {
+    ...presentRow({ ...row, responsible_name: await nameOf(tx, row.responsible_id) }),
+    description: row.description,
+    acceptance: row.acceptance,
+    rationale: row.rationale,
+    delegatedBy: row.delegated_by === null ? null : { id: row.delegated_by, name: (await nameOf(tx, row.delegated_by)) ?? "" },
+    parents: (await parentsOf(tx, row.id)).map(brief),
+    children: (await childrenOf(tx, row.id)).map(brief),
+    dependsOn: (await dependenciesOf(tx, row.id)).map(brief),
+    workable: isWorkable?.workable === 1,
+  };
+}
+
+export function presentRow(row: OutcomeRow & { responsible_name: string | null }): PresentedRow {
+  return {
+    id: row.id,
+    title: row.title,
+    status: statusOf(row.status),
+    kind: outcomeKinds.find((kind) => kind === row.kind) ?? "work",
+    urgent: row.urgent === 1,
+    important: row.important === 1,
+    responsible: row.responsible_id === null ? null : { id: row.responsible_id, name: row.responsible_name ?? "" },
+    delegated: row.delegated === 1,
+    blocked:
+      row.blocked_reason === null
+        ? null
+        : {
+            reason: row.blocked_reason,
+            until: row.blocked_until === null ? null : new Date(row.blocked_until).toISOString(),
+            on: row.blocked_on,
+          },
+    createdAt: new Date(row.created_at).toISOString(),
+    updatedAt: new Date(row.updated_at).toISOString(),
+  };
+}
+
+export function statusOf(status: string): PresentedRow["status"] {
+  return outcomeStatuses.find((known) => known === status) ?? "open";
+}
+
+async function nameOf(tx: ReadTx, agentId: string | null): Promise<string | null> {
+  return agentId === null ? null : ((await memberById(tx, agentId))?.name ?? null);
+}
+
+async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<void> {
+  const file = await fileById(tx, outcome.id);
+  if (file === undefined) throw new Error(`outcome ${outcome.id} has no file`);
+  const ids = (refs: readonly Ref[]): string[] => refs.map(({ id }) => id);
+  const text = render(outcome, {
+    parents: ids(await parentsOf(tx, outcome.id)),
+    children: ids(await tx.all(children, { id: outcome.id, limit: 10_000 })),
+    dependsOn: ids(await dependenciesOf(tx, outcome.id)),
+    responsible: outcome.responsible_id,
+  });
+  await addVersion(tx, file, { content: Buffer.from(text), description: outcome.title, author });
+}
+
+const refColumns = ["o.id", "o.title", "o.status", "o.responsible_id", "o.delegated", "o.delegated_by", "o.kind"] as const;
+
+const byId = query((db, p: { id: string }) => db.selectFrom("outcomes").selectAll().where("id", "=", p.id));
+
+const parents = query((db, p: { id: string }) =>
+  db.selectFrom("edges as e").innerJoin("outcomes as o", "o.id", "e.parent_id").select(refColumns).where("e.child_id", "=", p.id).orderBy("o.num"),
+);
+
+const children = query((db, p: { id: string; limit: number }) =>
+  db
+    .selectFrom("edges as e")
+    .innerJoin("outcomes as o", "o.id", "e.child_id")
+    .select(refColumns)
+    .where("e.parent_id", "=", p.id)
+    .orderBy("o.num")
+    .limit(p.limit),
+);
+
+const liveChildren = query((db, p: { id: string }) =>
+  db
+    .selectFrom("edges as e")
+    .innerJoin("outcomes as o", "o.id", "e.child_id")
+    .select(refColumns)
+    .where("e.parent_id", "=", p.id)
+    .where("o.status", "in", ["open", "submitted"])
+    .orderBy("o.num"),
+);
+
+const dependencies = query((db, p: { id: string }) =>
+  db
+    .selectFrom("dependencies as d")
+    .innerJoin("outcomes as o", "o.id", "d.depends_on_id")
+    .select(refColumns)
+    .where("d.outcome_id", "=", p.id)
+    .orderBy("o.num"),
+);
+
+const waitersOn = query((db, p: { id: string }) =>
+  db
+    .selectFrom("edges")
+    .select("parent_id as id")
+    .where("child_id", "=", p.id)
+    .unionAll(db.selectFrom("dependencies").select("outcome_id as id").where("depends_on_id", "=", p.id)),
+);
+
+const workableNow = query((db, p: { id: string; now: number }) =>
+  db
+    .selectFrom("outcomes as o")
+    .select((eb) => workable(eb, p.now).as("workable"))
+    .where("o.id", "=", p.id),
+);
+
+const insertRow = query((db, p: Omit<Schema["outcomes"], "num">) =>
+  db.insertInto("outcomes").values({
+    id: p.id,
+    company_id: p.company_id,
+    kind: p.kind,
+    title: p.title,
+    description: p.description,
+    acceptance: p.acceptance,
+    status: p.status,
+    rationale: p.rationale,
+    responsible_id: p.responsible_id,
+    delegated: p.delegated,
+    delegated_by: p.delegated_by,
+    urgent: p.urgent,
+    important: p.important,
+    blocked_reason: p.blocked_reason,
+    blocked_until: p.blocked_until,
+    blocked_on: p.blocked_on,
+    stale: p.stale,
+    created_at: p.created_at,
+    updated_at: p.updated_at,
+  }),
+);
+
+const updateRow = query((db, p: Omit<Schema["outcomes"], "num" | "company_id" | "kind" | "created_at">) =>
+  db
+    .updateTable("outcomes")
+    .set({
+      title: p.title,
+      description: p.description,
+      acceptance: p.acceptance,
+      status: p.status,
+      rationale: p.rationale,
+      responsible_id: p.responsible_id,
+      delegated: p.delegated,
+      delegated_by: p.delegated_by,
+      urgent: p.urgent,
+      important: p.important,
+      blocked_reason: p.blocked_reason,
+      blocked_until: p.blocked_until,
+      blocked_on: p.blocked_on,
+      stale: p.stale,
+      updated_at: p.updated_at,
+    })
+    .where("id", "=", p.id),
+);
+
+const setOwner = query(
+  (db, p: { id: string; responsibleId: string | null; delegated: number; delegatedBy: string | null; status: string | null; now: number }) =>
+    db
+      .updateTable("outcomes")
+      .set({
+        responsible_id: p.responsibleId,
+        delegated: p.delegated,
+        delegated_by: p.delegatedBy,
+        status: sql<string>`coalesce(cast(${p.status} as text), status)`,
+        stale: 1,
+        updated_at: p.now,
+      })
+      .where("id", "=", p.id),
+);
+
+const markStale = query((db, p: { id: string }) =>
+  db.updateTable("outcomes").set({ stale: 1 }).where("id", "=", p.id).where("stale", "=", 0),
+);
+
+const insertEdge = query((db, p: { parentId: string; childId: string }) =>
+  db
+    .insertInto("edges")
+    .values({ parent_id: p.parentId, child_id: p.childId })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+const deleteEdge = query((db, p: { parentId: string; childId: string }) =>
+  db.deleteFrom("edges").where("parent_id", "=", p.parentId).where("child_id", "=", p.childId),
+);
+
+const insertDependency = query((db, p: { outcomeId: string; dependsOnId: string }) =>
+  db
+    .insertInto("dependencies")
+    .values({ outcome_id: p.outcomeId, depends_on_id: p.dependsOnId })
+    .onConflict((conflict) => conflict.doNothing()),
+);
+
+const deleteDependencies = query((db, p: { id: string }) => db.deleteFrom("dependencies").where("outcome_id", "=", p.id));

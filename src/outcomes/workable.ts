@@ -1,0 +1,24 @@
+import { type ExpressionBuilder, type RawBuilder, sql } from "kysely";
+import type { Schema } from "../store/schema.ts";
+
+/**
+ * Workable, the one predicate that drives spawning: somebody active is responsible, it is open, nothing blocks it,
+ * every dependency is completed, no child is open, and it is neither the root nor a standing mandate.
+ * A block ends by itself when its time has come or the outcome it waits for has ended.
+ */
+export function workable(
+  _: ExpressionBuilder<Schema & { o: Schema["outcomes"] }, "o">,
+  now: number,
+): RawBuilder<number> {
+  return sql<number>`(case when o.status = 'open'
+    and o.kind not in ('perpetual', 'mandate')
+    and (o.blocked_reason is null
+      or o.blocked_until <= ${now}
+      or exists (select 1 from outcomes w where w.id = o.blocked_on and w.status in ('completed', 'closed')))
+    and exists (select 1 from agents a where a.id = o.responsible_id and a.status = 'idle')
+    and not exists (select 1 from edges e join outcomes c on c.id = e.child_id
+      where e.parent_id = o.id and c.status in ('open', 'submitted'))
+    and not exists (select 1 from dependencies d join outcomes p on p.id = d.depends_on_id
+      where d.outcome_id = o.id and p.status <> 'completed')
+    then 1 else 0 end)`;
+}

@@ -1,0 +1,36 @@
+import * as contract from "../contract/ledger.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { guarded } from "../capabilities/guarded.ts";
+import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
+import { aboutAgent, listAfter, present, verify } from "../events/ledger.ts";
+import type { ReadTx } from "../store/store.ts";
+
+const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => {
+  const limit = input.limit ?? defaultPage;
+  const rows = await listAfter(tx, { companyId, after: input.after ?? 0, limit: limit + 1 });
+  const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
+  return { events: page.map(present), nextCursor };
+});
+
+const onMine = guarded(contract.readAuditLog, async ({ tx, actor, input }) => {
+  if (actor.agentId === null)
+    throw new Refusal("refused", "The board has the whole ledger.", "GET /api/companies/:id/events, or `agency audit events`.");
+  return ofAgent(tx, actor.agentId, input);
+});
+
+const onAgent = guarded(contract.listAgentEvents, ({ tx, input }) => ofAgent(tx, input.id, input));
+
+const onVerify = guarded(contract.verifyLedger, async ({ tx, input }) => {
+  const { firstBad, ...result } = await verify(tx, input.after ?? 0, input.limit ?? 10_000);
+  return { ok: firstBad === null, ...result, firstBad };
+});
+
+export const activityHandlers = [onList, onMine, onAgent, onVerify];
+
+async function ofAgent(tx: ReadTx, agent: string, input: { limit?: number | undefined; cursor?: string | undefined }) {
+  const limit = input.limit ?? defaultPage;
+  const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
+  const rows = await tx.all(aboutAgent, { agent, before, limit: limit + 1 });
+  const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
+  return { events: page.map(present), nextCursor };
+}

@@ -1,0 +1,109 @@
+import type { Dialect } from "./query.ts";
+
+/**
+ * One set of migrations for both stores. `{serial}` and `{blob}` are the two types they spell differently; a step may
+ * also be an object with one text for each. Steps are applied in order, each in its own transaction, and never edited
+ * once released.
+ */
+type Step = string | Readonly<Record<Dialect, string>>;
+
+const foundation: readonly Step[] = [
+  `create table companies (
+     id text primary key, name text not null, settings text not null, root_agent_id text not null,
+     root_outcome_id text not null, created_at bigint not null)`,
+  `create table agents (
+     id text primary key, company_id text not null references companies(id), name text not null, name_key text not null,
+     slug text not null, role text not null, title text, capabilities text, boss_id text, mandate_id text not null,
+     generation integer not null, status text not null, state_file_id text not null, epoch integer not null default 0,
+     created_at bigint not null, ended_at bigint)`,
+  `create unique index agents_name on agents(company_id, name_key) where status <> 'terminated'`,
+  `create unique index agents_slug on agents(company_id, slug) where status <> 'terminated'`,
+  `create index agents_boss on agents(boss_id)`,
+  `create index agents_page on agents(company_id, created_at, id)`,
+  `create table sessions (
+     id text primary key, company_id text not null, agent_id text not null, epoch integer not null, workspace text,
+     started_at bigint not null, ended_at bigint)`,
+  `create index sessions_agent on sessions(agent_id, ended_at)`,
+  `create table credentials (
+     id text primary key, hash text not null unique, kind text not null, company_id text, agent_id text,
+     session_id text, label text not null, created_at bigint not null, revoked_at bigint)`,
+  `create index credentials_agent on credentials(agent_id)`,
+  `create table files (
+     num {serial} primary key, id text not null unique, company_id text not null, kind text not null,
+     description text not null, media_type text not null, version integer not null, hash text not null,
+     size bigint not null, owner_id text, created_at bigint not null, updated_at bigint not null, deleted_at bigint)`,
+  `create index files_page on files(company_id, num)`,
+  `create index files_owner on files(owner_id) where owner_id is not null`,
+  `create table versions (
+     file_id text not null, version integer not null, hash text not null, size bigint not null,
+     author_kind text not null, author_agent_id text, author_session_id text, created_at bigint not null,
+     primary key (file_id, version))`,
+  `create table blobs (file_id text not null, hash text not null, content {blob} not null, primary key (file_id, hash))`,
+  `create table links (
+     from_id text not null, to_id text not null, company_id text not null, primary key (from_id, to_id))`,
+  `create index links_to on links(to_id)`,
+  `create index links_company on links(company_id, from_id, to_id)`,
+  {
+    sqlite: `create virtual table search using fts5(description, body, tokenize = 'unicode61 remove_diacritics 2')`,
+    postgres: `create table search (rowid bigint primary key, description text not null, body text not null,
+       words tsvector generated always as (to_tsvector('simple', description || ' ' || body)) stored)`,
+  },
+  { sqlite: ``, postgres: `create index search_words on search using gin(words)` },
+  `create table outcomes (
+     num {serial} primary key, id text not null unique, company_id text not null, kind text not null,
+     title text not null, description text not null, acceptance text, status text not null, rationale text,
+     responsible_id text, delegated integer not null, delegated_by text, urgent integer not null,
+     important integer not null, blocked_reason text, blocked_until bigint, blocked_on text, stale integer not null,
+     created_at bigint not null, updated_at bigint not null)`,
+  `create index outcomes_page on outcomes(company_id, num)`,
+  `create index outcomes_responsible on outcomes(responsible_id, status)`,
+  `create index outcomes_delegator on outcomes(delegated_by) where delegated_by is not null`,
+  `create index outcomes_blocked_on on outcomes(blocked_on) where blocked_on is not null`,
+  `create table edges (parent_id text not null, child_id text not null, primary key (parent_id, child_id))`,
+  `create index edges_child on edges(child_id, parent_id)`,
+  `create table dependencies (
+     outcome_id text not null, depends_on_id text not null, primary key (outcome_id, depends_on_id))`,
+  `create index dependencies_on on dependencies(depends_on_id, outcome_id)`,
+  `create table grants (
+     num {serial} primary key, id text not null unique, company_id text not null, grantee_id text not null,
+     resource text not null, level integer not null, scope_id text not null, origin text not null, granted_by text,
+     parent_id text, structural integer not null, broken integer not null, created_at bigint not null,
+     revoked_at bigint)`,
+  // The permission check is one look-up in this index and touches no row of the table.
+  `create index grants_held on grants(grantee_id, resource, broken, structural, level)`,
+  `create index grants_parent on grants(parent_id) where parent_id is not null`,
+  `create index grants_scope on grants(scope_id)`,
+  `create table permission_requests (
+     id text primary key, company_id text not null, agent_id text not null, resource text not null,
+     level integer not null, reason text not null, created_at bigint not null, answered_at bigint)`,
+  `create index permission_requests_open on permission_requests(company_id, agent_id) where answered_at is null`,
+  `create table events (
+     seq bigint primary key, company_id text, at bigint not null, actor_kind text not null, agent_id text,
+     session_id text, operation text not null, subject text, data text not null, previous text not null,
+     hash text not null)`,
+  `create index events_company on events(company_id, seq)`,
+  `create index events_subject on events(subject, seq) where subject is not null`,
+  `create index events_agent on events(agent_id, seq) where agent_id is not null`,
+  `create table idempotency (
+     actor text not null, key text not null, operation text not null, input_hash text not null,
+     output text not null, created_at bigint not null, primary key (actor, key))`,
+  `create index idempotency_age on idempotency(created_at)`,
+];
+
+export const migrations: readonly { readonly name: string; readonly steps: readonly Step[] }[] = [
+  { name: "0001-foundation", steps: foundation },
+];
+
+const spelling: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
+  sqlite: { serial: "integer", blob: "blob" },
+  postgres: { serial: "bigint generated by default as identity", blob: "bytea" },
+};
+
+export function statementsFor(dialect: Dialect, steps: readonly Step[]): string[] {
+  return steps
+    .map((step) => (typeof step === "string" ? step : step[dialect]))
+    .filter((statement) => statement !== "")
+    .map((statement) => statement.replace(/\{(\w+)\}/g, (token, key: string) => spelling[dialect][key] ?? token))
+    // Both stores compare text byte by byte, so that cursors and ranges mean the same on both.
+    .map((statement) => (dialect === "postgres" ? statement.replace(/\btext\b/g, 'text collate "C"') : statement));
+}

@@ -1,0 +1,196 @@
+import { createHash } from "node:crypto";
+import pg from "pg";
+import type { ReadTx, Store, Tx } from "./store.ts";
+import { migrations, statementsFor } from "./migrations.ts";
+import { fill, type Prepared, type Query, query, type Value } from "./query.ts";
+
+/**
+ * PostgreSQL, shared by several nodes. READ COMMITTED with an advisory lock per company taken before anything is
+ * checked: later statements of the transaction see all that earlier holders committed, so a rule that was checked holds
+ * until commit. Rejected: SERIALIZABLE, because every write extends the same hash chain and would fail its neighbours.
+ */
+export interface PostgresOptions {
+  readonly url: string;
+  readonly connections?: number;
+}
+
+/** Errors after which the same transaction may succeed, because it was rolled back through no fault of its own. */
+const retryable: Readonly<Record<string, string>> = {
+  "40001": "serialization failure",
+  "40P01": "deadlock detected",
+  "55P03": "lock not available",
+};
+const attempts = 10;
+const channel = "agency_events";
+
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const pool = new pg.Pool({ connectionString: options.url, max: options.connections ?? 10, types: { getTypeParser } });
+  // A connection that breaks while idle is replaced by the pool; the next query tells if the server is gone.
+  pool.on("error", () => undefined);
+  await migrate(pool);
+
+  const listeners = new Set<() => void>();
+  const hear = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const ear = await listen(options.url, hear);
+
+  async function attempt<T>(begin: string, end: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await pool.connect();
+    let broken: Error | undefined;
+    try {
+      const results: unknown = await client.query(`${begin}; ${clock}`);
+      const result = await work(txOn(client, clockIn(results)));
+      await client.query(end);
+      return result;
+    } catch (error) {
+      try {
+        await client.query("rollback");
+      } catch (failure) {
+        broken = failure instanceof Error ? failure : new Error(String(failure));
+      }
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  return {
+    dialect: "postgres",
+    write: async (work) => {
+      for (let tried = 1; ; tried++) {
+        try {
+          const result = await attempt("begin isolation level read committed", `notify ${channel}; commit`, work);
+          hear();
+          return result;
+        } catch (error) {
+          if (tried >= attempts || !isRetryable(error)) throw error;
+        }
+      }
+    },
+    read: (work) => attempt("begin isolation level repeatable read read only", "commit", work),
+    onCommit: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: async () => {
+      await ear.close();
+      await pool.end();
+    },
+  };
+}
+
+const clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
+
+function clockIn(results: unknown): number {
+  const last: unknown = Array.isArray(results) ? results.at(-1) : results;
+  if (typeof last === "object" && last !== null && "rows" in last && Array.isArray(last.rows)) {
+    const row: unknown = last.rows[0];
+    if (typeof row === "object" && row !== null && "now" in row && typeof row.now === "number") return row.now;
+  }
+  throw new TypeError("the database did not tell the time");
+}
+
+function txOn(client: pg.PoolClient, now: number): Tx {
+  const ask = (prepared: Prepared, params: Readonly<Record<string, Value>>): Promise<pg.QueryResult> =>
+    client.query({ name: nameOf(prepared.sql), text: prepared.sql, values: fill(prepared.slots, params) });
+  return {
+    dialect: "postgres",
+    now,
+    blobs: {
+      read: async (fileId, hash) => {
+        const { rows } = await ask(blobContent.on("postgres"), { fileId, hash });
+        const content: unknown = rows[0]?.content;
+        if (!(content instanceof Uint8Array)) throw new Error(`content ${fileId}/${hash} is missing`);
+        return content;
+      },
+    },
+    all: async (q, params) => typed(q, (await ask(q.on("postgres"), params)).rows),
+    first: async (q, params) => typed(q, (await ask(q.on("postgres"), params)).rows)[0],
+    run: async (q, params) => (await ask(q.on("postgres"), params)).rowCount ?? 0,
+    lock: async (key) => {
+      await client.query({ name: "lock", text: "select pg_advisory_xact_lock(hashtextextended($1, 0))", values: [key] });
+    },
+  } satisfies Tx & ReadTx;
+}
+
+const blobContent = query((db, p: { fileId: string; hash: string }) =>
+  db.selectFrom("blobs").select("content").where("file_id", "=", p.fileId).where("hash", "=", p.hash),
+);
+
+/** A prepared statement is parsed and planned once per connection, under a name that stands for its text. */
+function nameOf(sql: string): string {
+  return createHash("sha1").update(sql).digest("base64url");
+}
+
+async function migrate(pool: pg.Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    // Nodes that start together take turns.
+    await client.query("begin; select pg_advisory_xact_lock(42004600)");
+    await client.query("create table if not exists migrations (name text primary key, applied_at bigint not null)");
+    const { rows } = await client.query<{ name: string }>("select name from migrations");
+    const applied = new Set(rows.map(({ name }) => name));
+    const known = new Set(migrations.map(({ name }) => name));
+    for (const name of applied)
+      if (!known.has(name)) throw new Error(`this database was made by a newer version of agency (it has ${name})`);
+    for (const { name, steps } of migrations) {
+      if (applied.has(name)) continue;
+      for (const statement of statementsFor("postgres", steps)) await client.query(statement);
+      await client.query(
+        "insert into migrations (name, applied_at) values ($1, (extract(epoch from clock_timestamp()) * 1000)::bigint)",
+        [name],
+      );
+    }
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
+/** One connection that hears of other nodes' commits. When it breaks it is made again; followers also look by themselves. */
+async function listen(url: string, hear: () => void): Promise<{ close: () => Promise<void> }> {
+  let closed = false;
+  let client = new pg.Client({ connectionString: url });
+  const start = async (): Promise<void> => {
+    client.on("notification", hear);
+    client.on("error", () => {
+      if (!closed) setTimeout(restart, 1000).unref();
+    });
+    await client.connect();
+    await client.query(`listen ${channel}`);
+    hear();
+  };
+  const restart = (): void => {
+    if (closed) return;
+    client.removeAllListeners();
+    client.on("error", () => undefined);
+    void client.end().catch(() => undefined);
+    client = new pg.Client({ connectionString: url });
+    start().catch(() => setTimeout(restart, 1000).unref());
+  };
+  await start();
+  return {
+    close: async () => {
+      closed = true;
+      await client.end();
+    },
+  };
+}
+
+function isRetryable(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "code" in error && String(error.code) in retryable;
+}
+
+/** bigint columns hold milliseconds, sizes and sequence numbers, all far below 2^53. */
+function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
+  if (oid === 20) return Number;
+  return format === "binary" ? pg.types.getTypeParser(oid, "binary") as (value: string) => unknown : pg.types.getTypeParser(oid, "text");
+}
+
+function typed<P, R>(_query: Query<P, R>, rows: unknown[]): R[] {
+  return rows as R[];
+}

@@ -1,0 +1,162 @@
+import type { Generated } from "kysely";
+
+/**
+ * The tables, as the query builder sees them; migrations.ts makes them. One shape for both stores:
+ * ids are text, times are milliseconds, booleans are 0 or 1, JSON is text.
+ */
+export interface Schema {
+  companies: {
+    id: string;
+    name: string;
+    settings: string;
+    root_agent_id: string;
+    root_outcome_id: string;
+    created_at: number;
+  };
+  agents: {
+    id: string;
+    company_id: string;
+    name: string;
+    /** The name as compared: normalized, case-folded. Unique among agents that are not terminated. */
+    name_key: string;
+    slug: string;
+    role: string;
+    title: string | null;
+    capabilities: string | null;
+    /** Null: the board is its boss. */
+    boss_id: string | null;
+    mandate_id: string;
+    generation: number;
+    /** Stored: pending_approval, idle, paused or terminated. Running is a live session, never stored here. */
+    status: string;
+    state_file_id: string;
+    /** The only epoch whose session may write. */
+    epoch: number;
+    created_at: number;
+    ended_at: number | null;
+  };
+  sessions: {
+    id: string;
+    company_id: string;
+    agent_id: string;
+    epoch: number;
+    workspace: string | null;
+    started_at: number;
+    ended_at: number | null;
+  };
+  credentials: {
+    id: string;
+    /** SHA-256 of the token; the token itself is stored nowhere. */
+    hash: string;
+    kind: string;
+    company_id: string | null;
+    agent_id: string | null;
+    session_id: string | null;
+    label: string;
+    created_at: number;
+    revoked_at: number | null;
+  };
+  files: {
+    num: Generated<number>;
+    id: string;
+    company_id: string;
+    kind: string;
+    description: string;
+    media_type: string;
+    version: number;
+    hash: string;
+    size: number;
+    /** Whose state document or log this is. */
+    owner_id: string | null;
+    created_at: number;
+    updated_at: number;
+    deleted_at: number | null;
+  };
+  versions: {
+    file_id: string;
+    version: number;
+    hash: string;
+    size: number;
+    author_kind: string;
+    author_agent_id: string | null;
+    author_session_id: string | null;
+    created_at: number;
+  };
+  blobs: { file_id: string; hash: string; content: Uint8Array };
+  links: { from_id: string; to_id: string; company_id: string };
+  outcomes: {
+    num: Generated<number>;
+    id: string;
+    company_id: string;
+    kind: string;
+    title: string;
+    description: string;
+    acceptance: string | null;
+    status: string;
+    rationale: string | null;
+    responsible_id: string | null;
+    /** 1: handed down. Then delegated_by says by whom; null is the board. */
+    delegated: number;
+    delegated_by: string | null;
+    urgent: number;
+    important: number;
+    blocked_reason: string | null;
+    blocked_until: number | null;
+    blocked_on: string | null;
+    /** 1: an edge changed since its file was rendered; the next reader renders it first. */
+    stale: number;
+    created_at: number;
+    updated_at: number;
+  };
+  edges: { parent_id: string; child_id: string };
+  dependencies: { outcome_id: string; depends_on_id: string };
+  grants: {
+    num: Generated<number>;
+    id: string;
+    company_id: string;
+    grantee_id: string;
+    resource: string;
+    level: number;
+    scope_id: string;
+    origin: string;
+    granted_by: string | null;
+    parent_id: string | null;
+    /** 1: its root rests on a right the root's giver has by structure, which is checked anew at each use. */
+    structural: number;
+    /** How many reasons along its chain do not stand now: revoked links, ended scopes, departed holders. */
+    broken: number;
+    created_at: number;
+    revoked_at: number | null;
+  };
+  permission_requests: {
+    id: string;
+    company_id: string;
+    agent_id: string;
+    resource: string;
+    level: number;
+    reason: string;
+    created_at: number;
+    answered_at: number | null;
+  };
+  events: {
+    seq: number;
+    company_id: string | null;
+    at: number;
+    actor_kind: string;
+    agent_id: string | null;
+    session_id: string | null;
+    operation: string;
+    subject: string | null;
+    data: string;
+    previous: string;
+    hash: string;
+  };
+  idempotency: {
+    actor: string;
+    key: string;
+    operation: string;
+    input_hash: string;
+    output: string;
+    created_at: number;
+  };
+}

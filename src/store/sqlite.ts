@@ -1,0 +1,219 @@
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { type Blobs } from "./store.ts";
+import type { ReadTx, Store, Tx } from "./store.ts";
+import { migrations, statementsFor } from "./migrations.ts";
+import { fill, type Query, query, type Value } from "./query.ts";
+import { BlobFiles } from "./blob-files.ts";
+
+/**
+ * SQLite inside the process: one connection that writes, one that reads.
+ *
+ * Group commit. A durable commit costs an fsync, many times the work of a small write. So the writes that wait when a
+ * transaction begins share it: each runs inside its own savepoint, one after another, and all are acknowledged by the
+ * one commit. A write that throws rolls back to its savepoint and takes nobody with it. Rejected: a commit each (an
+ * fsync each); `synchronous=NORMAL` (loses acknowledged writes on power loss).
+ *
+ * Content goes into `blobs` in the writer's transaction and is moved out to a file behind it (blob-files.ts).
+ */
+export interface SqliteOptions {
+  /** A file, or `:memory:` for tests that need no durability. */
+  readonly path: string;
+  /** Where content is moved to; without it (tests) content stays in the database. */
+  readonly blobFolder?: string;
+  readonly clock: () => number;
+}
+
+type Row = Record<string, Value>;
+type Job = { run: () => Promise<void>; settle: (committed: unknown) => void };
+const groupLimit = 128;
+
+export function openSqlite(options: SqliteOptions): Store {
+  const inMemory = options.path === ":memory:";
+  const db = open(options.path, false);
+  migrate(db, options.clock);
+  // An in-memory database has no second connection: reads then take their turn among the writes.
+  const reader = inMemory ? undefined : open(options.path, true);
+  const writing = new Connection(db);
+  const listeners = new Set<() => void>();
+  const files = options.blobFolder === undefined ? undefined : new BlobFiles(options.blobFolder);
+  const waiting: Job[] = [];
+  let draining: Promise<void> | undefined;
+  let readChain: Promise<unknown> = Promise.resolve();
+  let closed = false;
+
+  const blobsOn = (connection: Connection): Blobs => ({
+    read: async (fileId, hash) => {
+      const row = connection.all(blobContent.on("sqlite"), { fileId, hash })[0];
+      if (row !== undefined) return asBytes(row["content"]);
+      if (files === undefined) throw new Error(`content ${fileId}/${hash} is missing`);
+      return files.read(fileId, hash);
+    },
+  });
+
+  const txOn = (connection: Connection): Tx => ({
+    dialect: "sqlite",
+    now: options.clock(),
+    blobs: blobsOn(connection),
+    all: async (q, params) => typed(q, connection.all(q.on("sqlite"), params)),
+    first: async (q, params) => typed(q, connection.all(q.on("sqlite"), params))[0],
+    run: async (q, params) => connection.run(q.on("sqlite"), params),
+    lock: async () => undefined,
+  });
+
+  function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (closed) return Promise.reject(new Error("the store is closed"));
+    return new Promise<T>((resolve, reject) => {
+      let outcome: () => void;
+      waiting.push({
+        run: async () => {
+          writing.exec("savepoint one");
+          try {
+            const result = await work(txOn(writing));
+            writing.exec("release one");
+            outcome = () => resolve(result);
+          } catch (error) {
+            writing.exec("rollback to one");
+            writing.exec("release one");
+            outcome = () => reject(error);
+          }
+        },
+        settle: (failure) => (failure === undefined ? outcome() : reject(failure)),
+      });
+      draining ??= drain();
+    });
+  }
+
+  /** Takes whatever waits, commits it together, and goes on until nothing waits. */
+  async function drain(): Promise<void> {
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const group: Job[] = [];
+      let failure: unknown;
+      try {
+        writing.exec("begin immediate");
+        // Jobs that arrive while the group runs join it, so that a burst pays for one commit.
+        for (let job = waiting.shift(); job !== undefined; job = group.length < groupLimit ? waiting.shift() : undefined) {
+          group.push(job);
+          await job.run();
+        }
+        writing.exec("commit");
+      } catch (error) {
+        failure = error ?? new Error("commit failed");
+        if (db.isTransaction) writing.exec("rollback");
+      }
+      for (const job of group) job.settle(failure);
+      if (failure === undefined) for (const listener of listeners) listener();
+      files?.settleSoon(db);
+      // Lets sockets be read, so that the next group is as large as the load is.
+      await new Promise(setImmediate);
+    }
+    draining = undefined;
+  }
+
+  function read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
+    if (closed) return Promise.reject(new Error("the store is closed"));
+    if (reader === undefined) return write(work);
+    const turn = readChain.then(async () => {
+      reading.exec("begin");
+      try {
+        return await work(txOn(reading));
+      } finally {
+        reading.exec("commit");
+      }
+    });
+    readChain = turn.catch(() => undefined);
+    return turn;
+  }
+  const reading = reader === undefined ? writing : new Connection(reader);
+
+  return {
+    dialect: "sqlite",
+    write,
+    read,
+    onCommit: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: async () => {
+      closed = true;
+      await draining;
+      await readChain;
+      await files?.settleAll(db);
+      reader?.close();
+      db.close();
+    },
+  };
+}
+
+/** A connection with its prepared statements. */
+class Connection {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  exec(sql: string): void {
+    this.#statement(sql).run();
+  }
+
+  all(prepared: { sql: string; slots: Parameters<typeof fill>[0] }, params: Row): Row[] {
+    return this.#statement(prepared.sql).all(...fill(prepared.slots, params)) as Row[];
+  }
+
+  run(prepared: { sql: string; slots: Parameters<typeof fill>[0] }, params: Row): number {
+    return Number(this.#statement(prepared.sql).run(...fill(prepared.slots, params)).changes);
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+const blobContent = query((db, p: { fileId: string; hash: string }) =>
+  db.selectFrom("blobs").select("content").where("file_id", "=", p.fileId).where("hash", "=", p.hash),
+);
+
+function open(path: string, readOnly: boolean): DatabaseSync {
+  const db = new DatabaseSync(path, { readOnly, timeout: 5000, enableForeignKeyConstraints: false });
+  if (!readOnly) db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000;");
+  db.exec("pragma cache_size = -32768; pragma mmap_size = 1073741824; pragma temp_store = memory;");
+  return db;
+}
+
+function migrate(db: DatabaseSync, clock: () => number): void {
+  db.exec("create table if not exists migrations (name text primary key, applied_at bigint not null)");
+  const known = new Set(migrations.map(({ name }) => name));
+  const applied = new Set<string>();
+  for (const row of db.prepare("select name from migrations").all()) applied.add(String(row["name"]));
+  for (const name of applied)
+    if (!known.has(name)) throw new Error(`this database was made by a newer version of agency (it has ${name})`);
+  for (const { name, steps } of migrations) {
+    if (applied.has(name)) continue;
+    db.exec("begin immediate");
+    try {
+      for (const statement of statementsFor("sqlite", steps)) db.exec(statement);
+      db.prepare("insert into migrations (name, applied_at) values (?, ?)").run(name, clock());
+      db.exec("commit");
+    } catch (error) {
+      db.exec("rollback");
+      throw error;
+    }
+  }
+}
+
+/** The driver speaks in rows; the query knows what they are. The one place where one becomes the other. */
+function typed<P, R>(_query: Query<P, R>, rows: Row[]): R[] {
+  return rows as unknown as R[];
+}
+
+function asBytes(value: Value | undefined): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  throw new TypeError("content is not bytes");
+}

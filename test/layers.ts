@@ -1,0 +1,63 @@
+// Which folder of src may import which, from the bottom up; a folder may always import itself.
+// `architecture.test.ts` enforces it. Tests (`*.test.ts`, e2e, bench) may import everything.
+
+const foundation = ["contract", "store", "events", "capabilities"];
+const domains = [
+  "knowledge",
+  "outcomes",
+  "agents",
+  "companies",
+  "mail",
+  "approvals",
+  "hiring",
+  "budgets",
+  "repos",
+];
+const organization = [...foundation, ...domains];
+
+export type Layer = {
+  mayImport: readonly string[];
+  /** Only with `import type`. */
+  typesOf?: readonly string[];
+  /** The only packages it may import; without it, any. */
+  packages?: readonly string[];
+};
+
+export const layers: Readonly<Record<string, Layer>> = {
+  contract: { mayImport: [], packages: ["zod"] },
+  store: { mayImport: ["contract"] },
+  events: { mayImport: ["contract", "store"] },
+  capabilities: { mayImport: ["contract", "store", "events"] },
+
+  knowledge: { mayImport: foundation },
+  outcomes: { mayImport: [...foundation, "knowledge"] },
+  agents: { mayImport: [...foundation, "knowledge", "outcomes"] },
+  companies: { mayImport: [...foundation, "knowledge", "outcomes", "agents"] },
+  mail: { mayImport: foundation },
+  approvals: { mayImport: foundation },
+  hiring: { mayImport: foundation },
+  budgets: { mayImport: foundation },
+  repos: { mayImport: foundation },
+
+  readers: { mayImport: organization },
+  brains: { mayImport: [...organization, "readers"] },
+  runtime: { mayImport: [...organization, "readers", "brains"] },
+  doors: { mayImport: ["contract", "events", "capabilities", "readers"], typesOf: ["store"] },
+
+  client: { mayImport: ["contract"] },
+  cli: { mayImport: ["contract", "client"] },
+  web: { mayImport: ["contract", "client"] },
+  daemon: { mayImport: [...organization, "readers", "brains", "runtime", "doors", "client"] },
+  testing: {
+    mayImport: [...organization, "readers", "brains", "runtime", "doors", "client", "cli", "daemon"],
+  },
+};
+
+/** Files that may load a folder with `import()`, so that what does not need it starts without it. */
+export const lazyImports: Readonly<Record<string, readonly string[]>> = {
+  "src/cli/main.ts": ["daemon"],
+  "src/cli/up.ts": ["daemon"],
+};
+
+/** Folders where clock, randomness, timers and processes come in as parameters, so that a test can hold them. */
+export const core = ["capabilities", ...domains.filter((domain) => domain !== "repos")];

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+
+const start = 'import { test, describe, after } from "node:test"; import assert from "node:assert/strict";';
+
+test("leaf tests are counted once, and success is silent about everything but the file", async () => {
+  const { code, lines } = await runTests({
+    "src/parents.test.ts": `${start}
+      test("a parent", async (t) => { await t.test("one", () => {}); await t.test("two", () => {}); });
+      describe("a suite", () => { test("three", () => console.error("noise")); describe("inner", () => {}); });
+      test("four", () => {});`,
+    "test/plain.test.ts": `${start} test("five", () => {});`,
+    "src/rows.db.test.ts": `${start} for (const store of process.env.AGENCY_TEST_STORES.split(",")) test(store, () => {});`,
+    "src/for-postgres.db.test.ts": `${start} if (process.env.AGENCY_TEST_STORES.includes("postgres")) test("x", () => {});`,
+    "e2e/daemon.test.ts": `${start} test("not in a quick run", () => assert.fail());`,
+  });
+  assert.equal(lines.at(-1), "6 passed, 0 failed");
+  assert.equal(lines.length, 5, lines.join("\n"));
+  assert.equal(code, 0);
+});
+
+test("whatever is not a passed test is a failure with its detail", async () => {
+  const { code, lines } = await runTests({
+    "src/wrong.test.ts": `${start}
+      test("a parent", async (t) => {
+        await t.test("right", () => {});
+        await t.test("wrong", () => { console.log("a hint"); assert.deepEqual({ a: 1 }, { a: 2 }); });
+      });`,
+    "src/skipped.test.ts": `${start} test("left", { skip: true }, () => {}); test("later", { todo: true }, () => {});`,
+    "src/crashed.test.ts": `${start} throw new Error("while loading");`,
+    "src/crashes-late.test.ts": `${start}
+      test("fine", () => { setTimeout(() => { throw new Error("too late"); }, 10); });
+      test("fine as well", async () => { await new Promise((resolve) => setTimeout(resolve, 50)); });`,
+    "src/hook.test.ts": `${start} describe("a suite", () => { after(() => { throw new Error("in a hook"); }); test("fine", () => {}); });`,
+    "src/empty.test.ts": "",
+    "src/gone.test.ts": `${start} test("leaves", () => process.exit(0));`,
+  });
+  assert.equal(lines.at(-1), "4 passed, 8 failed");
+  assert.equal(code, 1);
+  const output = lines.join("\n");
+  assert.match(output, /a parent › wrong\n.*deep-equal[^]*\+ +a: 1\n[^]*- +a: 2\n[^]*wrong\.test\.ts:4/);
+  for (const detail of [
+    "a hint",
+    "while loading",
+    "too late",
+    "in a hook",
+    "ran no test",
+    "skipped or still to do",
+  ]) {
+    assert.ok(output.includes(detail), `${detail} in\n${output}`);
+  }
+});
+
+test("a run that finds no test fails", async () => {
+  const { code, lines } = await runTests({ "src/a.ts": "" });
+  assert.deepEqual(lines, ["0 passed, 0 failed"]);
+  assert.equal(code, 1);
+});
+
+test("further arguments choose files by a part of their path", async () => {
+  const files = {
+    "src/one.test.ts": `${start} test("one", () => {});`,
+    "src/two.test.ts": `${start} test("two", () => assert.fail());`,
+  };
+  assert.equal((await runTests(files, "one")).lines.at(-1), "1 passed, 0 failed");
+  assert.equal((await runTests(files, "one", "two")).lines.at(-1), "1 passed, 1 failed");
+});
+
+async function runTests(
+  files: Record<string, string>,
+  ...args: string[]
+): Promise<{ code: unknown; lines: string[] }> {
+  const root = mkdtempSync(join(tmpdir(), "agency-test-"));
+  try {
+    for (const [path, content] of Object.entries({ "package.json": '{ "type": "module" }', ...files })) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), content);
+    }
+    const runner = spawn(
+      process.execPath,
+      [join(import.meta.dirname, "../scripts/test.ts"), "--quick", ...args],
+      {
+        cwd: root,
+        // Node marks the processes of a test run, and a marked one starts no run of its own.
+        env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+        stdio: ["ignore", "pipe", "ignore"],
+      },
+    );
+    const [output, [code]] = await Promise.all([text(runner.stdout), once(runner, "exit")]);
+    return { code, lines: output.trimEnd().split("\n") };
+  } finally {
+    rmSync(root, { recursive: true });
+  }
+}
