@@ -16,7 +16,11 @@ export function nameKey(name: string): string {
 
 export function demandUsableName(name: string): void {
   if (reserved.has(nameKey(name)))
-    throw new Refusal("refused", `The name ${name} is reserved.`, "Choose another; human, user, board, system and agency are taken.");
+    throw new Refusal(
+      "refused",
+      `The name ${name} is reserved.`,
+      "Choose another; human, user, board, system and agency are taken.",
+    );
 }
 
 /** Letters and digits of every script, the rest becomes dashes; a name without any is addressed by a piece of its id. */

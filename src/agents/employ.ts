@@ -16,7 +16,11 @@ export interface NewAgent {
   readonly capabilities: string | null;
   /** Null: the board is its boss. */
   readonly boss: { readonly id: string; readonly mandateId: string } | null;
-  readonly mandate: { readonly kind: "perpetual" | "mandate"; readonly title: string; readonly description: string };
+  readonly mandate: {
+    readonly kind: "perpetual" | "mandate";
+    readonly title: string;
+    readonly description: string;
+  };
   readonly stateFileId: string;
 }
 

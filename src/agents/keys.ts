@@ -13,11 +13,23 @@ import { agentById } from "./table.ts";
 const onCreateKey = guarded(contract.createKey, async (call) => {
   const agent = await agentById(call.tx, call.input.id);
   if (!isActive(agent))
-    throw new Refusal("refused", `${agent.name} is ${agent.status} and cannot hold keys.`, "Only an active agent has keys.");
+    throw new Refusal(
+      "refused",
+      `${agent.name} is ${agent.status} and cannot hold keys.`,
+      "Only an active agent has keys.",
+    );
   const key = `agk_${call.newSecret()}`;
   const id = call.newId();
   const label = call.input.label ?? "key";
-  await keepCredential(call.tx, { id, token: key, kind: "key", companyId: agent.company_id, agentId: agent.id, sessionId: null, label });
+  await keepCredential(call.tx, {
+    id,
+    token: key,
+    kind: "key",
+    companyId: agent.company_id,
+    agentId: agent.id,
+    sessionId: null,
+    label,
+  });
   await call.record(agent.id, { key: id, label });
   return { id, agentId: agent.id, label, key, createdAt: new Date(call.tx.now).toISOString() };
 });
@@ -31,7 +43,8 @@ const onRevokeKey = guarded(contract.revokeKey, async (call) => {
   const { tx, input } = call;
   const row = (await tx.all(keysOf, { agentId: input.id })).find(({ id }) => id === input.keyId);
   if (row === undefined) throw notFound("key", input.keyId);
-  if (row.revoked_at !== null) throw new Refusal("conflict", "This key is already revoked.", "There is nothing left to do.");
+  if (row.revoked_at !== null)
+    throw new Refusal("conflict", "This key is already revoked.", "There is nothing left to do.");
   await tx.run(revokeCredential, { id: row.id, now: tx.now });
   await call.record(input.id, { key: row.id });
   return present({ ...row, revoked_at: tx.now });

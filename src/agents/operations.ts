@@ -31,7 +31,11 @@ const onCreate = guarded(contract.createAgent, async (call) => {
   const boss = await memberById(tx, bossId);
   if (boss === undefined || boss.company_id !== companyId) throw notFound("agent", bossId);
   if (!isActive(boss))
-    throw new Refusal("refused", `${boss.name} is ${boss.status} and cannot have reports.`, "Choose an active boss.");
+    throw new Refusal(
+      "refused",
+      `${boss.name} is ${boss.status} and cannot have reports.`,
+      "Choose an active boss.",
+    );
   const id = call.newId();
   await employ(
     tx,
@@ -55,9 +59,18 @@ const onCreate = guarded(contract.createAgent, async (call) => {
 const onList = guarded(contract.listAgents, async ({ tx, companyId, input }) => {
   const [at = "0", id = ""] = (input.cursor ?? "").split(" ");
   if (!/^\d{1,15}$/.test(at === "" ? "0" : at))
-    throw new Refusal("invalid", "The cursor is not one this list gave out.", "Pass the nextCursor of the page before, unchanged.");
+    throw new Refusal(
+      "invalid",
+      "The cursor is not one this list gave out.",
+      "Pass the nextCursor of the page before, unchanged.",
+    );
   const limit = input.limit ?? defaultPage;
-  const rows = await listRows(tx, { companyId, status: input.status, after: { at: Number(at), id }, limit: limit + 1 });
+  const rows = await listRows(tx, {
+    companyId,
+    status: input.status,
+    after: { at: Number(at), id },
+    limit: limit + 1,
+  });
   const { page, nextCursor } = pageAfter(rows, limit, (row) => `${row.created_at} ${row.id}`);
   return { agents: page.map(presentShown), nextCursor };
 });
@@ -85,7 +98,11 @@ const onTerminate = guarded(contract.terminateAgent, async (call) => {
   const agent = await agentById(call.tx, call.input.id);
   demandThere(agent);
   if (agent.boss_id === null)
-    throw new Refusal("refused", "The root agent stays: somebody must answer to the board.", "Pause it, or change its role.");
+    throw new Refusal(
+      "refused",
+      "The root agent stays: somebody must answer to the board.",
+      "Pause it, or change its role.",
+    );
   await leave(call, agent, agent.boss_id, call.input.reason ?? "terminated by the board");
   return presentAgent(call.tx, agent.id);
 });
@@ -104,7 +121,8 @@ async function leave(call: Call<unknown>, agent: AgentRow, bossId: string, reaso
   // What it verified, its boss verifies now.
   await tx.run(reroute, { from: agent.id, to: bossId, now: tx.now });
   // What still lives below the mandate gets the boss's mandate as its why, before the mandate ends.
-  for (const child of await liveChildrenOf(tx, agent.mandate_id)) await addParent(tx, child.id, boss.mandate_id);
+  for (const child of await liveChildrenOf(tx, agent.mandate_id))
+    await addParent(tx, child.id, boss.mandate_id);
   const moved: string[] = [];
   for (const work of await tx.all(liveWorkOf, { agentId: agent.id })) {
     if (work.id === agent.mandate_id) continue;
@@ -120,10 +138,18 @@ async function leave(call: Call<unknown>, agent: AgentRow, bossId: string, reaso
 
 function demandThere(agent: AgentRow): void {
   if (agent.status === "terminated")
-    throw new Refusal("refused", `${agent.name} was terminated.`, "A terminated agent does not come back; make a new one.");
+    throw new Refusal(
+      "refused",
+      `${agent.name} was terminated.`,
+      "A terminated agent does not come back; make a new one.",
+    );
 }
 
-async function rename(tx: Tx, agent: AgentRow, name: string): Promise<Pick<AgentRow, "name" | "name_key" | "slug">> {
+async function rename(
+  tx: Tx,
+  agent: AgentRow,
+  name: string,
+): Promise<Pick<AgentRow, "name" | "name_key" | "slug">> {
   demandUsableName(name);
   const key = nameKey(name);
   const taken = await tx.first(sameName, { companyId: agent.company_id, nameKey: key });
@@ -132,4 +158,6 @@ async function rename(tx: Tx, agent: AgentRow, name: string): Promise<Pick<Agent
   return { name, name_key: key, slug: await freeSlug(tx, agent.company_id, name, agent.id) };
 }
 
-const rootAgent = query((db, p: { id: string }) => db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id));
+const rootAgent = query((db, p: { id: string }) =>
+  db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id),
+);

@@ -40,7 +40,11 @@ export async function closeSession(tx: Tx, sessionId: string): Promise<void> {
 }
 
 const endOthers = query((db, p: { agentId: string; now: number }) =>
-  db.updateTable("sessions").set({ ended_at: p.now }).where("agent_id", "=", p.agentId).where("ended_at", "is", null),
+  db
+    .updateTable("sessions")
+    .set({ ended_at: p.now })
+    .where("agent_id", "=", p.agentId)
+    .where("ended_at", "is", null),
 );
 
 const endOne = query((db, p: { id: string; now: number }) =>
@@ -48,7 +52,17 @@ const endOne = query((db, p: { id: string; now: number }) =>
 );
 
 const insertSession = query(
-  (db, p: { id: string; companyId: string; agentId: string; epoch: number; workspace: string | null; now: number }) =>
+  (
+    db,
+    p: {
+      id: string;
+      companyId: string;
+      agentId: string;
+      epoch: number;
+      workspace: string | null;
+      now: number;
+    },
+  ) =>
     db.insertInto("sessions").values({
       id: p.id,
       company_id: p.companyId,

@@ -14,7 +14,19 @@ export async function insertAgent(tx: Tx, row: AgentRow): Promise<void> {
 
 export async function saveAgent(tx: Tx, row: AgentRow): Promise<void> {
   const { id, name, name_key, slug, role, title, capabilities, boss_id, status, epoch, ended_at } = row;
-  await tx.run(updateRow, { id, name, name_key, slug, role, title, capabilities, boss_id, status, epoch, ended_at });
+  await tx.run(updateRow, {
+    id,
+    name,
+    name_key,
+    slug,
+    role,
+    title,
+    capabilities,
+    boss_id,
+    status,
+    epoch,
+    ended_at,
+  });
 }
 
 export async function agentById(tx: ReadTx, id: string): Promise<AgentRow> {
@@ -55,7 +67,8 @@ export function listRows(
             eb.and([eb("a.created_at", "=", filter.after.at), eb("a.id", ">", filter.after.id)]),
           ]),
         );
-      if (filter.status === "running") list = list.where("a.status", "=", "idle").where("s.id", "is not", null);
+      if (filter.status === "running")
+        list = list.where("a.status", "=", "idle").where("s.id", "is not", null);
       else if (filter.status === "idle") list = list.where("a.status", "=", "idle").where("s.id", "is", null);
       else if (filter.status !== undefined) list = list.where("a.status", "=", filter.status);
       return list.orderBy("a.created_at").orderBy("a.id").limit(filter.limit);
@@ -106,15 +119,27 @@ export const reroute = query((db, p: { from: string; to: string | null; now: num
 );
 
 export const reanchor = query((db, p: { from: string; to: string | null }) =>
-  db.updateTable("agents").set({ boss_id: p.to }).where("boss_id", "=", p.from).where("status", "<>", "terminated"),
+  db
+    .updateTable("agents")
+    .set({ boss_id: p.to })
+    .where("boss_id", "=", p.from)
+    .where("status", "<>", "terminated"),
 );
 
 export const endCredentials = query((db, p: { agentId: string; now: number }) =>
-  db.updateTable("credentials").set({ revoked_at: p.now }).where("agent_id", "=", p.agentId).where("revoked_at", "is", null),
+  db
+    .updateTable("credentials")
+    .set({ revoked_at: p.now })
+    .where("agent_id", "=", p.agentId)
+    .where("revoked_at", "is", null),
 );
 
 export const endSessions = query((db, p: { agentId: string; now: number }) =>
-  db.updateTable("sessions").set({ ended_at: p.now }).where("agent_id", "=", p.agentId).where("ended_at", "is", null),
+  db
+    .updateTable("sessions")
+    .set({ ended_at: p.now })
+    .where("agent_id", "=", p.agentId)
+    .where("ended_at", "is", null),
 );
 
 const shown = (db: Parameters<Parameters<typeof dynamic>[0]>[0]) =>
@@ -154,7 +179,17 @@ const updateRow = query(
     db,
     p: Pick<
       AgentRow,
-      "id" | "name" | "name_key" | "slug" | "role" | "title" | "capabilities" | "boss_id" | "status" | "epoch" | "ended_at"
+      | "id"
+      | "name"
+      | "name_key"
+      | "slug"
+      | "role"
+      | "title"
+      | "capabilities"
+      | "boss_id"
+      | "status"
+      | "epoch"
+      | "ended_at"
     >,
   ) =>
     db

@@ -113,7 +113,11 @@ async function run(
 
   if (operation.needs === "board") {
     if (actor.kind === "agent")
-      throw new Refusal("forbidden", `Only the board may do this (${operation.name}).`, "Ask the board, through your boss.");
+      throw new Refusal(
+        "forbidden",
+        `Only the board may do this (${operation.name}).`,
+        "Ask the board, through your boss.",
+      );
   } else if (operation.needs !== "member") await demand(tx, actor, operation.needs(input));
 
   const call: Call<never> = {
@@ -162,7 +166,8 @@ async function findCompany(
       const id = key === undefined ? undefined : input[key];
       if (typeof id !== "string" || !z.uuid().safeParse(id).success) continue;
       const owner = (await tx.first(owners[noun], { id }))?.company_id;
-      if (owner === undefined || (caller.companyId !== null && owner !== caller.companyId)) throw notFound(noun, id);
+      if (owner === undefined || (caller.companyId !== null && owner !== caller.companyId))
+        throw notFound(noun, id);
       return owner;
     }
   }
@@ -177,12 +182,18 @@ async function findCompany(
   }
   const [only, another] = await tx.all(twoCompanies, {});
   if (only === undefined || another !== undefined)
-    throw new Refusal("invalid", "Which company? The board governs several, or none yet.", "Name the company: companyId.");
+    throw new Refusal(
+      "invalid",
+      "Which company? The board governs several, or none yet.",
+      "Name the company: companyId.",
+    );
   return only.id;
 }
 
 function invalid(operation: Operation, error: z.ZodError): Refusal {
-  const issues = error.issues.slice(0, 5).map(({ path, message }) => `${path.join(".") || "input"}: ${message}`);
+  const issues = error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.join(".") || "input"}: ${message}`);
   const keys = Object.keys(operation.input.shape).filter((key) => key !== "companyId");
   return new Refusal(
     "invalid",
@@ -193,13 +204,22 @@ function invalid(operation: Operation, error: z.ZodError): Refusal {
 
 function checkKey(key: string | undefined): void {
   if (key !== undefined && !/^[\x21-\x7e]{1,200}$/.test(key))
-    throw new Refusal("invalid", "The idempotency key is not valid.", "Use 1 to 200 printable ASCII characters without spaces.");
+    throw new Refusal(
+      "invalid",
+      "The idempotency key is not valid.",
+      "Use 1 to 200 printable ASCII characters without spaces.",
+    );
 }
 
 /** Denials go on record. A stale version or an unreadable input is no denial, and the board may look for what is not there. */
 function isOnRecord(refusal: Refusal, caller: Caller): boolean {
   if (caller.actor.kind !== "agent") return refusal.code === "refused";
-  return refusal.code === "forbidden" || refusal.code === "refused" || refusal.code === "not_found" || refusal.code === "gone";
+  return (
+    refusal.code === "forbidden" ||
+    refusal.code === "refused" ||
+    refusal.code === "not_found" ||
+    refusal.code === "gone"
+  );
 }
 
 function withoutSecrets(operation: Operation, output: unknown): unknown {
@@ -221,9 +241,15 @@ const nouns = ["file", "agent", "outcome", "grant"] as const;
 
 const owners = {
   file: query((db, p: { id: string }) => db.selectFrom("files").select("company_id").where("id", "=", p.id)),
-  agent: query((db, p: { id: string }) => db.selectFrom("agents").select("company_id").where("id", "=", p.id)),
-  outcome: query((db, p: { id: string }) => db.selectFrom("outcomes").select("company_id").where("id", "=", p.id)),
-  grant: query((db, p: { id: string }) => db.selectFrom("grants").select("company_id").where("id", "=", p.id)),
+  agent: query((db, p: { id: string }) =>
+    db.selectFrom("agents").select("company_id").where("id", "=", p.id),
+  ),
+  outcome: query((db, p: { id: string }) =>
+    db.selectFrom("outcomes").select("company_id").where("id", "=", p.id),
+  ),
+  grant: query((db, p: { id: string }) =>
+    db.selectFrom("grants").select("company_id").where("id", "=", p.id),
+  ),
 };
 
 const companyRow = query((db, p: { id: string }) =>

@@ -1,6 +1,15 @@
 import { type explainAccess } from "../contract/capabilities.ts";
 import type { Output } from "../contract/operation.ts";
-import { defaultLevel, type GrantableLevel, levelAt, noRight, ranks, type Resource, resourceId, resourceKind } from "../contract/resources.ts";
+import {
+  defaultLevel,
+  type GrantableLevel,
+  levelAt,
+  noRight,
+  ranks,
+  type Resource,
+  resourceId,
+  resourceKind,
+} from "../contract/resources.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { isWithin } from "./grants.ts";
@@ -39,15 +48,27 @@ export async function explain(
   const grants = await heldOn(tx, agent.id, resource);
   const byStructure = await structuralRank(tx, agent.id, resource);
   const standing: GrantRow[] = [];
-  for (const grant of grants) if (grant.broken === 0 && (await restsOnSomething(tx, grant, resource))) standing.push(grant);
+  for (const grant of grants)
+    if (grant.broken === 0 && (await restsOnSomething(tx, grant, resource))) standing.push(grant);
   const carrying = standing.filter((grant) => grant.level >= wanted);
   const allowed = held >= wanted;
-  const shown = carrying[0] ?? (allowed ? undefined : (standing[0] ?? grants.find((grant) => grant.level >= wanted) ?? grants[0]));
+  const shown =
+    carrying[0] ??
+    (allowed ? undefined : (standing[0] ?? grants.find((grant) => grant.level >= wanted) ?? grants[0]));
   return {
     ...answer,
     allowed,
     held: held === noRight ? null : levelAt(kind, held),
-    because: reason({ allowed, byStructure: byStructure >= wanted, carrying, standing, grants, resource, agent, level }),
+    because: reason({
+      allowed,
+      byStructure: byStructure >= wanted,
+      carrying,
+      standing,
+      grants,
+      resource,
+      agent,
+      level,
+    }),
     chain: shown === undefined ? [] : await presentChain(tx, shown, resource),
     fix: allowed
       ? byStructure >= wanted
@@ -68,10 +89,13 @@ function reason(facts: {
   level: GrantableLevel;
 }): string {
   const { agent, resource, level } = facts;
-  if (facts.byStructure) return `${agent.name} has ${level} on ${resource} from its place in the organization.`;
-  if (facts.allowed) return `${agent.name} was granted ${level} or more on ${resource}, and every link of the chain stands.`;
+  if (facts.byStructure)
+    return `${agent.name} has ${level} on ${resource} from its place in the organization.`;
+  if (facts.allowed)
+    return `${agent.name} was granted ${level} or more on ${resource}, and every link of the chain stands.`;
   if (facts.standing.length > 0) return `${agent.name} holds ${resource}, but below ${level}.`;
-  if (facts.grants.length > 0) return `${agent.name} was once granted ${resource}, but the chain no longer stands.`;
+  if (facts.grants.length > 0)
+    return `${agent.name} was once granted ${resource}, but the chain no longer stands.`;
   return `Nobody granted ${agent.name} a right on ${resource}.`;
 }
 
@@ -128,7 +152,11 @@ async function giveBack(
   const kind = resourceKind(resource);
   if (!(await exists(tx, agent.company_id, resource))) return [];
   const input = { to: agent.id, resource, level };
-  if (kind !== "mail" && agent.boss_id !== null && (await canHandOn(tx, agent.boss_id, agent.mandate_id, resource, ranks[level])))
+  if (
+    kind !== "mail" &&
+    agent.boss_id !== null &&
+    (await canHandOn(tx, agent.boss_id, agent.mandate_id, resource, ranks[level]))
+  )
     return [{ by: agent.boss_id, operation: "permission.grant", input, says: `Its boss can grant it.` }];
   for (const grant of grants) {
     if (grant.level < ranks[level]) continue;
@@ -147,10 +175,23 @@ async function giveBack(
       },
     ];
   }
-  return [{ by: "board", operation: "permission.grant", input, says: `Its boss does not hold it; the board can grant it.` }];
+  return [
+    {
+      by: "board",
+      operation: "permission.grant",
+      input,
+      says: `Its boss does not hold it; the board can grant it.`,
+    },
+  ];
 }
 
-async function canHandOn(tx: ReadTx, bossId: string, scopeId: string, resource: Resource, rank: number): Promise<boolean> {
+async function canHandOn(
+  tx: ReadTx,
+  bossId: string,
+  scopeId: string,
+  resource: Resource,
+  rank: number,
+): Promise<boolean> {
   if ((await structuralRank(tx, bossId, resource)) >= rank) return true;
   for (const grant of await heldOn(tx, bossId, resource))
     if (
@@ -166,7 +207,9 @@ async function canHandOn(tx: ReadTx, bossId: string, scopeId: string, resource: 
 /** An outcome can be reopened below an open parent only. */
 async function canReopen(tx: ReadTx, id: string): Promise<boolean> {
   const parents = await tx.all(parentStatuses, { id });
-  return parents.some(({ status }) => status === "open") && parents.every(({ status }) => status !== "completed");
+  return (
+    parents.some(({ status }) => status === "open") && parents.every(({ status }) => status !== "completed")
+  );
 }
 
 async function exists(tx: ReadTx, companyId: string, resource: Resource): Promise<boolean> {
@@ -190,9 +233,18 @@ const scopeRow = query((db, p: { id: string }) =>
 );
 
 const liveFile = query((db, p: { id: string; companyId: string }) =>
-  db.selectFrom("files").select("id").where("id", "=", p.id).where("company_id", "=", p.companyId).where("deleted_at", "is", null),
+  db
+    .selectFrom("files")
+    .select("id")
+    .where("id", "=", p.id)
+    .where("company_id", "=", p.companyId)
+    .where("deleted_at", "is", null),
 );
 
 const parentStatuses = query((db, p: { id: string }) =>
-  db.selectFrom("edges as e").innerJoin("outcomes as o", "o.id", "e.parent_id").select("o.status").where("e.child_id", "=", p.id),
+  db
+    .selectFrom("edges as e")
+    .innerJoin("outcomes as o", "o.id", "e.parent_id")
+    .select("o.status")
+    .where("e.child_id", "=", p.id),
 );

@@ -1,10 +1,30 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { explainAccess, grantPermission, listPermissions, requestPermission, revokePermission } from "../contract/capabilities.ts";
+import {
+  explainAccess,
+  grantPermission,
+  listPermissions,
+  requestPermission,
+  revokePermission,
+} from "../contract/capabilities.ts";
 import { createFile, readFile, writeFile } from "../contract/knowledge.ts";
-import { closeOutcome, createOutcome, delegateOutcome, reclaimOutcome, reopenOutcome, viewOutcome } from "../contract/outcomes.ts";
+import {
+  closeOutcome,
+  createOutcome,
+  delegateOutcome,
+  reclaimOutcome,
+  reopenOutcome,
+  viewOutcome,
+} from "../contract/outcomes.ts";
 import { terminateAgent } from "../contract/organization.ts";
-import { createOrganization, openTestStore, type Organization, refusal, storeKinds, type TestStore } from "../testing/organization.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`grants on ${kind}`, () => {
@@ -26,7 +46,10 @@ for (const kind of storeKinds)
       const pair = { version: 1, hash: file.hash };
       await refusal(report.call(writeFile, { id: file.id, content: "two", ...pair }), "forbidden");
       const deep = await org.agent("Deep", report.id);
-      await refusal(report.call(grantPermission, { to: deep.id, resource: `kb:${file.id}`, level: "write" }), "refused");
+      await refusal(
+        report.call(grantPermission, { to: deep.id, resource: `kb:${file.id}`, level: "write" }),
+        "refused",
+      );
       await report.call(grantPermission, { to: deep.id, resource: `kb:${file.id}` });
       assert.equal((await deep.call(readFile, { id: file.id })).content, "one");
       // Skip-level: the boss cannot grant to its report's report.
@@ -40,7 +63,12 @@ for (const kind of storeKinds)
       const worker = await org.agent("Scoped");
       const work = await org.outcome("scoped work");
       const file = await org.board(createFile, { companyId: org.companyId, description: "x", content: "x" });
-      await org.board(grantPermission, { companyId: org.companyId, to: worker.id, resource: `kb:${file.id}`, outcome: work });
+      await org.board(grantPermission, {
+        companyId: org.companyId,
+        to: worker.id,
+        resource: `kb:${file.id}`,
+        outcome: work,
+      });
       await worker.call(readFile, { id: file.id });
       await org.board(closeOutcome, { id: work, rationale: "no" });
       await refusal(worker.call(readFile, { id: file.id }), "not_found");
@@ -54,7 +82,11 @@ for (const kind of storeKinds)
       const top = await boss.call(createOutcome, { title: "top", parents: [boss.id] });
       const below = await boss.call(createOutcome, { title: "below", parents: [top.id] });
       const file = await boss.call(createFile, { description: "spec", content: "s" });
-      await boss.call(delegateOutcome, { id: top.id, to: "delegate", grants: [{ resource: `kb:${file.id}` }] });
+      await boss.call(delegateOutcome, {
+        id: top.id,
+        to: "delegate",
+        grants: [{ resource: `kb:${file.id}` }],
+      });
       await report.call(readFile, { id: file.id });
       await refusal(boss.call(createOutcome, { title: "meddling", parents: [top.id] }), "forbidden");
       await refusal(boss.call(closeOutcome, { id: below.id, rationale: "mine" }), "forbidden");

@@ -1,6 +1,15 @@
 import { sql } from "kysely";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { defaultLevel, type GrantableLevel, isOnLadder, ladders, ranks, type Resource, resourceId, resourceKind } from "../contract/resources.ts";
+import {
+  defaultLevel,
+  type GrantableLevel,
+  isOnLadder,
+  ladders,
+  ranks,
+  type Resource,
+  resourceId,
+  resourceKind,
+} from "../contract/resources.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isActive, type Member } from "./members.ts";
@@ -29,7 +38,8 @@ export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
   await checkResourceExists(tx, gift.companyId, gift.resource);
   const scopeId = gift.scopeId ?? gift.receiver.mandate_id;
   await checkScope(tx, gift.companyId, scopeId);
-  const source = gift.giver === null ? board : await sourceFor(tx, gift.giver, gift.resource, ranks[level], scopeId);
+  const source =
+    gift.giver === null ? board : await sourceFor(tx, gift.giver, gift.resource, ranks[level], scopeId);
   const row = {
     id: gift.id,
     company_id: gift.companyId,
@@ -45,7 +55,12 @@ export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
     revoked_at: null,
   };
   await insertGrant(tx, row);
-  await tx.run(answerRequests, { agentId: gift.receiver.id, resource: gift.resource, level: row.level, at: tx.now });
+  await tx.run(answerRequests, {
+    agentId: gift.receiver.id,
+    resource: gift.resource,
+    level: row.level,
+    at: tx.now,
+  });
   return { ...row, num: 0 };
 }
 
@@ -72,11 +87,17 @@ export async function giveCreator(
 }
 
 /** By the board, by whoever gave it, or by its holder giving it up. For anybody else there is no such grant. */
-export async function revoke(tx: Tx, companyId: string, grantId: string, by: string | null): Promise<GrantRow> {
+export async function revoke(
+  tx: Tx,
+  companyId: string,
+  grantId: string,
+  by: string | null,
+): Promise<GrantRow> {
   const grant = await grantById(tx, grantId);
   const mine = grant !== undefined && (by === null || grant.granted_by === by || grant.grantee_id === by);
   if (grant === undefined || grant.company_id !== companyId || !mine) throw notFound("grant", grantId);
-  if (grant.revoked_at !== null) throw new Refusal("conflict", "This grant is already revoked.", "There is nothing left to do.");
+  if (grant.revoked_at !== null)
+    throw new Refusal("conflict", "This grant is already revoked.", "There is nothing left to do.");
   await markRevoked(tx, grantId);
   return { ...grant, revoked_at: tx.now, broken: grant.broken + 1 };
 }
@@ -92,7 +113,11 @@ function checkLevel(resource: Resource, level: GrantableLevel | undefined): Gran
   const kind = resourceKind(resource);
   const wanted = level ?? defaultLevel(kind);
   if (!isOnLadder(kind, wanted))
-    throw new Refusal("invalid", `${kind} has no level ${wanted}.`, `Use one of: ${ladders[kind].join(", ")}.`);
+    throw new Refusal(
+      "invalid",
+      `${kind} has no level ${wanted}.`,
+      `Use one of: ${ladders[kind].join(", ")}.`,
+    );
   return wanted;
 }
 
@@ -104,13 +129,18 @@ function checkReceiver(giver: Member | null, receiver: Member): void {
       "Rights go one level down: grant to a direct report, who may hand them on.",
     );
   if (!isActive(receiver))
-    throw new Refusal("refused", `${receiver.name} is ${receiver.status} and cannot hold rights.`, "Choose an active agent.");
+    throw new Refusal(
+      "refused",
+      `${receiver.name} is ${receiver.status} and cannot hold rights.`,
+      "Choose an active agent.",
+    );
 }
 
 async function checkResourceExists(tx: ReadTx, companyId: string, resource: Resource): Promise<void> {
   const id = resourceId(resource);
   const kind = resourceKind(resource);
-  const table = kind === "kb" ? fileCompany : kind === "outcome" ? outcomeCompany : kind === "mail" ? agentCompany : null;
+  const table =
+    kind === "kb" ? fileCompany : kind === "outcome" ? outcomeCompany : kind === "mail" ? agentCompany : null;
   if (table === null) return;
   if ((await tx.first(table, { id }))?.company_id !== companyId)
     throw notFound(kind === "kb" ? "file" : kind === "mail" ? "agent" : "outcome", id);
@@ -139,7 +169,11 @@ async function sourceFor(
   scopeId: string,
 ): Promise<{ parent_id: string | null; structural: number }> {
   if (resourceKind(resource) === "mail")
-    throw new Refusal("refused", "Mail routes follow the reporting line.", "Ask the board to open a route between two agents.");
+    throw new Refusal(
+      "refused",
+      "Mail routes follow the reporting line.",
+      "Ask the board to open a route between two agents.",
+    );
   let outOfScope = false;
   for (const grant of await heldOn(tx, giver.id, resource)) {
     if (grant.broken > 0 || grant.level < rank) continue;
@@ -165,7 +199,11 @@ async function sourceFor(
 }
 
 const fileCompany = query((db, p: { id: string }) =>
-  db.selectFrom("files").select(["company_id", sql<string>`''`.as("status")]).where("id", "=", p.id).where("deleted_at", "is", null),
+  db
+    .selectFrom("files")
+    .select(["company_id", sql<string>`''`.as("status")])
+    .where("id", "=", p.id)
+    .where("deleted_at", "is", null),
 );
 const outcomeCompany = query((db, p: { id: string }) =>
   db.selectFrom("outcomes").select(["company_id", "status"]).where("id", "=", p.id),
@@ -181,7 +219,9 @@ const isBelow = query((db, p: { id: string; above: string }) =>
         .selectFrom("edges")
         .select("parent_id as id")
         .where("child_id", "=", p.id)
-        .union(q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id")),
+        .union(
+          q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id"),
+        ),
     )
     .selectFrom("up")
     .select(sql<number>`1`.as("yes"))

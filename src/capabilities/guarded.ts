@@ -26,7 +26,11 @@ export interface Call<I> {
   readonly newSecret: () => string;
   readonly settings: () => Promise<Settings>;
   /** Appends to the ledger in this transaction; the operation's own name unless another is given. */
-  readonly record: (subject: string | null, data: Readonly<Record<string, unknown>>, as?: string) => Promise<void>;
+  readonly record: (
+    subject: string | null,
+    data: Readonly<Record<string, unknown>>,
+    as?: string,
+  ) => Promise<void>;
 }
 
 export function guarded<I extends z.ZodObject, O extends z.ZodType>(

@@ -22,8 +22,10 @@ export function hashToken(token: string): string {
 }
 
 export async function authenticate(tx: ReadTx, token: string | undefined): Promise<Caller> {
-  const row = token === undefined || token === "" ? undefined : await tx.first(byHash, { hash: hashToken(token) });
-  if (row === undefined || row.revoked_at !== null) throw unauthenticated("The credential is missing or not valid.");
+  const row =
+    token === undefined || token === "" ? undefined : await tx.first(byHash, { hash: hashToken(token) });
+  if (row === undefined || row.revoked_at !== null)
+    throw unauthenticated("The credential is missing or not valid.");
   if (row.kind === "board")
     return { actor: { kind: "board", agentId: null, sessionId: null }, companyId: null, workspace: null };
   if (row.agent_id === null || row.company_id === null || row.status === null)
@@ -33,7 +35,9 @@ export async function authenticate(tx: ReadTx, token: string | undefined): Promi
   if (row.status === "paused")
     throw new Refusal("forbidden", "This agent is paused.", "Its boss or the board can resume it.");
   if (row.kind === "session" && (row.session_ended_at !== null || row.session_epoch !== row.agent_epoch))
-    throw unauthenticated("This session has ended or was replaced by a newer one; its writes are no longer accepted.");
+    throw unauthenticated(
+      "This session has ended or was replaced by a newer one; its writes are no longer accepted.",
+    );
   return {
     actor: { kind: "agent", agentId: row.agent_id, sessionId: row.session_id },
     companyId: row.company_id,

@@ -4,7 +4,10 @@ import type { Schema } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /** What authorization must know of agents. */
-export type Member = Pick<Schema["agents"], "id" | "company_id" | "name" | "slug" | "role" | "boss_id" | "mandate_id" | "status">;
+export type Member = Pick<
+  Schema["agents"],
+  "id" | "company_id" | "name" | "slug" | "role" | "boss_id" | "mandate_id" | "status"
+>;
 
 /** Employed: may hold rights. Pending agents do not yet, terminated ones no longer; a paused one keeps what it has. */
 export function isActive(member: Pick<Member, "status">): boolean {
@@ -18,7 +21,8 @@ export async function memberById(tx: ReadTx, id: string): Promise<Member | undef
 /** By id or slug, within the company. A terminated agent is found by id only: its slug may have passed on. */
 export async function findMember(tx: ReadTx, companyId: string, reference: string): Promise<Member> {
   const wanted = reference.trim().replace(/^@/, "").toLowerCase();
-  const found = (await tx.first(byId, { id: wanted })) ?? (await tx.first(bySlug, { companyId, slug: wanted }));
+  const found =
+    (await tx.first(byId, { id: wanted })) ?? (await tx.first(bySlug, { companyId, slug: wanted }));
   if (found === undefined || found.company_id !== companyId) throw notFound("agent", reference);
   return found;
 }

@@ -1,6 +1,14 @@
 import * as contract from "../contract/capabilities.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { defaultLevel, isOnLadder, ladders, levelAt, ranks, type Resource, resourceKind } from "../contract/resources.ts";
+import {
+  defaultLevel,
+  isOnLadder,
+  ladders,
+  levelAt,
+  ranks,
+  type Resource,
+  resourceKind,
+} from "../contract/resources.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { explain } from "./explain.ts";
@@ -54,7 +62,11 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
   const kind = resourceKind(input.resource);
   const level = input.level ?? defaultLevel(kind);
   if (!isOnLadder(kind, level))
-    throw new Refusal("invalid", `${kind} has no level ${level}.`, `Use one of: ${ladders[kind].join(", ")}.`);
+    throw new Refusal(
+      "invalid",
+      `${kind} has no level ${level}.`,
+      `Use one of: ${ladders[kind].join(", ")}.`,
+    );
   const request = {
     id: call.newId(),
     agent: { id: me.id, name: me.name },
@@ -100,21 +112,43 @@ const onListRequests = guarded(contract.listPermissionRequests, async ({ tx, com
 const onExplain = guarded(contract.explainAccess, async ({ tx, actor, companyId, input }) => {
   const kind = resourceKind(input.resource);
   if (input.level !== undefined && !isOnLadder(kind, input.level))
-    throw new Refusal("invalid", `${kind} has no level ${input.level}.`, `Use one of: ${ladders[kind].join(", ")}.`);
+    throw new Refusal(
+      "invalid",
+      `${kind} has no level ${input.level}.`,
+      `Use one of: ${ladders[kind].join(", ")}.`,
+    );
   if (input.agent === undefined && actor.agentId === null)
     throw new Refusal("invalid", "Whose access?", "Name the agent: agent=<id or slug>.");
-  const agent = input.agent === undefined ? await ownMember(tx, actor.agentId) : await findMember(tx, companyId, input.agent);
+  const agent =
+    input.agent === undefined
+      ? await ownMember(tx, actor.agentId)
+      : await findMember(tx, companyId, input.agent);
   if (actor.agentId !== null && agent.id !== actor.agentId) {
     if (agent.boss_id !== actor.agentId)
-      throw new Refusal("forbidden", `${agent.name} is not your direct report.`, "Ask about yourself or a direct report.");
+      throw new Refusal(
+        "forbidden",
+        `${agent.name} is not your direct report.`,
+        "Ask about yourself or a direct report.",
+      );
     // A boss may ask about what it knows of itself; otherwise the answer would tell it what exists.
-    if ((await effectiveRank(tx, actor.agentId, input.resource)) < 0 && !["org", "mcp", "repo"].includes(kind))
+    if (
+      (await effectiveRank(tx, actor.agentId, input.resource)) < 0 &&
+      !["org", "mcp", "repo"].includes(kind)
+    )
       throw notFound("resource", input.resource);
   }
   return explain(tx, agent, input.resource, input.level);
 });
 
-export const capabilityHandlers = [onList, onListOfAgent, onGrant, onRevoke, onRequest, onListRequests, onExplain];
+export const capabilityHandlers = [
+  onList,
+  onListOfAgent,
+  onGrant,
+  onRevoke,
+  onRequest,
+  onListRequests,
+  onExplain,
+];
 
 export async function recordGrant(
   call: Pick<Call<unknown>, "record">,
@@ -131,17 +165,33 @@ export async function recordGrant(
 async function ownMember(tx: ReadTx, agentId: string | null): Promise<Member> {
   const me = agentId === null ? undefined : await memberById(tx, agentId);
   if (me === undefined)
-    throw new Refusal("refused", "Only an agent has a place to ask this from.", "The board uses /api/agents/:id/grants and /api/access.");
+    throw new Refusal(
+      "refused",
+      "Only an agent has a place to ask this from.",
+      "The board uses /api/agents/:id/grants and /api/access.",
+    );
   return me;
 }
 
-async function grantsPage(tx: ReadTx, agentId: string, onlyStanding: boolean, input: { limit?: number | undefined; cursor?: string | undefined }) {
+async function grantsPage(
+  tx: ReadTx,
+  agentId: string,
+  onlyStanding: boolean,
+  input: { limit?: number | undefined; cursor?: string | undefined },
+) {
   const limit = input.limit ?? 100;
-  const rows = await pageOfGrants(tx, { agentId, onlyStanding, after: numberCursor(input.cursor), limit: limit + 1 });
+  const rows = await pageOfGrants(tx, {
+    agentId,
+    onlyStanding,
+    after: numberCursor(input.cursor),
+    limit: limit + 1,
+  });
   const { page, nextCursor } = pageAfter(rows, input.limit, (row) => String(row.num));
   const grants = [];
   for (const row of page) {
-    const stands = row.broken === 0 && (row.structural === 0 || (await effectiveRank(tx, agentId, row.resource as Resource)) >= row.level);
+    const stands =
+      row.broken === 0 &&
+      (row.structural === 0 || (await effectiveRank(tx, agentId, row.resource as Resource)) >= row.level);
     if (stands || !onlyStanding) grants.push(await presentGrant(tx, row, stands));
   }
   return { grants, nextCursor };
@@ -172,12 +222,28 @@ async function structuralOf(tx: ReadTx, me: Member) {
     rights.push({ resource: `mail:${me.boss_id}`, levels: ["send"], because: "It is your boss." });
   for (const report of await reportsOf(tx, me.id))
     if (report.status !== "pending_approval")
-      rights.push({ resource: `mail:${report.id}`, levels: ["send"], because: `${report.name} reports to you.` });
-  rights.push({ resource: `mail:${me.id}`, levels: ["send"], because: "You may leave yourself a message for later." });
+      rights.push({
+        resource: `mail:${report.id}`,
+        levels: ["send"],
+        because: `${report.name} reports to you.`,
+      });
+  rights.push({
+    resource: `mail:${me.id}`,
+    levels: ["send"],
+    because: "You may leave yourself a message for later.",
+  });
   return rights;
 }
 
-function presentRequest(row: { id: string; agent_id: string; name: string; resource: string; level: number; reason: string; created_at: number }) {
+function presentRequest(row: {
+  id: string;
+  agent_id: string;
+  name: string;
+  resource: string;
+  level: number;
+  reason: string;
+  created_at: number;
+}) {
   return {
     id: row.id,
     agent: { id: row.agent_id, name: row.name },
@@ -201,7 +267,18 @@ const requestsToBoss = query((db, p: { bossId: string }) =>
 );
 
 const insertRequest = query(
-  (db, p: { id: string; companyId: string; agentId: string; resource: string; level: number; reason: string; at: number }) =>
+  (
+    db,
+    p: {
+      id: string;
+      companyId: string;
+      agentId: string;
+      resource: string;
+      level: number;
+      reason: string;
+      at: number;
+    },
+  ) =>
     db.insertInto("permission_requests").values({
       id: p.id,
       company_id: p.companyId,
@@ -236,5 +313,9 @@ const delegatedAway = query((db, p: { agentId: string }) =>
 );
 
 const ownDocuments = query((db, p: { agentId: string }) =>
-  db.selectFrom("files").select(["id", "kind"]).where("owner_id", "=", p.agentId).where("deleted_at", "is", null),
+  db
+    .selectFrom("files")
+    .select(["id", "kind"])
+    .where("owner_id", "=", p.agentId)
+    .where("deleted_at", "is", null),
 );

@@ -18,6 +18,10 @@ export const defaultPage = 100;
 export function numberCursor(cursor: string | undefined, start = 0): number {
   if (cursor === undefined) return start;
   if (!/^\d{1,15}$/.test(cursor))
-    throw new Refusal("invalid", "The cursor is not one this list gave out.", "Pass the nextCursor of the page before, unchanged.");
+    throw new Refusal(
+      "invalid",
+      "The cursor is not one this list gave out.",
+      "Pass the nextCursor of the page before, unchanged.",
+    );
   return Number(cursor);
 }

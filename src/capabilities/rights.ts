@@ -32,7 +32,8 @@ export async function holds(tx: ReadTx, agentId: string, resource: Resource, lev
   const plain = await tx.first(plainRank, { agent: agentId, resource });
   if (plain !== undefined && (plain.level ?? noRight) >= wanted) return true;
   return (
-    (await structuralRank(tx, agentId, resource)) >= wanted || (await handedOnRank(tx, agentId, resource)) >= wanted
+    (await structuralRank(tx, agentId, resource)) >= wanted ||
+    (await handedOnRank(tx, agentId, resource)) >= wanted
   );
 }
 
@@ -70,7 +71,9 @@ export async function restsOnStructure(
 ): Promise<boolean> {
   const { granted_by: giverId } = await rootOf(tx, grant.id);
   const giver = giverId === null ? undefined : await memberById(tx, giverId);
-  return giver !== undefined && isActive(giver) && (await structuralRank(tx, giver.id, resource)) >= grant.level;
+  return (
+    giver !== undefined && isActive(giver) && (await structuralRank(tx, giver.id, resource)) >= grant.level
+  );
 }
 
 const nouns: Readonly<Record<ResourceKind, string>> = {
@@ -82,7 +85,12 @@ const nouns: Readonly<Record<ResourceKind, string>> = {
   org: "right",
 };
 
-async function refusalFor(tx: ReadTx, agentId: string, on: Resource, levels: readonly Level[]): Promise<Refusal> {
+async function refusalFor(
+  tx: ReadTx,
+  agentId: string,
+  on: Resource,
+  levels: readonly Level[],
+): Promise<Refusal> {
   const kind = resourceKind(on);
   const rank = await effectiveRank(tx, agentId, on);
   if (rank === noRight && kind !== "org") return notFound(nouns[kind], resourceId(on));

@@ -45,12 +45,15 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
       return outcomeRank(await outcomeRights(tx, agentId, id));
     case "kb": {
       const file = await tx.first(fileOwner, { id });
-      if (file?.kind === "outcome") return Math.min(outcomeRank(await outcomeRights(tx, agentId, id)), ranks.read);
+      if (file?.kind === "outcome")
+        return Math.min(outcomeRank(await outcomeRights(tx, agentId, id)), ranks.read);
       if (file?.owner_id !== agentId) return noRight;
       return file.kind === "log" ? ranks.read : ranks.write;
     }
     case "mail":
-      return (await tx.first(isNeighbour, { agent: agentId, other: id })) === undefined ? noRight : ranks.send;
+      return (await tx.first(isNeighbour, { agent: agentId, other: id })) === undefined
+        ? noRight
+        : ranks.send;
     case "mcp":
     case "repo":
     case "org":
@@ -73,7 +76,9 @@ const ownsAncestor = query((db, p: { agent: string; id: string }) =>
         .selectFrom("outcomes")
         .select("id")
         .where("id", "=", p.id)
-        .union(q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id")),
+        .union(
+          q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id"),
+        ),
     )
     .selectFrom("up")
     .innerJoin("outcomes as o", "o.id", "up.id")
@@ -91,7 +96,9 @@ const isWhyOf = query((db, p: { agent: string; id: string }) =>
         .where("responsible_id", "=", p.agent)
         .where("delegated", "=", 1)
         .where("status", "in", ["open", "submitted"])
-        .union(q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id")),
+        .union(
+          q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id"),
+        ),
     )
     .selectFrom("up")
     .select(sql<number>`1`.as("yes"))
@@ -112,6 +119,10 @@ const isNeighbour = query((db, p: { agent: string; other: string }) =>
     .where("b.id", "=", p.other)
     .where("b.status", "not in", ["terminated", "pending_approval"])
     .where((eb) =>
-      eb.or([eb("a.id", "=", eb.ref("b.id")), eb("a.boss_id", "=", eb.ref("b.id")), eb("b.boss_id", "=", eb.ref("a.id"))]),
+      eb.or([
+        eb("a.id", "=", eb.ref("b.id")),
+        eb("a.boss_id", "=", eb.ref("b.id")),
+        eb("b.boss_id", "=", eb.ref("a.id")),
+      ]),
     ),
 );

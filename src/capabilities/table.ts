@@ -39,7 +39,7 @@ export async function grantById(tx: ReadTx, id: string): Promise<GrantRow | unde
 /** The chain of a grant from its root down to itself. */
 export async function chainOf(tx: ReadTx, id: string): Promise<GrantRow[]> {
   const chain: GrantRow[] = [];
-  for (let next: string | null = id; next !== null; ) {
+  for (let next: string | null = id; next !== null;) {
     const row: GrantRow | undefined = await tx.first(byId, { id: next });
     if (row === undefined) break;
     chain.unshift(row);
@@ -143,11 +143,17 @@ const shift = (where: "scope_id" | "grantee_id" | "id", value: string, by: numbe
       update grants set broken = broken + ${by} * (select count(*) from carried where carried.id = grants.id)
       where id in (select id from carried)`;
 
-const shiftByScope = raw((p: { scopeId: string; by: number }) => shift("scope_id", p.scopeId, sql`cast(${p.by} as integer)`));
-const shiftByHolder = raw((p: { agentId: string; by: number }) => shift("grantee_id", p.agentId, sql`cast(${p.by} as integer)`));
+const shiftByScope = raw((p: { scopeId: string; by: number }) =>
+  shift("scope_id", p.scopeId, sql`cast(${p.by} as integer)`),
+);
+const shiftByHolder = raw((p: { agentId: string; by: number }) =>
+  shift("grantee_id", p.agentId, sql`cast(${p.by} as integer)`),
+);
 const shiftByGrant = raw((p: { id: string }) => shift("id", p.id, sql`1`));
 
-function raw<P extends Readonly<Record<string, string | number>>>(build: (params: P) => ReturnType<typeof sql>) {
+function raw<P extends Readonly<Record<string, string | number>>>(
+  build: (params: P) => ReturnType<typeof sql>,
+) {
   return query((db, p: P) => ({ compile: () => build(p).compile(db) }));
 }
 

@@ -19,11 +19,12 @@ export function addAuditVerify(program: Command, context: Context): void {
 export async function verifyAll(env: NodeJS.ProcessEnv) {
   const client = clientOf(env);
   let checked = 0;
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const part = await client.call(verifyLedger, { after });
     checked += part.checked;
     after = part.last;
-    if (!part.ok || part.complete) return { ok: part.ok, checked, head: part.head, last: part.last, firstBad: part.firstBad };
+    if (!part.ok || part.complete)
+      return { ok: part.ok, checked, head: part.head, last: part.last, firstBad: part.firstBad };
   }
 }
 

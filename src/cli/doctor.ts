@@ -22,7 +22,9 @@ export function addDoctor(program: Command, context: Context): void {
       const rows = findings.map(({ check, ok, says }) => ({ check, result: ok ? "ok" : "look", says }));
       const ok = findings.every((finding) => finding.ok);
       context.terminal.out(
-        flags.json === true ? JSON.stringify({ ok, findings }) : rows.map((row) => `${row.result.padEnd(5)}${row.check.padEnd(12)}${row.says}`).join("\n"),
+        flags.json === true
+          ? JSON.stringify({ ok, findings })
+          : rows.map((row) => `${row.result.padEnd(5)}${row.check.padEnd(12)}${row.says}`).join("\n"),
       );
       if (!ok) context.exitCode = 1;
     });
@@ -34,11 +36,16 @@ async function examine(env: NodeJS.ProcessEnv): Promise<Finding[]> {
 
 function nodeVersion(): Finding {
   const major = Number(process.versions.node.split(".")[0]);
-  return { check: "node", ok: major >= 24, says: `Node ${process.versions.node}${major >= 24 ? "" : "; Agency needs 24 or newer"}` };
+  return {
+    check: "node",
+    ok: major >= 24,
+    says: `Node ${process.versions.node}${major >= 24 ? "" : "; Agency needs 24 or newer"}`,
+  };
 }
 
 function homeFindings(home: string): Finding[] {
-  if (!existsSync(home)) return [{ check: "home", ok: true, says: `${home} is not there yet; \`agency up\` makes it` }];
+  if (!existsSync(home))
+    return [{ check: "home", ok: true, says: `${home} is not there yet; \`agency up\` makes it` }];
   const findings = [isPrivate("home", home, 0o077)];
   const token = join(home, "board-token");
   if (existsSync(token)) findings.push(isPrivate("board token", token, 0o077));
@@ -47,13 +54,23 @@ function homeFindings(home: string): Finding[] {
 
 function isPrivate(check: string, path: string, forbidden: number): Finding {
   const open = (statSync(path).mode & forbidden) !== 0;
-  return { check, ok: !open, says: open ? `${path} can be read by other users; take their rights away (chmod go=)` : path };
+  return {
+    check,
+    ok: !open,
+    says: open ? `${path} can be read by other users; take their rights away (chmod go=)` : path,
+  };
 }
 
 /** Not a fault: sessions then run in their own process group only. */
 function sandbox(env: NodeJS.ProcessEnv): Finding {
   const found = (env["PATH"] ?? "").split(delimiter).some((folder) => isExecutable(join(folder, "bwrap")));
-  return { check: "sandbox", ok: true, says: found ? "bubblewrap is there" : "bubblewrap is not there: sessions are separated by process group only" };
+  return {
+    check: "sandbox",
+    ok: true,
+    says: found
+      ? "bubblewrap is there"
+      : "bubblewrap is not there: sessions are separated by process group only",
+  };
 }
 
 function isExecutable(path: string): boolean {
@@ -66,7 +83,8 @@ function isExecutable(path: string): boolean {
 }
 
 async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
-  if (tokenOf(env) === undefined) return [{ check: "daemon", ok: false, says: "no board token yet; start the daemon: `agency up`" }];
+  if (tokenOf(env) === undefined)
+    return [{ check: "daemon", ok: false, says: "no board token yet; start the daemon: `agency up`" }];
   try {
     const { companies } = await clientOf(env).call(listCompanies, { limit: 1000 });
     const audit = await verifyAll(env);
@@ -75,7 +93,10 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
       {
         check: "ledger",
         ok: audit.ok,
-        says: audit.firstBad === null ? `${audit.checked} events verify` : `event ${audit.firstBad.seq} is bad: ${audit.firstBad.why}`,
+        says:
+          audit.firstBad === null
+            ? `${audit.checked} events verify`
+            : `event ${audit.firstBad.seq} is bad: ${audit.firstBad.why}`,
       },
     ];
   } catch (error) {

@@ -44,14 +44,20 @@ function addVerb(command: Command, operation: Operation, context: Context): void
   command.description(operation.summary);
   const properties = propertiesOf(operation);
   const args = operation.cli?.args ?? [];
-  for (const key of args) command.argument(properties.get(key)?.required === true ? `<${key}>` : `[${key}]`, properties.get(key)?.schema.description);
+  for (const key of args)
+    command.argument(
+      properties.get(key)?.required === true ? `<${key}>` : `[${key}]`,
+      properties.get(key)?.schema.description,
+    );
   for (const [key, { schema }] of properties) {
     if (args.includes(key) || key === "companyId" || key === "path") continue;
     command.addOption(optionFor(key, schema));
   }
   const takesContent = properties.has("content");
-  if (takesContent) command.option("--file <path>", "Read the content from this file; - reads standard input.");
-  if (properties.has("companyId")) command.option("--company <id or name>", "The company, when there are several.");
+  if (takesContent)
+    command.option("--file <path>", "Read the content from this file; - reads standard input.");
+  if (properties.has("companyId"))
+    command.option("--company <id or name>", "The company, when there are several.");
   command.option("--key <key>", "Idempotency key: the same key answers the first result.");
   command.option("--json", "Print the answer as JSON.");
   command.action(async (...given: unknown[]) => {
@@ -62,10 +68,12 @@ function addVerb(command: Command, operation: Operation, context: Context): void
       const value = flags[flagName(key)];
       if (value !== undefined) input[key] = value;
     }
-    if (takesContent && typeof flags["file"] === "string") Object.assign(input, await contentFrom(flags["file"], context));
+    if (takesContent && typeof flags["file"] === "string")
+      Object.assign(input, await contentFrom(flags["file"], context));
     const client = clientOf(context.env);
     const company = typeof flags["company"] === "string" ? flags["company"] : undefined;
-    if (operation.http.path.includes(":companyId") || company !== undefined) input["companyId"] = await companyOf(client, company);
+    if (operation.http.path.includes(":companyId") || company !== undefined)
+      input["companyId"] = await companyOf(client, company);
     const key = typeof flags["key"] === "string" ? { key: flags["key"] } : {};
     const output = await client.callAny(operation, input, key);
     context.terminal.out(flags["json"] === true ? JSON.stringify(output) : show(output));
@@ -76,20 +84,26 @@ function propertiesOf(operation: Operation): Map<string, { schema: Property; req
   const schema = inputSchema(operation.input);
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   const entries = Object.entries(schema["properties"] ?? {}) as [string, Property][];
-  return new Map(entries.map(([key, property]) => [key, { schema: property, required: required.includes(key) }]));
+  return new Map(
+    entries.map(([key, property]) => [key, { schema: property, required: required.includes(key) }]),
+  );
 }
 
 function optionFor(key: string, schema: Property): Option {
   const type = typeOf(schema);
   const flag = `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  if (type === "boolean") return new Option(`${flag} [yes]`, schema.description).argParser((text) => text !== "false" && text !== "no").preset(true);
+  if (type === "boolean")
+    return new Option(`${flag} [yes]`, schema.description)
+      .argParser((text) => text !== "false" && text !== "no")
+      .preset(true);
   if (type === "array")
     return new Option(`${flag} <value...>`, schema.description).argParser((text: string, before: unknown) => [
       ...(Array.isArray(before) ? before : []),
       text.startsWith("{") ? parseJson(text) : text,
     ]);
   if (type === "object") return new Option(`${flag} <json>`, schema.description).argParser(parseJson);
-  if (type === "integer" || type === "number") return new Option(`${flag} <number>`, schema.description).argParser(Number);
+  if (type === "integer" || type === "number")
+    return new Option(`${flag} <number>`, schema.description).argParser(Number);
   const option = new Option(`${flag} <value>`, schema.description);
   return schema.enum === undefined ? option : option.choices([...schema.enum]);
 }
@@ -97,7 +111,8 @@ function optionFor(key: string, schema: Property): Option {
 function typeOf(schema: Property): string {
   if (schema.type !== undefined) return schema.type;
   const kinds = (schema.anyOf ?? []).map(typeOf);
-  for (const kind of ["boolean", "object", "array", "integer", "number"]) if (kinds.includes(kind)) return kind;
+  for (const kind of ["boolean", "object", "array", "integer", "number"])
+    if (kinds.includes(kind)) return kind;
   return "string";
 }
 
@@ -114,7 +129,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-async function contentFrom(path: string, context: Context): Promise<{ content: string; encoding: "utf8" | "base64" }> {
+async function contentFrom(
+  path: string,
+  context: Context,
+): Promise<{ content: string; encoding: "utf8" | "base64" }> {
   const bytes = path === "-" ? await context.terminal.readStdin() : readFileSync(path);
   return isUtf8(bytes)
     ? { content: bytes.toString("utf8"), encoding: "utf8" }

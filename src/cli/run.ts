@@ -12,11 +12,18 @@ import { addUp } from "./up.ts";
  * The CLI. Most commands come from the table of operations (operations.ts); the rest, which do more than one call, each
  * have a file. Exit codes: 0 ok, 1 refused, 2 usage, 3 no daemon.
  */
-export async function run(args: readonly string[], env: NodeJS.ProcessEnv, terminal: Terminal): Promise<number> {
+export async function run(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  terminal: Terminal,
+): Promise<number> {
   const program = new Command("agency")
     .description("Runs an organization of AI agents on your own machine.")
     .exitOverride()
-    .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: (text) => terminal.err(text.trimEnd()) })
+    .configureOutput({
+      writeOut: (text) => terminal.out(text.trimEnd()),
+      writeErr: (text) => terminal.err(text.trimEnd()),
+    })
     .showHelpAfterError("(--help shows what is possible)")
     .enablePositionalOptions();
   const context = { env, terminal, exitCode: 0 };

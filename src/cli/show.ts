@@ -15,7 +15,24 @@ export function show(output: unknown): string {
     .join("\n");
 }
 
-const preferred = ["seq", "id", "name", "title", "description", "role", "kind", "status", "level", "resource", "operation", "boss", "responsible", "workable", "version", "at"];
+const preferred = [
+  "seq",
+  "id",
+  "name",
+  "title",
+  "description",
+  "role",
+  "kind",
+  "status",
+  "level",
+  "resource",
+  "operation",
+  "boss",
+  "responsible",
+  "workable",
+  "version",
+  "at",
+];
 
 export function table(name: string, rows: readonly Record<string, unknown>[]): string {
   const first = rows[0];
@@ -23,8 +40,15 @@ export function table(name: string, rows: readonly Record<string, unknown>[]): s
   const columns = preferred.filter((key) => key in first);
   const shown = columns.length === 0 ? Object.keys(first) : columns;
   const cells = rows.map((row) => shown.map((key) => short(text(row[key]))));
-  const widths = shown.map((key, index) => Math.max(key.length, ...cells.map((line) => line[index]?.length ?? 0)));
-  const lines = [shown, ...cells].map((line) => line.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  ").trimEnd());
+  const widths = shown.map((key, index) =>
+    Math.max(key.length, ...cells.map((line) => line[index]?.length ?? 0)),
+  );
+  const lines = [shown, ...cells].map((line) =>
+    line
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
   return lines.join("\n");
 }
 

@@ -25,7 +25,11 @@ export function homeOf(env: NodeJS.ProcessEnv): string {
 export function portOf(env: NodeJS.ProcessEnv): number {
   const port = Number(env["AGENCY_PORT"] ?? 4600);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new Refusal("invalid", `AGENCY_PORT is not a port: ${env["AGENCY_PORT"] ?? ""}.`, "Use a number from 0 to 65535.");
+    throw new Refusal(
+      "invalid",
+      `AGENCY_PORT is not a port: ${env["AGENCY_PORT"] ?? ""}.`,
+      "Use a number from 0 to 65535.",
+    );
   return port;
 }
 
@@ -34,7 +38,8 @@ export function urlOf(env: NodeJS.ProcessEnv): string {
   if (env["AGENCY_URL"] !== undefined) return env["AGENCY_URL"];
   try {
     const announced: unknown = JSON.parse(readFileSync(join(homeOf(env), "daemon.json"), "utf8"));
-    if (typeof announced === "object" && announced !== null && "url" in announced) return String(announced.url);
+    if (typeof announced === "object" && announced !== null && "url" in announced)
+      return String(announced.url);
   } catch {
     // No daemon wrote down where it is.
   }
@@ -67,7 +72,13 @@ export async function companyOf(client: Client, wanted: string | undefined): Pro
   const names = companies.slice(0, 10).map(({ id, name }) => `${name} (${id})`);
   throw new Refusal(
     "invalid",
-    companies.length === 0 ? "There is no company yet." : wanted === undefined ? "Which company?" : `There is no one company ${wanted}.`,
-    companies.length === 0 ? "Make one: agency companies create <name>." : `Name it: --company <id or name>. ${names.join(", ")}`,
+    companies.length === 0
+      ? "There is no company yet."
+      : wanted === undefined
+        ? "Which company?"
+        : `There is no one company ${wanted}.`,
+    companies.length === 0
+      ? "Make one: agency companies create <name>."
+      : `Name it: --company <id or name>. ${names.join(", ")}`,
   );
 }

@@ -12,12 +12,19 @@ export function addTree(program: Command, context: Context): void {
     .option("--all", "Also what is completed or closed.")
     .option("--limit <number>", "At most this many outcomes.", Number, 1000)
     .option("--json", "Print the answer as JSON.")
-    .action(async (id: string | undefined, flags: { company?: string; all?: true; limit: number; json?: true }) => {
-      const client = clientOf(context.env);
-      const start = id ?? (await client.call(viewCompany, { companyId: await companyOf(client, flags.company) })).rootOutcomeId;
-      const subtree = await client.call(viewSubtree, { id: start, limit: flags.limit });
-      context.terminal.out(flags.json === true ? JSON.stringify(subtree) : drawTree(start, subtree, flags.all === true));
-    });
+    .action(
+      async (id: string | undefined, flags: { company?: string; all?: true; limit: number; json?: true }) => {
+        const client = clientOf(context.env);
+        const start =
+          id ??
+          (await client.call(viewCompany, { companyId: await companyOf(client, flags.company) }))
+            .rootOutcomeId;
+        const subtree = await client.call(viewSubtree, { id: start, limit: flags.limit });
+        context.terminal.out(
+          flags.json === true ? JSON.stringify(subtree) : drawTree(start, subtree, flags.all === true),
+        );
+      },
+    );
 }
 
 type Subtree = { outcomes: (OutcomeRow & { parents: string[] })[]; truncated: boolean };
@@ -41,7 +48,8 @@ export function drawTree(start: string, subtree: Subtree, all: boolean): string 
     drawn.add(id);
     const below = children.get(id) ?? [];
     const deeper = branch === "" ? "" : `${indent}${branch === "└─ " ? "   " : "│  "}`;
-    for (const [index, child] of below.entries()) draw(child, deeper, index === below.length - 1 ? "└─ " : "├─ ");
+    for (const [index, child] of below.entries())
+      draw(child, deeper, index === below.length - 1 ? "└─ " : "├─ ");
   };
   draw(start, "", "");
   if (subtree.truncated) lines.push("… and more: start further down, or raise --limit");
@@ -49,7 +57,11 @@ export function drawTree(start: string, subtree: Subtree, all: boolean): string 
 }
 
 function label(outcome: OutcomeRow): string {
-  const marks = [outcome.urgent ? "urgent" : "", outcome.important ? "important" : "", outcome.blocked === null ? "" : `blocked: ${outcome.blocked.reason}`];
+  const marks = [
+    outcome.urgent ? "urgent" : "",
+    outcome.important ? "important" : "",
+    outcome.blocked === null ? "" : `blocked: ${outcome.blocked.reason}`,
+  ];
   const extra = marks.filter((mark) => mark !== "").join(", ");
   return `${outcome.title} [${outcome.status}] ${outcome.responsible?.name ?? "nobody"}${extra === "" ? "" : ` (${extra})`}`;
 }

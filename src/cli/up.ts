@@ -8,7 +8,9 @@ export function addUp(program: Command, context: Context): void {
   program
     .command("up")
     .description("Start the daemon; makes the home folder and a first company when there is none.")
-    .addOption(new Option("--port <number>", "Where to listen; default AGENCY_PORT or 4600.").argParser(Number))
+    .addOption(
+      new Option("--port <number>", "Where to listen; default AGENCY_PORT or 4600.").argParser(Number),
+    )
     .option("--home <folder>", "The home folder; default AGENCY_HOME or ~/.agency.")
     .option("--company <name>", "The name of the first company.", "My company")
     .option("--json", "Print where it listens as JSON.")
@@ -23,11 +25,13 @@ export function addUp(program: Command, context: Context): void {
         log: (line) => terminal.err(JSON.stringify(line)),
       });
       const stopped = new Promise<void>((resolve, reject) => {
-        for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => daemon.stop().then(resolve, reject));
+        for (const signal of ["SIGINT", "SIGTERM"] as const)
+          process.once(signal, () => daemon.stop().then(resolve, reject));
       });
       const client = createClient({ url: daemon.url, token: daemon.token });
       const { companies } = await client.call(listCompanies, { limit: 1 });
-      const company = companies[0] ?? (await client.call(createCompany, { name: flags.company }, { key: "first-company" }));
+      const company =
+        companies[0] ?? (await client.call(createCompany, { name: flags.company }, { key: "first-company" }));
       terminal.out(
         flags.json === true
           ? JSON.stringify({ url: daemon.url, home, companyId: company.id })

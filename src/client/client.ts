@@ -10,7 +10,11 @@ export interface Client {
     options?: { readonly key?: string },
   ): Promise<z.infer<O>>;
   /** For callers that know the operation only at run time. */
-  callAny(operation: Operation, input: Readonly<Record<string, unknown>>, options?: { readonly key?: string }): Promise<unknown>;
+  callAny(
+    operation: Operation,
+    input: Readonly<Record<string, unknown>>,
+    options?: { readonly key?: string },
+  ): Promise<unknown>;
 }
 
 /** Nobody answers at the daemon's address. */
@@ -33,7 +37,9 @@ export function createClient(options: { readonly url: string; readonly token: st
         ...(request.body === undefined ? {} : { body: request.body }),
       });
     } catch (error) {
-      throw new NoDaemon(`No daemon answers at ${options.url}. Start one with \`agency up\`.`, { cause: error });
+      throw new NoDaemon(`No daemon answers at ${options.url}. Start one with \`agency up\`.`, {
+        cause: error,
+      });
     }
     const body: unknown = await response.json();
     if (!response.ok) throw refusalIn(body, response.status);
@@ -47,7 +53,10 @@ export function createClient(options: { readonly url: string; readonly token: st
 }
 
 /** Path parameters, then a JSON body for what changes something and a query string for what does not. */
-export function requestFor(operation: Operation, input: Readonly<Record<string, unknown>>): { path: string; body: string | undefined } {
+export function requestFor(
+  operation: Operation,
+  input: Readonly<Record<string, unknown>>,
+): { path: string; body: string | undefined } {
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
   const path = operation.http.path.replace(/:(\w+)/g, (_, key: string) => {
     const value = rest.get(key);
@@ -58,15 +67,28 @@ export function requestFor(operation: Operation, input: Readonly<Record<string, 
   });
   if (operation.effect === "write")
     return { path, body: rest.size === 0 ? undefined : JSON.stringify(Object.fromEntries(rest)) };
-  const search = new URLSearchParams([...rest].map(([key, value]): [string, string] => [key, String(value)])).toString();
+  const search = new URLSearchParams(
+    [...rest].map(([key, value]): [string, string] => [key, String(value)]),
+  ).toString();
   return { path: search === "" ? path : `${path}?${search}`, body: undefined };
 }
 
 function refusalIn(body: unknown, status: number): Error {
-  if (typeof body === "object" && body !== null && "error" in body && typeof body.error === "object" && body.error !== null) {
+  if (
+    typeof body === "object" &&
+    body !== null &&
+    "error" in body &&
+    typeof body.error === "object" &&
+    body.error !== null
+  ) {
     const { code, message, hint, details } = body.error as Record<string, unknown>;
     if (isCode(code))
-      return new Refusal(code, String(message), String(hint), typeof details === "object" && details !== null ? { ...details } : undefined);
+      return new Refusal(
+        code,
+        String(message),
+        String(hint),
+        typeof details === "object" && details !== null ? { ...details } : undefined,
+      );
     return new Error(`${String(message)} ${String(hint)}`);
   }
   return new Error(`the daemon answered ${status}`);

@@ -36,7 +36,8 @@ const onCreate = guarded(contract.createCompany, async (call) => {
       mandate: {
         kind: "perpetual",
         title: `Help the board of ${input.name} accomplish its work`,
-        description: "The standing purpose of this company. Everything the organization does serves it; it never ends.",
+        description:
+          "The standing purpose of this company. Everything the organization does serves it; it never ends.",
       },
       stateFileId: call.newId(),
     },
@@ -66,8 +67,13 @@ const onList = guarded(contract.listCompanies, async ({ tx, caller, input }) => 
   const own = caller.companyId;
   const rows = await tx.all(
     dynamic((db) => {
-      const list = db.selectFrom("companies").selectAll().where("id", ">", input.cursor ?? "");
-      return (own === null ? list : list.where("id", "=", own)).orderBy("id").limit((input.limit ?? defaultPage) + 1);
+      const list = db
+        .selectFrom("companies")
+        .selectAll()
+        .where("id", ">", input.cursor ?? "");
+      return (own === null ? list : list.where("id", "=", own))
+        .orderBy("id")
+        .limit((input.limit ?? defaultPage) + 1);
     }),
     {},
   );
@@ -75,7 +81,9 @@ const onList = guarded(contract.listCompanies, async ({ tx, caller, input }) => 
   return { companies: page.map(present), nextCursor };
 });
 
-const onView = guarded(contract.viewCompany, async ({ tx, companyId }) => present(await companyById(tx, companyId)));
+const onView = guarded(contract.viewCompany, async ({ tx, companyId }) =>
+  present(await companyById(tx, companyId)),
+);
 
 const onUpdate = guarded(contract.updateCompany, async (call) => {
   const { tx, companyId, input } = call;

@@ -13,7 +13,9 @@ export const Grant = z.object({
   origin: z.enum(grantOrigins),
   resource: z.string(),
   level: LevelName,
-  scope: z.object({ id: z.string(), title: z.string(), status: z.string() }).describe("The outcome whose life it shares."),
+  scope: z
+    .object({ id: z.string(), title: z.string(), status: z.string() })
+    .describe("The outcome whose life it shares."),
   parent: z.string().nullable().describe("The grant it was handed on from."),
   stands: z.boolean().describe("Every link of its chain stands now."),
   createdAt: z.string(),
@@ -34,7 +36,8 @@ const PermissionRequest = z.object({
 
 export const listPermissions = operation({
   name: "permission.list",
-  summary: "Everything you may do: granted rights, rights that follow from your place, and what your reports ask for.",
+  summary:
+    "Everything you may do: granted rights, rights that follow from your place, and what your reports ask for.",
   input: z.strictObject({ ...Page }),
   output: z.object({
     grants: z.array(Grant),
@@ -69,7 +72,9 @@ export const grantPermission = operation({
     to: text(100).min(1).describe("A direct report (the board: any agent): its id or slug."),
     resource: ResourceName,
     level: LevelName.optional().describe("Default: the least that is of use (read, send or use)."),
-    outcome: Id.optional().describe("The outcome whose life the grant shares; default the receiver's mandate."),
+    outcome: Id.optional().describe(
+      "The outcome whose life the grant shares; default the receiver's mandate.",
+    ),
   }),
   output: Grant,
   effect: "write",
@@ -136,11 +141,15 @@ const Fix = z.object({
 
 export const explainAccess = operation({
   name: "permission.explain",
-  summary: "Whether an agent may use a resource, through which chain, and the smallest change that would flip the answer.",
+  summary:
+    "Whether an agent may use a resource, through which chain, and the smallest change that would flip the answer.",
   input: z.strictObject({
     resource: ResourceName,
     level: LevelName.optional(),
-    agent: text(100).min(1).optional().describe("You (default) or a direct report; the board names any agent."),
+    agent: text(100)
+      .min(1)
+      .optional()
+      .describe("You (default) or a direct report; the board names any agent."),
     companyId: CompanyId,
   }),
   output: z.object({
@@ -148,9 +157,13 @@ export const explainAccess = operation({
     agent: AgentRef,
     resource: z.string(),
     level: LevelName,
-    held: LevelName.nullable().describe("The level held now; null when the thing does not exist for the agent."),
+    held: LevelName.nullable().describe(
+      "The level held now; null when the thing does not exist for the agent.",
+    ),
     because: z.string(),
-    chain: z.array(ChainLink).describe("From the root grant down to the agent; empty for a structural right."),
+    chain: z
+      .array(ChainLink)
+      .describe("From the root grant down to the agent; empty for a structural right."),
     fix: z.array(Fix).describe("Do all of these, in order; empty when nothing can flip it."),
   }),
   effect: "read",

@@ -4,11 +4,17 @@ import { CompanyId, Flag, Id, nextCursor, Page, text, Time } from "./words.ts";
 
 export const fileKinds = ["file", "outcome", "state", "log", "message"] as const;
 
-const Description = text(1000).refine((words) => words.trim().length > 0, "a description needs at least one visible character");
+const Description = text(1000).refine(
+  (words) => words.trim().length > 0,
+  "a description needs at least one visible character",
+);
 const MediaType = z
   .string()
   .max(100)
-  .regex(/^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/i, "a media type looks like text/markdown");
+  .regex(
+    /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/i,
+    "a media type looks like text/markdown",
+  );
 const VersionNumber = z.coerce.number().int().min(1);
 const Hash = z.string().regex(/^[0-9a-f]{64}$/, "a hash is 64 hexadecimal digits (SHA-256)");
 const Encoding = z.enum(["utf8", "base64"]);
@@ -63,7 +69,12 @@ const Version = z.object({
 export const createFile = operation({
   name: "knowledge.create",
   summary: "Create a knowledge file with a description; answers its id, version and hash.",
-  input: z.strictObject({ companyId: CompanyId, description: Description, ...source, mediaType: MediaType.optional() }),
+  input: z.strictObject({
+    companyId: CompanyId,
+    description: Description,
+    ...source,
+    mediaType: MediaType.optional(),
+  }),
   output: Saved,
   effect: "write",
   within: "company",
@@ -88,7 +99,8 @@ export const readFile = operation({
 
 export const writeFile = operation({
   name: "knowledge.write",
-  summary: "Write a new version; pass the version and hash you last saw, otherwise the write is refused with the current pair.",
+  summary:
+    "Write a new version; pass the version and hash you last saw, otherwise the write is refused with the current pair.",
   input: z.strictObject({
     id: Id,
     ...source,
@@ -107,7 +119,8 @@ export const writeFile = operation({
 
 export const listFiles = operation({
   name: "knowledge.list",
-  summary: "List the files you can read or write; with materialize, place read-only copies in your workspace.",
+  summary:
+    "List the files you can read or write; with materialize, place read-only copies in your workspace.",
   input: z.strictObject({
     companyId: CompanyId,
     query: text(500).optional().describe("Only files whose description has these words."),
@@ -186,7 +199,13 @@ export const viewAccessLog = operation({
   output: z.object({
     id: z.string(),
     accesses: z.array(
-      z.object({ seq: z.number(), at: z.string(), action: z.string(), by: Author, version: z.number().nullable() }),
+      z.object({
+        seq: z.number(),
+        at: z.string(),
+        action: z.string(),
+        by: Author,
+        version: z.number().nullable(),
+      }),
     ),
     nextCursor,
   }),

@@ -64,7 +64,13 @@ export const verifyLedger = operation({
   summary: "Recompute a stretch of the hash chain and name the first bad row.",
   input: z.strictObject({
     after: After,
-    limit: z.coerce.number().int().min(1).max(50_000).optional().describe("At most this many rows in one call; default 10000."),
+    limit: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(50_000)
+      .optional()
+      .describe("At most this many rows in one call; default 10000."),
   }),
   output: z.object({
     ok: z.boolean(),

@@ -33,7 +33,10 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
  * installation: no company. company: the input's companyId, implied for an agent. A noun and an input key: the company
  * that owns the thing with that id (where the value is not an id, as for company).
  */
-export type Within = "installation" | "company" | { readonly [noun in "file" | "agent" | "outcome" | "grant"]?: string };
+export type Within =
+  | "installation"
+  | "company"
+  | { readonly [noun in "file" | "agent" | "outcome" | "grant"]?: string };
 
 /** The actor needs one of these levels on this resource. */
 export interface Need {

@@ -11,5 +11,7 @@ export const operations: readonly Operation[] = [organization, knowledge, outcom
   .filter(isOperation);
 
 function isOperation(value: unknown): value is Operation {
-  return typeof value === "object" && value !== null && "within" in value && "http" in value && "effect" in value;
+  return (
+    typeof value === "object" && value !== null && "within" in value && "http" in value && "effect" in value
+  );
 }

@@ -157,7 +157,8 @@ export const updateAgent = operation({
 
 export const terminateAgent = operation({
   name: "agent.terminate",
-  summary: "End an agent: its keys and rights end at once, its reports and open work go to its boss, its documents stay.",
+  summary:
+    "End an agent: its keys and rights end at once, its reports and open work go to its boss, its documents stay.",
   input: z.strictObject({ id: Id, reason: text(2000).min(1).optional() }),
   output: AgentDetail,
   effect: "write",
@@ -171,7 +172,13 @@ export const createKey = operation({
   name: "agent.create_key",
   summary: "Make an API key with which a program acts as this agent. It is shown once.",
   input: z.strictObject({ id: Id, label: Name.optional() }),
-  output: z.object({ id: z.string(), agentId: z.string(), label: z.string(), key: z.string(), createdAt: z.string() }),
+  output: z.object({
+    id: z.string(),
+    agentId: z.string(),
+    label: z.string(),
+    key: z.string(),
+    createdAt: z.string(),
+  }),
   effect: "write",
   within: { agent: "id" },
   needs: "board",

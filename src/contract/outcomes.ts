@@ -22,7 +22,9 @@ const OutcomeRow = OutcomeRef.extend({
   important: z.boolean(),
   responsible: AgentRef.nullable(),
   delegated: z.boolean().describe("It was handed down; whoever handed it down verifies it."),
-  blocked: z.object({ reason: z.string(), until: z.string().nullable(), on: z.string().nullable() }).nullable(),
+  blocked: z
+    .object({ reason: z.string(), until: z.string().nullable(), on: z.string().nullable() })
+    .nullable(),
   createdAt: z.string(),
   updatedAt: z.string(),
 });
@@ -193,7 +195,9 @@ export const updateOutcome = operation({
     {
       on: `outcome:${id}`,
       level:
-        parents === undefined && dependsOn === undefined && Object.values(rest).every((value) => value === undefined)
+        parents === undefined &&
+        dependsOn === undefined &&
+        Object.values(rest).every((value) => value === undefined)
           ? ["write", "drive"]
           : "write",
     } as const,

@@ -29,7 +29,10 @@ export const ResourceName = z
   .string()
   .max(220)
   .transform((name) => (/^(?:kb|outcome|mail):/i.test(name) ? name.toLowerCase() : name))
-  .refine(isResource, "a resource is kb:<id>, outcome:<id>, mail:<agent id>, mcp:<server>, repo:<name>, org:hire or org:consult");
+  .refine(
+    isResource,
+    "a resource is kb:<id>, outcome:<id>, mail:<agent id>, mcp:<server>, repo:<name>, org:hire or org:consult",
+  );
 
 export const LevelName = z.enum(["none", "read", "write", "send", "use"]);
 
@@ -51,7 +54,13 @@ export function resourceId(resource: Resource): string {
  * Levels compare as numbers: none 0, read 1, write 2; send and use, the only rung of their ladder, 1.
  * No right at all, which hides that the thing exists, is -1.
  */
-export const ranks: Readonly<Record<GrantableLevel, number>> = { none: 0, read: 1, write: 2, send: 1, use: 1 };
+export const ranks: Readonly<Record<GrantableLevel, number>> = {
+  none: 0,
+  read: 1,
+  write: 2,
+  send: 1,
+  use: 1,
+};
 export const noRight = -1;
 
 export function levelAt(kind: ResourceKind, rank: number): GrantableLevel | null {

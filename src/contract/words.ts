@@ -21,7 +21,10 @@ const wellFormed = (text: string): boolean => text.isWellFormed() && !text.inclu
 export const text = (max: number): z.ZodString =>
   z.string().max(max).refine(wellFormed, "text must be valid Unicode without NUL characters");
 
-export const Title = text(300).refine((title) => title.trim().length > 0, "a title needs at least one visible character");
+export const Title = text(300).refine(
+  (title) => title.trim().length > 0,
+  "a title needs at least one visible character",
+);
 
 /** Milliseconds inside, ISO 8601 outside. */
 export const Time = z.iso.datetime({ offset: true });
@@ -31,7 +34,10 @@ export const Page = {
   cursor: z.string().max(500).optional().describe("The nextCursor of the page before."),
 };
 
-export const nextCursor = z.string().nullable().describe("Pass as cursor for the next page; null when this is the last.");
+export const nextCursor = z
+  .string()
+  .nullable()
+  .describe("Pass as cursor for the next page; null when this is the last.");
 
 export const CompanyId = Id.optional().describe("The company. An agent's own is implied by its credential.");
 

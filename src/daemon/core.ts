@@ -20,14 +20,23 @@ export interface CoreParts {
 export function createCore(parts: CoreParts): Core {
   const handled = new Set(handlers.map(({ operation }) => operation));
   const missing = operations.filter((operation) => !handled.has(operation));
-  if (missing.length > 0) throw new Error(`operations without a handler: ${missing.map(({ name }) => name).join(", ")}`);
+  if (missing.length > 0)
+    throw new Error(`operations without a handler: ${missing.map(({ name }) => name).join(", ")}`);
   return { store: parts.store, dispatch: createDispatcher({ ...parts, handlers }) };
 }
 
 /** Makes this token the board's, if it is not yet. */
 export async function admitBoard(store: Store, token: string, credentialId: string): Promise<void> {
   await store.write((tx) =>
-    keepCredential(tx, { id: credentialId, token, kind: "board", companyId: null, agentId: null, sessionId: null, label: "board" }),
+    keepCredential(tx, {
+      id: credentialId,
+      token,
+      kind: "board",
+      companyId: null,
+      agentId: null,
+      sessionId: null,
+      label: "board",
+    }),
   );
 }
 
@@ -38,4 +47,6 @@ export async function forgetOldKeys(store: Store): Promise<void> {
   });
 }
 
-const dropOldKeys = query((db, p: { before: number }) => db.deleteFrom("idempotency").where("created_at", "<", p.before));
+const dropOldKeys = query((db, p: { before: number }) =>
+  db.deleteFrom("idempotency").where("created_at", "<", p.before),
+);

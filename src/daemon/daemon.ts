@@ -38,18 +38,30 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-async function startLocked(options: DaemonOptions, home: ReturnType<typeof openHome>, release: () => void): Promise<Daemon> {
+async function startLocked(
+  options: DaemonOptions,
+  home: ReturnType<typeof openHome>,
+  release: () => void,
+): Promise<Daemon> {
   const token = boardToken(home, newSecret);
   const store = await openStore(options, home);
   const core = createCore({ store, newId, newSecret });
   await admitBoard(store, token, newId());
   await forgetOldKeys(store);
-  const sweep = setInterval(() => void forgetOldKeys(store).catch((error: unknown) => reportBug(error, "sweep")), 3_600_000);
+  const sweep = setInterval(
+    () => void forgetOldKeys(store).catch((error: unknown) => reportBug(error, "sweep")),
+    3_600_000,
+  );
   sweep.unref();
 
   const reportBug = (error: unknown, about: string): string => {
     const id = newId();
-    options.log({ level: "error", id, about, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    options.log({
+      level: "error",
+      id,
+      about,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
     return id;
   };
   const closing = new AbortController();
@@ -109,5 +121,8 @@ async function openStore(options: DaemonOptions, home: ReturnType<typeof openHom
 /** A door whose protocol is loaded when somebody first knocks: start-up pays only for what it needs. */
 function lazily(prefix: string, load: () => Promise<OtherDoor>): OtherDoor {
   let door: Promise<OtherDoor> | undefined;
-  return { prefix, handle: async (request, response, url) => (await (door ??= load())).handle(request, response, url) };
+  return {
+    prefix,
+    handle: async (request, response, url) => (await (door ??= load())).handle(request, response, url),
+  };
 }

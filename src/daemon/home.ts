@@ -50,7 +50,10 @@ export function lockHome(home: Home): { release: () => void } {
     lock.exec("pragma journal_mode = delete; begin exclusive; create table if not exists held (at integer)");
   } catch (error) {
     lock.close();
-    throw new Error(`another daemon runs on ${home.path}; stop it first, or choose another home (AGENCY_HOME)`, { cause: error });
+    throw new Error(
+      `another daemon runs on ${home.path}; stop it first, or choose another home (AGENCY_HOME)`,
+      { cause: error },
+    );
   }
   return { release: () => lock.close() };
 }

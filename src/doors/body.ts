@@ -5,7 +5,11 @@ import { Refusal } from "../contract/refusal.ts";
 /** Bodies come from anybody: bounded in size and depth, valid UTF-8, and only then parsed. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = (): Refusal =>
-    new Refusal("too_large", `The request is larger than ${maxBytes} bytes.`, "Send less, or split the content into several files.");
+    new Refusal(
+      "too_large",
+      `The request is larger than ${maxBytes} bytes.`,
+      "Send less, or split the content into several files.",
+    );
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;
@@ -19,13 +23,26 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
 }
 
 export function readJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw new Refusal("invalid", "The body is not valid UTF-8.", "Encode text as UTF-8; send bytes as base64.");
+  if (!isUtf8(bytes))
+    throw new Refusal(
+      "invalid",
+      "The body is not valid UTF-8.",
+      "Encode text as UTF-8; send bytes as base64.",
+    );
   if (depthOf(bytes) > maxDepth)
-    throw new Refusal("invalid", `The body is nested deeper than ${maxDepth} levels.`, "Send a flatter structure.");
+    throw new Refusal(
+      "invalid",
+      `The body is nested deeper than ${maxDepth} levels.`,
+      "Send a flatter structure.",
+    );
   try {
     return JSON.parse(bytes.toString("utf8"));
   } catch (error) {
-    throw new Refusal("invalid", `The body is not valid JSON: ${error instanceof Error ? error.message : ""}`.slice(0, 300), "Send valid JSON.");
+    throw new Refusal(
+      "invalid",
+      `The body is not valid JSON: ${error instanceof Error ? error.message : ""}`.slice(0, 300),
+      "Send valid JSON.",
+    );
   }
 }
 

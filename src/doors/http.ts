@@ -51,19 +51,27 @@ async function answer(
   const method = request.method ?? "GET";
   if (url.pathname === "/api/health" && (method === "GET" || method === "HEAD"))
     return send(response, 200, { status: "ok", version: parts.version });
-  const other = parts.others.find(({ prefix }) => url.pathname === prefix || url.pathname.startsWith(`${prefix}/`));
+  const other = parts.others.find(
+    ({ prefix }) => url.pathname === prefix || url.pathname.startsWith(`${prefix}/`),
+  );
   const route = router(method, url.pathname);
   if (route === undefined && other !== undefined) return other.handle(request, response, url);
   if (route === undefined) {
     await parts.authenticate(bearer(request));
-    if (url.pathname === "/api/openapi.json" && method === "GET") return send(response, 200, openApi(parts.version));
+    if (url.pathname === "/api/openapi.json" && method === "GET")
+      return send(response, 200, openApi(parts.version));
     throw notFound("route", `${method} ${url.pathname}`.slice(0, 200));
   }
   // A query string is text: keys it cannot carry (a token above all) are refused by the strict input like any other.
   const input: Record<string, unknown> = { ...Object.fromEntries(url.searchParams) };
   if (route.operation.effect === "write") Object.assign(input, await bodyOf(request, route.operation));
   for (const [key, value] of Object.entries(route.params)) {
-    if (key in input) throw new Refusal("invalid", `${key} is already in the path.`, `Leave ${key} out of the body and query.`);
+    if (key in input)
+      throw new Refusal(
+        "invalid",
+        `${key} is already in the path.`,
+        `Leave ${key} out of the body and query.`,
+      );
     input[key] = value;
   }
   const output = await parts.dispatch({
@@ -72,7 +80,11 @@ async function answer(
     input,
     key: headerOf(request, "idempotency-key"),
   });
-  send(response, route.operation.effect === "write" && method === "POST" && isCreation(route.operation) ? 201 : 200, output);
+  send(
+    response,
+    route.operation.effect === "write" && method === "POST" && isCreation(route.operation) ? 201 : 200,
+    output,
+  );
 }
 
 /** Only `Authorization: Bearer`: a token in a query string would end up in logs. */
@@ -92,7 +104,12 @@ export function send(response: ServerResponse, status: number, body: unknown): v
   response.end(text);
 }
 
-export function fail(parts: Pick<HttpParts, "reportBug">, request: IncomingMessage, response: ServerResponse, error: unknown): void {
+export function fail(
+  parts: Pick<HttpParts, "reportBug">,
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: unknown,
+): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
@@ -105,7 +122,11 @@ export function fail(parts: Pick<HttpParts, "reportBug">, request: IncomingMessa
   }
   const id = parts.reportBug(error, `${request.method ?? ""} ${request.url?.split("?")[0] ?? ""}`);
   send(response, 500, {
-    error: { code: "internal", message: `Something went wrong here (${id}).`, hint: "The daemon's log has it under this id." },
+    error: {
+      code: "internal",
+      message: `Something went wrong here (${id}).`,
+      hint: "The daemon's log has it under this id.",
+    },
   });
 }
 
@@ -140,7 +161,8 @@ function routesOf(table: readonly Operation[]): (method: string, path: string) =
   };
 }
 
-const literalFirst = (pieces: readonly string[]): string => pieces.map((piece) => (piece.startsWith(":") ? "1" : "0")).join("");
+const literalFirst = (pieces: readonly string[]): string =>
+  pieces.map((piece) => (piece.startsWith(":") ? "1" : "0")).join("");
 
 function decode(piece: string): string {
   try {
@@ -159,7 +181,11 @@ async function bodyOf(request: IncomingMessage, operation: Operation): Promise<R
   if (bytes.byteLength === 0) return {};
   const type = headerOf(request, "content-type") ?? "";
   if (!/^application\/json\b/i.test(type))
-    throw new Refusal("invalid", "The body is not declared as JSON.", "Send `Content-Type: application/json`.");
+    throw new Refusal(
+      "invalid",
+      "The body is not declared as JSON.",
+      "Send `Content-Type: application/json`.",
+    );
   const body = readJson(bytes);
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw new Refusal("invalid", `The body of ${operation.name} must be a JSON object.`, "Send {…}.");

@@ -60,7 +60,11 @@ interface Tool {
   readonly description: string;
   readonly inputSchema: { readonly type: "object"; readonly [key: string]: unknown };
   readonly outputSchema: { readonly type: "object"; readonly [key: string]: unknown };
-  readonly annotations: { readonly readOnlyHint: boolean; readonly destructiveHint: boolean; readonly openWorldHint: boolean };
+  readonly annotations: {
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint: boolean;
+    readonly openWorldHint: boolean;
+  };
 }
 
 function toolFor(operation: Operation): Tool {
@@ -87,7 +91,10 @@ function handlerFor(parts: McpParts, name: McpServerName): McpHttpHandler {
   const list = tools.map(({ tool }) => ({ ...tool }));
   return createMcpHandler(
     ({ authInfo }) => {
-      const server = new Server({ name: `agency-${name}`, version: parts.version }, { capabilities: { tools: {} } });
+      const server = new Server(
+        { name: `agency-${name}`, version: parts.version },
+        { capabilities: { tools: {} } },
+      );
       server.setRequestHandler("tools/list", () => ({ tools: list }));
       server.setRequestHandler("tools/call", async ({ params }) => {
         const operation = byName.get(params.name);
@@ -99,11 +106,20 @@ function handlerFor(parts: McpParts, name: McpServerName): McpHttpHandler {
             input: params.arguments ?? {},
             key: keyIn(params._meta),
           });
-          return { content: [{ type: "text" as const, text: JSON.stringify(output) }], structuredContent: { ...Object(output) } };
+          return {
+            content: [{ type: "text" as const, text: JSON.stringify(output) }],
+            structuredContent: { ...Object(output) },
+          };
         } catch (error) {
           if (error instanceof Refusal) return refused(error);
           const id = parts.reportBug(error, `mcp ${params.name}`);
-          return failed({ error: { code: "internal", message: `Something went wrong here (${id}).`, hint: "Tell the board." } });
+          return failed({
+            error: {
+              code: "internal",
+              message: `Something went wrong here (${id}).`,
+              hint: "Tell the board.",
+            },
+          });
         }
       });
       return server;
@@ -117,7 +133,11 @@ function refused(refusal: Refusal) {
 }
 
 function failed(body: Record<string, unknown>) {
-  return { content: [{ type: "text" as const, text: JSON.stringify(body) }], structuredContent: body, isError: true };
+  return {
+    content: [{ type: "text" as const, text: JSON.stringify(body) }],
+    structuredContent: body,
+    isError: true,
+  };
 }
 
 /** Clients may repeat a lost call under a new request id; these name the call itself. */
@@ -131,7 +151,15 @@ function keyIn(meta: Record<string, unknown> | undefined): string | undefined {
 
 function headersOf(request: IncomingMessage): Headers {
   const headers = new Headers();
-  for (const name of ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id", "last-event-id"]) {
+  for (const name of [
+    "accept",
+    "content-type",
+    "mcp-protocol-version",
+    "mcp-method",
+    "mcp-name",
+    "mcp-session-id",
+    "last-event-id",
+  ]) {
     const value = request.headers[name];
     if (typeof value === "string") headers.set(name, value);
   }

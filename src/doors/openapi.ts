@@ -6,7 +6,14 @@ import { refusalCodes } from "../contract/refusal.ts";
 /** OpenAPI 3.1, derived from the table of operations. */
 export function openApi(version: string): unknown {
   const paths: Record<string, Record<string, unknown>> = {
-    "/api/health": { get: { operationId: "health", summary: "Whether the daemon answers.", security: [], responses: { "200": { description: "ok" } } } },
+    "/api/health": {
+      get: {
+        operationId: "health",
+        summary: "Whether the daemon answers.",
+        security: [],
+        responses: { "200": { description: "ok" } },
+      },
+    },
   };
   for (const operation of operations) {
     const path = operation.http.path.replace(/:(\w+)/g, "{$1}");
@@ -44,7 +51,9 @@ export function openApi(version: string): unknown {
 function describe(operation: Operation): unknown {
   const inPath = new Set([...operation.http.path.matchAll(/:(\w+)/g)].map(([, key]) => key));
   const schema = inputSchema(operation.input);
-  const properties = Object.entries(typeof schema["properties"] === "object" ? { ...schema["properties"] } : {});
+  const properties = Object.entries(
+    typeof schema["properties"] === "object" ? { ...schema["properties"] } : {},
+  );
   const required = new Set(Array.isArray(schema["required"]) ? schema["required"].map(String) : []);
   const inBody = operation.effect === "write";
   const parameters = properties
@@ -77,8 +86,14 @@ function describe(operation: Operation): unknown {
           },
         }),
     responses: {
-      "2XX": { description: "The result.", content: { "application/json": { schema: outputSchema(operation.output) } } },
-      "4XX": { description: "A refusal.", content: { "application/json": { schema: { $ref: "#/components/schemas/Refusal" } } } },
+      "2XX": {
+        description: "The result.",
+        content: { "application/json": { schema: outputSchema(operation.output) } },
+      },
+      "4XX": {
+        description: "A refusal.",
+        content: { "application/json": { schema: { $ref: "#/components/schemas/Refusal" } } },
+      },
     },
   };
 }

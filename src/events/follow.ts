@@ -7,7 +7,12 @@ import { listAfter } from "./ledger.ts";
  */
 export async function follow(
   store: Store,
-  options: { companyId: string | null; after: number; signal: AbortSignal; sleep: (milliseconds: number) => Promise<void> },
+  options: {
+    companyId: string | null;
+    after: number;
+    signal: AbortSignal;
+    sleep: (milliseconds: number) => Promise<void>;
+  },
   see: (row: Awaited<ReturnType<typeof listAfter>>[number]) => Promise<void>,
 ): Promise<void> {
   let after = options.after;
@@ -22,7 +27,9 @@ export async function follow(
   try {
     while (!options.signal.aborted) {
       pending = false;
-      const rows = await store.read((tx) => listAfter(tx, { companyId: options.companyId, after, limit: 500 }));
+      const rows = await store.read((tx) =>
+        listAfter(tx, { companyId: options.companyId, after, limit: 500 }),
+      );
       for (const row of rows) {
         if (options.signal.aborted) return;
         await see(row);

@@ -78,7 +78,13 @@ export interface Verification {
 export async function verify(tx: ReadTx, after: number, limit: number): Promise<Verification> {
   const before = after === 0 ? undefined : await tx.first(rowAt, { seq: after });
   if (after > 0 && before === undefined)
-    return { checked: 0, last: after, head: genesis, complete: true, firstBad: { seq: after, why: "the row is missing" } };
+    return {
+      checked: 0,
+      last: after,
+      head: genesis,
+      complete: true,
+      firstBad: { seq: after, why: "the row is missing" },
+    };
   const rows = await tx.all(rowsAfter, { after, limit });
   let previous = before?.hash ?? genesis;
   let expected = after + 1;
@@ -92,19 +98,37 @@ export async function verify(tx: ReadTx, after: number, limit: number): Promise<
             ? "its content does not match its hash"
             : null;
     if (why !== null)
-      return { checked: row.seq - after, last: expected - 1, head: previous, complete: false, firstBad: { seq: row.seq, why } };
+      return {
+        checked: row.seq - after,
+        last: expected - 1,
+        head: previous,
+        complete: false,
+        firstBad: { seq: row.seq, why },
+      };
     previous = row.hash;
     expected += 1;
   }
-  return { checked: rows.length, last: expected - 1, head: previous, complete: rows.length < limit, firstBad: null };
+  return {
+    checked: rows.length,
+    last: expected - 1,
+    head: previous,
+    complete: rows.length < limit,
+    firstBad: null,
+  };
 }
 
-export function listAfter(tx: ReadTx, filter: { companyId: string | null; after: number; limit: number }): Promise<Row[]> {
+export function listAfter(
+  tx: ReadTx,
+  filter: { companyId: string | null; after: number; limit: number },
+): Promise<Row[]> {
   return tx.all(
     filter.companyId === null
       ? dynamic((db) => base(db).where("seq", ">", filter.after).limit(filter.limit))
       : dynamic((db) =>
-          base(db).where("company_id", "=", filter.companyId).where("seq", ">", filter.after).limit(filter.limit),
+          base(db)
+            .where("company_id", "=", filter.companyId)
+            .where("seq", ">", filter.after)
+            .limit(filter.limit),
         ),
     {},
   );
@@ -160,24 +184,29 @@ const lastRow = query((db, _: Record<never, never>) =>
   db.selectFrom("events").select(["seq", "hash"]).orderBy("seq", "desc").limit(1),
 );
 
-const insertRow = query((db, p: Row) => db.insertInto("events").values({
-  seq: p.seq,
-  company_id: p.company_id,
-  at: p.at,
-  actor_kind: p.actor_kind,
-  agent_id: p.agent_id,
-  session_id: p.session_id,
-  operation: p.operation,
-  subject: p.subject,
-  data: p.data,
-  previous: p.previous,
-  hash: p.hash,
-}));
+const insertRow = query((db, p: Row) =>
+  db.insertInto("events").values({
+    seq: p.seq,
+    company_id: p.company_id,
+    at: p.at,
+    actor_kind: p.actor_kind,
+    agent_id: p.agent_id,
+    session_id: p.session_id,
+    operation: p.operation,
+    subject: p.subject,
+    data: p.data,
+    previous: p.previous,
+    hash: p.hash,
+  }),
+);
 
-const rowAt = query((db, p: { seq: number }) => db.selectFrom("events").select("hash").where("seq", "=", p.seq));
+const rowAt = query((db, p: { seq: number }) =>
+  db.selectFrom("events").select("hash").where("seq", "=", p.seq),
+);
 
 const rowsAfter = query((db, p: { after: number; limit: number }) =>
   db.selectFrom("events").selectAll().where("seq", ">", p.after).orderBy("seq").limit(p.limit),
 );
 
-const base = (db: Parameters<Parameters<typeof dynamic>[0]>[0]) => db.selectFrom("events").selectAll().orderBy("seq");
+const base = (db: Parameters<Parameters<typeof dynamic>[0]>[0]) =>
+  db.selectFrom("events").selectAll().orderBy("seq");

@@ -4,15 +4,27 @@ import { tooLarge } from "./workspace.ts";
 
 /** Pure rules about bytes: how they come in, how they go out, what can be searched and what they link to. */
 
-export function decodeContent(content: string, encoding: "utf8" | "base64" | undefined, maxBytes: number): Uint8Array {
+export function decodeContent(
+  content: string,
+  encoding: "utf8" | "base64" | undefined,
+  maxBytes: number,
+): Uint8Array {
   if (encoding === "base64") {
     if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(content))
-      throw new Refusal("invalid", "The content is not valid base64.", "Encode the bytes as standard base64, or send utf8 text.");
+      throw new Refusal(
+        "invalid",
+        "The content is not valid base64.",
+        "Encode the bytes as standard base64, or send utf8 text.",
+      );
     if (content.length * 0.75 > maxBytes + 4) throw tooLarge(Math.floor(content.length * 0.75), maxBytes);
     return checked(Buffer.from(content, "base64"), maxBytes);
   }
   if (!content.isWellFormed())
-    throw new Refusal("invalid", "The content is not valid Unicode.", "Send well-formed text, or base64 for bytes.");
+    throw new Refusal(
+      "invalid",
+      "The content is not valid Unicode.",
+      "Send well-formed text, or base64 for bytes.",
+    );
   return checked(Buffer.from(content, "utf8"), maxBytes);
 }
 
@@ -25,7 +37,11 @@ export function encodeContent(bytes: Uint8Array): { encoding: "utf8" | "base64";
 
 /** The part of a text that is indexed for search; nothing of what is not text. */
 export function searchableText(bytes: Uint8Array): string {
-  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 4 * searchableCharacters));
+  const head = Buffer.from(
+    bytes.buffer,
+    bytes.byteOffset,
+    Math.min(bytes.byteLength, 4 * searchableCharacters),
+  );
   if (!isUtf8(bytes)) return "";
   return head.toString("utf8").slice(0, searchableCharacters).replaceAll("\u0000", " ").toWellFormed();
 }
@@ -45,7 +61,12 @@ export function linksIn(bytes: Uint8Array): string[] {
 
 /** The words of a query; what is between them does not matter. */
 export function wordsOf(query: string): string[] {
-  return (query.normalize("NFC").toLowerCase().match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).slice(0, 20);
+  return (
+    query
+      .normalize("NFC")
+      .toLowerCase()
+      .match(/[\p{L}\p{N}\p{M}]+/gu) ?? []
+  ).slice(0, 20);
 }
 
 /** A line of text around the first word found. */
@@ -53,7 +74,11 @@ export function excerptOf(body: string, words: readonly string[]): string {
   const lower = body.toLowerCase();
   const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0);
   const start = Math.max(0, Math.min(...(places.length === 0 ? [0] : places)) - 60);
-  const line = body.slice(start, start + 200).replace(/\s+/g, " ").trim().toWellFormed();
+  const line = body
+    .slice(start, start + 200)
+    .replace(/\s+/g, " ")
+    .trim()
+    .toWellFormed();
   return `${start > 0 ? "…" : ""}${line}${start + 200 < body.length ? "…" : ""}`;
 }
 

@@ -60,7 +60,9 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
         .selectFrom("files")
         .select([
           "id",
-          sql<number>`case when kind = 'log' then ${sql.lit(ranks.read)} else ${sql.lit(ranks.write)} end`.as("level"),
+          sql<number>`case when kind = 'log' then ${sql.lit(ranks.read)} else ${sql.lit(ranks.write)} end`.as(
+            "level",
+          ),
           sql<number>`0`.as("structural"),
         ])
         .where("owner_id", "=", agentId);

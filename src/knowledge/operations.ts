@@ -11,7 +11,15 @@ import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
 import { effectiveRank } from "../capabilities/rights.ts";
 import { decodeContent, encodeContent, excerptOf, wordsOf } from "./content.ts";
 import { listFor, matches, rankOfBoard } from "./lists.ts";
-import { addVersion, fileById, type FileRow, insertFile, tombstone, versionAt, versionsBefore } from "./table.ts";
+import {
+  addVersion,
+  fileById,
+  type FileRow,
+  insertFile,
+  tombstone,
+  versionAt,
+  versionsBefore,
+} from "./table.ts";
 import { placeCopy, readFromWorkspace, tooLarge } from "./workspace.ts";
 
 /** Brings a file whose content is derived up to date before somebody looks at it; outcomes hand theirs in. */
@@ -45,7 +53,11 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
     const { tx, actor, input } = call;
     const file = await liveFile(tx, input.id);
     if (file.kind === "outcome")
-      throw new Refusal("refused", "This file is an outcome; it is rendered from its state.", "Use update_outcome.");
+      throw new Refusal(
+        "refused",
+        "This file is an outcome; it is rendered from its state.",
+        "Use update_outcome.",
+      );
     if (file.kind === "log")
       throw new Refusal("refused", "A log is written by the system only.", "Submit a summary instead.");
     if (file.version !== input.version || file.hash !== input.hash)
@@ -62,7 +74,11 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
         `A state document may have ${stateDocumentBytes} bytes; this has ${content.byteLength}.`,
         "Compact it: keep what the next session needs, move the rest into files of their own and link to them (kb://<id>).",
       );
-    const saved = await addVersion(tx, file, { content, description: input.description ?? file.description, author: actor });
+    const saved = await addVersion(tx, file, {
+      content,
+      description: input.description ?? file.description,
+      author: actor,
+    });
     await call.record(file.id, saved);
     return { id: file.id, ...saved };
   });
@@ -93,7 +109,11 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
         version: row.version,
         hash: row.hash,
         size: row.size,
-        author: presentActor({ actor_kind: row.author_kind, agent_id: row.author_agent_id, session_id: row.author_session_id }),
+        author: presentActor({
+          actor_kind: row.author_kind,
+          agent_id: row.author_agent_id,
+          session_id: row.author_session_id,
+        }),
         at: new Date(row.created_at).toISOString(),
       })),
       nextCursor,
@@ -110,7 +130,11 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
         continue;
       }
       if (caller.workspace === null)
-        throw new Refusal("refused", "Only a session has a workspace to copy into.", "Read files one by one (read_file).");
+        throw new Refusal(
+          "refused",
+          "Only a session has a workspace to copy into.",
+          "Read files one by one (read_file).",
+        );
       const file = await refresh(tx, row);
       const path = placeCopy(caller.workspace, file.id, await tx.blobs.read(file.id, file.hash));
       await call.record(file.id, { version: file.version }, "knowledge.read");
@@ -119,7 +143,20 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
     return { files, nextCursor };
   });
 
-  return [onCreate, onWrite, onRead, onReadVersion, onHistory, onList, onBrowse, onSearch, onAccessLog, onLinks, onBrokenLinks, onDelete];
+  return [
+    onCreate,
+    onWrite,
+    onRead,
+    onReadVersion,
+    onHistory,
+    onList,
+    onBrowse,
+    onSearch,
+    onAccessLog,
+    onLinks,
+    onBrokenLinks,
+    onDelete,
+  ];
 }
 
 const onBrowse = guarded(contract.browseFiles, async (call) => {
@@ -134,7 +171,8 @@ const onSearch = guarded(contract.searchFiles, async ({ tx, actor, companyId, in
   const files = [];
   for (const { body, ...row } of found) {
     if (files.length >= limit) break;
-    const rank = actor.agentId === null ? rankOfBoard(row) : await effectiveRank(tx, actor.agentId, `kb:${row.id}`);
+    const rank =
+      actor.agentId === null ? rankOfBoard(row) : await effectiveRank(tx, actor.agentId, `kb:${row.id}`);
     if (rank >= ranks.read) files.push({ ...summary({ ...row, rank }), excerpt: excerptOf(body, words) });
   }
   return { files, truncated: found.length >= searchDepth && files.length < limit };
@@ -162,11 +200,17 @@ const onLinks = guarded(contract.viewLinks, async ({ tx, actor, companyId, input
   const present = async ({ id }: { id: string }) => {
     const target = await fileById(tx, id);
     const exists = target !== undefined && target.company_id === companyId;
-    const known = exists && (actor.agentId === null || (await effectiveRank(tx, actor.agentId, `kb:${id}`)) >= ranks.none);
+    const known =
+      exists &&
+      (actor.agentId === null || (await effectiveRank(tx, actor.agentId, `kb:${id}`)) >= ranks.none);
     return {
       id,
       description: known ? target.description : null,
-      state: !known ? ("broken" as const) : target.deleted_at === null ? ("live" as const) : ("deleted" as const),
+      state: !known
+        ? ("broken" as const)
+        : target.deleted_at === null
+          ? ("live" as const)
+          : ("deleted" as const),
     };
   };
   const links = [];
@@ -189,8 +233,16 @@ const onBrokenLinks = guarded(contract.listBrokenLinks, async ({ tx, companyId, 
         .leftJoin("files as f", "f.id", "l.to_id")
         .select(["l.from_id", "l.to_id"])
         .where("l.company_id", "=", companyId)
-        .where((eb) => eb.or([eb("l.from_id", ">", from), eb.and([eb("l.from_id", "=", from), eb("l.to_id", ">", to)])]))
-        .where((eb) => eb.or([eb("f.id", "is", null), eb("f.deleted_at", "is not", null), eb("f.company_id", "<>", companyId)]))
+        .where((eb) =>
+          eb.or([eb("l.from_id", ">", from), eb.and([eb("l.from_id", "=", from), eb("l.to_id", ">", to)])]),
+        )
+        .where((eb) =>
+          eb.or([
+            eb("f.id", "is", null),
+            eb("f.deleted_at", "is not", null),
+            eb("f.company_id", "<>", companyId),
+          ]),
+        )
         .orderBy("l.from_id")
         .orderBy("l.to_id")
         .limit((input.limit ?? 100) + 1),
@@ -203,9 +255,14 @@ const onBrokenLinks = guarded(contract.listBrokenLinks, async ({ tx, companyId, 
 
 const onDelete = guarded(contract.deleteFile, async (call) => {
   const file = await liveFile(call.tx, call.input.id);
-  if (file.kind === "outcome") throw new Refusal("refused", "An outcome is not deleted.", "Close it with a rationale.");
+  if (file.kind === "outcome")
+    throw new Refusal("refused", "An outcome is not deleted.", "Close it with a rationale.");
   if (file.kind === "state" || file.kind === "log")
-    throw new Refusal("refused", `This is an agent's ${file.kind} document; it stays.`, "Write a shorter version instead.");
+    throw new Refusal(
+      "refused",
+      `This is an agent's ${file.kind} document; it stays.`,
+      "Write a shorter version instead.",
+    );
   await tombstone(call.tx, file);
   await call.record(file.id, { version: file.version, reason: call.input.reason ?? null });
   return { id: file.id, deletedAt: new Date(call.tx.now).toISOString() };
@@ -219,7 +276,11 @@ async function liveFile(tx: ReadTx, id: string): Promise<FileRow> {
   const file = await fileById(tx, id);
   if (file === undefined) throw notFound("file", id);
   if (file.deleted_at !== null)
-    throw new Refusal("gone", `The file ${id} was deleted.`, "Remove or replace the link; the board can still read its history.");
+    throw new Refusal(
+      "gone",
+      `The file ${id} was deleted.`,
+      "Remove or replace the link; the board can still read its history.",
+    );
   return file;
 }
 
@@ -230,16 +291,29 @@ async function visibleFile(call: Pick<Call<{ id: string }>, "tx" | "actor" | "in
 }
 
 async function contentOf(
-  call: Call<{ path?: string | undefined; content?: string | undefined; encoding?: "utf8" | "base64" | undefined }>,
+  call: Call<{
+    path?: string | undefined;
+    content?: string | undefined;
+    encoding?: "utf8" | "base64" | undefined;
+  }>,
 ): Promise<Uint8Array> {
   const { path, content, encoding } = call.input;
   const { maxFileBytes } = await call.settings();
   if ((path === undefined) === (content === undefined))
-    throw new Refusal("invalid", "Send either path or content.", "A session names a path in its workspace; anybody else sends content.");
+    throw new Refusal(
+      "invalid",
+      "Send either path or content.",
+      "A session names a path in its workspace; anybody else sends content.",
+    );
   if (content !== undefined) return decodeContent(content, encoding, maxFileBytes);
-  if (encoding !== undefined) throw new Refusal("invalid", "encoding goes with content.", "Leave it out when you name a path.");
+  if (encoding !== undefined)
+    throw new Refusal("invalid", "encoding goes with content.", "Leave it out when you name a path.");
   if (call.caller.workspace === null || path === undefined)
-    throw new Refusal("refused", "Only a session has a workspace to read a path from.", "Send content instead of path.");
+    throw new Refusal(
+      "refused",
+      "Only a session has a workspace to read a path from.",
+      "Send content instead of path.",
+    );
   const bytes = readFromWorkspace(call.caller.workspace, path, maxFileBytes);
   if (bytes.byteLength > maxFileBytes) throw tooLarge(bytes.byteLength, maxFileBytes);
   return bytes;
@@ -258,7 +332,12 @@ async function contentAt(tx: ReadTx, file: FileRow, at: { version: number; hash:
 }
 
 async function pageFor(
-  call: Call<{ query?: string | undefined; kind?: string | undefined; limit?: number | undefined; cursor?: string | undefined }>,
+  call: Call<{
+    query?: string | undefined;
+    kind?: string | undefined;
+    limit?: number | undefined;
+    cursor?: string | undefined;
+  }>,
   leastRank: number,
 ) {
   const { tx, actor, companyId, input } = call;

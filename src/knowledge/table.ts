@@ -34,7 +34,11 @@ export async function insertFile(tx: Tx, file: NewFile): Promise<{ version: numb
     now: tx.now,
   });
   await insertVersion(tx, { fileId: file.id, version: 1, hash, content: file.content, author: file.author });
-  await tx.run(indexNew, { num: row?.num ?? 0, description: file.description, body: searchableText(file.content) });
+  await tx.run(indexNew, {
+    num: row?.num ?? 0,
+    description: file.description,
+    body: searchableText(file.content),
+  });
   await insertLinks(tx, file.companyId, file.id, file.content);
   return { version: 1, hash };
 }
@@ -56,7 +60,11 @@ export async function addVersion(
     description: change.description,
     now: tx.now,
   });
-  await tx.run(indexAgain, { num: file.num, description: change.description, body: searchableText(change.content) });
+  await tx.run(indexAgain, {
+    num: file.num,
+    description: change.description,
+    body: searchableText(change.content),
+  });
   await tx.run(dropLinks, { id: file.id });
   await insertLinks(tx, file.company_id, file.id, change.content);
   return { version, hash };
@@ -198,11 +206,17 @@ const insertLink = query((db, p: { fromId: string; toId: string; companyId: stri
 const dropLinks = query((db, p: { id: string }) => db.deleteFrom("links").where("from_id", "=", p.id));
 
 const indexNew = query((db, p: { num: number; description: string; body: string }) => ({
-  compile: () => sql`insert into search (rowid, description, body) values (${p.num}, ${p.description}, ${p.body})`.compile(db),
+  compile: () =>
+    sql`insert into search (rowid, description, body) values (${p.num}, ${p.description}, ${p.body})`.compile(
+      db,
+    ),
 }));
 
 const indexAgain = query((db, p: { num: number; description: string; body: string }) => ({
-  compile: () => sql`update search set description = ${p.description}, body = ${p.body} where rowid = ${p.num}`.compile(db),
+  compile: () =>
+    sql`update search set description = ${p.description}, body = ${p.body} where rowid = ${p.num}`.compile(
+      db,
+    ),
 }));
 
 const unindex = query((db, p: { num: number }) => ({

@@ -1,4 +1,16 @@
-import { chmodSync, closeSync, constants, fstatSync, mkdirSync, openSync, readlinkSync, readSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { isAbsolute, join, resolve, sep } from "node:path";
 import { Refusal } from "../contract/refusal.ts";
 
@@ -17,10 +29,19 @@ export function readFromWorkspace(workspace: string, path: string, maxBytes: num
   const descriptor = openWithoutFollowing(target, path);
   try {
     const before = fstatSync(descriptor);
-    if (!before.isFile()) throw new Refusal("refused", `${path} is not a regular file.`, "Name a regular file in your workspace.");
+    if (!before.isFile())
+      throw new Refusal(
+        "refused",
+        `${path} is not a regular file.`,
+        "Name a regular file in your workspace.",
+      );
     // A second name may lie outside the workspace: the bytes would then not be the session's own.
     if (before.nlink !== 1)
-      throw new Refusal("refused", `${path} has more than one name (hard links).`, "Copy it within your workspace and name the copy.");
+      throw new Refusal(
+        "refused",
+        `${path} has more than one name (hard links).`,
+        "Copy it within your workspace and name the copy.",
+      );
     if (!liesWithin(descriptor, target, root)) throw outside(path);
     if (before.size > maxBytes) throw tooLarge(before.size, maxBytes);
     return readWhole(descriptor, maxBytes);
@@ -66,13 +87,21 @@ function openWithoutFollowing(target: string, path: string): number {
     return openSync(target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
     const code = typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
-    if (code === "ELOOP") throw new Refusal("refused", `${path} is a link.`, "Name the file itself, in your workspace.");
-    throw new Refusal("refused", `${path} cannot be opened (${code}).`, "Name a file that exists in your workspace.");
+    if (code === "ELOOP")
+      throw new Refusal("refused", `${path} is a link.`, "Name the file itself, in your workspace.");
+    throw new Refusal(
+      "refused",
+      `${path} cannot be opened (${code}).`,
+      "Name a file that exists in your workspace.",
+    );
   }
 }
 
 function liesWithin(descriptor: number, target: string, root: string): boolean {
-  const place = process.platform === "linux" ? readlinkSync(`/proc/self/fd/${descriptor}`) : whereItIsNow(descriptor, target);
+  const place =
+    process.platform === "linux"
+      ? readlinkSync(`/proc/self/fd/${descriptor}`)
+      : whereItIsNow(descriptor, target);
   return place !== undefined && place.startsWith(root + sep) && !place.endsWith(" (deleted)");
 }
 
@@ -100,5 +129,9 @@ function readWhole(descriptor: number, maxBytes: number): Uint8Array {
 }
 
 function outside(path: string): Refusal {
-  return new Refusal("refused", `${path} is not inside your workspace.`, "Write the file into your workspace first, then name it.");
+  return new Refusal(
+    "refused",
+    `${path} is not inside your workspace.`,
+    "Write the file into your workspace first, then name it.",
+  );
 }

@@ -20,7 +20,8 @@ export function demandDelegable(outcome: OutcomeRow): void {
       "This outcome was handed to its owner, who answers for it.",
       "Create an outcome below it and delegate that one.",
     );
-  if (outcome.kind === "inbox") throw new Refusal("refused", "An inbox cannot be delegated.", "Turn messages into outcomes first.");
+  if (outcome.kind === "inbox")
+    throw new Refusal("refused", "An inbox cannot be delegated.", "Turn messages into outcomes first.");
 }
 
 /** A direct report by id, slug or role; a role that several have is nobody in particular. */
@@ -40,10 +41,16 @@ export async function findReport(tx: ReadTx, boss: Member, reference: string): P
     throw new Refusal(
       "refused",
       `${boss.name} has no direct report ${reference}.`,
-      reports.length === 0 ? "Hire one first." : `Direct reports: ${reports.map(({ slug }) => slug).join(", ")}.`,
+      reports.length === 0
+        ? "Hire one first."
+        : `Direct reports: ${reports.map(({ slug }) => slug).join(", ")}.`,
     );
   if (!isActive(found))
-    throw new Refusal("refused", `${found.name} is ${found.status} and cannot be assigned work.`, "Choose an active report.");
+    throw new Refusal(
+      "refused",
+      `${found.name} is ${found.status} and cannot be assigned work.`,
+      "Choose an active report.",
+    );
   return found;
 }
 
@@ -68,9 +75,17 @@ export async function takeBack(tx: Tx, outcome: OutcomeRow): Promise<{ owner: Me
   const ownerId = outcome.delegated_by;
   const owner = ownerId === null ? undefined : await memberById(tx, ownerId);
   if (outcome.delegated === 0 || owner === undefined)
-    throw new Refusal("refused", "Nobody delegated this outcome.", "Only what was delegated can be reclaimed.");
+    throw new Refusal(
+      "refused",
+      "Nobody delegated this outcome.",
+      "Only what was delegated can be reclaimed.",
+    );
   if (outcome.kind === "mandate" || outcome.kind === "perpetual")
-    throw new Refusal("refused", "A standing mandate is not reclaimed.", "Terminate the agent: its work returns to its boss.");
+    throw new Refusal(
+      "refused",
+      "A standing mandate is not reclaimed.",
+      "Terminate the agent: its work returns to its boss.",
+    );
   const moved: string[] = [];
   const frontier = [outcome.id];
   const seen = new Set(frontier);
@@ -84,10 +99,17 @@ export async function takeBack(tx: Tx, outcome: OutcomeRow): Promise<{ owner: Me
       ...(isTop && outcome.status === "submitted" ? { status: "open" } : {}),
     });
     moved.push(id);
-    for (const { id: grantId } of await tx.all(grantsFor, { scopeId: id, keeper: owner.id })) await markRevoked(tx, grantId);
+    for (const { id: grantId } of await tx.all(grantsFor, { scopeId: id, keeper: owner.id }))
+      await markRevoked(tx, grantId);
     for (const child of await childrenOf(tx, id)) {
       const handedOutByOwner = child.delegated_by === owner.id;
-      if (seen.has(child.id) || child.responsible_id === owner.id || handedOutByOwner || child.kind === "mandate") continue;
+      if (
+        seen.has(child.id) ||
+        child.responsible_id === owner.id ||
+        handedOutByOwner ||
+        child.kind === "mandate"
+      )
+        continue;
       seen.add(child.id);
       frontier.push(child.id);
     }

@@ -105,7 +105,11 @@ const onSubmit = guarded(contract.submitOutcome, async (call) => {
   const outcome = await outcomeById(call.tx, call.input.id);
   demandSubmittable(outcome);
   demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
-  return transition(call, { ...outcome, ...unblocked, status: "submitted" }, { note: call.input.note ?? null });
+  return transition(
+    call,
+    { ...outcome, ...unblocked, status: "submitted" },
+    { note: call.input.note ?? null },
+  );
 });
 
 const onComplete = guarded(contract.completeOutcome, async (call) => {
@@ -113,7 +117,11 @@ const onComplete = guarded(contract.completeOutcome, async (call) => {
   demandEndable(outcome);
   demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
   await shiftScope(call.tx, outcome.id, 1);
-  return transition(call, { ...outcome, ...unblocked, status: "completed" }, { note: call.input.note ?? null });
+  return transition(
+    call,
+    { ...outcome, ...unblocked, status: "completed" },
+    { note: call.input.note ?? null },
+  );
 });
 
 /** Closing abandons what was only a means to it; what somebody else answers for has to be reclaimed first. */
@@ -123,12 +131,18 @@ const onClose = guarded(contract.closeOutcome, async (call) => {
   demandEndable(outcome);
   for (const below of await abandonedWith(tx, outcome)) {
     await shiftScope(tx, below.id, 1);
-    const rationale = `"${outcome.title}" (${outcome.id}), which it served, was closed: ${input.rationale}`.slice(0, 10_000).toWellFormed();
+    const rationale = `"${outcome.title}" (${outcome.id}), which it served, was closed: ${input.rationale}`
+      .slice(0, 10_000)
+      .toWellFormed();
     await saveOutcome(tx, { ...below, ...unblocked, status: "closed", rationale }, call.actor);
     await call.record(below.id, { rationale, with: outcome.id });
   }
   await shiftScope(tx, outcome.id, 1);
-  return transition(call, { ...outcome, ...unblocked, status: "closed", rationale: input.rationale }, { rationale: input.rationale });
+  return transition(
+    call,
+    { ...outcome, ...unblocked, status: "closed", rationale: input.rationale },
+    { rationale: input.rationale },
+  );
 });
 
 const onReopen = guarded(contract.reopenOutcome, async (call) => {
@@ -137,7 +151,11 @@ const onReopen = guarded(contract.reopenOutcome, async (call) => {
   demandReopenable(outcome, await parentsOf(tx, outcome.id));
   if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);
   const owner = await stillThere(tx, outcome);
-  return transition(call, { ...outcome, ...owner, status: "open", rationale: null }, { reason: input.reason });
+  return transition(
+    call,
+    { ...outcome, ...owner, status: "open", rationale: null },
+    { reason: input.reason },
+  );
 });
 
 const onDelegate = guarded(contract.delegateOutcome, async (call) => {
@@ -145,11 +163,20 @@ const onDelegate = guarded(contract.delegateOutcome, async (call) => {
   const outcome = await outcomeById(tx, input.id);
   demandDelegable(outcome);
   const from = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
-  if (from === undefined) throw new Refusal("refused", "Nobody is responsible for this outcome.", "Give it an owner first.");
+  if (from === undefined)
+    throw new Refusal("refused", "Nobody is responsible for this outcome.", "Give it an owner first.");
   const to = await findReport(tx, from, input.to);
   const moved = await handDown(tx, outcome, from.id, to);
   for (const { resource, level } of input.grants ?? []) {
-    const gift = { id: call.newId(), companyId, giver: from, receiver: to, resource, level, scopeId: outcome.id };
+    const gift = {
+      id: call.newId(),
+      companyId,
+      giver: from,
+      receiver: to,
+      resource,
+      level,
+      scopeId: outcome.id,
+    };
     await recordGrant(call, "permission.grant", await give(tx, gift));
   }
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
@@ -224,7 +251,8 @@ async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[])
 }
 
 async function demandKnown(tx: ReadTx, companyId: string, ids: readonly string[]): Promise<void> {
-  for (const id of ids) if ((await outcomeById(tx, id)).company_id !== companyId) throw notFound("outcome", id);
+  for (const id of ids)
+    if ((await outcomeById(tx, id)).company_id !== companyId) throw notFound("outcome", id);
 }
 
 async function demandNoCycle(tx: ReadTx, waiterId: string, targetId: string): Promise<void> {
@@ -236,17 +264,34 @@ async function demandNoCycle(tx: ReadTx, waiterId: string, targetId: string): Pr
     );
 }
 
-async function changeParents(call: Call<{ id: string }>, outcome: OutcomeRow, wanted: string[]): Promise<void> {
+async function changeParents(
+  call: Call<{ id: string }>,
+  outcome: OutcomeRow,
+  wanted: string[],
+): Promise<void> {
   const { tx, actor, companyId } = call;
-  if (outcome.kind === "perpetual") throw new Refusal("refused", "The root has no parents.", "Leave parents out.");
+  if (outcome.kind === "perpetual")
+    throw new Refusal("refused", "The root has no parents.", "Leave parents out.");
   if (actor.kind === "agent" && outcome.delegated === 1)
-    throw new Refusal("refused", "A delegated outcome keeps its place.", "Reclaim it first, or ask the board.");
+    throw new Refusal(
+      "refused",
+      "A delegated outcome keeps its place.",
+      "Reclaim it first, or ask the board.",
+    );
   const already = new Set((await parentsOf(tx, outcome.id)).map(({ id }) => id));
-  await parentRows(tx, companyId, wanted.filter((id) => !already.has(id)));
+  await parentRows(
+    tx,
+    companyId,
+    wanted.filter((id) => !already.has(id)),
+  );
   for (const parent of wanted) if (!already.has(parent)) await demandNoCycle(tx, parent, outcome.id);
   await setParents(tx, outcome.id, wanted);
   if (!(await parentsOf(tx, outcome.id)).some(isLive))
-    throw new Refusal("refused", "None of these parents is open.", "Name at least one open outcome it is a means to.");
+    throw new Refusal(
+      "refused",
+      "None of these parents is open.",
+      "Name at least one open outcome it is a means to.",
+    );
 }
 
 /** Everything below that served nothing else; refuses when some of it is in other hands. */
@@ -255,7 +300,7 @@ async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]>
   const order: OutcomeRow[] = [];
   const others: { id: string; title: string }[] = [];
   // An outcome follows when all its live parents go; looking again finds those whose last parent went late.
-  for (let grew = true; grew; ) {
+  for (let grew = true; grew;) {
     grew = false;
     for (const id of [...closing]) {
       for (const child of await liveChildrenOf(tx, id)) {
@@ -272,7 +317,10 @@ async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]>
   if (others.length > 0)
     throw new Refusal(
       "refused",
-      `Others still work below it: ${others.slice(0, 5).map(({ id, title }) => `"${title.slice(0, 60)}" (${id})`).join(", ")}.`,
+      `Others still work below it: ${others
+        .slice(0, 5)
+        .map(({ id, title }) => `"${title.slice(0, 60)}" (${id})`)
+        .join(", ")}.`,
       "Reclaim or close those first.",
     );
   return order;
@@ -285,7 +333,8 @@ async function stillThere(
 ): Promise<Pick<OutcomeRow, "responsible_id" | "delegated" | "delegated_by">> {
   const { responsible_id, delegated, delegated_by } = outcome;
   let owner: Member | undefined = responsible_id === null ? undefined : await memberById(tx, responsible_id);
-  if (owner === undefined || owner.status !== "terminated") return { responsible_id, delegated, delegated_by };
+  if (owner === undefined || owner.status !== "terminated")
+    return { responsible_id, delegated, delegated_by };
   while (owner !== undefined && owner.status === "terminated")
     owner = owner.boss_id === null ? undefined : await memberById(tx, owner.boss_id);
   return { responsible_id: owner?.id ?? null, delegated: 0, delegated_by: null };

@@ -21,29 +21,52 @@ export function isLive(outcome: Pick<OutcomeRow, "status">): boolean {
 
 export function demandLive(outcome: Pick<OutcomeRow, "id" | "status">): void {
   if (!isLive(outcome))
-    throw new Refusal("refused", `The outcome ${outcome.id} is ${outcome.status}.`, "Reopen it first, with the reason.");
+    throw new Refusal(
+      "refused",
+      `The outcome ${outcome.id} is ${outcome.status}.`,
+      "Reopen it first, with the reason.",
+    );
 }
 
 /** The company's root never ends; a standing mandate ends with its agent; an inbox outcome with its last message. */
 export function demandEndable(outcome: Pick<OutcomeRow, "id" | "kind" | "status">): void {
   demandLive(outcome);
   if (outcome.kind === "perpetual")
-    throw new Refusal("refused", "The root outcome of a company never ends.", "Complete or close outcomes below it.");
+    throw new Refusal(
+      "refused",
+      "The root outcome of a company never ends.",
+      "Complete or close outcomes below it.",
+    );
   if (outcome.kind === "mandate")
     throw new Refusal("refused", "A standing mandate ends with its agent.", "Terminate the agent instead.");
   if (outcome.kind === "inbox")
-    throw new Refusal("refused", "An inbox outcome completes itself.", "Acknowledge the messages in the inbox.");
+    throw new Refusal(
+      "refused",
+      "An inbox outcome completes itself.",
+      "Acknowledge the messages in the inbox.",
+    );
 }
 
 export function demandSubmittable(outcome: Pick<OutcomeRow, "id" | "kind" | "status" | "delegated">): void {
   demandEndable(outcome);
   if (outcome.status === "submitted")
-    throw new Refusal("conflict", "It is already submitted.", "Wait for the verification, or go on with other work.");
+    throw new Refusal(
+      "conflict",
+      "It is already submitted.",
+      "Wait for the verification, or go on with other work.",
+    );
   if (outcome.delegated === 0)
-    throw new Refusal("refused", "Nobody handed this outcome to you, so nobody has to verify it.", "Complete it yourself.");
+    throw new Refusal(
+      "refused",
+      "Nobody handed this outcome to you, so nobody has to verify it.",
+      "Complete it yourself.",
+    );
 }
 
-export function demandNoLiveChildren(outcome: Pick<OutcomeRow, "id">, live: readonly { id: string; title: string }[]): void {
+export function demandNoLiveChildren(
+  outcome: Pick<OutcomeRow, "id">,
+  live: readonly { id: string; title: string }[],
+): void {
   if (live.length === 0) return;
   const named = live.slice(0, 5).map(({ id, title }) => `"${title.slice(0, 60)}" (${id})`);
   throw new Refusal(
@@ -53,8 +76,12 @@ export function demandNoLiveChildren(outcome: Pick<OutcomeRow, "id">, live: read
   );
 }
 
-export function demandReopenable(outcome: OutcomeRow, parents: readonly Pick<OutcomeRow, "id" | "status">[]): void {
-  if (outcome.status === "open") throw new Refusal("conflict", "The outcome is open.", "There is nothing to reopen.");
+export function demandReopenable(
+  outcome: OutcomeRow,
+  parents: readonly Pick<OutcomeRow, "id" | "status">[],
+): void {
+  if (outcome.status === "open")
+    throw new Refusal("conflict", "The outcome is open.", "There is nothing to reopen.");
   if (outcome.kind === "mandate")
     throw new Refusal("refused", "The mandate of an agent that left is not revived.", "Make a new agent.");
   if (isLive(outcome)) return;
@@ -70,7 +97,12 @@ export function demandReopenable(outcome: OutcomeRow, parents: readonly Pick<Out
 /** The file of an outcome. JSON strings are valid YAML, so no value can break out of the front matter. */
 export function render(
   outcome: OutcomeRow,
-  around: { parents: readonly string[]; children: readonly string[]; dependsOn: readonly string[]; responsible: string | null },
+  around: {
+    parents: readonly string[];
+    children: readonly string[];
+    dependsOn: readonly string[];
+    responsible: string | null;
+  },
 ): string {
   const list = (ids: readonly string[]): string => `[${ids.map((id) => JSON.stringify(id)).join(", ")}]`;
   const front = [

@@ -16,7 +16,11 @@ type Listed = OutcomeRow & { responsible_name: string | null; workable: number }
 
 const onMine = guarded(contract.myOutcomes, async ({ tx, actor, input }) => {
   if (actor.agentId === null)
-    throw new Refusal("refused", "The board is not responsible for outcomes.", "List those of a company or of an agent.");
+    throw new Refusal(
+      "refused",
+      "The board is not responsible for outcomes.",
+      "List those of a company or of an agent.",
+    );
   return listOf(tx, actor.agentId, input);
 });
 
@@ -60,7 +64,12 @@ const onAncestors = guarded(contract.viewAncestors, async ({ tx, input }) => {
     }
   };
   await climb(input.id, []);
-  const ancestors = [...known.values()].map(({ id, title, status, description }) => ({ id, title, status: statusOf(status), description }));
+  const ancestors = [...known.values()].map(({ id, title, status, description }) => ({
+    id,
+    title,
+    status: statusOf(status),
+    description,
+  }));
   return { id: input.id, ancestors, chains, truncated };
 });
 
@@ -74,7 +83,10 @@ const onSubtree = guarded(contract.viewSubtree, async ({ tx, actor, input }) => 
   const page = rows.slice(0, limit);
   const inPage = new Set(page.map(({ id }) => id));
   const parentsById = new Map<string, string[]>();
-  for (const { parent_id, child_id } of await edgesAmong(tx, page.map(({ id }) => id))) {
+  for (const { parent_id, child_id } of await edgesAmong(
+    tx,
+    page.map(({ id }) => id),
+  )) {
     if (inPage.has(parent_id)) parentsById.set(child_id, [...(parentsById.get(child_id) ?? []), parent_id]);
   }
   return {
@@ -140,14 +152,19 @@ async function readableBelow(
   return found;
 }
 
-async function edgesAmong(tx: ReadTx, ids: readonly string[]): Promise<{ parent_id: string; child_id: string }[]> {
+async function edgesAmong(
+  tx: ReadTx,
+  ids: readonly string[],
+): Promise<{ parent_id: string; child_id: string }[]> {
   const edges = [];
   // In slices: a statement takes a bounded number of parameters.
   for (let start = 0; start < ids.length; start += 500) {
     const slice = ids.slice(start, start + 500);
     edges.push(
       ...(await tx.all(
-        dynamic((db) => db.selectFrom("edges").select(["parent_id", "child_id"]).where("child_id", "in", slice)),
+        dynamic((db) =>
+          db.selectFrom("edges").select(["parent_id", "child_id"]).where("child_id", "in", slice),
+        ),
         {},
       )),
     );
@@ -171,7 +188,12 @@ const below = query((db, p: { id: string; limit: number }) =>
         .selectFrom("outcomes")
         .select("id")
         .where("id", "=", p.id)
-        .union(q.selectFrom("edges").innerJoin("down", "down.id", "edges.parent_id").select("edges.child_id as id")),
+        .union(
+          q
+            .selectFrom("edges")
+            .innerJoin("down", "down.id", "edges.parent_id")
+            .select("edges.child_id as id"),
+        ),
     )
     .selectFrom("down")
     .innerJoin("outcomes as o", "o.id", "down.id")

@@ -1,5 +1,10 @@
 import { sql } from "kysely";
-import { type Outcome, outcomeKinds, outcomeStatuses, type OutcomeRow as PresentedRow } from "../contract/outcomes.ts";
+import {
+  type Outcome,
+  outcomeKinds,
+  outcomeStatuses,
+  type OutcomeRow as PresentedRow,
+} from "../contract/outcomes.ts";
 import { notFound } from "../contract/refusal.ts";
 import { memberById } from "../capabilities/members.ts";
 import { type Actor, system } from "../events/ledger.ts";
@@ -13,7 +18,17 @@ import { workable } from "./workable.ts";
 /** Rows of outcomes and their edges, and the knowledge file that shows each. */
 export type NewOutcome = Pick<
   OutcomeRow,
-  "id" | "company_id" | "kind" | "title" | "description" | "acceptance" | "responsible_id" | "delegated" | "delegated_by" | "urgent" | "important"
+  | "id"
+  | "company_id"
+  | "kind"
+  | "title"
+  | "description"
+  | "acceptance"
+  | "responsible_id"
+  | "delegated"
+  | "delegated_by"
+  | "urgent"
+  | "important"
 > & { readonly parents: readonly string[]; readonly dependsOn: readonly string[] };
 
 export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor): Promise<void> {
@@ -35,7 +50,10 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
     await tx.run(markStale, { id: parentId });
   }
   for (const dependsOnId of dependsOn) await tx.run(insertDependency, { outcomeId: outcome.id, dependsOnId });
-  const text = render({ ...row, num: 0 }, { parents, children: [], dependsOn, responsible: outcome.responsible_id });
+  const text = render(
+    { ...row, num: 0 },
+    { parents, children: [], dependsOn, responsible: outcome.responsible_id },
+  );
   await insertFile(tx, {
     id: outcome.id,
     companyId: outcome.company_id,
@@ -72,7 +90,10 @@ export async function outcomeById(tx: ReadTx, id: string): Promise<OutcomeRow> {
   return row;
 }
 
-export type Ref = Pick<OutcomeRow, "id" | "title" | "status" | "responsible_id" | "delegated" | "delegated_by" | "kind">;
+export type Ref = Pick<
+  OutcomeRow,
+  "id" | "title" | "status" | "responsible_id" | "delegated" | "delegated_by" | "kind"
+>;
 
 export const parentsOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(parents, { id });
 export const childrenOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(children, { id, limit: 1000 });
@@ -141,7 +162,10 @@ export async function presentOutcome(tx: ReadTx, row: OutcomeRow): Promise<Outco
     description: row.description,
     acceptance: row.acceptance,
     rationale: row.rationale,
-    delegatedBy: row.delegated_by === null ? null : { id: row.delegated_by, name: (await nameOf(tx, row.delegated_by)) ?? "" },
+    delegatedBy:
+      row.delegated_by === null
+        ? null
+        : { id: row.delegated_by, name: (await nameOf(tx, row.delegated_by)) ?? "" },
     parents: (await parentsOf(tx, row.id)).map(brief),
     children: (await childrenOf(tx, row.id)).map(brief),
     dependsOn: (await dependenciesOf(tx, row.id)).map(brief),
@@ -157,7 +181,8 @@ export function presentRow(row: OutcomeRow & { responsible_name: string | null }
     kind: outcomeKinds.find((kind) => kind === row.kind) ?? "work",
     urgent: row.urgent === 1,
     important: row.important === 1,
-    responsible: row.responsible_id === null ? null : { id: row.responsible_id, name: row.responsible_name ?? "" },
+    responsible:
+      row.responsible_id === null ? null : { id: row.responsible_id, name: row.responsible_name ?? "" },
     delegated: row.delegated === 1,
     blocked:
       row.blocked_reason === null
@@ -193,12 +218,25 @@ async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<v
   await addVersion(tx, file, { content: Buffer.from(text), description: outcome.title, author });
 }
 
-const refColumns = ["o.id", "o.title", "o.status", "o.responsible_id", "o.delegated", "o.delegated_by", "o.kind"] as const;
+const refColumns = [
+  "o.id",
+  "o.title",
+  "o.status",
+  "o.responsible_id",
+  "o.delegated",
+  "o.delegated_by",
+  "o.kind",
+] as const;
 
 const byId = query((db, p: { id: string }) => db.selectFrom("outcomes").selectAll().where("id", "=", p.id));
 
 const parents = query((db, p: { id: string }) =>
-  db.selectFrom("edges as e").innerJoin("outcomes as o", "o.id", "e.parent_id").select(refColumns).where("e.child_id", "=", p.id).orderBy("o.num"),
+  db
+    .selectFrom("edges as e")
+    .innerJoin("outcomes as o", "o.id", "e.parent_id")
+    .select(refColumns)
+    .where("e.child_id", "=", p.id)
+    .orderBy("o.num"),
 );
 
 const children = query((db, p: { id: string; limit: number }) =>
@@ -293,7 +331,17 @@ const updateRow = query((db, p: Omit<Schema["outcomes"], "num" | "company_id" | 
 );
 
 const setOwner = query(
-  (db, p: { id: string; responsibleId: string | null; delegated: number; delegatedBy: string | null; status: string | null; now: number }) =>
+  (
+    db,
+    p: {
+      id: string;
+      responsibleId: string | null;
+      delegated: number;
+      delegatedBy: string | null;
+      status: string | null;
+      now: number;
+    },
+  ) =>
     db
       .updateTable("outcomes")
       .set({
@@ -329,4 +377,6 @@ const insertDependency = query((db, p: { outcomeId: string; dependsOnId: string 
     .onConflict((conflict) => conflict.doNothing()),
 );
 
-const deleteDependencies = query((db, p: { id: string }) => db.deleteFrom("dependencies").where("outcome_id", "=", p.id));
+const deleteDependencies = query((db, p: { id: string }) =>
+  db.deleteFrom("dependencies").where("outcome_id", "=", p.id),
+);

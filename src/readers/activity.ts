@@ -14,7 +14,11 @@ const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => 
 
 const onMine = guarded(contract.readAuditLog, async ({ tx, actor, input }) => {
   if (actor.agentId === null)
-    throw new Refusal("refused", "The board has the whole ledger.", "GET /api/companies/:id/events, or `agency audit events`.");
+    throw new Refusal(
+      "refused",
+      "The board has the whole ledger.",
+      "GET /api/companies/:id/events, or `agency audit events`.",
+    );
   return ofAgent(tx, actor.agentId, input);
 });
 
@@ -27,7 +31,11 @@ const onVerify = guarded(contract.verifyLedger, async ({ tx, input }) => {
 
 export const activityHandlers = [onList, onMine, onAgent, onVerify];
 
-async function ofAgent(tx: ReadTx, agent: string, input: { limit?: number | undefined; cursor?: string | undefined }) {
+async function ofAgent(
+  tx: ReadTx,
+  agent: string,
+  input: { limit?: number | undefined; cursor?: string | undefined },
+) {
   const limit = input.limit ?? defaultPage;
   const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
   const rows = await tx.all(aboutAgent, { agent, before, limit: limit + 1 });

@@ -100,10 +100,16 @@ const spelling: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {
 };
 
 export function statementsFor(dialect: Dialect, steps: readonly Step[]): string[] {
-  return steps
-    .map((step) => (typeof step === "string" ? step : step[dialect]))
-    .filter((statement) => statement !== "")
-    .map((statement) => statement.replace(/\{(\w+)\}/g, (token, key: string) => spelling[dialect][key] ?? token))
-    // Both stores compare text byte by byte, so that cursors and ranges mean the same on both.
-    .map((statement) => (dialect === "postgres" ? statement.replace(/\btext\b/g, 'text collate "C"') : statement));
+  return (
+    steps
+      .map((step) => (typeof step === "string" ? step : step[dialect]))
+      .filter((statement) => statement !== "")
+      .map((statement) =>
+        statement.replace(/\{(\w+)\}/g, (token, key: string) => spelling[dialect][key] ?? token),
+      )
+      // Both stores compare text byte by byte, so that cursors and ranges mean the same on both.
+      .map((statement) =>
+        dialect === "postgres" ? statement.replace(/\btext\b/g, 'text collate "C"') : statement,
+      )
+  );
 }

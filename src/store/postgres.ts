@@ -24,7 +24,11 @@ const attempts = 10;
 const channel = "agency_events";
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const pool = new pg.Pool({ connectionString: options.url, max: options.connections ?? 10, types: { getTypeParser } });
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connections ?? 10,
+    types: { getTypeParser },
+  });
   // A connection that breaks while idle is replaced by the pool; the next query tells if the server is gone.
   pool.on("error", () => undefined);
   await migrate(pool);
@@ -60,7 +64,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     write: async (work) => {
       for (let tried = 1; ; tried++) {
         try {
-          const result = await attempt("begin isolation level read committed", `notify ${channel}; commit`, work);
+          const result = await attempt(
+            "begin isolation level read committed",
+            `notify ${channel}; commit`,
+            work,
+          );
           hear();
           return result;
         } catch (error) {
@@ -86,7 +94,8 @@ function clockIn(results: unknown): number {
   const last: unknown = Array.isArray(results) ? results.at(-1) : results;
   if (typeof last === "object" && last !== null && "rows" in last && Array.isArray(last.rows)) {
     const row: unknown = last.rows[0];
-    if (typeof row === "object" && row !== null && "now" in row && typeof row.now === "number") return row.now;
+    if (typeof row === "object" && row !== null && "now" in row && typeof row.now === "number")
+      return row.now;
   }
   throw new TypeError("the database did not tell the time");
 }
@@ -109,7 +118,11 @@ function txOn(client: pg.PoolClient, now: number): Tx {
     first: async (q, params) => typed(q, (await ask(q.on("postgres"), params)).rows)[0],
     run: async (q, params) => (await ask(q.on("postgres"), params)).rowCount ?? 0,
     lock: async (key) => {
-      await client.query({ name: "lock", text: "select pg_advisory_xact_lock(hashtextextended($1, 0))", values: [key] });
+      await client.query({
+        name: "lock",
+        text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
+        values: [key],
+      });
     },
   } satisfies Tx & ReadTx;
 }
@@ -128,12 +141,15 @@ async function migrate(pool: pg.Pool): Promise<void> {
   try {
     // Nodes that start together take turns.
     await client.query("begin; select pg_advisory_xact_lock(42004600)");
-    await client.query("create table if not exists migrations (name text primary key, applied_at bigint not null)");
+    await client.query(
+      "create table if not exists migrations (name text primary key, applied_at bigint not null)",
+    );
     const { rows } = await client.query<{ name: string }>("select name from migrations");
     const applied = new Set(rows.map(({ name }) => name));
     const known = new Set(migrations.map(({ name }) => name));
     for (const name of applied)
-      if (!known.has(name)) throw new Error(`this database was made by a newer version of agency (it has ${name})`);
+      if (!known.has(name))
+        throw new Error(`this database was made by a newer version of agency (it has ${name})`);
     for (const { name, steps } of migrations) {
       if (applied.has(name)) continue;
       for (const statement of statementsFor("postgres", steps)) await client.query(statement);
@@ -188,7 +204,9 @@ function isRetryable(error: unknown): boolean {
 /** bigint columns hold milliseconds, sizes and sequence numbers, all far below 2^53. */
 function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   if (oid === 20) return Number;
-  return format === "binary" ? pg.types.getTypeParser(oid, "binary") as (value: string) => unknown : pg.types.getTypeParser(oid, "text");
+  return format === "binary"
+    ? (pg.types.getTypeParser(oid, "binary") as (value: string) => unknown)
+    : pg.types.getTypeParser(oid, "text");
 }
 
 function typed<P, R>(_query: Query<P, R>, rows: unknown[]): R[] {

@@ -84,7 +84,8 @@ function prepare(compilable: Compilable<unknown>): Prepared {
 }
 
 function asValue(value: unknown): Value {
-  if (value === null || typeof value === "string" || typeof value === "number" || value instanceof Uint8Array) return value;
+  if (value === null || typeof value === "string" || typeof value === "number" || value instanceof Uint8Array)
+    return value;
   throw new TypeError(`not a database value: ${String(value)}`);
 }
 

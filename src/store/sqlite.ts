@@ -92,7 +92,11 @@ export function openSqlite(options: SqliteOptions): Store {
       try {
         writing.exec("begin immediate");
         // Jobs that arrive while the group runs join it, so that a burst pays for one commit.
-        for (let job = waiting.shift(); job !== undefined; job = group.length < groupLimit ? waiting.shift() : undefined) {
+        for (
+          let job = waiting.shift();
+          job !== undefined;
+          job = group.length < groupLimit ? waiting.shift() : undefined
+        ) {
           group.push(job);
           await job.run();
         }
@@ -182,7 +186,8 @@ const blobContent = query((db, p: { fileId: string; hash: string }) =>
 
 function open(path: string, readOnly: boolean): DatabaseSync {
   const db = new DatabaseSync(path, { readOnly, timeout: 5000, enableForeignKeyConstraints: false });
-  if (!readOnly) db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000;");
+  if (!readOnly)
+    db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000;");
   db.exec("pragma cache_size = -32768; pragma mmap_size = 1073741824; pragma temp_store = memory;");
   return db;
 }
@@ -193,7 +198,8 @@ function migrate(db: DatabaseSync, clock: () => number): void {
   const applied = new Set<string>();
   for (const row of db.prepare("select name from migrations").all()) applied.add(String(row["name"]));
   for (const name of applied)
-    if (!known.has(name)) throw new Error(`this database was made by a newer version of agency (it has ${name})`);
+    if (!known.has(name))
+      throw new Error(`this database was made by a newer version of agency (it has ${name})`);
   for (const { name, steps } of migrations) {
     if (applied.has(name)) continue;
     db.exec("begin immediate");

@@ -19,7 +19,9 @@ import { testDatabase, testStores } from "./postgres.ts";
  * An organization for tests: the real program on a real store, without its doors. `storeKinds` are the stores this run
  * tests; every store test loops over them.
  */
-export const storeKinds: readonly StoreKind[] = (["sqlite", "postgres"] as const).filter((kind) => testStores.has(kind));
+export const storeKinds: readonly StoreKind[] = (["sqlite", "postgres"] as const).filter((kind) =>
+  testStores.has(kind),
+);
 export type StoreKind = "sqlite" | "postgres";
 
 export interface TestStore {
@@ -45,7 +47,11 @@ export async function openTestStore(kind: StoreKind, options: { fast?: boolean }
     return { store, close: () => store.close() };
   }
   const folder = mkdtempSync(join(tmpdir(), "agency-test-"));
-  const store = openSqlite({ path: join(folder, "agency.db"), blobFolder: join(folder, "knowledge"), clock: Date.now });
+  const store = openSqlite({
+    path: join(folder, "agency.db"),
+    blobFolder: join(folder, "knowledge"),
+    clock: Date.now,
+  });
   return {
     store,
     close: async () => {
@@ -106,17 +112,31 @@ async function organizationOn(core: Core, boardToken: string): Promise<Organizat
     root: as(await keyFor(company.rootAgentId)),
     as,
     agent: async (name, reportsTo) => {
-      const { id } = await board(createAgent, { companyId: company.id, name, role: "worker", ...(reportsTo === undefined ? {} : { reportsTo }) });
+      const { id } = await board(createAgent, {
+        companyId: company.id,
+        name,
+        role: "worker",
+        ...(reportsTo === undefined ? {} : { reportsTo }),
+      });
       const token = await keyFor(id);
       return { id, token, call: as(token) };
     },
     session: async (agentId, workspace) => {
       const id = newId();
       const token = newSecret();
-      await core.store.write((tx) => openSession(tx, { id, agentId, credentialId: newId(), token, workspace: workspace ?? null }));
+      await core.store.write((tx) =>
+        openSession(tx, { id, agentId, credentialId: newId(), token, workspace: workspace ?? null }),
+      );
       return { id, token, call: as(token) };
     },
-    outcome: async (title, parents) => (await board(createOutcome, { companyId: company.id, title, parents: parents ?? [company.rootOutcomeId] })).id,
+    outcome: async (title, parents) =>
+      (
+        await board(createOutcome, {
+          companyId: company.id,
+          title,
+          parents: parents ?? [company.rootOutcomeId],
+        })
+      ).id,
     another: () => organizationOn(core, boardToken),
   };
 }
@@ -128,8 +148,10 @@ export async function refusal(call: Promise<unknown>, code: RefusalCode): Promis
     answer = await call;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    if (error.code !== code) throw new Error(`refused with ${error.code} instead of ${code}: ${error.message}`, { cause: error });
-    if (error.message === "" || error.hint === "") throw new Error("a refusal says what happened and what to do next", { cause: error });
+    if (error.code !== code)
+      throw new Error(`refused with ${error.code} instead of ${code}: ${error.message}`, { cause: error });
+    if (error.message === "" || error.hint === "")
+      throw new Error("a refusal says what happened and what to do next", { cause: error });
     return error;
   }
   throw new Error(`not refused, answered ${JSON.stringify(answer)?.slice(0, 200)}`);
