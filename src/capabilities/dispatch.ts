@@ -4,8 +4,8 @@ import type { Operation } from "../contract/operation.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { append } from "../events/ledger.ts";
 import { query } from "../store/query.ts";
-import type { ReadTx, Store, Tx } from "../store/store.ts";
-import { type Call, type Guarded, parseSettings } from "./guarded.ts";
+import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
+import { type Accepted, type Guarded, parseSettings } from "./guarded.ts";
 import { authenticate, type Caller } from "./identity.ts";
 import { demand } from "./rights.ts";
 
@@ -44,24 +44,24 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
   return async (request) => {
     const handler = handlers.get(request.operation);
     if (handler === undefined) throw new Error(`${request.operation.name} has no handler`);
-    const parsed = request.operation.input.safeParse(request.input);
-    if (!parsed.success) {
+    const accepted = handler.accept(request.input);
+    if (accepted instanceof z.ZodError) {
       // Nobody learns what an operation takes without a credential.
       await parts.store.read((tx) => authenticate(tx, request.token));
-      throw invalid(request.operation, parsed.error);
+      throw invalid(request.operation, accepted);
     }
     checkKey(request.key);
     const seen: { caller?: Caller; companyId?: string } = {};
     try {
       if (request.operation.effect === "read")
-        return await parts.store.read((tx) => run(parts, handler, request, parsed.data, tx as Tx, seen));
-      return await parts.store.write((tx) => run(parts, handler, request, parsed.data, tx, seen));
+        return await parts.store.read((tx) => run(parts, request, accepted, readOnly(tx), seen));
+      return await parts.store.write((tx) => run(parts, request, accepted, tx, seen));
     } catch (error) {
       if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
         const { caller, companyId } = seen;
         await parts.store.write((tx) =>
           append(tx, {
-            companyId: companyId ?? caller.companyId,
+            companyId: companyId === undefined || companyId === "" ? caller.companyId : companyId,
             actor: caller.actor,
             operation: "access.refused",
             subject: null,
@@ -76,13 +76,13 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
 
 async function run(
   parts: DispatcherParts,
-  handler: Guarded,
   request: DispatchRequest,
-  input: Record<string, unknown>,
+  accepted: Accepted,
   tx: Tx,
   seen: { caller?: Caller; companyId?: string },
 ): Promise<unknown> {
-  const { operation } = handler;
+  const { operation } = request;
+  const { input, needs } = accepted;
   const writes = operation.effect !== "read";
   let caller = await authenticate(tx, request.token);
   seen.caller = caller;
@@ -111,21 +111,20 @@ async function run(
     }
   }
 
-  if (operation.needs === "board") {
+  if (needs === "board") {
     if (actor.kind === "agent")
       throw new Refusal(
         "forbidden",
         `Only the board may do this (${operation.name}).`,
         "Ask the board, through your boss.",
       );
-  } else if (operation.needs !== "member") await demand(tx, actor, operation.needs(input));
+  } else if (needs !== "member") await demand(tx, actor, needs);
 
-  const call: Call<never> = {
+  const output = await accepted.run({
     tx,
     caller,
     actor,
     companyId,
-    input: input as never,
     newId: parts.newId,
     newSecret: parts.newSecret,
     settings: async () => parseSettings((await tx.first(companyRow, { id: companyId }))?.settings ?? "{}"),
@@ -138,8 +137,7 @@ async function run(
         data,
       });
     },
-  };
-  const output = await handler.run(call);
+  });
   if (key !== undefined)
     await tx.run(keepResult, {
       actor: who,
@@ -157,7 +155,7 @@ async function findCompany(
   tx: ReadTx,
   operation: Operation,
   caller: Caller,
-  input: Record<string, unknown>,
+  input: Readonly<Record<string, unknown>>,
 ): Promise<string> {
   if (operation.within === "installation") return "";
   if (operation.within !== "company") {

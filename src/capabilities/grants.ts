@@ -229,7 +229,7 @@ const isBelow = query((db, p: { id: string; above: string }) =>
     .limit(1),
 );
 
-const answerRequests = query((db, p: { agentId: string; resource: string; level: number; at: number }) =>
+const answerRequests = query((db, p: { agentId: string; resource: Resource; level: number; at: number }) =>
   db
     .updateTable("permission_requests")
     .set({ answered_at: p.at })

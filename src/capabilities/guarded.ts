@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { Settings } from "../contract/organization.ts";
-import type { Operation } from "../contract/operation.ts";
+import type { Need, Operation } from "../contract/operation.ts";
 import type { Actor } from "../events/ledger.ts";
 import type { Tx } from "../store/store.ts";
 import type { Caller } from "./identity.ts";
@@ -11,17 +11,27 @@ import type { Caller } from "./identity.ts";
  */
 export interface Guarded {
   readonly operation: Operation;
-  readonly run: (call: Call<never>) => Promise<unknown>;
+  /** Checks an input from outside; what comes back is bound to it. */
+  readonly accept: (raw: unknown) => Accepted | z.ZodError;
 }
 
-export interface Call<I> {
+export interface Accepted {
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly needs: "board" | "member" | readonly Need[];
+  readonly run: (call: Surroundings) => Promise<unknown>;
+}
+
+export interface Call<I> extends Surroundings {
+  readonly input: I;
+}
+
+export interface Surroundings {
   /** On an operation that only reads, writing through this fails. */
   readonly tx: Tx;
   readonly caller: Caller;
   readonly actor: Actor;
   /** The company everything in this call happens in. Empty for an operation of the installation. */
   readonly companyId: string;
-  readonly input: I;
   readonly newId: () => string;
   readonly newSecret: () => string;
   readonly settings: () => Promise<Settings>;
@@ -37,13 +47,29 @@ export function guarded<I extends z.ZodObject, O extends z.ZodType>(
   operation: Operation<I, O>,
   run: (call: Call<z.infer<I>>) => Promise<z.infer<O>>,
 ): Guarded {
-  return { operation: operation as unknown as Operation, run: run as Guarded["run"] };
+  return {
+    operation,
+    accept: (raw) => {
+      const parsed = operation.input.safeParse(raw);
+      if (!parsed.success) return parsed.error;
+      const input = parsed.data;
+      const { needs } = operation;
+      return {
+        input,
+        needs: typeof needs === "function" ? needs(input) : needs,
+        run: (surroundings) => run({ ...surroundings, input }),
+      };
+    },
+  };
 }
 
 export const defaultSettings: Settings = { maxFileBytes: 10 * 1024 * 1024 };
 
 /** Settings are stored as far as they were set; the rest is the default of the running version. */
 export function parseSettings(stored: string): Settings {
-  const set: unknown = JSON.parse(stored);
-  return Settings.parse({ ...defaultSettings, ...(typeof set === "object" ? set : {}) });
+  return Settings.parse({ ...defaultSettings, ...storedSettings(stored) });
+}
+
+export function storedSettings(stored: string): { [name in keyof Settings]?: Settings[name] | undefined } {
+  return Settings.partial().parse(JSON.parse(stored));
 }

@@ -191,7 +191,7 @@ async function grantsPage(
   for (const row of page) {
     const stands =
       row.broken === 0 &&
-      (row.structural === 0 || (await effectiveRank(tx, agentId, row.resource as Resource)) >= row.level);
+      (row.structural === 0 || (await effectiveRank(tx, agentId, row.resource)) >= row.level);
     if (stands || !onlyStanding) grants.push(await presentGrant(tx, row, stands));
   }
   return { grants, nextCursor };
@@ -239,7 +239,7 @@ function presentRequest(row: {
   id: string;
   agent_id: string;
   name: string;
-  resource: string;
+  resource: Resource;
   level: number;
   reason: string;
   created_at: number;
@@ -248,7 +248,7 @@ function presentRequest(row: {
     id: row.id,
     agent: { id: row.agent_id, name: row.name },
     resource: row.resource,
-    level: levelAt(resourceKind(row.resource as Resource), row.level) ?? "none",
+    level: levelAt(resourceKind(row.resource), row.level) ?? "none",
     reason: row.reason,
     at: new Date(row.created_at).toISOString(),
   };
@@ -273,7 +273,7 @@ const insertRequest = query(
       id: string;
       companyId: string;
       agentId: string;
-      resource: string;
+      resource: Resource;
       level: number;
       reason: string;
       at: number;

@@ -105,7 +105,7 @@ async function refusalFor(
   );
 }
 
-const plainRank = query((db, p: { agent: string; resource: string }) =>
+const plainRank = query((db, p: { agent: string; resource: Resource }) =>
   db
     .selectFrom("grants")
     .select((eb) => eb.fn.max("level").as("level"))
@@ -115,7 +115,7 @@ const plainRank = query((db, p: { agent: string; resource: string }) =>
     .where("structural", "=", 0),
 );
 
-const handedOn = query((db, p: { agent: string; resource: string }) =>
+const handedOn = query((db, p: { agent: string; resource: Resource }) =>
   db
     .selectFrom("grants")
     .select(["id", "level"])

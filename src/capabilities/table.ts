@@ -85,7 +85,7 @@ export async function presentGrant(tx: ReadTx, row: GrantRow, stands: boolean): 
     by: row.granted_by === null ? null : { id: row.granted_by, name: names?.by_name ?? "" },
     origin: grantOrigins.find((origin) => origin === row.origin) ?? "board",
     resource: row.resource,
-    level: levelAt(resourceKind(row.resource as Resource), row.level) ?? "none",
+    level: levelAt(resourceKind(row.resource), row.level) ?? "none",
     scope: { id: row.scope_id, title: names?.scope_title ?? "", status: names?.scope_status ?? "" },
     parent: row.parent_id,
     stands,
@@ -96,7 +96,7 @@ export async function presentGrant(tx: ReadTx, row: GrantRow, stands: boolean): 
 
 const byId = query((db, p: { id: string }) => db.selectFrom("grants").selectAll().where("id", "=", p.id));
 
-const byHolderAndResource = query((db, p: { agent: string; resource: string }) =>
+const byHolderAndResource = query((db, p: { agent: string; resource: Resource }) =>
   db
     .selectFrom("grants")
     .selectAll()

@@ -65,7 +65,7 @@ function addVerb(command: Command, operation: Operation, context: Context): void
     const input: Record<string, unknown> = {};
     for (const [index, key] of args.entries()) if (given[index] !== undefined) input[key] = given[index];
     for (const [key] of properties) {
-      const value = flags[flagName(key)];
+      const value = flags[key];
       if (value !== undefined) input[key] = value;
     }
     if (takesContent && typeof flags["file"] === "string")
@@ -83,9 +83,9 @@ function addVerb(command: Command, operation: Operation, context: Context): void
 function propertiesOf(operation: Operation): Map<string, { schema: Property; required: boolean }> {
   const schema = inputSchema(operation.input);
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-  const entries = Object.entries(schema["properties"] ?? {}) as [string, Property][];
+  const properties: [string, Property][] = Object.entries(schema["properties"] ?? {});
   return new Map(
-    entries.map(([key, property]) => [key, { schema: property, required: required.includes(key) }]),
+    properties.map(([key, property]) => [key, { schema: property, required: required.includes(key) }]),
   );
 }
 
@@ -114,11 +114,6 @@ function typeOf(schema: Property): string {
   for (const kind of ["boolean", "object", "array", "integer", "number"])
     if (kinds.includes(kind)) return kind;
   return "string";
-}
-
-/** As commander names the value of `--depends-on`. */
-function flagName(key: string): string {
-  return key;
 }
 
 function parseJson(text: string): unknown {

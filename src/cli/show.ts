@@ -59,7 +59,7 @@ function text(value: unknown): string {
     for (const key of ["name", "title"]) if (typeof value[key] === "string") return value[key];
     return JSON.stringify(value);
   }
-  return String(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function short(cell: string): string {

@@ -26,7 +26,7 @@ export function addUp(program: Command, context: Context): void {
       });
       const stopped = new Promise<void>((resolve, reject) => {
         for (const signal of ["SIGINT", "SIGTERM"] as const)
-          process.once(signal, () => daemon.stop().then(resolve, reject));
+          process.once(signal, () => void daemon.stop().then(resolve, reject));
       });
       const client = createClient({ url: daemon.url, token: daemon.token });
       const { companies } = await client.call(listCompanies, { limit: 1 });

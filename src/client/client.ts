@@ -48,7 +48,7 @@ export function createClient(options: { readonly url: string; readonly token: st
   return {
     callAny,
     call: async (operation, input, given) =>
-      operation.output.parse(await callAny(operation as unknown as Operation, { ...input }, given)),
+      operation.output.parse(await callAny(operation, { ...input }, given)),
   };
 }
 
@@ -81,7 +81,7 @@ function refusalIn(body: unknown, status: number): Error {
     typeof body.error === "object" &&
     body.error !== null
   ) {
-    const { code, message, hint, details } = body.error as Record<string, unknown>;
+    const { code, message, hint, details }: Record<string, unknown> = { ...body.error };
     if (isCode(code))
       return new Refusal(
         code,

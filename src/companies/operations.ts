@@ -1,7 +1,7 @@
 import * as contract from "../contract/organization.ts";
 import { notFound } from "../contract/refusal.ts";
 import { ranks } from "../contract/resources.ts";
-import { guarded, parseSettings } from "../capabilities/guarded.ts";
+import { guarded, parseSettings, storedSettings } from "../capabilities/guarded.ts";
 import { defaultPage, pageAfter } from "../capabilities/page.ts";
 import { insertGrant } from "../capabilities/table.ts";
 import { employ } from "../agents/employ.ts";
@@ -92,7 +92,7 @@ const onUpdate = guarded(contract.updateCompany, async (call) => {
   const changed = {
     ...row,
     name: name ?? row.name,
-    settings: JSON.stringify({ ...(JSON.parse(row.settings) as Record<string, unknown>), ...settings }),
+    settings: JSON.stringify({ ...storedSettings(row.settings), ...settings }),
   };
   await tx.run(updateRow, { id: row.id, name: changed.name, settings: changed.settings });
   await call.record(companyId, { ...(name === undefined ? {} : { name }), ...settings });

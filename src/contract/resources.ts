@@ -42,8 +42,12 @@ function isResource(name: string): name is Resource {
 
 export function resourceKind(resource: Resource): ResourceKind {
   const kind = resource.slice(0, resource.indexOf(":"));
-  for (const known of Object.keys(ladders)) if (known === kind) return known as ResourceKind;
+  if (isKind(kind)) return kind;
   throw new TypeError(`not a resource: ${resource}`);
+}
+
+function isKind(kind: string): kind is ResourceKind {
+  return kind in ladders;
 }
 
 export function resourceId(resource: Resource): string {

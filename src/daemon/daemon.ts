@@ -87,7 +87,7 @@ async function startLocked(
     await store.close();
     throw error;
   }
-  const { address, port } = server.address() as AddressInfo;
+  const { address, port } = listeningOn(server.address());
   hosts = hostsFor(address, port);
   const url = `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
   announce(home, url);
@@ -107,6 +107,12 @@ async function startLocked(
     release();
   };
   return { url, token, store, stop: () => (stopping ??= stop()) };
+}
+
+function listeningOn(address: string | AddressInfo | null): AddressInfo {
+  if (address === null || typeof address === "string")
+    throw new Error("the server does not listen on a port");
+  return address;
 }
 
 async function openStore(options: DaemonOptions, home: ReturnType<typeof openHome>): Promise<Store> {

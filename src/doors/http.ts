@@ -63,7 +63,7 @@ async function answer(
     throw notFound("route", `${method} ${url.pathname}`.slice(0, 200));
   }
   // A query string is text: keys it cannot carry (a token above all) are refused by the strict input like any other.
-  const input: Record<string, unknown> = { ...Object.fromEntries(url.searchParams) };
+  const input: Record<string, unknown> = Object.fromEntries(url.searchParams);
   if (route.operation.effect === "write") Object.assign(input, await bodyOf(request, route.operation));
   for (const [key, value] of Object.entries(route.params)) {
     if (key in input)

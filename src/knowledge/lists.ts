@@ -53,8 +53,7 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
         .selectFrom("grants")
         .select([sql<string>`substr(resource, 4)`.as("id"), "level", "structural"])
         .where("grantee_id", "=", agentId)
-        .where("resource", ">=", "kb:")
-        .where("resource", "<", "kb;")
+        .where(sql<boolean>`resource >= 'kb:' and resource < 'kb;'`)
         .where("broken", "=", 0);
       const owned = db
         .selectFrom("files")

@@ -299,19 +299,17 @@ async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]>
   const closing = new Set([outcome.id]);
   const order: OutcomeRow[] = [];
   const others: { id: string; title: string }[] = [];
-  // An outcome follows when all its live parents go; looking again finds those whose last parent went late.
-  for (let grew = true; grew;) {
-    grew = false;
-    for (const id of [...closing]) {
-      for (const child of await liveChildrenOf(tx, id)) {
-        if (closing.has(child.id)) continue;
-        const parents = await parentsOf(tx, child.id);
-        if (parents.some((parent) => isLive(parent) && !closing.has(parent.id))) continue;
-        closing.add(child.id);
-        grew = true;
-        if (child.delegated === 1) others.push(child);
-        else order.unshift(await outcomeById(tx, child.id));
-      }
+  const frontier = [outcome.id];
+  for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
+    for (const child of await liveChildrenOf(tx, id)) {
+      // One that serves something else stays; it is looked at again should its other parents go too.
+      const parents = await parentsOf(tx, child.id);
+      if (closing.has(child.id) || parents.some((parent) => isLive(parent) && !closing.has(parent.id)))
+        continue;
+      closing.add(child.id);
+      frontier.push(child.id);
+      if (child.delegated === 1) others.push(child);
+      else order.unshift(await outcomeById(tx, child.id));
     }
   }
   if (others.length > 0)

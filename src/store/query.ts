@@ -86,7 +86,7 @@ function prepare(compilable: Compilable<unknown>): Prepared {
 function asValue(value: unknown): Value {
   if (value === null || typeof value === "string" || typeof value === "number" || value instanceof Uint8Array)
     return value;
-  throw new TypeError(`not a database value: ${String(value)}`);
+  throw new TypeError(`not a database value: ${typeof value}`);
 }
 
 /** Whatever key is read, a hole of that name: it stands in for the value until the query runs. */

@@ -1,4 +1,5 @@
 import type { Generated } from "kysely";
+import type { Resource } from "../contract/resources.ts";
 
 /**
  * The tables, as the query builder sees them; migrations.ts makes them. One shape for both stores:
@@ -115,7 +116,7 @@ export interface Schema {
     id: string;
     company_id: string;
     grantee_id: string;
-    resource: string;
+    resource: Resource;
     level: number;
     scope_id: string;
     origin: string;
@@ -132,7 +133,7 @@ export interface Schema {
     id: string;
     company_id: string;
     agent_id: string;
-    resource: string;
+    resource: Resource;
     level: number;
     reason: string;
     created_at: number;

@@ -39,3 +39,10 @@ export interface Tx extends ReadTx {
 export interface Blobs {
   read(fileId: string, hash: string): Promise<Uint8Array>;
 }
+
+/** For code that takes either: through this, what only reads cannot write by mistake. */
+export function readOnly(tx: ReadTx): Tx {
+  const refuse = (): Promise<never> =>
+    Promise.reject(new Error("an operation that only reads tried to write"));
+  return { ...tx, run: refuse, lock: refuse };
+}

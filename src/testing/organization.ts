@@ -97,9 +97,7 @@ async function organizationOn(core: Core, boardToken: string): Promise<Organizat
   const as =
     (token: string): Caller =>
     async (operation, input, options = {}) =>
-      operation.output.parse(
-        await core.dispatch({ operation: operation as unknown as Operation, token, input, key: options.key }),
-      );
+      operation.output.parse(await core.dispatch({ operation, token, input, key: options.key }));
   const board = as(boardToken);
   const company = await board(createCompany, { name: `Company ${randomUUID().slice(0, 8)}` });
   const keyFor = async (id: string): Promise<string> => (await board(createKey, { id })).key;
