@@ -45,12 +45,12 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     const handler = handlers.get(request.operation);
     if (handler === undefined) throw new Error(`${request.operation.name} has no handler`);
     const accepted = handler.accept(request.input);
-    if (accepted instanceof z.ZodError) {
+    const badKey = request.key !== undefined && !isKey(request.key);
+    if (accepted instanceof z.ZodError || badKey) {
       // Nobody learns what an operation takes without a credential.
       await parts.store.read((tx) => authenticate(tx, request.token));
-      throw invalid(request.operation, accepted);
+      throw accepted instanceof z.ZodError ? invalid(request.operation, accepted) : invalidKey();
     }
-    checkKey(request.key);
     const seen: { caller?: Caller; companyId?: string } = {};
     try {
       if (request.operation.effect === "read")
@@ -200,13 +200,16 @@ function invalid(operation: Operation, error: z.ZodError): Refusal {
   );
 }
 
-function checkKey(key: string | undefined): void {
-  if (key !== undefined && !/^[\x21-\x7e]{1,200}$/.test(key))
-    throw new Refusal(
-      "invalid",
-      "The idempotency key is not valid.",
-      "Use 1 to 200 printable ASCII characters without spaces.",
-    );
+function isKey(key: string): boolean {
+  return /^[\x21-\x7e]{1,200}$/.test(key);
+}
+
+function invalidKey(): Refusal {
+  return new Refusal(
+    "invalid",
+    "The idempotency key is not valid.",
+    "Use 1 to 200 printable ASCII characters without spaces.",
+  );
 }
 
 /** Denials go on record. A stale version or an unreadable input is no denial, and the board may look for what is not there. */

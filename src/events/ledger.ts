@@ -7,7 +7,7 @@ import type { Schema } from "../store/schema.ts";
 /**
  * The ledger: one sequence for the installation, appended in the transaction whose effect it records, each row hashed
  * together with the hash of the row before. Editing, deleting or reordering rows shows at the first bad one; cutting off
- * the end shows by comparing the head with one written down elsewhere.
+ * the end shows against the head, which is kept apart (and can be written down elsewhere by who distrusts this machine).
  */
 export interface Actor {
   readonly kind: "board" | "agent" | "system";
@@ -31,7 +31,7 @@ export const genesis = "0".repeat(64);
 export async function append(tx: Tx, event: NewEvent): Promise<number> {
   // Held to the end of the transaction: sequence numbers become visible in order, so a follower never misses one.
   await tx.lock("ledger");
-  const head = await tx.first(lastRow, {});
+  const head = await tx.first(headRow, {});
   const row = {
     seq: (head?.seq ?? 0) + 1,
     company_id: event.companyId,
@@ -44,7 +44,9 @@ export async function append(tx: Tx, event: NewEvent): Promise<number> {
     data: JSON.stringify(event.data),
     previous: head?.hash ?? genesis,
   };
-  await tx.run(insertRow, { ...row, hash: hashOf(row) });
+  const hash = hashOf(row);
+  await tx.run(insertRow, { ...row, hash });
+  await tx.run(moveHead, { seq: row.seq, hash });
   return row.seq;
 }
 
@@ -108,13 +110,12 @@ export async function verify(tx: ReadTx, after: number, limit: number): Promise<
     previous = row.hash;
     expected += 1;
   }
-  return {
-    checked: rows.length,
-    last: expected - 1,
-    head: previous,
-    complete: rows.length < limit,
-    firstBad: null,
-  };
+  const last = expected - 1;
+  const complete = rows.length < limit;
+  const end = complete ? await tx.first(headRow, {}) : undefined;
+  const cut = complete && ((end?.seq ?? 0) !== last || (end?.hash ?? genesis) !== previous);
+  const firstBad = cut ? { seq: last + 1, why: "the end of the ledger is not where it should be" } : null;
+  return { checked: rows.length, last, head: previous, complete, firstBad };
 }
 
 export function listAfter(
@@ -180,8 +181,13 @@ export function parseData(text: string): Record<string, unknown> {
   return typeof data === "object" && data !== null ? { ...data } : {};
 }
 
-const lastRow = query((db, _: Record<never, never>) =>
-  db.selectFrom("events").select(["seq", "hash"]).orderBy("seq", "desc").limit(1),
+const headRow = query((db, _: Record<never, never>) => db.selectFrom("ledger_head").select(["seq", "hash"]));
+
+const moveHead = query((db, p: { seq: number; hash: string }) =>
+  db
+    .insertInto("ledger_head")
+    .values({ id: 1, seq: p.seq, hash: p.hash })
+    .onConflict((conflict) => conflict.column("id").doUpdateSet({ seq: p.seq, hash: p.hash })),
 );
 
 const insertRow = query((db, p: Row) =>

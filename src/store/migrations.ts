@@ -81,6 +81,7 @@ const foundation: readonly Step[] = [
      seq bigint primary key, company_id text, at bigint not null, actor_kind text not null, agent_id text,
      session_id text, operation text not null, subject text, data text not null, previous text not null,
      hash text not null)`,
+  `create table ledger_head (id integer primary key, seq bigint not null, hash text not null)`,
   `create index events_company on events(company_id, seq)`,
   `create index events_subject on events(subject, seq) where subject is not null`,
   `create index events_agent on events(agent_id, seq) where agent_id is not null`,

@@ -152,6 +152,8 @@ export interface Schema {
     previous: string;
     hash: string;
   };
+  /** One row: the end of the chain, so that cutting rows off shows. */
+  ledger_head: { id: number; seq: number; hash: string };
   idempotency: {
     actor: string;
     key: string;

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import { listEvents, readAuditLog, verifyLedger } from "../contract/ledger.ts";
+import { createFile, readFile } from "../contract/knowledge.ts";
+import { dynamic } from "../store/query.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+import { follow } from "./follow.ts";
+
+for (const kind of storeKinds)
+  describe(`the ledger on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    before(async () => {
+      opened = await openTestStore(kind);
+      org = await createOrganization(opened.store);
+    });
+    after(() => opened.close());
+
+    const exec = (text: string) =>
+      opened.store.write(async (tx) => {
+        await tx.run(
+          dynamic((db) => ({ compile: () => sql.raw(text).compile(db) })),
+          {},
+        );
+      });
+
+    test("records mutations, readings and refusals, each with who did it", async () => {
+      const ada = await org.agent("Ada");
+      const session = await org.session(ada.id);
+      const file = await session.call(createFile, { description: "notes", content: "a" });
+      await session.call(readFile, { id: file.id });
+      const bob = await org.agent("Bob");
+      await refusal(bob.call(readFile, { id: file.id }), "not_found");
+      const { events } = await org.board(listEvents, { companyId: org.companyId, limit: 1000 });
+      const about = events.filter(({ subject }) => subject === file.id);
+      assert.deepEqual(
+        about.map(({ operation }) => operation),
+        ["knowledge.create", "knowledge.read"],
+      );
+      for (const event of about)
+        assert.deepEqual(event.actor, { kind: "agent", agentId: ada.id, sessionId: session.id });
+      const refused = events.filter(({ operation }) => operation === "access.refused");
+      assert.equal(refused.length, 1);
+      assert.equal(refused[0]?.actor.agentId, bob.id);
+      assert.equal((await bob.call(readAuditLog, {})).events[0]?.operation, "access.refused");
+    });
+
+    test("a refused call leaves its record and nothing else", async () => {
+      const carl = await org.agent("Carl");
+      const before = await org.board(listEvents, { companyId: org.companyId, limit: 1000 });
+      await refusal(carl.call(createFile, { description: "both", content: "x", path: "y" }), "invalid");
+      const afterwards = await org.board(listEvents, { companyId: org.companyId, limit: 1000 });
+      assert.equal(afterwards.events.length, before.events.length);
+    });
+
+    test("a follower sees every event once and in order while many write", async () => {
+      const start = (await org.board(verifyLedger, {})).last;
+      const seen: number[] = [];
+      const done = new AbortController();
+      const following = follow(
+        opened.store,
+        { companyId: null, after: start, signal: done.signal, sleep: () => new Promise(() => undefined) },
+        async ({ seq }) => {
+          seen.push(seq);
+          if (seen.length === 60) done.abort();
+        },
+      );
+      await Promise.all(
+        Array.from({ length: 60 }, (_, index) =>
+          org.board(createFile, { companyId: org.companyId, description: `f${index}`, content: "x" }),
+        ),
+      );
+      await following;
+      assert.deepEqual(
+        seen,
+        Array.from({ length: 60 }, (_, index) => start + 1 + index),
+      );
+    });
+
+    test("verification in stretches equals verification at once", async () => {
+      const whole = await org.board(verifyLedger, {});
+      assert.equal(whole.ok, true);
+      assert.equal(whole.complete, true);
+      let after = 0;
+      let part = await org.board(verifyLedger, { after, limit: 7 });
+      while (!part.complete) {
+        after = part.last;
+        part = await org.board(verifyLedger, { after, limit: 7 });
+      }
+      assert.equal(part.head, whole.head);
+    });
+
+    // Last in this file: each leaves the ledger as it found it, but by force.
+    for (const [what, tamper, restore, bad] of [
+      ["editing a row", "update events set subject = 'x' where seq = 5", null, 5],
+      ["editing its data", `update events set data = '{}' where seq = 4`, null, 4],
+      ["deleting a row", "delete from events where seq = 6", null, 7],
+      [
+        "swapping two rows",
+        "update events set seq = case seq when 4 then -5 else -4 end where seq in (4, 5)",
+        "update events set seq = -seq where seq < 0",
+        4,
+      ],
+      [
+        "cutting off the end",
+        "delete from events where seq > (select max(seq) - 3 from events)",
+        null,
+        "end",
+      ],
+      ["emptying it", "delete from events", null, 1],
+    ] as const)
+      test(`${what} is found at the first bad row`, async () => {
+        await exec("create table saved as select * from events");
+        const last = (await org.board(verifyLedger, {})).last;
+        await exec(tamper);
+        if (restore !== null) await exec(restore);
+        const found = await org.board(verifyLedger, {});
+        assert.equal(found.ok, false);
+        assert.equal(found.firstBad?.seq, bad === "end" ? last - 2 : bad);
+        await exec("delete from events");
+        await exec("insert into events select * from saved");
+        await exec("drop table saved");
+        assert.equal((await org.board(verifyLedger, {})).ok, true);
+      });
+  });
