@@ -30,12 +30,12 @@ const foundation: readonly Step[] = [
   `create index credentials_agent on credentials(agent_id)`,
   `create table files (
      num {serial} primary key, id text not null unique, company_id text not null, kind text not null,
-     description text not null, media_type text not null, version integer not null, hash text not null,
+     description text not null, media_type text not null, version bigint not null, hash text not null,
      size bigint not null, owner_id text, created_at bigint not null, updated_at bigint not null, deleted_at bigint)`,
   `create index files_page on files(company_id, num)`,
   `create index files_owner on files(owner_id) where owner_id is not null`,
   `create table versions (
-     file_id text not null, version integer not null, hash text not null, size bigint not null,
+     file_id text not null, version bigint not null, hash text not null, size bigint not null,
      author_kind text not null, author_agent_id text, author_session_id text, created_at bigint not null,
      primary key (file_id, version))`,
   `create table blobs (file_id text not null, hash text not null, content {blob} not null, primary key (file_id, hash))`,

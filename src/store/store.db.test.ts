@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { openTestStore, storeKinds, type TestStore } from "../testing/organization.ts";
+import { query } from "./query.ts";
+import type { Store } from "./store.ts";
+
+const put = query((db, p: { id: string; name: string }) =>
+  db.insertInto("companies").values({
+    id: p.id,
+    name: p.name,
+    settings: "{}",
+    root_agent_id: "",
+    root_outcome_id: "",
+    created_at: 0,
+  }),
+);
+const rename = query((db, p: { id: string; name: string }) =>
+  db.updateTable("companies").set({ name: p.name }).where("id", "=", p.id),
+);
+const get = query((db, p: { id: string }) =>
+  db.selectFrom("companies").select("name").where("id", "=", p.id),
+);
+
+const nameOf = (store: Store, id: string) => store.read(async (tx) => (await tx.first(get, { id }))?.name);
+
+for (const kind of storeKinds)
+  describe(`the store on ${kind}`, () => {
+    const withStore = async (use: (store: Store) => Promise<void>): Promise<void> => {
+      const opened: TestStore = await openTestStore(kind);
+      try {
+        await use(opened.store);
+      } finally {
+        await opened.close();
+      }
+    };
+
+    test("a transaction that throws leaves nothing, and takes no neighbour with it", () =>
+      withStore(async (store) => {
+        const results = await Promise.allSettled(
+          Array.from({ length: 40 }, (_, index) =>
+            store.write(async (tx) => {
+              await tx.run(put, { id: `c${index}`, name: "x" });
+              if (index % 3 === 0) throw new Error("no");
+            }),
+          ),
+        );
+        for (const [index, { status }] of results.entries()) {
+          assert.equal(status, index % 3 === 0 ? "rejected" : "fulfilled");
+          assert.equal(await nameOf(store, `c${index}`), index % 3 === 0 ? undefined : "x");
+        }
+      }));
+
+    test("a broken statement fails its own transaction only", () =>
+      withStore(async (store) => {
+        await store.write(async (tx) => {
+          await tx.run(put, { id: "same", name: "x" });
+        });
+        const [bad, good] = await Promise.allSettled([
+          store.write((tx) => tx.run(put, { id: "same", name: "y" })),
+          store.write((tx) => tx.run(put, { id: "other", name: "z" })),
+        ]);
+        assert.equal(bad.status, "rejected");
+        assert.equal(good.status, "fulfilled");
+        assert.equal(await nameOf(store, "same"), "x");
+      }));
+
+    test("holders of one lock take turns, so that read-then-write loses no update", () =>
+      withStore(async (store) => {
+        await store.write((tx) => tx.run(put, { id: "n", name: "0" }));
+        await Promise.all(
+          Array.from({ length: 50 }, () =>
+            store.write(async (tx) => {
+              await tx.lock("n");
+              const now = Number((await tx.first(get, { id: "n" }))?.name);
+              await tx.run(rename, { id: "n", name: String(now + 1) });
+            }),
+          ),
+        );
+        assert.equal(await nameOf(store, "n"), "50");
+      }));
+
+    test("a reader sees what was committed and cannot write", () =>
+      withStore(async (store) => {
+        let release: () => void = () => undefined;
+        const held = new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        const writing = store.write(async (tx) => {
+          await tx.run(put, { id: "late", name: "x" });
+          if (kind === "postgres") await held;
+        });
+        await turn();
+        if (kind === "postgres") assert.equal(await nameOf(store, "late"), undefined);
+        release();
+        await writing;
+        assert.equal(await nameOf(store, "late"), "x");
+      }));
+
+    test("listeners hear of commits", () =>
+      withStore(async (store) => {
+        let heard = 0;
+        const stop = store.onCommit(() => heard++);
+        await store.write((tx) => tx.run(put, { id: "a", name: "x" }));
+        assert.ok(heard > 0);
+        stop();
+      }));
+
+    test("ten stores live side by side", async () => {
+      const opened = await Promise.all(Array.from({ length: 10 }, () => openTestStore(kind)));
+      await Promise.all(
+        opened.map(({ store }, index) => store.write((tx) => tx.run(put, { id: "me", name: String(index) }))),
+      );
+      for (const [index, { store }] of opened.entries())
+        assert.equal(await nameOf(store, "me"), String(index));
+      await Promise.all(opened.map(({ close }) => close()));
+    });
+
+    test("a closed store refuses work", async () => {
+      const opened = await openTestStore(kind);
+      await opened.close();
+      await assert.rejects(opened.store.write((tx) => tx.run(put, { id: "a", name: "x" })));
+      await assert.rejects(nameOf(opened.store, "a"));
+    });
+  });
