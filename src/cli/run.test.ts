@@ -1,0 +1,177 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { createClient } from "../client/client.ts";
+import { operations } from "../contract/operations.ts";
+import { createCompany } from "../contract/organization.ts";
+import { type Daemon, startDaemon } from "../daemon/daemon.ts";
+import { run } from "./run.ts";
+
+describe("the command line", () => {
+  const home = mkdtempSync(join(tmpdir(), "agency-cli-"));
+  const env = { AGENCY_HOME: join(home, "home"), PATH: "" };
+  let daemon: Daemon;
+
+  const agency = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const code = await run(args, env, {
+      out: (text) => out.push(text),
+      err: (text) => err.push(text),
+      readStdin: async () => Buffer.from("from standard input"),
+    });
+    return { code, out: out.join("\n"), err: err.join("\n") };
+  };
+  const json = async (...args: string[]): Promise<Record<string, unknown>> => {
+    const { code, out, err } = await agency(...args, "--json");
+    assert.equal(code, 0, err);
+    return JSON.parse(out);
+  };
+
+  before(async () => {
+    daemon = await startDaemon({ home: env.AGENCY_HOME, port: 0, log: () => undefined });
+    await createClient(daemon).call(createCompany, { name: "Acme" });
+  });
+  after(async () => {
+    await daemon.stop();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  test("every operation that declares a command has it, with help that names its input", async () => {
+    for (const { cli, input } of operations) {
+      if (cli === undefined) continue;
+      const { code, out } = await agency(...cli.command.split(" "), "--help");
+      assert.equal(code, 0, cli.command);
+      assert.ok(out.startsWith(`Usage: agency ${cli.command}`), cli.command);
+      for (const key of Object.keys(input.shape)) {
+        if (key === "companyId" || key === "path" || cli.command === "audit verify") continue;
+        const flag = `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+        assert.ok(
+          out.includes(flag) || out.includes(`<${key}>`) || out.includes(`[${key}]`),
+          `${cli.command} ${key}`,
+        );
+      }
+    }
+  });
+
+  test("the first screen lists the commands", async () => {
+    const { code, out } = await agency("--help");
+    assert.equal(code, 0);
+    for (const word of ["up", "doctor", "kb", "outcomes", "tree", "access", "audit", "agents"])
+      assert.match(out, new RegExp(`^ {2}${word}\\b`, "m"));
+  });
+
+  test("knowledge goes in from a file or standard input and comes out by id", async () => {
+    const path = join(home, "notes.md");
+    writeFileSync(path, "the notes");
+    const made = await json("kb", "create", "Notes", "--file", path);
+    const { out } = await agency("kb", "read", String(made["id"]));
+    assert.match(out, /^the notes\n-- version 1, hash [0-9a-f]{64}$/);
+    await json(
+      "kb",
+      "write",
+      String(made["id"]),
+      "--file",
+      "-",
+      "--version",
+      "1",
+      "--hash",
+      String(made["hash"]),
+    );
+    assert.equal((await json("kb", "read", String(made["id"])))["content"], "from standard input");
+    writeFileSync(path, Buffer.from([0xff, 0x00, 0xfe]));
+    const binary = await json("kb", "create", "Bytes", "--file", path);
+    assert.equal((await json("kb", "read", String(binary["id"])))["encoding"], "base64");
+    assert.match((await agency("kb", "search", "standard")).out, /Notes/);
+  });
+
+  test("outcomes are made, changed and drawn as a tree", async () => {
+    const { companies } = await json("companies", "list");
+    assert.ok(Array.isArray(companies));
+    const root = String(companies[0].rootOutcomeId);
+    const top = await json("outcomes", "create", "Top", "--parents", root, "--urgent");
+    const low = await json(
+      "outcomes",
+      "create",
+      "Low",
+      "--parents",
+      String(top["id"]),
+      "--depends-on",
+      root,
+    ).catch(() => undefined);
+    assert.equal(low, undefined, "a part cannot wait for the whole");
+    await json("outcomes", "create", "Low", "--parents", String(top["id"]), root);
+    await json("outcomes", "update", String(top["id"]), "--blocked", '{"reason":"no key"}', "--important");
+    const { out } = await agency("tree");
+    assert.equal(
+      out,
+      [
+        "Help the board of Acme accomplish its work [open] Root",
+        "├─ Top [open] Root (urgent, important, blocked: no key)",
+        "│  └─ Low [open] Root",
+        "└─ Low [open] Root",
+      ].join("\n"),
+    );
+    assert.equal((await json("tree"))["truncated"], false);
+  });
+
+  test("access is explained, granted and revoked", async () => {
+    const agent = await json("agents", "create", "Ada", "--role", "Researcher");
+    const file = await json("kb", "create", "Secret plan", "--content", "x");
+    const resource = `kb:${String(file["id"])}`;
+    assert.equal((await json("access", "explain", "ada", resource))["allowed"], false);
+    const grant = await json("access", "grant", "ada", resource, "--level", "write");
+    assert.equal((await json("access", "explain", "ada", resource, "--level", "write"))["allowed"], true);
+    await json("access", "revoke", String(grant["id"]));
+    assert.equal((await json("access", "explain", String(agent["id"]), resource))["allowed"], false);
+  });
+
+  test("exit codes: 0 ok, 1 refused, 2 usage, 3 no daemon", async () => {
+    assert.equal((await agency("audit", "verify")).code, 0);
+    const missing = await agency("kb", "read", "00000000-0000-4000-8000-000000000000");
+    assert.equal(missing.code, 1);
+    assert.match(missing.err, /There is no file/);
+    const asJson = await agency("kb", "read", "00000000-0000-4000-8000-000000000000", "--json");
+    assert.equal(JSON.parse(asJson.out).error.code, "not_found");
+    assert.equal((await agency("kb", "read")).code, 2);
+    assert.equal((await agency("kb", "read", "not-an-id")).code, 2);
+    assert.equal((await agency("no-such-command")).code, 2);
+    assert.equal((await agency("kb", "list", "--no-such-flag")).code, 2);
+    const elsewhere = await run(
+      ["kb", "list"],
+      { AGENCY_HOME: env.AGENCY_HOME, AGENCY_URL: "http://127.0.0.1:9" },
+      {
+        out: () => undefined,
+        err: () => undefined,
+        readStdin: async () => Buffer.alloc(0),
+      },
+    );
+    assert.equal(elsewhere, 3);
+  });
+
+  test("with several companies a command asks which one", async () => {
+    await createClient(daemon).call(createCompany, { name: "Other" });
+    const { code, err } = await agency("agents", "list");
+    assert.equal(code, 2);
+    assert.match(err, /Which company\?/);
+    assert.match((await agency("agents", "list", "--company", "other")).out, /Root/);
+  });
+
+  test("doctor looks at everything and says what to do", async () => {
+    const well = await agency("doctor");
+    assert.equal(well.code, 0, well.out);
+    assert.match(well.out, /ledger +\d+ events verify/);
+    const ill = await run(
+      ["doctor"],
+      { AGENCY_HOME: join(home, "nowhere"), PATH: "" },
+      {
+        out: () => undefined,
+        err: () => undefined,
+        readStdin: async () => Buffer.alloc(0),
+      },
+    );
+    assert.equal(ill, 1);
+  });
+});
