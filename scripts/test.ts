@@ -27,12 +27,15 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => process.exit(1));
   });
 }
-const { passed, failed } = await main();
-process.stdout.write(`${passed} passed, ${failed} failed\n`, () =>
-  process.exit(failed > 0 || passed === 0 ? 1 : 0),
+const total = await runWanted().catch((error: unknown): Total => {
+  console.error(error);
+  return { passed: 0, failed: 1 };
+});
+process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`, () =>
+  process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0),
 );
 
-async function main(): Promise<{ passed: number; failed: number }> {
+async function runWanted(): Promise<Total> {
   const folders = mode.quick ? ["src", "test"] : ["src", "test", "e2e"];
   const files = globSync(folders.map((folder) => `${folder}/**/*.test.ts`))
     .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
@@ -43,12 +46,9 @@ async function main(): Promise<{ passed: number; failed: number }> {
   }
 
   const isWhole = !mode.quick && wanted.length === 0;
-  if (
-    (isWhole || files.some(isEndToEnd)) &&
-    spawnSync("npm", ["run", "build"], { stdio: "inherit" }).status !== 0
-  ) {
-    console.error("the build failed");
-    return { passed: 0, failed: 1 };
+  if (isWhole || files.some(isEndToEnd)) {
+    const { status } = spawnSync("npm", ["run", "build"], { stdio: "inherit" });
+    if (status !== 0) throw new Error("the build failed");
   }
 
   const stores = mode.quick ? "sqlite" : (process.env["AGENCY_TEST_STORES"] ?? "sqlite,postgres");
@@ -86,7 +86,7 @@ async function runAll(files: string[], env: NodeJS.ProcessEnv): Promise<Total> {
     }
   }
   await Promise.all(Array.from({ length: filesAtOnce }, work));
-  if (interrupted.signal.aborted) sum.failed += 1;
+  if (interrupted.signal.aborted) sum.failed ||= 1;
   return sum;
 }
 
@@ -148,7 +148,7 @@ function describe(error: Error): string {
   if (!(cause instanceof Error)) return typeof cause === "string" ? cause : inspect(cause);
   const isAssertion = "code" in cause && cause.code === "ERR_ASSERTION";
   const whole = isAssertion ? (cause.stack ?? cause.message) : inspect(cause);
-  return whole.replaceAll(/\n +at .*\(?node:.*/g, "");
+  return whole.replaceAll(/\n +at .*\(?node:.*?( \{)?$/gm, "$1");
 }
 
 function failureType(error: Error): unknown {

