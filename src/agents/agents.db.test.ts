@@ -11,6 +11,7 @@ import {
   updateAgent,
   viewAgent,
 } from "../contract/organization.ts";
+import { newId } from "../daemon/ids.ts";
 import {
   createOrganization,
   openTestStore,
@@ -19,7 +20,7 @@ import {
   storeKinds,
   type TestStore,
 } from "../testing/organization.ts";
-import { closeSession } from "./sessions.ts";
+import { endSession } from "../runtime/sessions.ts";
 
 for (const kind of storeKinds)
   describe(`agents on ${kind}`, () => {
@@ -97,7 +98,7 @@ for (const kind of storeKinds)
       const fresh = await org.session(agent.id);
       await refusal(old.call(createFile, { description: "stale", content: "x" }), "unauthenticated");
       await fresh.call(createFile, { description: "fresh", content: "x" });
-      await opened.store.write((tx) => closeSession(tx, fresh.id));
+      await opened.store.write((tx) => endSession(tx, fresh.id, { reason: "done", exitCode: 0 }, newId));
       await refusal(fresh.call(viewAgent, { id: agent.id }), "unauthenticated");
       assert.equal((await org.board(viewAgent, { id: agent.id })).status, "idle");
     });

@@ -1,12 +1,13 @@
 import { Refusal } from "../contract/refusal.ts";
+import { checkBrainConfig, findBrain } from "../brains/registry.ts";
+import type { Surroundings } from "../capabilities/guarded.ts";
 import type { Actor } from "../events/ledger.ts";
 import { insertFile } from "../knowledge/table.ts";
-import { insertOutcome } from "../outcomes/table.ts";
 import type { Tx } from "../store/store.ts";
 import { demandUsableName, nameKey, slugOf } from "./agent.ts";
 import { insertAgent, sameName, sameSlug } from "./table.ts";
 
-/** Making an agent: the row, the mandate whose UUID is the agent's, and its state document, in one transaction. */
+/** Making an agent: the row and its state document. Its mandate is an outcome that the caller makes or hands over. */
 export interface NewAgent {
   readonly id: string;
   readonly companyId: string;
@@ -14,14 +15,19 @@ export interface NewAgent {
   readonly role: string;
   readonly title: string | null;
   readonly capabilities: string | null;
+  readonly prompt: string | null;
+  readonly brain: BrainChoice;
   /** Null: the board is its boss. */
-  readonly boss: { readonly id: string; readonly mandateId: string } | null;
-  readonly mandate: {
-    readonly kind: "perpetual" | "mandate";
-    readonly title: string;
-    readonly description: string;
-  };
+  readonly bossId: string | null;
+  readonly mandateId: string;
+  readonly madeForMandate: boolean;
+  readonly generation: number;
   readonly stateFileId: string;
+}
+
+export interface BrainChoice {
+  readonly type: string;
+  readonly config: string;
 }
 
 export async function employ(tx: Tx, agent: NewAgent, by: Actor): Promise<void> {
@@ -39,34 +45,24 @@ export async function employ(tx: Tx, agent: NewAgent, by: Actor): Promise<void> 
     role: agent.role,
     title: agent.title,
     capabilities: agent.capabilities,
-    boss_id: agent.boss?.id ?? null,
-    mandate_id: agent.id,
-    generation: 1,
+    boss_id: agent.bossId,
+    mandate_id: agent.mandateId,
+    generation: agent.generation,
     status: "idle",
     state_file_id: agent.stateFileId,
+    log_file_id: null,
+    state_stale: 0,
+    brain_type: agent.brain.type,
+    brain_config: agent.brain.config,
+    prompt: agent.prompt,
+    made_for_mandate: agent.madeForMandate ? 1 : 0,
+    idle_sessions: 0,
+    not_before: 0,
+    last_session_at: 0,
     epoch: 0,
     created_at: tx.now,
     ended_at: null,
   });
-  await insertOutcome(
-    tx,
-    {
-      id: agent.id,
-      company_id: agent.companyId,
-      kind: agent.mandate.kind,
-      title: agent.mandate.title,
-      description: agent.mandate.description,
-      acceptance: null,
-      responsible_id: agent.id,
-      delegated: 1,
-      delegated_by: agent.boss?.id ?? null,
-      urgent: 0,
-      important: 0,
-      parents: agent.boss === null ? [] : [agent.boss.mandateId],
-      dependsOn: [],
-    },
-    by,
-  );
   await insertFile(tx, {
     id: agent.stateFileId,
     companyId: agent.companyId,
@@ -77,6 +73,25 @@ export async function employ(tx: Tx, agent: NewAgent, by: Actor): Promise<void> 
     content: Buffer.from(`# State of ${agent.name}\n\nNothing has happened yet.\n`),
     author: by,
   });
+}
+
+/**
+ * The brain somebody asked for, checked against its own schema; without one, the company's default. A configuration that
+ * an agent proposes never becomes a command on this machine: an agent hires only with brains the company allows.
+ */
+export async function chooseBrain(
+  call: Pick<Surroundings, "actor" | "settings">,
+  asked: { adapterType?: string | undefined; adapterConfig?: Record<string, unknown> | undefined },
+): Promise<BrainChoice> {
+  const { defaultAdapterType, allowedAdapterTypes } = await call.settings();
+  const type = findBrain(asked.adapterType ?? defaultAdapterType).type;
+  if (call.actor.kind === "agent" && asked.adapterType !== undefined && !allowedAdapterTypes.includes(type))
+    throw new Refusal(
+      "refused",
+      `Agents may not hire with the brain ${type}.`,
+      `Use one of: ${allowedAdapterTypes.join(", ")}; or ask the board.`,
+    );
+  return { type, config: checkBrainConfig(type, asked.adapterConfig) };
 }
 
 /** Different names can make the same slug ("A B", "A-B"); a later one gets a piece of its id. */

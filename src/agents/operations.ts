@@ -1,26 +1,24 @@
 import * as contract from "../contract/organization.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
+import { checkBrainConfig } from "../brains/registry.ts";
 import { type Call, guarded } from "../capabilities/guarded.ts";
 import { isActive, memberById } from "../capabilities/members.ts";
 import { defaultPage, pageAfter } from "../capabilities/page.ts";
-import { shiftHolder, shiftScope } from "../capabilities/table.ts";
-import { addParent, assign, liveChildrenOf, outcomeById, saveOutcome } from "../outcomes/table.ts";
+import { insertOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
-import type { Tx } from "../store/store.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
 import { demandUsableName, nameKey } from "./agent.ts";
-import { employ, freeSlug } from "./employ.ts";
+import { delegationHandlers } from "./delegating.ts";
+import { chooseBrain, employ, freeSlug } from "./employ.ts";
 import { keyHandlers } from "./keys.ts";
+import { demandThere, fire } from "./leaving.ts";
 import {
   agentById,
   type AgentRow,
-  endCredentials,
   endSessions,
   listRows,
-  liveWorkOf,
   presentAgent,
   presentShown,
-  reanchor,
-  reroute,
   sameName,
   saveAgent,
 } from "./table.ts";
@@ -37,6 +35,25 @@ const onCreate = guarded(contract.createAgent, async (call) => {
       "Choose an active boss.",
     );
   const id = call.newId();
+  await insertOutcome(
+    tx,
+    {
+      id,
+      company_id: companyId,
+      kind: "mandate",
+      title: `${input.name}: ${input.role}`,
+      description: input.mandate ?? "",
+      acceptance: null,
+      responsible_id: id,
+      delegated: 1,
+      delegated_by: boss.id,
+      urgent: 0,
+      important: 0,
+      parents: [boss.mandate_id],
+      dependsOn: [],
+    },
+    call.actor,
+  );
   await employ(
     tx,
     {
@@ -46,8 +63,12 @@ const onCreate = guarded(contract.createAgent, async (call) => {
       role: input.role,
       title: input.title ?? null,
       capabilities: input.capabilities ?? null,
-      boss: { id: boss.id, mandateId: boss.mandate_id },
-      mandate: { kind: "mandate", title: `${input.name}: ${input.role}`, description: input.mandate ?? "" },
+      prompt: input.prompt ?? null,
+      brain: await chooseBrain(call, input),
+      bossId: boss.id,
+      mandateId: id,
+      madeForMandate: false,
+      generation: 1,
       stateFileId: call.newId(),
     },
     call.actor,
@@ -56,93 +77,141 @@ const onCreate = guarded(contract.createAgent, async (call) => {
   return presentAgent(tx, id);
 });
 
-const onList = guarded(contract.listAgents, async ({ tx, companyId, input }) => {
-  const [at = "0", id = ""] = (input.cursor ?? "").split(" ");
-  if (!/^\d{1,15}$/.test(at === "" ? "0" : at))
-    throw new Refusal(
-      "invalid",
-      "The cursor is not one this list gave out.",
-      "Pass the nextCursor of the page before, unchanged.",
-    );
-  const limit = input.limit ?? defaultPage;
-  const rows = await listRows(tx, {
-    companyId,
-    status: input.status,
-    after: { at: Number(at), id },
-    limit: limit + 1,
-  });
-  const { page, nextCursor } = pageAfter(rows, limit, (row) => `${row.created_at} ${row.id}`);
-  return { agents: page.map(presentShown), nextCursor };
-});
+const onList = guarded(contract.listAgents, ({ tx, companyId, input }) => listPage(tx, companyId, input));
+
+const onRoster = guarded(contract.listRoster, async ({ tx, companyId, input }) =>
+  listPage(tx, companyId, { ...input, employed: true }),
+);
 
 const onView = guarded(contract.viewAgent, ({ tx, input }) => presentAgent(tx, input.id));
 
 const onUpdate = guarded(contract.updateAgent, async (call) => {
   const { tx, input } = call;
-  const agent = await agentById(tx, input.id);
-  demandThere(agent);
+  const agent = await demandThere(tx, input.id);
   const renamed = input.name === undefined ? {} : await rename(tx, agent, input.name);
   await saveAgent(tx, {
     ...agent,
     ...renamed,
+    ...changedBrain(agent, input),
     role: input.role ?? agent.role,
     title: input.title === undefined ? agent.title : input.title,
     capabilities: input.capabilities === undefined ? agent.capabilities : input.capabilities,
+    prompt: input.prompt === undefined ? agent.prompt : input.prompt,
   });
-  const { id: _, ...changes } = input;
+  const { id: _, adapterConfig: _config, ...changes } = input;
   await call.record(agent.id, { changed: changes });
   return presentAgent(tx, agent.id);
 });
 
+const onPause = guarded(contract.pauseAgent, async (call) => {
+  const { tx, input } = call;
+  const agent = await demandBossOrBoard(call);
+  if (agent.status === "paused")
+    throw new Refusal("conflict", `${agent.name} is already paused.`, "Resume it when it should work again.");
+  await saveAgent(tx, { ...agent, status: "paused", epoch: agent.epoch + 1 });
+  await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent was paused" });
+  await call.record(agent.id, { reason: input.reason ?? null });
+  return presentAgent(tx, agent.id);
+});
+
+const onResume = guarded(contract.resumeAgent, async (call) => {
+  const agent = await demandBossOrBoard(call);
+  if (agent.status !== "paused")
+    throw new Refusal("conflict", `${agent.name} is not paused.`, "There is nothing to resume.");
+  await saveAgent(call.tx, { ...agent, status: "idle", idle_sessions: 0, not_before: 0 });
+  await call.record(agent.id, {});
+  return presentAgent(call.tx, agent.id);
+});
+
+const onWake = guarded(contract.wakeAgent, async (call) => {
+  const agent = await demandThere(call.tx, call.input.id);
+  if (agent.status !== "idle")
+    throw new Refusal(
+      "refused",
+      `${agent.name} is ${agent.status} and cannot be woken.`,
+      "Resume or approve it first.",
+    );
+  await saveAgent(call.tx, { ...agent, idle_sessions: 0, not_before: 0 });
+  await call.record(agent.id, {});
+  return presentAgent(call.tx, agent.id);
+});
+
 const onTerminate = guarded(contract.terminateAgent, async (call) => {
-  const agent = await agentById(call.tx, call.input.id);
-  demandThere(agent);
+  const agent = await demandThere(call.tx, call.input.id);
   if (agent.boss_id === null)
     throw new Refusal(
       "refused",
       "The root agent stays: somebody must answer to the board.",
       "Pause it, or change its role.",
     );
-  await leave(call, agent, agent.boss_id, call.input.reason ?? "terminated by the board");
+  await fire(call, agent, agent.boss_id, call.input.reason ?? "terminated by the board");
   return presentAgent(call.tx, agent.id);
 });
 
-export const agentHandlers = [onCreate, onList, onView, onUpdate, onTerminate, ...keyHandlers];
+export const agentHandlers = [
+  onCreate,
+  onList,
+  onRoster,
+  onView,
+  onUpdate,
+  onPause,
+  onResume,
+  onWake,
+  onTerminate,
+  ...delegationHandlers,
+  ...keyHandlers,
+];
 
-/** In one transaction nothing of the agent works any more, and nothing of its work is stranded. */
-async function leave(call: Call<unknown>, agent: AgentRow, bossId: string, reason: string): Promise<void> {
-  const { tx } = call;
-  const boss = await agentById(tx, bossId);
-  await saveAgent(tx, { ...agent, status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
-  await tx.run(endCredentials, { agentId: agent.id, now: tx.now });
-  await tx.run(endSessions, { agentId: agent.id, now: tx.now });
-  await shiftHolder(tx, agent.id, 1);
-  await tx.run(reanchor, { from: agent.id, to: bossId });
-  // What it verified, its boss verifies now.
-  await tx.run(reroute, { from: agent.id, to: bossId, now: tx.now });
-  // What still lives below the mandate gets the boss's mandate as its why, before the mandate ends.
-  for (const child of await liveChildrenOf(tx, agent.mandate_id))
-    await addParent(tx, child.id, boss.mandate_id);
-  const moved: string[] = [];
-  for (const work of await tx.all(liveWorkOf, { agentId: agent.id })) {
-    if (work.id === agent.mandate_id) continue;
-    await assign(tx, work.id, { responsibleId: bossId, delegated: 0, delegatedBy: null });
-    moved.push(work.id);
-  }
-  await shiftScope(tx, agent.mandate_id, 1);
-  const mandate = await outcomeById(tx, agent.mandate_id);
-  await saveOutcome(tx, { ...mandate, status: "closed", rationale: reason }, call.actor);
-  await call.record(agent.mandate_id, { rationale: reason }, "outcome.close");
-  await call.record(agent.id, { reason, boss: bossId, moved });
+async function listPage(
+  tx: ReadTx,
+  companyId: string,
+  input: {
+    status?: string | undefined;
+    employed?: true;
+    limit?: number | undefined;
+    cursor?: string | undefined;
+  },
+) {
+  const [at = "0", id = ""] = (input.cursor ?? "0 ").split(" ");
+  if (!/^\d{1,15}$/.test(at))
+    throw new Refusal(
+      "invalid",
+      "The cursor is not one this list gave out.",
+      "Pass the nextCursor of the page before, unchanged.",
+    );
+  const limit = input.limit ?? defaultPage;
+  const filter = { companyId, status: input.status, employed: input.employed === true };
+  const rows = await listRows(tx, { ...filter, after: { at: Number(at), id }, limit: limit + 1 });
+  const { page, nextCursor } = pageAfter(rows, limit, (row) => `${row.created_at} ${row.id}`);
+  return { agents: page.map(presentShown), nextCursor };
 }
 
-function demandThere(agent: AgentRow): void {
-  if (agent.status === "terminated")
+async function demandBossOrBoard(
+  call: Pick<Call<{ id: string }>, "tx" | "actor" | "input">,
+): Promise<AgentRow> {
+  const agent = await demandThere(call.tx, call.input.id);
+  if (call.actor.agentId !== null && agent.boss_id !== call.actor.agentId)
+    throw new Refusal(
+      "forbidden",
+      `${agent.name} is not your direct report.`,
+      "Its own boss can do that; message your report.",
+    );
+  if (!isActive(agent))
     throw new Refusal(
       "refused",
-      `${agent.name} was terminated.`,
-      "A terminated agent does not come back; make a new one.",
+      `${agent.name} is ${agent.status}.`,
+      "Only an active agent is paused or resumed.",
     );
+  return agent;
+}
+
+function changedBrain(
+  agent: AgentRow,
+  input: { adapterType?: string | undefined; adapterConfig?: Record<string, unknown> | undefined },
+): Partial<Pick<AgentRow, "brain_type" | "brain_config">> {
+  if (input.adapterType === undefined && input.adapterConfig === undefined) return {};
+  const type = input.adapterType ?? agent.brain_type;
+  return { brain_type: type, brain_config: checkBrainConfig(type, input.adapterConfig) };
 }
 
 async function rename(

@@ -12,27 +12,29 @@ export async function insertAgent(tx: Tx, row: AgentRow): Promise<void> {
   await tx.run(insertRow, row);
 }
 
+/** Saves what can change: not the id, the company, the mandate or when it was made. */
 export async function saveAgent(tx: Tx, row: AgentRow): Promise<void> {
-  const { id, name, name_key, slug, role, title, capabilities, boss_id, status, epoch, ended_at } = row;
-  await tx.run(updateRow, {
-    id,
-    name,
-    name_key,
-    slug,
-    role,
-    title,
-    capabilities,
-    boss_id,
-    status,
-    epoch,
-    ended_at,
-  });
+  const {
+    company_id: _c,
+    mandate_id: _m,
+    generation: _g,
+    state_file_id: _s,
+    made_for_mandate: _f,
+    created_at: _a,
+    ...rest
+  } = row;
+  await tx.run(updateRow, rest);
 }
 
 export async function agentById(tx: ReadTx, id: string): Promise<AgentRow> {
   const row = await tx.first(byId, { id });
   if (row === undefined) throw notFound("agent", id);
   return row;
+}
+
+/** The agent that answers for this mandate now. */
+export async function agentOfMandate(tx: ReadTx, mandateId: string): Promise<AgentRow | undefined> {
+  return tx.first(byMandate, { mandateId });
 }
 
 export const sameName = query((db, p: { companyId: string; nameKey: string }) =>
@@ -55,7 +57,13 @@ export const sameSlug = query((db, p: { companyId: string; slug: string }) =>
 
 export function listRows(
   tx: ReadTx,
-  filter: { companyId: string; status: string | undefined; after: { at: number; id: string }; limit: number },
+  filter: {
+    companyId: string;
+    status: string | undefined;
+    employed: boolean;
+    after: { at: number; id: string };
+    limit: number;
+  },
 ): Promise<Shown[]> {
   return tx.all(
     dynamic((db) => {
@@ -67,6 +75,7 @@ export function listRows(
             eb.and([eb("a.created_at", "=", filter.after.at), eb("a.id", ">", filter.after.id)]),
           ]),
         );
+      if (filter.employed) list = list.where("a.status", "<>", "terminated");
       if (filter.status === "running")
         list = list.where("a.status", "=", "idle").where("s.id", "is not", null);
       else if (filter.status === "idle") list = list.where("a.status", "=", "idle").where("s.id", "is", null);
@@ -81,7 +90,14 @@ export async function presentAgent(tx: ReadTx, id: string) {
   const row = await tx.first(shownById, { id });
   if (row === undefined) throw notFound("agent", id);
   const reports = (await reportsOf(tx, id)).map((report) => ({ id: report.id, name: report.name }));
-  return { ...presentShown(row), capabilities: row.capabilities, stateFileId: row.state_file_id, reports };
+  return {
+    ...presentShown(row),
+    capabilities: row.capabilities,
+    adapterType: row.brain_type,
+    stateFileId: row.state_file_id,
+    logFileId: row.log_file_id,
+    reports,
+  };
 }
 
 export function presentShown(row: Shown): Agent {
@@ -134,12 +150,31 @@ export const endCredentials = query((db, p: { agentId: string; now: number }) =>
     .where("revoked_at", "is", null),
 );
 
-export const endSessions = query((db, p: { agentId: string; now: number }) =>
+export const endSessions = query((db, p: { agentId: string; now: number; reason: string }) =>
   db
     .updateTable("sessions")
-    .set({ ended_at: p.now })
+    .set({ ended_at: p.now, end_reason: p.reason })
     .where("agent_id", "=", p.agentId)
     .where("ended_at", "is", null),
+);
+
+/** Live outcomes an agent handed to somebody else, its reports' standing mandates aside. */
+export const liveDelegationsOf = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("outcomes")
+    .select(["id", "title"])
+    .where("delegated_by", "=", p.agentId)
+    .where("status", "in", ["open", "submitted"])
+    .where("kind", "<>", "mandate")
+    .orderBy("num"),
+);
+
+const byMandate = query((db, p: { mandateId: string }) =>
+  db
+    .selectFrom("agents")
+    .selectAll()
+    .where("mandate_id", "=", p.mandateId)
+    .where("status", "<>", "terminated"),
 );
 
 const shown = (db: Parameters<Parameters<typeof dynamic>[0]>[0]) =>
@@ -168,6 +203,15 @@ const insertRow = query((db, p: AgentRow) =>
     generation: p.generation,
     status: p.status,
     state_file_id: p.state_file_id,
+    log_file_id: p.log_file_id,
+    state_stale: p.state_stale,
+    brain_type: p.brain_type,
+    brain_config: p.brain_config,
+    prompt: p.prompt,
+    made_for_mandate: p.made_for_mandate,
+    idle_sessions: p.idle_sessions,
+    not_before: p.not_before,
+    last_session_at: p.last_session_at,
     epoch: p.epoch,
     created_at: p.created_at,
     ended_at: p.ended_at,
@@ -177,19 +221,9 @@ const insertRow = query((db, p: AgentRow) =>
 const updateRow = query(
   (
     db,
-    p: Pick<
+    p: Omit<
       AgentRow,
-      | "id"
-      | "name"
-      | "name_key"
-      | "slug"
-      | "role"
-      | "title"
-      | "capabilities"
-      | "boss_id"
-      | "status"
-      | "epoch"
-      | "ended_at"
+      "company_id" | "mandate_id" | "generation" | "state_file_id" | "made_for_mandate" | "created_at"
     >,
   ) =>
     db
@@ -204,6 +238,14 @@ const updateRow = query(
         boss_id: p.boss_id,
         status: p.status,
         epoch: p.epoch,
+        log_file_id: p.log_file_id,
+        state_stale: p.state_stale,
+        brain_type: p.brain_type,
+        brain_config: p.brain_config,
+        prompt: p.prompt,
+        idle_sessions: p.idle_sessions,
+        not_before: p.not_before,
+        last_session_at: p.last_session_at,
         ended_at: p.ended_at,
       })
       .where("id", "=", p.id),

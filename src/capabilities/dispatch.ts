@@ -238,7 +238,7 @@ function sorted(value: unknown): unknown {
   );
 }
 
-const nouns = ["file", "agent", "outcome", "grant"] as const;
+const nouns = ["file", "agent", "outcome", "grant", "message", "session", "agent or outcome"] as const;
 
 const owners = {
   file: query((db, p: { id: string }) => db.selectFrom("files").select("company_id").where("id", "=", p.id)),
@@ -250,6 +250,19 @@ const owners = {
   ),
   grant: query((db, p: { id: string }) =>
     db.selectFrom("grants").select("company_id").where("id", "=", p.id),
+  ),
+  message: query((db, p: { id: string }) =>
+    db.selectFrom("messages").select("company_id").where("id", "=", p.id),
+  ),
+  session: query((db, p: { id: string }) =>
+    db.selectFrom("sessions").select("company_id").where("id", "=", p.id),
+  ),
+  "agent or outcome": query((db, p: { id: string }) =>
+    db
+      .selectFrom("outcomes")
+      .select("company_id")
+      .where("id", "=", p.id)
+      .union(db.selectFrom("agents").select("company_id").where("id", "=", p.id)),
   ),
 };
 

@@ -220,7 +220,7 @@ async function exists(tx: ReadTx, companyId: string, resource: Resource): Promis
     case "outcome":
       return (await tx.first(scopeRow, { id }))?.company_id === companyId;
     case "mail":
-      return (await memberById(tx, id))?.company_id === companyId;
+      return id === "board" || (await memberById(tx, id))?.company_id === companyId;
     case "mcp":
     case "repo":
     case "org":

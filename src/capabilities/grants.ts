@@ -139,6 +139,7 @@ function checkReceiver(giver: Member | null, receiver: Member): void {
 async function checkResourceExists(tx: ReadTx, companyId: string, resource: Resource): Promise<void> {
   const id = resourceId(resource);
   const kind = resourceKind(resource);
+  if (resource === "mail:board") return;
   const table =
     kind === "kb" ? fileCompany : kind === "outcome" ? outcomeCompany : kind === "mail" ? agentCompany : null;
   if (table === null) return;

@@ -63,7 +63,13 @@ export function guarded<I extends z.ZodObject, O extends z.ZodType>(
   };
 }
 
-export const defaultSettings: Settings = { maxFileBytes: 10 * 1024 * 1024 };
+export const defaultSettings: Settings = {
+  maxFileBytes: 10 * 1024 * 1024,
+  maxSessions: 4,
+  messageRetentionDays: 90,
+  defaultAdapterType: "rehearsal",
+  allowedAdapterTypes: ["rehearsal", "human"],
+};
 
 /** Settings are stored as far as they were set; the rest is the default of the running version. */
 export function parseSettings(stored: string): Settings {

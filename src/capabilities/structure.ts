@@ -10,8 +10,9 @@ import type { ReadTx } from "../store/store.ts";
  *   outcome, write   it is responsible for it and nobody handed it down; or it handed it down itself
  *   outcome, read    it has one of the above on it or on an ancestor of it (its own work and all below, also what it
  *                    delegated); or it is an ancestor of live work that was handed to it (the whys)
- *   file             an outcome's file: read with the outcome. Its own state document: write. Its own log: read
- *   mail             to its boss, its direct reports, itself
+ *   file             an outcome's file: read with the outcome. Its own state document: write. Its own log: read.
+ *                    A message it sent or was delivered: read
+ *   mail             to its boss (an agent or the board), its direct reports, itself
  *
  * They are computed from the rows at each use; nothing is stored, so nothing can go stale.
  */
@@ -47,10 +48,12 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
       const file = await tx.first(fileOwner, { id });
       if (file?.kind === "outcome")
         return Math.min(outcomeRank(await outcomeRights(tx, agentId, id)), ranks.read);
-      if (file?.owner_id !== agentId) return noRight;
-      return file.kind === "log" ? ranks.read : ranks.write;
+      if (file?.owner_id === agentId) return file.kind === "log" ? ranks.read : ranks.write;
+      return (await tx.first(isMail, { agent: agentId, id })) === undefined ? noRight : ranks.read;
     }
     case "mail":
+      if (id === "board")
+        return (await tx.first(answersToBoard, { agent: agentId })) === undefined ? noRight : ranks.send;
       return (await tx.first(isNeighbour, { agent: agentId, other: id })) === undefined
         ? noRight
         : ranks.send;
@@ -108,6 +111,28 @@ const isWhyOf = query((db, p: { agent: string; id: string }) =>
 
 const fileOwner = query((db, p: { id: string }) =>
   db.selectFrom("files").select(["kind", "owner_id"]).where("id", "=", p.id),
+);
+
+const isMail = query((db, p: { agent: string; id: string }) =>
+  db
+    .selectFrom("messages")
+    .select(sql<number>`1`.as("yes"))
+    .where("file_id", "=", p.id)
+    .where((eb) =>
+      eb.or([
+        eb("from_id", "=", p.agent),
+        eb.and([eb("to_id", "=", p.agent), eb("delivered_at", "is not", null)]),
+      ]),
+    )
+    .limit(1),
+);
+
+const answersToBoard = query((db, p: { agent: string }) =>
+  db
+    .selectFrom("agents")
+    .select(sql<number>`1`.as("yes"))
+    .where("id", "=", p.agent)
+    .where("boss_id", "is", null),
 );
 
 const isNeighbour = query((db, p: { agent: string; other: string }) =>

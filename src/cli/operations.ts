@@ -12,7 +12,11 @@ export function addOperations(program: Command, context: Context): void {
   const nouns = new Map<string, Command>();
   for (const operation of operations) {
     if (operation.cli === undefined || handmade.has(operation.cli.command)) continue;
-    const [noun = "", verb = ""] = operation.cli.command.split(" ");
+    const [noun = "", verb] = operation.cli.command.split(" ");
+    if (verb === undefined) {
+      addVerb(program.command(noun), operation, context);
+      continue;
+    }
     let parent = nouns.get(noun);
     if (parent === undefined) {
       parent = program.command(noun).description(nounHelp[noun] ?? "");
@@ -29,6 +33,8 @@ const nounHelp: Readonly<Record<string, string>> = {
   agents: "Agents and their keys.",
   kb: "The knowledge base.",
   outcomes: "Outcomes: what is to be achieved, how and why.",
+  mail: "Messages: receipts, deferred ones, acknowledgement.",
+  sessions: "Runs of agents: what they did and printed.",
   access: "Who may do what, and why.",
   audit: "The record of everything that happened.",
 };

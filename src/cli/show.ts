@@ -18,6 +18,10 @@ export function show(output: unknown): string {
 const preferred = [
   "seq",
   "id",
+  "agent",
+  "from",
+  "to",
+  "body",
   "name",
   "title",
   "description",
@@ -32,6 +36,10 @@ const preferred = [
   "workable",
   "version",
   "at",
+  "startedAt",
+  "endedAt",
+  "endReason",
+  "sentAt",
 ];
 
 export function table(name: string, rows: readonly Record<string, unknown>[]): string {

@@ -4,7 +4,8 @@ import { ranks } from "../contract/resources.ts";
 import { guarded, parseSettings, storedSettings } from "../capabilities/guarded.ts";
 import { defaultPage, pageAfter } from "../capabilities/page.ts";
 import { insertGrant } from "../capabilities/table.ts";
-import { employ } from "../agents/employ.ts";
+import { chooseBrain, employ } from "../agents/employ.ts";
+import { insertOutcome } from "../outcomes/table.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -23,6 +24,26 @@ const onCreate = guarded(contract.createCompany, async (call) => {
     created_at: tx.now,
   };
   await tx.run(insertRow, row);
+  await insertOutcome(
+    tx,
+    {
+      id: rootId,
+      company_id: id,
+      kind: "perpetual",
+      title: `Help the board of ${input.name} accomplish its work`,
+      description:
+        "The standing purpose of this company. Everything the organization does serves it; it never ends.",
+      acceptance: null,
+      responsible_id: rootId,
+      delegated: 1,
+      delegated_by: null,
+      urgent: 0,
+      important: 0,
+      parents: [],
+      dependsOn: [],
+    },
+    call.actor,
+  );
   await employ(
     tx,
     {
@@ -32,13 +53,12 @@ const onCreate = guarded(contract.createCompany, async (call) => {
       role: "CEO",
       title: null,
       capabilities: null,
-      boss: null,
-      mandate: {
-        kind: "perpetual",
-        title: `Help the board of ${input.name} accomplish its work`,
-        description:
-          "The standing purpose of this company. Everything the organization does serves it; it never ends.",
-      },
+      prompt: null,
+      brain: await chooseBrain(call, {}),
+      bossId: null,
+      mandateId: rootId,
+      madeForMandate: false,
+      generation: 1,
       stateFileId: call.newId(),
     },
     call.actor,

@@ -36,7 +36,11 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
 export type Within =
   | "installation"
   | "company"
-  | { readonly [noun in "file" | "agent" | "outcome" | "grant"]?: string };
+  | {
+      readonly [
+        noun in "file" | "agent" | "outcome" | "grant" | "message" | "session" | "agent or outcome"
+      ]?: string;
+    };
 
 /** The actor needs one of these levels on this resource. */
 export interface Need {

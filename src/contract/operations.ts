@@ -1,12 +1,22 @@
 import type { Operation } from "./operation.ts";
 import * as capabilities from "./capabilities.ts";
 import * as knowledge from "./knowledge.ts";
+import * as mail from "./mail.ts";
 import * as ledger from "./ledger.ts";
 import * as organization from "./organization.ts";
 import * as outcomes from "./outcomes.ts";
+import * as sessions from "./sessions.ts";
 
 /** The one table of operations: whatever a contract file exports that is an operation. */
-export const operations: readonly Operation[] = [organization, knowledge, outcomes, capabilities, ledger]
+export const operations: readonly Operation[] = [
+  organization,
+  knowledge,
+  outcomes,
+  capabilities,
+  mail,
+  sessions,
+  ledger,
+]
   .flatMap((file): unknown[] => Object.values(file))
   .filter(isOperation);
 

@@ -4,7 +4,41 @@ import { AgentRef, CompanyId, Id, Name, nextCursor, Page, text } from "./words.t
 
 /** Companies, agents and their keys. */
 
+const AdapterType = z
+  .string()
+  .min(1)
+  .max(60)
+  .regex(/^[a-z0-9_]+$/, "a brain's type, such as rehearsal");
+
+/** What a new agent is made of, whoever makes it. */
+export const hireShape = {
+  name: Name,
+  role: Name,
+  title: Name.optional(),
+  capabilities: text(4000).optional().describe("What it can do, in words."),
+  prompt: text(50_000).optional().describe("Added to the system prompt of its sessions."),
+  adapterType: AdapterType.optional().describe("Which brain; default the company's."),
+  adapterConfig: z.record(z.string(), z.unknown()).optional().describe("The brain's configuration."),
+};
+
 export const Settings = z.strictObject({
+  maxSessions: z
+    .number()
+    .int()
+    .min(0)
+    .max(1000)
+    .describe("At most this many sessions at once, shared fairly."),
+  messageRetentionDays: z
+    .number()
+    .int()
+    .min(1)
+    .max(36_500)
+    .describe("The text of an acknowledged message is dropped after this many days; the record stays."),
+  defaultAdapterType: AdapterType.describe("The brain of agents that are made without one."),
+  allowedAdapterTypes: z
+    .array(AdapterType)
+    .max(50)
+    .describe("The brains an agent may hire with; the board may use any."),
   maxFileBytes: z
     .number()
     .int()
@@ -89,7 +123,9 @@ export type Agent = z.infer<typeof Agent>;
 
 const AgentDetail = Agent.extend({
   capabilities: z.string().nullable().describe("What it says it can do, in its own words."),
+  adapterType: z.string(),
   stateFileId: z.string(),
+  logFileId: z.string().nullable(),
   reports: z.array(AgentRef),
 });
 
@@ -98,11 +134,8 @@ export const createAgent = operation({
   summary: "The board makes an agent with a standing mandate, below the root agent unless it says otherwise.",
   input: z.strictObject({
     companyId: CompanyId,
-    name: Name,
-    role: Name,
-    title: Name.optional(),
+    ...hireShape,
     reportsTo: Id.optional().describe("The boss; default the root agent."),
-    capabilities: text(4000).optional(),
     mandate: text(20_000).optional().describe("What it is for; becomes its standing outcome."),
   }),
   output: AgentDetail,
@@ -146,6 +179,9 @@ export const updateAgent = operation({
     role: Name.optional(),
     title: Name.nullable().optional(),
     capabilities: text(4000).nullable().optional(),
+    prompt: text(50_000).nullable().optional(),
+    adapterType: AdapterType.optional(),
+    adapterConfig: z.record(z.string(), z.unknown()).optional(),
   }),
   output: AgentDetail,
   effect: "write",
@@ -153,6 +189,57 @@ export const updateAgent = operation({
   needs: "board",
   http: { method: "PATCH", path: "/api/agents/:id" },
   cli: { command: "agents update", args: ["id"] },
+});
+
+export const pauseAgent = operation({
+  name: "agent.pause",
+  summary: "Stop an agent's session and start none until it is resumed. Its boss or the board.",
+  input: z.strictObject({ id: Id, reason: text(2000).min(1).optional() }),
+  output: AgentDetail,
+  effect: "write",
+  within: { agent: "id" },
+  needs: "member",
+  http: { method: "POST", path: "/api/agents/:id/pause" },
+  mcp: { server: "org", tool: "pause_agent" },
+  cli: { command: "agents pause", args: ["id"] },
+});
+
+export const resumeAgent = operation({
+  name: "agent.resume",
+  summary: "Let a paused agent work again. Its boss or the board.",
+  input: z.strictObject({ id: Id }),
+  output: AgentDetail,
+  effect: "write",
+  within: { agent: "id" },
+  needs: "member",
+  http: { method: "POST", path: "/api/agents/:id/resume" },
+  mcp: { server: "org", tool: "resume_agent" },
+  cli: { command: "agents resume", args: ["id"] },
+});
+
+export const wakeAgent = operation({
+  name: "agent.wakeup",
+  summary: "Look now whether an agent has work, without waiting out its back-off.",
+  input: z.strictObject({ id: Id }),
+  output: AgentDetail,
+  effect: "write",
+  within: { agent: "id" },
+  needs: "board",
+  http: { method: "POST", path: "/api/agents/:id/wakeup" },
+  cli: { command: "agents wakeup", args: ["id"] },
+});
+
+export const listRoster = operation({
+  name: "org.roster",
+  summary: "Everybody employed: name, role, boss, status.",
+  input: z.strictObject({ companyId: CompanyId, ...Page }),
+  output: z.object({ agents: z.array(Agent), nextCursor }),
+  effect: "read",
+  within: "company",
+  needs: "member",
+  http: { method: "GET", path: "/api/companies/:companyId/roster" },
+  mcp: { server: "org", tool: "list_roster" },
+  cli: { command: "agents roster" },
 });
 
 export const terminateAgent = operation({

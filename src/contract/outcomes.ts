@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
+import { hireShape } from "./organization.ts";
 import { LevelName, ResourceName } from "./resources.ts";
 import { AgentRef, CompanyId, Flag, Id, nextCursor, Page, text, Time, Title } from "./words.ts";
 
@@ -268,7 +269,12 @@ export const delegateOutcome = operation({
   summary: "Hand an outcome and all below it to a direct report, with the rights it needs for it.",
   input: z.strictObject({
     id: Id,
-    to: text(100).min(1).describe("A direct report: its id, slug or role."),
+    to: text(100).min(1).optional().describe("A direct report: its id, slug or role."),
+    hire: z
+      .strictObject(hireShape)
+      .optional()
+      .describe("Or a new agent, made for this outcome; needs org:hire."),
+    message: text(20_000).min(1).optional().describe("What to tell the new owner."),
     grants: z
       .array(z.strictObject({ resource: ResourceName, level: LevelName.optional() }))
       .max(50)

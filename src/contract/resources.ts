@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /**
  * What a right can be about, and the ladder of levels each kind of resource has.
- *   kb:<id> none < read < write · outcome:<id> read < write · mail:<agent> send · mcp:<server> use · repo:<name> use
+ *   kb:<id> none < read < write · outcome:<id> read < write · mail:<agent or board> send · mcp:<server> use · repo:<name> use
  *   org:hire use · org:consult use
  * `drive` is not on a ladder and cannot be granted: it is what the agent responsible for an outcome has from structure
  * (create below it, submit it, say that it is blocked), also where it may not change the outcome itself.
@@ -23,7 +23,9 @@ export type Resource = `${ResourceKind}:${string}`;
 
 const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const word = "[A-Za-z0-9][A-Za-z0-9._/-]{0,199}";
-const shape = new RegExp(`^(?:(?:kb|outcome|mail):${uuid}|(?:mcp|repo):${word}|org:(?:hire|consult))$`);
+const shape = new RegExp(
+  `^(?:(?:kb|outcome|mail):${uuid}|mail:board|(?:mcp|repo):${word}|org:(?:hire|consult))$`,
+);
 
 export const ResourceName = z
   .string()
@@ -31,7 +33,7 @@ export const ResourceName = z
   .transform((name) => (/^(?:kb|outcome|mail):/i.test(name) ? name.toLowerCase() : name))
   .refine(
     isResource,
-    "a resource is kb:<id>, outcome:<id>, mail:<agent id>, mcp:<server>, repo:<name>, org:hire or org:consult",
+    "a resource is kb:<id>, outcome:<id>, mail:<agent id>, mail:board, mcp:<server>, repo:<name>, org:hire or org:consult",
   );
 
 export const LevelName = z.enum(["none", "read", "write", "send", "use"]);

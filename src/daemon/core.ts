@@ -3,7 +3,8 @@ import { operations } from "../contract/operations.ts";
 import { keepCredential } from "../agents/keys.ts";
 import { query } from "../store/query.ts";
 import type { Store } from "../store/store.ts";
-import { handlers } from "./handlers.ts";
+import type { Transcripts } from "../runtime/operations.ts";
+import { handlersFor } from "./handlers.ts";
 
 /** The program without its doors: a store and everything that can be called on it. Tests and benchmarks start here. */
 export interface Core {
@@ -15,9 +16,12 @@ export interface CoreParts {
   readonly store: Store;
   readonly newId: () => string;
   readonly newSecret: () => string;
+  /** What sessions printed; without it (tests) nothing. */
+  readonly transcripts?: Transcripts;
 }
 
 export function createCore(parts: CoreParts): Core {
+  const handlers = handlersFor(parts.transcripts ?? { read: () => ({ transcript: "", truncated: false }) });
   const handled = new Set(handlers.map(({ operation }) => operation));
   const missing = operations.filter((operation) => !handled.has(operation));
   if (missing.length > 0)

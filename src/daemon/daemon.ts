@@ -6,8 +6,12 @@ import { createHttpDoor, type OtherDoor } from "../doors/http.ts";
 import { hostsFor } from "../doors/host.ts";
 import { eventStream } from "../doors/stream.ts";
 import type { Store } from "../store/store.ts";
+import { processRunner, readTranscript } from "../runtime/processes.ts";
+import { sandboxWorks } from "../runtime/sandbox.ts";
+import { createScheduler } from "../runtime/scheduler.ts";
 import { admitBoard, createCore, forgetOldKeys } from "./core.ts";
-import { announce, boardToken, lockHome, openHome, retract } from "./home.ts";
+import { runScheduler } from "./drive.ts";
+import { announce, boardToken, lockHome, nodeId, openHome, retract } from "./home.ts";
 import { newId, newSecret } from "./ids.ts";
 import { version } from "./version.ts";
 
@@ -17,6 +21,8 @@ export interface DaemonOptions {
   readonly port: number;
   readonly address?: string;
   readonly databaseUrl?: string | undefined;
+  /** Run agents; default true. */
+  readonly schedule?: boolean;
   readonly log: (line: Record<string, unknown>) => void;
 }
 
@@ -45,7 +51,12 @@ async function startLocked(
 ): Promise<Daemon> {
   const token = boardToken(home, newSecret);
   const store = await openStore(options, home);
-  const core = createCore({ store, newId, newSecret });
+  const core = createCore({
+    store,
+    newId,
+    newSecret,
+    transcripts: { read: (id) => readTranscript(home.transcripts, id) },
+  });
   await admitBoard(store, token, newId());
   await forgetOldKeys(store);
   const sweep = setInterval(
@@ -91,9 +102,32 @@ async function startLocked(
   hosts = hostsFor(address, port);
   const url = `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
   announce(home, url);
+  const scheduling =
+    options.schedule === false
+      ? undefined
+      : await runScheduler({
+          store,
+          scheduler: createScheduler({
+            store,
+            nodeId: nodeId(home, newId),
+            runner: processRunner({
+              workspaces: home.workspaces,
+              transcripts: home.transcripts,
+              home: home.path,
+              url: () => url,
+              sandbox: sandboxWorks(),
+              path: process.env["PATH"] ?? "/usr/bin:/bin",
+            }),
+            newId,
+            newSecret,
+            reportBug,
+          }),
+          reportBug,
+        });
 
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
+    await scheduling?.stop();
     closing.abort();
     clearInterval(sweep);
     // Calls under way are answered; connections without one are closed at once.

@@ -1,18 +1,25 @@
+import { retire } from "../agents/leaving.ts";
 import { agentHandlers } from "../agents/operations.ts";
 import type { Guarded } from "../capabilities/guarded.ts";
 import { capabilityHandlers } from "../capabilities/operations.ts";
 import { companyHandlers } from "../companies/operations.ts";
 import { knowledgeHandlers } from "../knowledge/operations.ts";
+import { mailHandlers, notify } from "../mail/operations.ts";
 import { outcomeHandlers } from "../outcomes/operations.ts";
 import { refreshOutcomeFile } from "../outcomes/table.ts";
 import { activityHandlers } from "../readers/activity.ts";
+import { whyHandlers } from "../readers/why.ts";
+import { sessionHandlers, type Transcripts } from "../runtime/operations.ts";
 
 /** Every operation's handler. One that is missing here fails at start (core.ts). */
-export const handlers: readonly Guarded[] = [
+export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...companyHandlers,
   ...agentHandlers,
   ...knowledgeHandlers(refreshOutcomeFile),
-  ...outcomeHandlers,
+  ...outcomeHandlers({ notify, retire }),
+  ...mailHandlers,
   ...capabilityHandlers,
+  ...sessionHandlers(transcripts),
+  ...whyHandlers,
   ...activityHandlers,
 ];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * The home folder: everything a daemon keeps. `agency.db`, `knowledge/`, `workspaces/`, `board-token` (0600, made on
+ * The home folder: everything a daemon keeps. `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `board-token` (0600, made on
  * first start) and, while a daemon runs, `daemon.json` (where it listens) and a lock that dies with its process.
  */
 export interface Home {
@@ -11,6 +11,7 @@ export interface Home {
   readonly database: string;
   readonly knowledge: string;
   readonly workspaces: string;
+  readonly transcripts: string;
 }
 
 export function openHome(path: string): Home {
@@ -21,6 +22,7 @@ export function openHome(path: string): Home {
     database: join(path, "agency.db"),
     knowledge: join(path, "knowledge"),
     workspaces: join(path, "workspaces"),
+    transcripts: join(path, "transcripts"),
   };
   mkdirSync(home.workspaces, { recursive: true, mode: 0o700 });
   return home;
@@ -66,4 +68,11 @@ export function announce(home: Home, url: string): void {
 
 export function retract(home: Home): void {
   rmSync(join(home.path, "daemon.json"), { force: true });
+}
+
+/** This daemon's name among others that share a database; the same after every restart on this home. */
+export function nodeId(home: Home, newId: () => string): string {
+  const file = join(home.path, "node-id");
+  if (!existsSync(file)) writeFileSync(file, newId(), { mode: 0o600 });
+  return readFileSync(file, "utf8").trim();
 }

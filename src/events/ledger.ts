@@ -31,7 +31,7 @@ export const genesis = "0".repeat(64);
 export async function append(tx: Tx, event: NewEvent): Promise<number> {
   // Held to the end of the transaction: sequence numbers become visible in order, so a follower never misses one.
   await tx.lock("ledger");
-  const head = await tx.first(headRow, {});
+  const head = await tx.first(ledgerEnd, {});
   const row = {
     seq: (head?.seq ?? 0) + 1,
     company_id: event.companyId,
@@ -112,7 +112,7 @@ export async function verify(tx: ReadTx, after: number, limit: number): Promise<
   }
   const last = expected - 1;
   const complete = rows.length < limit;
-  const end = complete ? await tx.first(headRow, {}) : undefined;
+  const end = complete ? await tx.first(ledgerEnd, {}) : undefined;
   const cut = complete && ((end?.seq ?? 0) !== last || (end?.hash ?? genesis) !== previous);
   const firstBad = cut ? { seq: last + 1, why: "the end of the ledger is not where it should be" } : null;
   return { checked: rows.length, last, head: previous, complete, firstBad };
@@ -181,7 +181,9 @@ export function parseData(text: string): Record<string, unknown> {
   return typeof data === "object" && data !== null ? { ...data } : {};
 }
 
-const headRow = query((db, _: Record<never, never>) => db.selectFrom("ledger_head").select(["seq", "hash"]));
+export const ledgerEnd = query((db, _: Record<never, never>) =>
+  db.selectFrom("ledger_head").select(["seq", "hash"]),
+);
 
 const moveHead = query((db, p: { seq: number; hash: string }) =>
   db

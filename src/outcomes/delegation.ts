@@ -1,15 +1,13 @@
 import { Refusal } from "../contract/refusal.ts";
-import { isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
-import { markRevoked } from "../capabilities/table.ts";
-import { query } from "../store/query.ts";
+import { isActive, type Member, reportsOf } from "../capabilities/members.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isLive, type OutcomeRow } from "./outcome.ts";
 import { assign, childrenOf } from "./table.ts";
 
 /**
- * Handing an outcome down and taking it back. Delegation moves responsibility for the outcome and for all below it that
- * the delegator was still responsible for; what it had already handed to others stays with them. Reclaiming takes the
- * outcome and all below it back, from whoever it was handed on to, and ends every right that was given for any of it.
+ * Handing an outcome down (taking it back is in agents/, because it can end agents). Delegation moves responsibility for
+ * the outcome and for all below it that the delegator was still responsible for; what it had already handed to others
+ * stays with them.
  */
 export function demandDelegable(outcome: OutcomeRow): void {
   if (!isLive(outcome) || outcome.status === "submitted")
@@ -70,58 +68,3 @@ export async function handDown(tx: Tx, outcome: OutcomeRow, from: string, to: Me
   }
   return moved;
 }
-
-export async function takeBack(tx: Tx, outcome: OutcomeRow): Promise<{ owner: Member; moved: string[] }> {
-  const ownerId = outcome.delegated_by;
-  const owner = ownerId === null ? undefined : await memberById(tx, ownerId);
-  if (outcome.delegated === 0 || owner === undefined)
-    throw new Refusal(
-      "refused",
-      "Nobody delegated this outcome.",
-      "Only what was delegated can be reclaimed.",
-    );
-  if (outcome.kind === "mandate" || outcome.kind === "perpetual")
-    throw new Refusal(
-      "refused",
-      "A standing mandate is not reclaimed.",
-      "Terminate the agent: its work returns to its boss.",
-    );
-  const moved: string[] = [];
-  const frontier = [outcome.id];
-  const seen = new Set(frontier);
-  for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
-    // What was submitted is open again: whoever takes it back decides anew.
-    const isTop = id === outcome.id;
-    await assign(tx, id, {
-      responsibleId: owner.id,
-      delegated: 0,
-      delegatedBy: null,
-      ...(isTop && outcome.status === "submitted" ? { status: "open" } : {}),
-    });
-    moved.push(id);
-    for (const { id: grantId } of await tx.all(grantsFor, { scopeId: id, keeper: owner.id }))
-      await markRevoked(tx, grantId);
-    for (const child of await childrenOf(tx, id)) {
-      const handedOutByOwner = child.delegated_by === owner.id;
-      if (
-        seen.has(child.id) ||
-        child.responsible_id === owner.id ||
-        handedOutByOwner ||
-        child.kind === "mandate"
-      )
-        continue;
-      seen.add(child.id);
-      frontier.push(child.id);
-    }
-  }
-  return { owner, moved };
-}
-
-const grantsFor = query((db, p: { scopeId: string; keeper: string }) =>
-  db
-    .selectFrom("grants")
-    .select("id")
-    .where("scope_id", "=", p.scopeId)
-    .where("grantee_id", "<>", p.keeper)
-    .where("revoked_at", "is", null),
-);

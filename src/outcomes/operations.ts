@@ -1,13 +1,10 @@
 import * as contract from "../contract/outcomes.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { give } from "../capabilities/grants.ts";
-import { type Call, guarded } from "../capabilities/guarded.ts";
+import { type Call, type Guarded, guarded, type Surroundings } from "../capabilities/guarded.ts";
 import { type Member, memberById } from "../capabilities/members.ts";
-import { recordGrant } from "../capabilities/operations.ts";
 import { shiftScope } from "../capabilities/table.ts";
 import { aboutSubject, parseData, presentActor } from "../events/ledger.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { demandDelegable, findReport, handDown, takeBack } from "./delegation.ts";
 import {
   demandEndable,
   demandLive,
@@ -84,6 +81,7 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
       title: input.title ?? outcome.title,
       description: input.description ?? outcome.description,
       acceptance: input.acceptance === undefined ? outcome.acceptance : input.acceptance,
+      stalls: 0,
       urgent: input.urgent === undefined ? outcome.urgent : Number(input.urgent),
       important: input.important === undefined ? outcome.important : Number(input.important),
       ...(input.blocked === undefined
@@ -98,100 +96,6 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
   );
   const { id: _, ...changes } = input;
   await call.record(outcome.id, { changed: Object.keys(changes), blocked: input.blocked ?? null });
-  return presentOutcome(tx, saved);
-});
-
-const onSubmit = guarded(contract.submitOutcome, async (call) => {
-  const outcome = await outcomeById(call.tx, call.input.id);
-  demandSubmittable(outcome);
-  demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
-  return transition(
-    call,
-    { ...outcome, ...unblocked, status: "submitted" },
-    { note: call.input.note ?? null },
-  );
-});
-
-const onComplete = guarded(contract.completeOutcome, async (call) => {
-  const outcome = await outcomeById(call.tx, call.input.id);
-  demandEndable(outcome);
-  demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
-  await shiftScope(call.tx, outcome.id, 1);
-  return transition(
-    call,
-    { ...outcome, ...unblocked, status: "completed" },
-    { note: call.input.note ?? null },
-  );
-});
-
-/** Closing abandons what was only a means to it; what somebody else answers for has to be reclaimed first. */
-const onClose = guarded(contract.closeOutcome, async (call) => {
-  const { tx, input } = call;
-  const outcome = await outcomeById(tx, input.id);
-  demandEndable(outcome);
-  for (const below of await abandonedWith(tx, outcome)) {
-    await shiftScope(tx, below.id, 1);
-    const rationale = `"${outcome.title}" (${outcome.id}), which it served, was closed: ${input.rationale}`
-      .slice(0, 10_000)
-      .toWellFormed();
-    await saveOutcome(tx, { ...below, ...unblocked, status: "closed", rationale }, call.actor);
-    await call.record(below.id, { rationale, with: outcome.id });
-  }
-  await shiftScope(tx, outcome.id, 1);
-  return transition(
-    call,
-    { ...outcome, ...unblocked, status: "closed", rationale: input.rationale },
-    { rationale: input.rationale },
-  );
-});
-
-const onReopen = guarded(contract.reopenOutcome, async (call) => {
-  const { tx, input } = call;
-  const outcome = await outcomeById(tx, input.id);
-  demandReopenable(outcome, await parentsOf(tx, outcome.id));
-  if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);
-  const owner = await stillThere(tx, outcome);
-  return transition(
-    call,
-    { ...outcome, ...owner, status: "open", rationale: null },
-    { reason: input.reason },
-  );
-});
-
-const onDelegate = guarded(contract.delegateOutcome, async (call) => {
-  const { tx, companyId, input } = call;
-  const outcome = await outcomeById(tx, input.id);
-  demandDelegable(outcome);
-  const from = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
-  if (from === undefined)
-    throw new Refusal("refused", "Nobody is responsible for this outcome.", "Give it an owner first.");
-  const to = await findReport(tx, from, input.to);
-  const moved = await handDown(tx, outcome, from.id, to);
-  for (const { resource, level } of input.grants ?? []) {
-    const gift = {
-      id: call.newId(),
-      companyId,
-      giver: from,
-      receiver: to,
-      resource,
-      level,
-      scopeId: outcome.id,
-    };
-    await recordGrant(call, "permission.grant", await give(tx, gift));
-  }
-  const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
-  await call.record(outcome.id, { from: from.id, to: to.id, moved });
-  return presentOutcome(tx, saved);
-});
-
-const onReclaim = guarded(contract.reclaimOutcome, async (call) => {
-  const { tx, input } = call;
-  const outcome = await outcomeById(tx, input.id);
-  demandLive(outcome);
-  const from = outcome.responsible_id;
-  const { owner, moved } = await takeBack(tx, outcome);
-  const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
-  await call.record(outcome.id, { from, to: owner.id, moved, reason: input.reason });
   return presentOutcome(tx, saved);
 });
 
@@ -214,18 +118,91 @@ const onView = guarded(contract.viewOutcome, async ({ tx, input }) => {
   return { ...outcome, history };
 });
 
-export const outcomeHandlers = [
-  onCreate,
-  onUpdate,
-  onSubmit,
-  onComplete,
-  onClose,
-  onReopen,
-  onDelegate,
-  onReclaim,
-  onView,
-  ...readHandlers,
-];
+/** What an outcome's changes mean to others, in the same transaction: who is told, and whose mandate has ended. */
+export interface Consequences {
+  /** A message to an agent or (null) the board. */
+  readonly notify: (call: Surroundings, to: string | null, text: string) => Promise<void>;
+  /** Called before an outcome ends: an agent made for it retires, or the end is refused. */
+  readonly retire: (call: Surroundings, outcome: OutcomeRow) => Promise<void>;
+}
+
+export function outcomeHandlers({ notify, retire }: Consequences): Guarded[] {
+  const onSubmit = guarded(contract.submitOutcome, async (call) => {
+    const outcome = await outcomeById(call.tx, call.input.id);
+    demandSubmittable(outcome);
+    demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
+    const note = call.input.note ?? null;
+    const shown = await transition(call, { ...outcome, ...unblocked, status: "submitted" }, { note });
+    await notify(call, outcome.delegated_by, submission(outcome, note));
+    return shown;
+  });
+
+  const onComplete = guarded(contract.completeOutcome, async (call) => {
+    const outcome = await outcomeById(call.tx, call.input.id);
+    demandEndable(outcome);
+    demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
+    await retire(call, outcome);
+    await shiftScope(call.tx, outcome.id, 1);
+    return transition(
+      call,
+      { ...outcome, ...unblocked, status: "completed" },
+      { note: call.input.note ?? null },
+    );
+  });
+
+  /** Closing abandons what was only a means to it; what somebody else answers for has to be reclaimed first. */
+  const onClose = guarded(contract.closeOutcome, async (call) => {
+    const { tx, input } = call;
+    const outcome = await outcomeById(tx, input.id);
+    demandEndable(outcome);
+    for (const below of await abandonedWith(tx, outcome)) {
+      await shiftScope(tx, below.id, 1);
+      const rationale = `"${outcome.title}" (${outcome.id}), which it served, was closed: ${input.rationale}`
+        .slice(0, 10_000)
+        .toWellFormed();
+      await saveOutcome(tx, { ...below, ...unblocked, status: "closed", rationale }, call.actor);
+      await call.record(below.id, { rationale, with: outcome.id });
+    }
+    await retire(call, outcome);
+    await shiftScope(tx, outcome.id, 1);
+    return transition(
+      call,
+      { ...outcome, ...unblocked, status: "closed", rationale: input.rationale },
+      { rationale: input.rationale },
+    );
+  });
+
+  const onReopen = guarded(contract.reopenOutcome, async (call) => {
+    const { tx, input } = call;
+    const outcome = await outcomeById(tx, input.id);
+    demandReopenable(outcome, await parentsOf(tx, outcome.id));
+    if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);
+    const owner = await stillThere(tx, outcome);
+    const shown = await transition(
+      call,
+      { ...outcome, ...owner, stalls: 0, status: "open", rationale: null },
+      { reason: input.reason },
+    );
+    // Sent back: the owner is told why. Whoever reopens its own outcome knows.
+    if (owner.delegated === 1 && owner.responsible_id !== null && owner.responsible_id !== call.actor.agentId)
+      await notify(
+        call,
+        owner.responsible_id,
+        `"${outcome.title}" (kb://${outcome.id}) is open again: ${input.reason}`,
+      );
+    return shown;
+  });
+
+  return [onCreate, onUpdate, onSubmit, onComplete, onClose, onReopen, onView, ...readHandlers];
+}
+
+function submission(outcome: OutcomeRow, note: string | null): string {
+  return [
+    `"${outcome.title}" (kb://${outcome.id}) is submitted: verify it, then complete_outcome, or reopen_outcome with what is missing.`,
+    ...(note === null ? [] : ["", note]),
+    ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),
+  ].join("\n");
+}
 
 const unblocked = { blocked_reason: null, blocked_until: null, blocked_on: null };
 

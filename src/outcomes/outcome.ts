@@ -65,8 +65,10 @@ export function demandSubmittable(outcome: Pick<OutcomeRow, "id" | "kind" | "sta
 
 export function demandNoLiveChildren(
   outcome: Pick<OutcomeRow, "id">,
-  live: readonly { id: string; title: string }[],
+  children: readonly { id: string; title: string; kind: string }[],
 ): void {
+  // The inbox of the agent that answers for it is not part of the work.
+  const live = children.filter(({ kind }) => kind !== "inbox");
   if (live.length === 0) return;
   const named = live.slice(0, 5).map(({ id, title }) => `"${title.slice(0, 60)}" (${id})`);
   throw new Refusal(

@@ -40,6 +40,7 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
     blocked_reason: null,
     blocked_until: null,
     blocked_on: null,
+    stalls: 0,
     stale: 0,
     created_at: tx.now,
     updated_at: tx.now,
@@ -69,7 +70,7 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
 /** Saves the changed columns of an outcome and renders its file anew. */
 export async function saveOutcome(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<OutcomeRow> {
   const saved = { ...outcome, stale: 0, updated_at: tx.now };
-  const { num: _num, company_id: _company, kind: _kind, created_at: _created, ...columns } = saved;
+  const { num: _num, company_id: _company, created_at: _created, ...columns } = saved;
   await tx.run(updateRow, columns);
   await renderFile(tx, saved, author);
   return saved;
@@ -96,7 +97,8 @@ export type Ref = Pick<
 >;
 
 export const parentsOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(parents, { id });
-export const childrenOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(children, { id, limit: 1000 });
+export const childrenOf = (tx: ReadTx, id: string): Promise<Ref[]> =>
+  tx.all(children, { id, limit: Number.MAX_SAFE_INTEGER });
 export const dependenciesOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(dependencies, { id });
 export const liveChildrenOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(liveChildren, { id });
 
@@ -167,7 +169,7 @@ export async function presentOutcome(tx: ReadTx, row: OutcomeRow): Promise<Outco
         ? null
         : { id: row.delegated_by, name: (await nameOf(tx, row.delegated_by)) ?? "" },
     parents: (await parentsOf(tx, row.id)).map(brief),
-    children: (await childrenOf(tx, row.id)).map(brief),
+    children: (await tx.all(children, { id: row.id, limit: 1000 })).map(brief),
     dependsOn: (await dependenciesOf(tx, row.id)).map(brief),
     workable: isWorkable?.workable === 1,
   };
@@ -301,16 +303,18 @@ const insertRow = query((db, p: Omit<Schema["outcomes"], "num">) =>
     blocked_reason: p.blocked_reason,
     blocked_until: p.blocked_until,
     blocked_on: p.blocked_on,
+    stalls: p.stalls,
     stale: p.stale,
     created_at: p.created_at,
     updated_at: p.updated_at,
   }),
 );
 
-const updateRow = query((db, p: Omit<Schema["outcomes"], "num" | "company_id" | "kind" | "created_at">) =>
+const updateRow = query((db, p: Omit<Schema["outcomes"], "num" | "company_id" | "created_at">) =>
   db
     .updateTable("outcomes")
     .set({
+      kind: p.kind,
       title: p.title,
       description: p.description,
       acceptance: p.acceptance,
@@ -324,6 +328,7 @@ const updateRow = query((db, p: Omit<Schema["outcomes"], "num" | "company_id" | 
       blocked_reason: p.blocked_reason,
       blocked_until: p.blocked_until,
       blocked_on: p.blocked_on,
+      stalls: p.stalls,
       stale: p.stale,
       updated_at: p.updated_at,
     })

@@ -31,6 +31,20 @@ export interface Schema {
     /** Stored: pending_approval, idle, paused or terminated. Running is a live session, never stored here. */
     status: string;
     state_file_id: string;
+    /** Made when the first session ends; null before. */
+    log_file_id: string | null;
+    /** 1: the last session ended without updating the state document. */
+    state_stale: number;
+    /** What thinks for it: adapter type, and its configuration as JSON. */
+    brain_type: string;
+    brain_config: string;
+    prompt: string | null;
+    /** 1: it was made for its mandate and retires when that ends. 0: it has a standing mandate. */
+    made_for_mandate: number;
+    /** Sessions in a row that changed nothing; no session starts before not_before. */
+    idle_sessions: number;
+    not_before: number;
+    last_session_at: number;
     /** The only epoch whose session may write. */
     epoch: number;
     created_at: number;
@@ -42,8 +56,27 @@ export interface Schema {
     agent_id: string;
     epoch: number;
     workspace: string | null;
+    /** The daemon that runs it; null when nothing is run (tests, people). */
+    node_id: string | null;
+    pid: number | null;
+    /** The process's own start time: a recycled pid is not it. */
+    pid_started: string | null;
+    lease_until: number;
     started_at: number;
     ended_at: number | null;
+    end_reason: string | null;
+    exit_code: number | null;
+    /** 1: what it left behind was dealt with after it ended. */
+    settled: number;
+    /** 1: it handed in its own summary. */
+    summarized: number;
+    prompt_version: string | null;
+    /** The outcome the briefing put first, and how many calls the session made. */
+    first_outcome_id: string | null;
+    briefing: string | null;
+    input_tokens: number;
+    output_tokens: number;
+    cost_usd: number;
   };
   credentials: {
     id: string;
@@ -104,11 +137,33 @@ export interface Schema {
     blocked_reason: string | null;
     blocked_until: number | null;
     blocked_on: string | null;
+    /** Sessions in a row that had it first and changed nothing. */
+    stalls: number;
     /** 1: an edge changed since its file was rendered; the next reader renders it first. */
     stale: number;
     created_at: number;
     updated_at: number;
   };
+  messages: {
+    num: Generated<number>;
+    id: string;
+    company_id: string;
+    file_id: string;
+    /** Null: the board, or the system where from_system is 1. */
+    from_id: string | null;
+    from_system: number;
+    /** Null: the board. */
+    to_id: string | null;
+    sent_at: number;
+    deliver_at: number;
+    delivered_at: number | null;
+    read_at: number | null;
+    acknowledged_at: number | null;
+    result: string | null;
+    /** Why it was not delivered after all. */
+    failure: string | null;
+  };
+  mcp_servers: { company_id: string; name: string; config: string; created_at: number };
   edges: { parent_id: string; child_id: string };
   dependencies: { outcome_id: string; depends_on_id: string };
   grants: {

@@ -1,0 +1,255 @@
+import * as contract from "../contract/outcomes.ts";
+import type { Input } from "../contract/operation.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { give } from "../capabilities/grants.ts";
+import { type Call, guarded } from "../capabilities/guarded.ts";
+import { type Member, memberById } from "../capabilities/members.ts";
+import { markRevoked } from "../capabilities/table.ts";
+import { recordGrant } from "../capabilities/operations.ts";
+import { holds } from "../capabilities/rights.ts";
+import { notify } from "../mail/operations.ts";
+import { post } from "../mail/post.ts";
+import { demandDelegable, findReport, handDown } from "../outcomes/delegation.ts";
+import { demandLive, type OutcomeRow } from "../outcomes/outcome.ts";
+import { assign, childrenOf, outcomeById, presentOutcome, saveOutcome } from "../outcomes/table.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { chooseBrain, employ } from "./employ.ts";
+import { reclaimAgents } from "./leaving.ts";
+import { agentOfMandate, type AgentRow } from "./table.ts";
+
+/** Handing an outcome to somebody, and taking it back. */
+
+const onDelegate = guarded(contract.delegateOutcome, async (call) => {
+  const { tx, companyId, input } = call;
+  const outcome = await outcomeById(tx, input.id);
+  demandDelegable(outcome);
+  const from = await ownerOf(tx, outcome);
+  const to = await receiverOf(call, outcome, from);
+  const moved = await handDown(tx, outcome, from.id, to);
+  for (const { resource, level } of input.grants ?? []) {
+    const gift = {
+      id: call.newId(),
+      companyId,
+      giver: from,
+      receiver: to,
+      resource,
+      level,
+      scopeId: outcome.id,
+    };
+    await recordGrant(call, "permission.grant", await give(tx, gift));
+  }
+  const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
+  await call.record(outcome.id, { from: from.id, to: to.id, moved });
+  if (input.message !== undefined)
+    await post(
+      tx,
+      {
+        id: call.newId(),
+        companyId,
+        from: from.id,
+        to: to.id,
+        content: {
+          fileId: call.newId(),
+          text: `${input.message}\n\nOutcome: "${outcome.title}" kb://${outcome.id}`,
+        },
+        deliverAt: tx.now,
+      },
+      call.newId,
+    );
+  return presentOutcome(tx, saved);
+});
+
+const onReclaim = guarded(contract.reclaimOutcome, async (call) => {
+  const { tx, input } = call;
+  const outcome = await outcomeById(tx, input.id);
+  demandLive(outcome);
+  const agent = await agentOfMandate(tx, outcome.id);
+  return agent === undefined ? reclaimWork(call, outcome) : reclaimMandate(call, outcome, agent);
+});
+
+export const delegationHandlers = [onDelegate, onReclaim];
+
+type Hire = NonNullable<Input<typeof contract.delegateOutcome>["hire"]>;
+
+async function receiverOf(
+  call: Call<{ to?: string | undefined; hire?: Hire | undefined }>,
+  outcome: OutcomeRow,
+  from: Member,
+): Promise<Member> {
+  const { to, hire } = call.input;
+  if (to !== undefined && hire === undefined) return findReport(call.tx, from, to);
+  if (hire !== undefined && to === undefined) return hireFor(call, outcome, from, hire);
+  throw new Refusal("invalid", "Delegate to somebody or hire somebody for it.", "Give either to or hire.");
+}
+
+async function hireFor(call: Call<unknown>, outcome: OutcomeRow, from: Member, hire: Hire): Promise<Member> {
+  const { tx, companyId } = call;
+  if (!(await holds(tx, from.id, "org:hire", "use")))
+    throw new Refusal(
+      "forbidden",
+      `${from.name} may not hire.`,
+      'Delegate to a direct report, or ask your boss: request_permission {"resource":"org:hire","reason":"…"}.',
+    );
+  // The first agent of a mandate has the mandate's id; a successor has one of its own, so nothing of the old one revives.
+  const generation = ((await tx.first(generations, { mandateId: outcome.id }))?.count ?? 0) + 1;
+  const id = generation === 1 ? outcome.id : call.newId();
+  await employ(
+    tx,
+    {
+      id,
+      companyId,
+      name: hire.name,
+      role: hire.role,
+      title: hire.title ?? null,
+      capabilities: hire.capabilities ?? null,
+      prompt: hire.prompt ?? null,
+      brain: await chooseBrain(call, hire),
+      bossId: from.id,
+      mandateId: outcome.id,
+      madeForMandate: true,
+      generation,
+      stateFileId: call.newId(),
+    },
+    call.actor,
+  );
+  await call.record(
+    id,
+    { name: hire.name, role: hire.role, boss: from.id, mandate: outcome.id },
+    "agent.create",
+  );
+  const member = await memberById(tx, id);
+  if (member === undefined) throw new Error("an agent just made is missing");
+  return member;
+}
+
+async function reclaimWork(call: Call<{ reason: string }>, outcome: OutcomeRow): Promise<contract.Outcome> {
+  const { tx, input } = call;
+  const from = outcome.responsible_id;
+  const { owner, moved } = await takeBack(call, outcome);
+  const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
+  await call.record(outcome.id, { from, to: owner.id, moved, reason: input.reason });
+  if (from !== null)
+    await notify(call, from, `"${outcome.title}" (kb://${outcome.id}) was taken back: ${input.reason}`);
+  return presentOutcome(tx, saved);
+}
+
+/**
+ * Takes an outcome and all below it back, from whoever it was handed on to; agents made for something below end. Every
+ * right that was given for any of it is revoked. What the owner itself handed to others stays with them.
+ */
+async function takeBack(
+  call: Call<{ reason: string }>,
+  outcome: OutcomeRow,
+): Promise<{ owner: Member; moved: string[] }> {
+  const { tx } = call;
+  const owner = outcome.delegated_by === null ? undefined : await memberById(tx, outcome.delegated_by);
+  if (outcome.delegated === 0 || owner === undefined)
+    throw new Refusal(
+      "refused",
+      "Nobody delegated this outcome.",
+      "Only what was delegated can be reclaimed.",
+    );
+  const moved: string[] = [];
+  const frontier = [outcome.id];
+  const seen = new Set(frontier);
+  for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
+    const row = await outcomeById(tx, id);
+    const agent = id === outcome.id ? undefined : await agentOfMandate(tx, id);
+    if (agent !== undefined) await reclaimAgents(call, agent, owner.id, call.input.reason);
+    // What was submitted is open again: whoever takes it back decides anew.
+    const status = row.status === "submitted" ? { status: "open" } : {};
+    await assign(tx, id, { responsibleId: owner.id, delegated: 0, delegatedBy: null, ...status });
+    moved.push(id);
+    for (const { id: grantId } of await tx.all(grantsFor, { scopeId: id, keeper: owner.id }))
+      await markRevoked(tx, grantId);
+    for (const child of await childrenOf(tx, id)) {
+      const stays =
+        child.responsible_id === owner.id || child.delegated_by === owner.id || child.kind === "mandate";
+      if (seen.has(child.id) || stays) continue;
+      seen.add(child.id);
+      frontier.push(child.id);
+    }
+  }
+  return { owner, moved };
+}
+
+/** The agent that answered for it ends, with everybody below; the boss is told where to read what they knew. */
+async function reclaimMandate(
+  call: Call<{ reason: string }>,
+  outcome: OutcomeRow,
+  agent: AgentRow,
+): Promise<contract.Outcome> {
+  const { tx, input } = call;
+  if (agent.boss_id === null)
+    throw new Refusal(
+      "refused",
+      "The root agent answers to the board alone.",
+      "Pause it, or change its role.",
+    );
+  const ended = await reclaimAgents(call, agent, agent.boss_id, input.reason);
+  await call.record(outcome.id, {
+    from: agent.id,
+    to: agent.boss_id,
+    ended: ended.map(({ id }) => id),
+    reason: input.reason,
+  });
+  const documents = ended.flatMap(({ name, state_file_id, log_file_id }) => [
+    `- ${name}: state kb://${state_file_id}${log_file_id === null ? "" : `, log kb://${log_file_id}`}`,
+  ]);
+  // A message makes what it carries readable; so each document is sent, not only named.
+  for (const { state_file_id, log_file_id } of ended)
+    for (const fileId of [state_file_id, log_file_id])
+      if (fileId !== null) await sendDocument(call, agent.boss_id, fileId);
+  await notify(
+    call,
+    agent.boss_id,
+    [
+      `"${outcome.title}" (kb://${outcome.id}) is yours again: ${input.reason}`,
+      "",
+      "Read what was known:",
+      ...documents,
+    ].join("\n"),
+  );
+  return presentOutcome(tx, await outcomeById(tx, outcome.id));
+}
+
+async function sendDocument(
+  call: Pick<Call<unknown>, "tx" | "companyId" | "newId">,
+  to: string,
+  fileId: string,
+): Promise<void> {
+  const letter = {
+    id: call.newId(),
+    companyId: call.companyId,
+    from: null,
+    bySystem: true,
+    to,
+    content: { fileId },
+    deliverAt: call.tx.now,
+  };
+  await post(call.tx, letter, call.newId);
+}
+
+async function ownerOf(tx: ReadTx, outcome: OutcomeRow): Promise<Member> {
+  const owner = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
+  if (owner === undefined)
+    throw new Refusal("refused", "Nobody is responsible for this outcome.", "Give it an owner first.");
+  return owner;
+}
+
+const generations = query((db, p: { mandateId: string }) =>
+  db
+    .selectFrom("agents")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("mandate_id", "=", p.mandateId),
+);
+
+const grantsFor = query((db, p: { scopeId: string; keeper: string }) =>
+  db
+    .selectFrom("grants")
+    .select("id")
+    .where("scope_id", "=", p.scopeId)
+    .where("grantee_id", "<>", p.keeper)
+    .where("revoked_at", "is", null),
+);

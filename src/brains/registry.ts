@@ -1,0 +1,40 @@
+import { Refusal } from "../contract/refusal.ts";
+import type { Brain, Launch, SessionSpec } from "./brain.ts";
+import { humanBrain } from "./human/brain.ts";
+import { processBrain } from "./process/brain.ts";
+import { rehearsalBrain } from "./rehearsal/brain.ts";
+
+/** The installed brains, in the order in which a default is looked for. */
+export const brains: readonly Brain[] = [rehearsalBrain, processBrain, humanBrain];
+
+export const defaultBrainType = "rehearsal";
+
+export function findBrain(type: string): Brain {
+  const found = brains.find((candidate) => candidate.type === type);
+  if (found === undefined)
+    throw new Refusal(
+      "invalid",
+      `There is no brain ${type}.`,
+      `Installed: ${brains.map((known) => known.type).join(", ")}.`,
+    );
+  return found;
+}
+
+/** The configuration as it will be stored, or a refusal that names what is wrong with it. */
+export function checkBrainConfig(type: string, config: unknown): string {
+  const parsed = findBrain(type).config.safeParse(config ?? {});
+  if (parsed.success) return JSON.stringify(parsed.data);
+  const issues = parsed.error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.join(".") || "adapterConfig"}: ${message}`);
+  throw new Refusal(
+    "invalid",
+    `The configuration does not fit the brain ${type}. ${issues.join("; ")}.`,
+    `It takes ${Object.keys(findBrain(type).config.shape).join(", ") || "nothing"}.`,
+  );
+}
+
+export function launchBrain(type: string, config: string, session: SessionSpec): Launch | null {
+  const found = findBrain(type);
+  return found.launch(found.config.parse(JSON.parse(config)), session);
+}

@@ -1,0 +1,29 @@
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { brain } from "../brain.ts";
+
+export const rehearsalBrain = brain({
+  type: "rehearsal",
+  config: z.strictObject({
+    delayMs: z
+      .number()
+      .int()
+      .min(0)
+      .max(60_000)
+      .optional()
+      .describe("Wait this long before each step, to watch it."),
+  }),
+  documentation: [
+    "No model: a fixed player that goes through the motions of an organization, over the same MCP doors a model uses. It plans",
+    "a goal, hires, delegates, writes short files, verifies and reports. Use it to see how Agency works without a key.",
+  ].join("\n"),
+  probe: async () => ({ available: true, version: null, says: "built in; plays, does not think" }),
+  launch: ({ delayMs }, { briefing }) => ({
+    command: process.execPath,
+    args: [
+      fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "./main.ts" : "./main.js", import.meta.url)),
+    ],
+    env: { AGENCY_REHEARSAL_DELAY: String(delayMs ?? 0) },
+    stdin: briefing,
+  }),
+});

@@ -1,0 +1,48 @@
+import { play } from "./player.ts";
+
+/** The rehearsal's process: plays one session over MCP, prints what it does, and ends. */
+const url = process.env["AGENCY_URL"] ?? "";
+const token = process.env["AGENCY_TOKEN"] ?? "";
+const delay = Number(process.env["AGENCY_REHEARSAL_DELAY"] ?? 0);
+let calls = 0;
+
+async function call(
+  server: string,
+  tool: string,
+  args: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
+  const response = await fetch(`${url}/mcp/${server}`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2025-06-18",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: ++calls,
+      method: "tools/call",
+      params: { name: tool, arguments: args },
+    }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${tool}: ${response.status} ${text.slice(0, 300)}`);
+  const line = text.startsWith("{")
+    ? text
+    : (text
+        .split("\n")
+        .find((candidate) => candidate.startsWith("data:"))
+        ?.slice(5) ?? "{}");
+  const { result } = JSON.parse(line) as {
+    result?: { structuredContent?: Record<string, unknown>; isError?: boolean };
+  };
+  const answer = result?.structuredContent ?? {};
+  console.log(`${tool} ${JSON.stringify(args).slice(0, 200)}`);
+  if (result?.isError === true) throw new Error(`${tool} was refused: ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+await play(call);
+console.log(JSON.stringify({ usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }));

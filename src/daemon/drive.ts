@@ -1,0 +1,51 @@
+import type { Scheduler } from "../runtime/scheduler.ts";
+import type { Store } from "../store/store.ts";
+
+/** Calls tick() after commits and when it asked to be called, one at a time, for as long as the daemon lives. */
+export async function runScheduler(parts: {
+  store: Store;
+  scheduler: Scheduler;
+  reportBug: (error: unknown, about: string) => string;
+}): Promise<{ stop: () => Promise<void> }> {
+  const { store, scheduler, reportBug } = parts;
+  let wanted = false;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let turn: Promise<void> | undefined;
+
+  const nudge = (): void => {
+    wanted = true;
+    if (turn === undefined && !stopped) turn = work().finally(() => (turn = undefined));
+  };
+
+  async function work(): Promise<void> {
+    while (wanted && !stopped) {
+      wanted = false;
+      clearTimeout(timer);
+      let next: number | null;
+      try {
+        next = await scheduler.tick();
+      } catch (error) {
+        reportBug(error, "scheduler");
+        next = Date.now() + 1000;
+      }
+      if (next !== null && !stopped) {
+        timer = setTimeout(nudge, Math.min(Math.max(next - Date.now(), 0), 60_000));
+        timer.unref();
+      }
+    }
+  }
+
+  await scheduler.start();
+  const deaf = store.onCommit(nudge);
+  nudge();
+  return {
+    stop: async () => {
+      stopped = true;
+      deaf();
+      clearTimeout(timer);
+      await turn;
+      await scheduler.stop();
+    },
+  };
+}

@@ -1,0 +1,192 @@
+import { Refusal } from "../contract/refusal.ts";
+import { isActive, type Member, memberById } from "../capabilities/members.ts";
+import { holds } from "../capabilities/rights.ts";
+import { shiftScope } from "../capabilities/table.ts";
+import { type Actor, append, system } from "../events/ledger.ts";
+import { insertFile } from "../knowledge/table.ts";
+import { insertOutcome, outcomeById, saveOutcome } from "../outcomes/table.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import {
+  countWaiting,
+  insertMessage,
+  markDelivered,
+  markFailed,
+  messageById,
+  type MessageRow,
+} from "./table.ts";
+
+/**
+ * Posting and delivering. A message:
+ *
+ *   sent ──now, or when its time has come──▶ delivered ──read_inbox──▶ read ──acknowledge──▶ acknowledged
+ *     └──the route is gone by then──▶ failed (with the reason; the sender sees it)
+ *
+ * Whether the sender may write to the receiver is checked when it sends and again when it is delivered. Delivery makes
+ * sure that the receiver has one open inbox outcome, which makes it workable; the outcome completes itself when the last
+ * message is acknowledged.
+ */
+export interface Letter {
+  readonly id: string;
+  readonly companyId: string;
+  /** The agent that sends; null for the board. System messages go everywhere. */
+  readonly from: string | null;
+  readonly bySystem?: boolean;
+  /** The agent that gets it; null for the board. */
+  readonly to: string | null;
+  /** An existing file, or the text of a new one. */
+  readonly content: { readonly fileId: string } | { readonly fileId: string; readonly text: string };
+  readonly deliverAt: number;
+}
+
+export async function post(tx: Tx, letter: Letter, newId: () => string): Promise<MessageRow> {
+  if ("text" in letter.content)
+    await insertFile(tx, {
+      id: letter.content.fileId,
+      companyId: letter.companyId,
+      kind: "message",
+      description: firstLine(letter.content.text),
+      mediaType: "text/markdown",
+      ownerId: null,
+      content: Buffer.from(letter.content.text),
+      author: authorOf(letter),
+    });
+  const row = {
+    id: letter.id,
+    company_id: letter.companyId,
+    file_id: letter.content.fileId,
+    from_id: letter.from,
+    from_system: letter.bySystem === true ? 1 : 0,
+    to_id: letter.to,
+    sent_at: tx.now,
+    deliver_at: Math.max(letter.deliverAt, tx.now),
+    delivered_at: null,
+    read_at: null,
+    acknowledged_at: null,
+    result: null,
+    failure: null,
+  };
+  await insertMessage(tx, row);
+  if (row.deliver_at <= tx.now) await deliver(tx, row, newId);
+  return messageById(tx, letter.id);
+}
+
+/** Into the inbox, if the route still exists. */
+export async function deliver(tx: Tx, message: Omit<MessageRow, "num">, newId: () => string): Promise<void> {
+  const broken = await brokenRoute(tx, message);
+  if (broken !== null) {
+    await tx.run(markFailed, { id: message.id, failure: broken });
+    await append(tx, {
+      ...eventOf(message),
+      operation: "mail.fail",
+      data: { message: message.id, why: broken },
+    });
+    return;
+  }
+  await tx.run(markDelivered, { id: message.id, now: tx.now });
+  await append(tx, {
+    ...eventOf(message),
+    operation: "mail.deliver",
+    data: { message: message.id, file: message.file_id },
+  });
+  if (message.to_id !== null) await openInbox(tx, message.company_id, message.to_id, newId);
+}
+
+/** Completes the inbox outcome once nothing waits. */
+export async function settleInbox(tx: Tx, companyId: string, agentId: string): Promise<void> {
+  if ((await countWaiting(tx, companyId, agentId)) > 0) return;
+  const inbox = await tx.first(openInboxOf, { agentId });
+  if (inbox === undefined) return;
+  await shiftScope(tx, inbox.id, 1);
+  await saveOutcome(tx, { ...(await outcomeById(tx, inbox.id)), status: "completed" }, system);
+  await append(tx, {
+    companyId,
+    actor: system,
+    operation: "outcome.complete",
+    subject: inbox.id,
+    data: { note: "the inbox is empty" },
+  });
+}
+
+/** Why the sender may not write to the receiver now; null when it may. */
+async function brokenRoute(tx: ReadTx, message: Omit<MessageRow, "num">): Promise<string | null> {
+  const receiver = message.to_id === null ? null : await memberById(tx, message.to_id);
+  if (receiver === undefined || (receiver !== null && !isActive(receiver)))
+    return `${receiver?.name ?? "the receiver"} is ${receiver?.status ?? "gone"}`;
+  if (message.from_id === null || message.from_system === 1) return null;
+  const sender = await memberById(tx, message.from_id);
+  if (sender === undefined || !isActive(sender)) return `the sender is ${sender?.status ?? "gone"}`;
+  const route = message.to_id === null ? ("mail:board" as const) : (`mail:${message.to_id}` as const);
+  return (await holds(tx, sender.id, route, "send"))
+    ? null
+    : `${sender.name} may not write to ${receiver?.name ?? "the board"} any more`;
+}
+
+/** Refuses a route that does not exist, saying which do. */
+export async function demandRoute(tx: ReadTx, sender: Member, to: Member | null): Promise<void> {
+  const route = to === null ? ("mail:board" as const) : (`mail:${to.id}` as const);
+  if (await holds(tx, sender.id, route, "send")) return;
+  throw new Refusal(
+    "forbidden",
+    `You may not write to ${to?.name ?? "the board"}.`,
+    "Write to your boss (to: boss), who can pass it on, to a direct report, or to yourself.",
+  );
+}
+
+async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () => string): Promise<void> {
+  const agent = await memberById(tx, agentId);
+  if (agent === undefined || (await tx.first(openInboxOf, { agentId })) !== undefined) return;
+  const id = newId();
+  await insertOutcome(
+    tx,
+    {
+      id,
+      company_id: companyId,
+      kind: "inbox",
+      title: "Process inbox",
+      description:
+        "Read each message, turn it into outcomes or a note, and acknowledge it with what became of it.",
+      acceptance: null,
+      responsible_id: agentId,
+      delegated: 0,
+      delegated_by: null,
+      urgent: 1,
+      important: 1,
+      parents: [agent.mandate_id],
+      dependsOn: [],
+    },
+    system,
+  );
+  await append(tx, {
+    companyId,
+    actor: system,
+    operation: "outcome.create",
+    subject: id,
+    data: { title: "Process inbox" },
+  });
+}
+
+function eventOf(message: Omit<MessageRow, "num">) {
+  return { companyId: message.company_id, actor: system, subject: message.to_id ?? message.company_id };
+}
+
+function authorOf(letter: Letter): Actor {
+  if (letter.bySystem === true) return system;
+  return letter.from === null
+    ? { kind: "board", agentId: null, sessionId: null }
+    : { kind: "agent", agentId: letter.from, sessionId: null };
+}
+
+function firstLine(body: string): string {
+  const line = body.split("\n").find((candidate) => candidate.trim() !== "") ?? "Message";
+  return `Message: ${line.trim().slice(0, 120)}`.toWellFormed();
+}
+
+const openInboxOf = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("outcomes")
+    .select("id")
+    .where("responsible_id", "=", p.agentId)
+    .where("status", "in", ["open", "submitted"])
+    .where("kind", "=", "inbox"),
+);

@@ -1,0 +1,186 @@
+import { why as contract } from "../contract/sessions.ts";
+import { notFound } from "../contract/refusal.ts";
+import type { Output } from "../contract/operation.ts";
+import { guarded } from "../capabilities/guarded.ts";
+import { memberById } from "../capabilities/members.ts";
+import { outcomeRights } from "../capabilities/structure.ts";
+import { countWaiting } from "../mail/table.ts";
+import type { OutcomeRow } from "../outcomes/outcome.ts";
+import { dependenciesOf, liveChildrenOf, outcomeById } from "../outcomes/table.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+
+/**
+ * Why something moves or does not. From the thing asked about, follow what it waits for, one link after another, to a live
+ * end (a session, a timer, a person, an agent about to start) or to the link that is broken. Whoever waits for several
+ * things is held up by the first of them that is stuck.
+ */
+type Answer = Output<typeof contract>;
+type Step = Answer["path"][number];
+interface Trail {
+  readonly moves: boolean;
+  readonly path: Step[];
+  readonly says: string;
+}
+
+const mostLooks = 500;
+
+const onWhy = guarded(contract, async ({ tx, actor, input }): Promise<Answer> => {
+  const agent = await tx.first(agentRow, { id: input.id });
+  if (actor.agentId !== null) {
+    const mine = agent !== undefined && (agent.id === actor.agentId || agent.boss_id === actor.agentId);
+    if (!mine && !(await outcomeRights(tx, actor.agentId, input.id)).read)
+      throw notFound("agent or outcome", input.id);
+  }
+  const looks = { left: mostLooks };
+  const trail =
+    agent === undefined ? await ofOutcome(tx, input.id, [], looks) : await ofAgent(tx, agent.id, looks);
+  return { id: input.id, kind: agent === undefined ? "outcome" : "agent", ...trail };
+});
+
+export const whyHandlers = [onWhy];
+
+type Looks = { left: number };
+
+async function ofAgent(tx: ReadTx, agentId: string, looks: Looks): Promise<Trail> {
+  const state = await stateOf(tx, agentId);
+  if (!state.moves || state.busy) return state;
+  for (const { id } of await tx.all(liveWork, { agentId })) {
+    const trail = await ofOutcome(tx, id, [], looks);
+    if (!trail.moves)
+      return { ...trail, path: [...state.path, ...trail.path], says: `It is held up. ${trail.says}` };
+  }
+  const waits = await tx.first(liveWork, { agentId });
+  if (waits === undefined) return { ...state, says: `${state.says} It has nothing to do.` };
+  const trail = await ofOutcome(tx, waits.id, [], looks);
+  return { ...trail, path: [...state.path, ...trail.path] };
+}
+
+async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks: Looks): Promise<Trail> {
+  const outcome = await outcomeById(tx, id);
+  const here = { id, what: `"${outcome.title}" is ${outcome.status}` };
+  const end = (moves: boolean, says: string): Trail => ({ moves, path: [here], says });
+  if (above.includes(id))
+    return end(false, `Several outcomes wait for each other in a circle, "${outcome.title}" among them.`);
+  if (looks.left-- <= 0) return end(true, "There is more below than was looked at.");
+  const deeper = async (next: string): Promise<Trail> => {
+    const trail = await ofOutcome(tx, next, [...above, id], looks);
+    return { ...trail, path: [here, ...trail.path] };
+  };
+
+  if (outcome.status === "completed" || outcome.status === "closed")
+    return end(true, `It is ${outcome.status}.`);
+  if (outcome.status === "submitted") return verifier(tx, outcome, here);
+  if (outcome.blocked_reason !== null) {
+    const block = await blockOf(tx, outcome);
+    if (block !== null) return block.on === undefined ? end(block.moves, block.says) : deeper(block.on);
+  }
+  let waiting: Trail | undefined;
+  for (const dependency of await dependenciesOf(tx, id)) {
+    if (dependency.status === "completed") continue;
+    if (dependency.status === "closed")
+      return end(
+        false,
+        `It depends on "${dependency.title}" (${dependency.id}), which was closed and will not complete. Change what it depends on, or reopen that.`,
+      );
+    const trail = await deeper(dependency.id);
+    if (!trail.moves) return trail;
+    waiting ??= trail;
+  }
+  for (const child of await liveChildrenOf(tx, id)) {
+    if (child.kind === "inbox" || child.kind === "mandate") continue;
+    const trail = await deeper(child.id);
+    if (!trail.moves) return trail;
+    waiting ??= trail;
+  }
+  if (waiting !== undefined) return waiting;
+  if (outcome.kind === "perpetual" || outcome.kind === "mandate")
+    return end(true, "It stands; nothing below it is open.");
+  if (outcome.responsible_id === null)
+    return end(false, "Nobody is responsible for it. The board can delegate or close it.");
+  const state = await stateOf(tx, outcome.responsible_id);
+  return { ...state, path: [here, ...state.path] };
+}
+
+/** A block that has run out is none. */
+async function blockOf(
+  tx: ReadTx,
+  outcome: OutcomeRow,
+): Promise<{ moves: boolean; says: string; on?: string } | null> {
+  const { blocked_reason: reason, blocked_until: until, blocked_on: on } = outcome;
+  if (until !== null && until <= tx.now) return null;
+  if (on !== null) {
+    const other = await outcomeById(tx, on);
+    if (other.status === "completed" || other.status === "closed") return null;
+    return { moves: true, says: "", on };
+  }
+  if (until !== null)
+    return { moves: true, says: `It is blocked until ${new Date(until).toISOString()}: ${reason ?? ""}` };
+  return {
+    moves: false,
+    says: `It is blocked: ${reason ?? ""}. Whoever answers for it, or who delegated it, can unblock it (update_outcome with blocked: null).`,
+  };
+}
+
+async function verifier(tx: ReadTx, outcome: OutcomeRow, here: Step): Promise<Trail> {
+  if (outcome.delegated_by === null)
+    return {
+      moves: true,
+      path: [here, { id: "board", what: "the board verifies it" }],
+      says: "It waits for the board to complete it or send it back.",
+    };
+  const state = await stateOf(tx, outcome.delegated_by);
+  const waiting = await countWaiting(tx, outcome.company_id, outcome.delegated_by);
+  const path = [here, ...state.path];
+  if (!state.moves || state.busy || waiting > 0)
+    return { moves: state.moves, path, says: `It waits for its verification. ${state.says}` };
+  return {
+    moves: false,
+    path,
+    says: `It waits for its verification, but its verifier has nothing in its inbox that would start it. Send it a message.`,
+  };
+}
+
+/** Is there something that will make this agent work? */
+async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boolean }> {
+  const agent = await tx.first(agentRow, { id: agentId });
+  const member = await memberById(tx, agentId);
+  const answer = (moves: boolean, what: string, busy = false) => ({
+    moves,
+    busy,
+    path: [{ id: agentId, what }],
+    says: `${agent?.name ?? agentId}: ${what}.`,
+  });
+  if (agent === undefined || member === undefined) return answer(false, "there is no such agent");
+  if (agent.status === "terminated") return answer(false, "has left; its work should have gone to its boss");
+  if (agent.status === "pending_approval") return answer(false, "waits for approval by the board");
+  if (agent.status === "paused") return answer(false, "is paused; its boss or the board can resume it");
+  if (agent.brain_type === "human") return answer(true, "is a person, who works from the inbox");
+  if ((await tx.first(liveSession, { agentId })) !== undefined) return answer(true, "is at work", true);
+  if (agent.not_before > tx.now)
+    return answer(
+      true,
+      `starts again at ${new Date(agent.not_before).toISOString()}, after sessions that changed nothing`,
+    );
+  return answer(true, "is idle and is started when it has work and a place is free");
+}
+
+const agentRow = query((db, p: { id: string }) =>
+  db
+    .selectFrom("agents")
+    .select(["id", "name", "status", "boss_id", "brain_type", "not_before"])
+    .where("id", "=", p.id),
+);
+const liveSession = query((db, p: { agentId: string }) =>
+  db.selectFrom("sessions").select("id").where("agent_id", "=", p.agentId).where("ended_at", "is", null),
+);
+const liveWork = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("outcomes")
+    .select("id")
+    .where("responsible_id", "=", p.agentId)
+    .where("status", "in", ["open", "submitted"])
+    .where("kind", "not in", ["perpetual", "mandate"])
+    .orderBy("num")
+    .limit(200),
+);

@@ -1,0 +1,53 @@
+import type { listAfter } from "../events/ledger.ts";
+import { parseData } from "../events/ledger.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+
+/**
+ * Which agents an event concerns: those that may have work because of it, or have to be looked at. Too many is harmless,
+ * since whether an agent has work is decided from the rows alone; too few is what the slow sweep is for.
+ */
+type Event = Awaited<ReturnType<typeof listAfter>>[number];
+
+export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<Set<string>> {
+  const agents = new Set<string>();
+  const outcomes = new Set<string>();
+  for (const { operation, subject, data } of events) {
+    if (
+      operation.startsWith("knowledge.") ||
+      operation.startsWith("access.") ||
+      operation.startsWith("permission.")
+    )
+      continue;
+    if (operation.startsWith("outcome.") && subject !== null) outcomes.add(subject);
+    else if (subject !== null) agents.add(subject);
+    const { boss } = parseData(data);
+    if (typeof boss === "string") agents.add(boss);
+  }
+  for (const id of outcomes)
+    for (const { agent } of await tx.all(around, { id })) if (agent !== null) agents.add(agent);
+  return agents;
+}
+
+/** Who is responsible for the outcome, for those that wait for it, and for those it was a block of. */
+const around = query((db, p: { id: string }) =>
+  db
+    .selectFrom("outcomes")
+    .select("responsible_id as agent")
+    .where("id", "=", p.id)
+    .union(
+      db
+        .selectFrom("edges as e")
+        .innerJoin("outcomes as o", "o.id", "e.parent_id")
+        .select("o.responsible_id as agent")
+        .where("e.child_id", "=", p.id),
+    )
+    .union(
+      db
+        .selectFrom("dependencies as d")
+        .innerJoin("outcomes as o", "o.id", "d.outcome_id")
+        .select("o.responsible_id as agent")
+        .where("d.depends_on_id", "=", p.id),
+    )
+    .union(db.selectFrom("outcomes").select("responsible_id as agent").where("blocked_on", "=", p.id)),
+);

@@ -1,0 +1,112 @@
+import type { AgentRow } from "../agents/table.ts";
+import { memberById, reportsOf } from "../capabilities/members.ts";
+import { fileById } from "../knowledge/table.ts";
+import { countWaiting } from "../mail/table.ts";
+import { outcomeById } from "../outcomes/table.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { promptFor, promptVersion } from "./prompt.ts";
+import type { McpEntry } from "./runner.ts";
+import { workOf } from "./work.ts";
+
+/**
+ * What a session is told when it starts: the system prompt, the same for every session of an agent, and a short briefing
+ * of the moment. Text that others wrote is quoted as data, never as instructions.
+ */
+export { promptVersion };
+
+const mostBytes = 4096;
+
+export interface Briefing {
+  readonly text: string;
+  readonly systemPrompt: string;
+  readonly firstOutcomeId: string | null;
+  readonly mcpServers: readonly McpEntry[];
+}
+
+export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
+  const boss = agent.boss_id === null ? undefined : await memberById(tx, agent.boss_id);
+  const mandate = await outcomeById(tx, agent.mandate_id);
+  const work = await tx.all(workOf, { agentId: agent.id, now: tx.now, limit: 10 });
+  const inbox = await countWaiting(tx, agent.company_id, agent.id);
+  const reports = (await reportsOf(tx, agent.id)).slice(0, 10);
+  const state = await fileById(tx, agent.state_file_id);
+  const stateText =
+    state === undefined ? "" : Buffer.from(await tx.blobs.read(state.id, state.hash)).toString("utf8");
+  const parts = [
+    `You are ${agent.name} (${agent.role}), agent ${agent.id}. Your boss is ${boss === undefined ? "the board" : `${boss.name}, agent ${boss.id}`}.`,
+    `Your mandate: ${quote(mandate.title, 200)} (outcome ${mandate.id}).`,
+    `Messages in your inbox: ${inbox}.`,
+    work.length === 0 ? "Workable outcomes: none." : "Workable outcomes, in this order:",
+    ...work.map(
+      (outcome, index) =>
+        `${index + 1}. ${outcome.id} ${quote(outcome.title, 120)}${outcome.urgent === 1 ? " urgent" : ""}${outcome.important === 1 ? " important" : ""} [${outcome.kind}]`,
+    ),
+    ...(reports.length === 0
+      ? []
+      : [
+          `Your direct reports: ${reports.map(({ name, role, slug }) => `${quote(name, 60)} (${slug}, ${role})`).join("; ")}.`,
+        ]),
+    `Your state document is kb file ${agent.state_file_id}, version ${state?.version ?? 0}${
+      agent.state_stale === 1
+        ? ". Your last session did not update it: read your log and its earlier versions before you rely on it"
+        : ""
+    }. It says:`,
+  ];
+  const head = parts.join("\n");
+  const room = mostBytes - Buffer.byteLength(head) - 8;
+  return {
+    text: `${head}\n${cut(quoteBlock(stateText), Math.max(room, 0))}\n`,
+    systemPrompt: promptFor(agent, boss?.id ?? null),
+    firstOutcomeId: work[0]?.id ?? null,
+    mcpServers: await grantedServers(tx, agent),
+  };
+}
+
+/** MCP servers of the company that the agent holds a right to; nothing else gets into its settings. */
+async function grantedServers(tx: ReadTx, agent: AgentRow): Promise<McpEntry[]> {
+  const rows = await tx.all(serversFor, { agentId: agent.id, companyId: agent.company_id });
+  return rows.map(({ name, config }) => ({ name, config: JSON.parse(config) as McpEntry["config"] }));
+}
+
+function quote(text: string, most: number): string {
+  const line = text.replace(/\s+/gu, " ").trim();
+  return JSON.stringify(line.length > most ? `${line.slice(0, most)}…`.toWellFormed() : line);
+}
+
+function quoteBlock(text: string): string {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => `> ${line}`)
+    .join("\n");
+}
+
+/** At most this many bytes, never half a character. */
+function cut(text: string, most: number): string {
+  const bytes = Buffer.from(text);
+  return bytes.byteLength <= most
+    ? text
+    : bytes
+        .subarray(0, Math.max(0, most - 8))
+        .toString("utf8")
+        .replace(/\uFFFD+$/, "") + "\n> …";
+}
+
+const serversFor = query((db, p: { agentId: string; companyId: string }) =>
+  db
+    .selectFrom("mcp_servers as m")
+    .select(["m.name", "m.config"])
+    .where("m.company_id", "=", p.companyId)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom("grants as g")
+          .select("g.id")
+          .where("g.grantee_id", "=", p.agentId)
+          .where("g.broken", "=", 0)
+          .whereRef("g.resource", "=", eb.fn("concat", [eb.val("mcp:"), "m.name"])),
+      ),
+    )
+    .orderBy("m.name"),
+);

@@ -1,0 +1,199 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { launchBrain } from "../brains/registry.ts";
+import type { Exit, Runner, Running, StartSpec } from "./runner.ts";
+import { sandboxed } from "./sandbox.ts";
+import { writeSettings } from "./settings.ts";
+
+/**
+ * Sessions as processes of this machine. Each runs in a process group of its own (and, where bubblewrap is there, in a
+ * pid namespace that ends with us), in a workspace of its own, with an environment made for it: nothing of the daemon's.
+ *
+ * The gate: a process is started through a shell that first reads a line from a pipe of ours and then becomes the command.
+ * We write that line only after the pid is on record. If we die before, the pipe closes and the shell ends without having
+ * run anything: no process is ever unknown to the next start.
+ */
+export interface ProcessOptions {
+  readonly workspaces: string;
+  readonly transcripts: string;
+  readonly home: string;
+  readonly url: () => string;
+  readonly sandbox: boolean;
+  readonly path: string;
+}
+
+const gate = 'read -r go <&3 && exec 3<&- && exec "$@"';
+const mostOutput = 64 * 1024;
+const mostTranscript = 8 * 1024 * 1024;
+
+export function processRunner(options: ProcessOptions): Runner {
+  mkdirSync(options.transcripts, { recursive: true, mode: 0o700 });
+  return {
+    workspaceFor: (id) => join(options.workspaces, id),
+    start: async (session) => startProcess(options, session),
+    killOrphan: (pid, started) => {
+      if (startTimeOf(pid) === started) killGroup(pid);
+    },
+    cleanUp: (id) => rmSync(join(options.workspaces, id), { recursive: true, force: true }),
+  };
+}
+
+export function readTranscript(
+  folder: string,
+  sessionId: string,
+): { transcript: string; truncated: boolean } {
+  const file = join(folder, `${sessionId}.log`);
+  if (!existsSync(file)) return { transcript: "", truncated: false };
+  const text = readFileSync(file, "utf8");
+  const most = 1024 * 1024;
+  return text.length <= most
+    ? { transcript: text, truncated: false }
+    : { transcript: text.slice(-most).toWellFormed(), truncated: true };
+}
+
+async function startProcess(options: ProcessOptions, session: StartSpec): Promise<Running> {
+  mkdirSync(session.workspace, { recursive: true, mode: 0o700 });
+  const files = writeSettings(session, options.url());
+  const launch = launchBrain(session.agent.brain_type, session.agent.brain_config, {
+    workspace: session.workspace,
+    url: options.url(),
+    ...files,
+    briefing: session.briefing.text,
+  });
+  if (launch === null) throw new Error(`the brain ${session.agent.brain_type} is never started`);
+  const command = [launch.command, ...launch.args];
+  const wrapped = options.sandbox
+    ? sandboxed(command, { home: options.home, workspace: session.workspace })
+    : command;
+  const child = spawn("/bin/sh", ["-c", gate, "agency-session", ...wrapped], {
+    cwd: session.workspace,
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+    env: {
+      PATH: options.path,
+      HOME: session.workspace,
+      LANG: "C.UTF-8",
+      AGENCY_URL: options.url(),
+      AGENCY_TOKEN: session.token,
+      AGENCY_WORKSPACE: session.workspace,
+      ...launch.env,
+    },
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", reject);
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error("the process has no pid");
+  const output = watch(child, join(options.transcripts, `${session.id}.log`));
+  const door = child.stdio[3];
+  return {
+    pid,
+    started: startTimeOf(pid) ?? "",
+    exited: exitOf(child, output),
+    release: () => {
+      if (door !== null && door !== undefined && "write" in door) {
+        door.on("error", () => undefined);
+        door.end("go\n");
+      }
+      child.stdin?.on("error", () => undefined);
+      child.stdin?.end(launch.stdin);
+    },
+    kill: () => killGroup(pid),
+  };
+}
+
+interface Watched {
+  readonly tail: () => string;
+  readonly usage: () => Exit["usage"];
+  readonly close: () => void;
+}
+
+/** Everything printed goes to the transcript, up to its limit; the end is kept; lines that report usage are understood. */
+function watch(child: ChildProcess, transcript: string): Watched {
+  const file = createWriteStream(transcript, { mode: 0o600 });
+  file.on("error", () => undefined);
+  let written = 0;
+  let tail = "";
+  let line = "";
+  let usage: Exit["usage"];
+  const see = (chunk: Buffer, isOutput: boolean): void => {
+    if (written < mostTranscript) file.write(chunk);
+    written += chunk.byteLength;
+    if (!isOutput) return;
+    const text = chunk.toString("utf8");
+    tail = (tail + text).slice(-mostOutput);
+    line += text;
+    for (let end = line.indexOf("\n"); end >= 0; end = line.indexOf("\n")) {
+      usage = usageIn(line.slice(0, end)) ?? usage;
+      line = line.slice(end + 1);
+    }
+    line = line.slice(-mostOutput);
+  };
+  child.stdout?.on("data", (chunk: Buffer) => see(chunk, true));
+  child.stderr?.on("data", (chunk: Buffer) => see(chunk, false));
+  return { tail: () => tail, usage: () => usage, close: () => file.end() };
+}
+
+export function usageIn(line: string): Exit["usage"] {
+  if (!line.includes('"usage"')) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(line);
+    if (typeof parsed !== "object" || parsed === null || !("usage" in parsed)) return undefined;
+    const { inputTokens, outputTokens, costUsd }: Record<string, unknown> = { ...Object(parsed.usage) };
+    return { inputTokens: amount(inputTokens), outputTokens: amount(outputTokens), costUsd: amount(costUsd) };
+  } catch {
+    return undefined;
+  }
+}
+
+function amount(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : 0;
+}
+
+function exitOf(child: ChildProcess, output: Watched): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once("close", (code, signal) => {
+      output.close();
+      // Whatever it left in its group goes with it.
+      if (child.pid !== undefined) killGroup(child.pid);
+      const usage = output.usage();
+      resolve({
+        code,
+        reason: signal === null ? `it exited with ${code ?? "nothing"}` : `it was ended by ${signal}`,
+        output: output.tail().toWellFormed(),
+        ...(usage === undefined ? {} : { usage }),
+      });
+    });
+    // Output pipes held open by a grandchild must not keep the session alive.
+    child.once("exit", () => {
+      setTimeout(() => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      }, 1000).unref();
+    });
+  });
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nobody is left.
+  }
+}
+
+/** When a process started, as the system tells it; undefined when there is none. */
+function startTimeOf(pid: number): string | undefined {
+  try {
+    if (process.platform === "linux") {
+      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+    }
+    const started = execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim();
+    return started === "" ? undefined : started;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import type { AgentRow } from "../agents/table.ts";
+
+/** What the scheduler needs of the world outside: workspaces and processes. The simulator has its own. */
+export interface Runner {
+  workspaceFor(sessionId: string): string;
+  /** Makes the workspace and starts the process, which does nothing until it is released. */
+  start(session: StartSpec): Promise<Running>;
+  /** Kills a process of an earlier life of this node, if that pid is still the same process. */
+  killOrphan(pid: number, started: string): void;
+  /** Removes what the session left on disk, but for its transcript. */
+  cleanUp(sessionId: string): void;
+}
+
+export interface StartSpec {
+  readonly id: string;
+  readonly token: string;
+  readonly agent: AgentRow;
+  readonly workspace: string;
+  readonly briefing: {
+    readonly text: string;
+    readonly systemPrompt: string;
+    readonly mcpServers: readonly McpEntry[];
+  };
+}
+
+export interface McpEntry {
+  readonly name: string;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+export interface Running {
+  readonly pid: number;
+  /** Tells this process from another that gets the same pid later. */
+  readonly started: string;
+  readonly exited: Promise<Exit>;
+  release(): void;
+  /** At once, with everything it started. */
+  kill(): void;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly reason: string;
+  /** The last 64 kB it printed. */
+  readonly output: string;
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number };
+}

@@ -1,0 +1,340 @@
+import { ledgerEnd, listAfter } from "../events/ledger.ts";
+import { deliver } from "../mail/post.ts";
+import { dueMessages, messageById, nextDue } from "../mail/table.ts";
+import type { Store } from "../store/store.ts";
+import { concerned } from "./attention.ts";
+import { brief, promptVersion } from "./briefing.ts";
+import type { Runner, Running } from "./runner.ts";
+import {
+  addUsage,
+  endSession,
+  liveSessions,
+  openSession,
+  recordProcess,
+  renewLeases,
+  type SessionRow,
+  unsettledSessions,
+} from "./sessions.ts";
+import { agentsAfter, alarmed, judge, nextAlarm } from "./work.ts";
+
+/**
+ * The scheduler of one node. It keeps no truth: whether an agent has work, whether a session lives and when a message is
+ * due are read from the store each time. What it remembers (who to look at, who waits for a free place) can be lost at any
+ * moment; the sweep finds it again.
+ *
+ * tick() does a bounded piece of everything there is to do and says when it wants to be called next. The daemon calls it
+ * after commits and at that time; the simulator calls it whenever it likes. Steps of starting a session:
+ *   1. the intent: a session row with a new epoch, in a transaction that checks everything again
+ *   2. a workspace and a process, which waits before doing anything
+ *   3. the pid, if the session still lives; only then the process is let go
+ * A crash after 1 leaves a row that the next start ends; after 2 a process whose gate closes with us, so that it ends by
+ * itself; after 3 a process that the next start finds by pid and start time, and kills.
+ */
+export interface SchedulerParts {
+  readonly store: Store;
+  readonly nodeId: string;
+  readonly runner: Runner;
+  readonly newId: () => string;
+  readonly newSecret: () => string;
+  /** Where tests stop the world; does nothing in the daemon. */
+  readonly at?: (step: string) => Promise<void> | void;
+  readonly reportBug: (error: unknown, about: string) => void;
+}
+
+export interface Scheduler {
+  /** Ends what an earlier life of this node left, then ticks until nothing is left to do. */
+  start(): Promise<void>;
+  /** Answers when to call again at the latest, in milliseconds of the database's clock; null: at the next commit. */
+  tick(): Promise<number | null>;
+  /** Ends every session of this node. */
+  stop(): Promise<void>;
+  readonly running: () => number;
+}
+
+const leaseMilliseconds = 60_000;
+const renewEvery = 15_000;
+const sweepEvery = 30_000;
+const sweepSize = 50;
+const deliveriesAtOnce = 100;
+const grace = 10_000;
+
+export function createScheduler(parts: SchedulerParts): Scheduler {
+  const { store, nodeId, runner, newId } = parts;
+  const at = async (step: string): Promise<void> => parts.at?.(step);
+  const processes = new Map<string, Running>();
+  const toLookAt = new Set<string>();
+  const later = new Map<string, number>();
+  const waiting = new Map<string, Set<string>>();
+  /** Sessions that handed in their summary, and when they are ended if they did not stop by themselves. */
+  const finishing = new Map<string, number>();
+  let seen = 0;
+  let alarmsSeen = 0;
+  let renewed = 0;
+  let swept = 0;
+  let sweepFrom = "";
+  let firstRound = true;
+  let stopping = false;
+
+  async function tick(): Promise<number | null> {
+    const now = await store.read(async (tx) => tx.now);
+    await follow();
+    await deliverDue();
+    await ringAlarms();
+    if (now - renewed >= renewEvery) {
+      renewed = now;
+      await keepLeases();
+    }
+    if (firstRound || now - swept >= sweepEvery) {
+      swept = now;
+      await sweep();
+    }
+    await endUnwanted(now);
+    for (const [agentId, time] of later) if (time <= now && later.delete(agentId)) toLookAt.add(agentId);
+    await lookAtAgents();
+    return stopping ? null : await nextTime();
+  }
+
+  /** Everything on record since the last look, and whom it concerns. */
+  async function follow(): Promise<void> {
+    for (let more = true; more;) {
+      const { agents, last, count } = await store.read(async (tx) => {
+        const events = await listAfter(tx, { companyId: null, after: seen, limit: 500 });
+        for (const { operation, session_id } of events)
+          if (operation === "session.submit_summary" && session_id !== null)
+            finishing.set(session_id, tx.now + grace);
+        return {
+          agents: await concerned(tx, events),
+          last: events.at(-1)?.seq ?? seen,
+          count: events.length,
+        };
+      });
+      for (const id of agents) toLookAt.add(id);
+      seen = last;
+      more = count === 500;
+    }
+  }
+
+  async function deliverDue(): Promise<void> {
+    for (let more = true; more;) {
+      const due = await store.read((tx) => tx.all(dueMessages, { now: tx.now, limit: deliveriesAtOnce }));
+      more = due.length === deliveriesAtOnce;
+      const byCompany = Map.groupBy(due, (message) => message.company_id);
+      for (const [companyId, messages] of byCompany) {
+        await at("delivery");
+        await store.write(async (tx) => {
+          await tx.lock(companyId);
+          for (const { id } of messages) {
+            const message = await messageById(tx, id);
+            // Another node may have been faster.
+            if (message.delivered_at === null && message.failure === null) await deliver(tx, message, newId);
+          }
+        });
+        await at("delivered");
+      }
+      if (due.length > 0) await follow();
+    }
+  }
+
+  async function ringAlarms(): Promise<void> {
+    const { now, rung } = await store.read(async (tx) => ({
+      now: tx.now,
+      rung: await tx.all(alarmed, { after: alarmsSeen, now: tx.now }),
+    }));
+    for (const { agent } of rung) if (agent !== null) toLookAt.add(agent);
+    alarmsSeen = now;
+  }
+
+  /** Renews our leases and takes over what a node left that no longer renews its own. */
+  async function keepLeases(): Promise<void> {
+    if (processes.size > 0)
+      await store.write(async (tx) => {
+        await tx.run(renewLeases, { nodeId, until: tx.now + leaseMilliseconds });
+      });
+    const live = await store.read(async (tx) => ({ now: tx.now, sessions: await tx.all(liveSessions, {}) }));
+    for (const session of live.sessions)
+      if (session.node_id !== null && session.node_id !== nodeId && session.lease_until < live.now)
+        await settle(session, { reason: "its node stopped answering", exitCode: null });
+  }
+
+  async function sweep(): Promise<void> {
+    const agents = await store.read((tx) => tx.all(agentsAfter, { after: sweepFrom, limit: sweepSize }));
+    for (const { id } of agents) toLookAt.add(id);
+    sweepFrom = agents.length < sweepSize ? "" : (agents.at(-1)?.id ?? "");
+    if (sweepFrom === "") firstRound = false;
+  }
+
+  /** Processes whose session was ended by somebody (a pause, a reclaim, a newer epoch), and those that linger. */
+  async function endUnwanted(now: number): Promise<void> {
+    for (const [id, until] of finishing) {
+      if (until > now) continue;
+      finishing.delete(id);
+      processes.get(id)?.kill();
+    }
+    for (const session of await store.read((tx) => tx.all(unsettledSessions, { limit: 500 }))) {
+      processes.get(session.id)?.kill();
+      if (session.node_id === null || session.node_id === nodeId)
+        await settle(session, { reason: session.end_reason ?? "ended", exitCode: null });
+    }
+  }
+
+  async function settle(
+    session: Pick<SessionRow, "id" | "company_id">,
+    ending: { reason: string; exitCode: number | null },
+  ): Promise<void> {
+    await store.write(async (tx) => {
+      await tx.lock(session.company_id);
+      await endSession(tx, session.id, ending, newId);
+    });
+    // A place is free: those who waited are looked at again.
+    for (const id of waiting.get(session.company_id) ?? []) toLookAt.add(id);
+    waiting.delete(session.company_id);
+  }
+
+  async function lookAtAgents(): Promise<void> {
+    while (toLookAt.size > 0 && !stopping) {
+      const ids = [...toLookAt];
+      toLookAt.clear();
+      const verdicts = await store.read(async (tx) => {
+        const all = [];
+        for (const id of ids) all.push({ id, verdict: await judge(tx, id) });
+        return all;
+      });
+      const ready = [];
+      for (const { id, verdict } of verdicts) {
+        if (verdict.start) ready.push(verdict.agent);
+        else if (verdict.at !== null) later.set(id, verdict.at);
+        else if (verdict.why === "full" && verdict.companyId !== null) wait(verdict.companyId, id);
+      }
+      // Fair: who has waited longest since its last session goes first.
+      for (const agent of ready.toSorted(
+        (a, b) => a.last_session_at - b.last_session_at || (a.id < b.id ? -1 : 1),
+      ))
+        await startSession(agent.id, agent.company_id);
+    }
+  }
+
+  function wait(companyId: string, agentId: string): void {
+    const line = waiting.get(companyId) ?? new Set<string>();
+    waiting.set(companyId, line.add(agentId));
+  }
+
+  async function startSession(agentId: string, companyId: string): Promise<void> {
+    const id = newId();
+    const token = parts.newSecret();
+    await at("intent");
+    const intent = await store.write(async (tx) => {
+      await tx.lock(companyId);
+      const verdict = await judge(tx, agentId);
+      if (!verdict.start) {
+        if (verdict.why === "full") wait(companyId, agentId);
+        return null;
+      }
+      const briefing = await brief(tx, verdict.agent);
+      const workspace = runner.workspaceFor(id);
+      await openSession(tx, {
+        id,
+        agentId,
+        credentialId: newId(),
+        token,
+        workspace,
+        nodeId,
+        leaseUntil: tx.now + leaseMilliseconds,
+        promptVersion,
+        firstOutcomeId: briefing.firstOutcomeId,
+        briefing: briefing.text,
+      });
+      return { agent: verdict.agent, briefing, workspace };
+    });
+    await at("intended");
+    if (intent === null) return;
+    const session = { id, company_id: companyId };
+    let process: Running;
+    try {
+      process = await runner.start({ id, token, ...intent });
+    } catch (error) {
+      parts.reportBug(error, `start of session ${id}`);
+      await settle(session, { reason: `it could not be started: ${messageOf(error)}`, exitCode: null });
+      return;
+    }
+    processes.set(id, process);
+    await at("spawned");
+    const accepted = await store.write((tx) => recordProcess(tx, id, process.pid, process.started));
+    await at("recorded");
+    void process.exited
+      .then((exit) => finished(session, exit))
+      .catch((error: unknown) => parts.reportBug(error, `end of session ${id}`));
+    if (accepted) process.release();
+    else process.kill();
+  }
+
+  async function finished(
+    session: Pick<SessionRow, "id" | "company_id">,
+    exit: Awaited<Running["exited"]>,
+  ): Promise<void> {
+    await at("exited");
+    if (exit.usage !== undefined) {
+      const { usage } = exit;
+      await store.write(async (tx) => {
+        await tx.run(addUsage, {
+          id: session.id,
+          input: usage.inputTokens,
+          output: usage.outputTokens,
+          cost: usage.costUsd,
+        });
+      });
+    }
+    await settle(session, { reason: exit.reason, exitCode: exit.code });
+    processes.delete(session.id);
+    finishing.delete(session.id);
+    runner.cleanUp(session.id);
+  }
+
+  async function nextTime(): Promise<number | null> {
+    const times = await store.read(async (tx) => [
+      (await tx.first(nextDue, {}))?.deliver_at ?? null,
+      (await tx.first(nextAlarm, { now: tx.now }))?.at ?? null,
+    ]);
+    const all = [
+      ...times,
+      ...later.values(),
+      ...finishing.values(),
+      processes.size > 0 ? renewed + renewEvery : null,
+      swept + (firstRound ? 0 : sweepEvery),
+    ];
+    const due = all.filter((time) => time !== null);
+    return due.length === 0 ? null : Math.min(...due);
+  }
+
+  async function reconcile(): Promise<void> {
+    for (const session of await store.read((tx) => tx.all(liveSessions, {}))) {
+      if (session.node_id !== nodeId || processes.has(session.id)) continue;
+      if (session.pid !== null && session.pid_started !== null)
+        runner.killOrphan(session.pid, session.pid_started);
+      await settle(session, { reason: "the daemon was restarted", exitCode: null });
+    }
+  }
+
+  return {
+    start: async () => {
+      // What happened before is found by the first round of the sweep, not by reading the whole ledger again.
+      seen = await store.read(async (tx) => (await tx.first(ledgerEnd, {}))?.seq ?? 0);
+      await reconcile();
+      await tick();
+    },
+    tick,
+    running: () => processes.size,
+    stop: async () => {
+      stopping = true;
+      for (const process of processes.values()) process.kill();
+      await Promise.all([...processes.values()].map(({ exited }) => exited));
+      for (const session of await store.read(async (tx) =>
+        (await tx.all(liveSessions, {})).filter(({ node_id }) => node_id === nodeId),
+      ))
+        await settle(session, { reason: "the daemon stopped", exitCode: null });
+    },
+  };
+
+  function messageOf(error: unknown): string {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,315 @@
+import { keepCredential } from "../agents/keys.ts";
+import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
+import { append, system } from "../events/ledger.ts";
+import { notify } from "../mail/operations.ts";
+import { outcomeById, saveOutcome } from "../outcomes/table.ts";
+import { dynamic, query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { appendToLog } from "./log.ts";
+import { type Activity, activityOf } from "./activity.ts";
+
+/**
+ * A session: one run of an agent's brain.
+ *
+ *   intent ──process started, pid recorded──▶ running ──exit, stop, fence──▶ ended
+ *
+ * Opening one raises the agent's epoch, which from that moment is the only one whose token is accepted: a session that
+ * still runs elsewhere is refused at its next call, inside the transaction of that call. The row is written before the
+ * process exists, so whatever was started is always found again. At most one row per agent is not ended (an index
+ * enforces it). Ending is one transaction; the process is ended after it.
+ */
+export type SessionRow = Schema["sessions"];
+
+export interface NewSession {
+  readonly id: string;
+  readonly agentId: string;
+  readonly credentialId: string;
+  readonly token: string;
+  readonly workspace: string | null;
+  readonly nodeId?: string;
+  readonly leaseUntil?: number;
+  readonly promptVersion?: string;
+  readonly firstOutcomeId?: string | null;
+  readonly briefing?: string;
+}
+
+export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch: number }> {
+  const agent = await agentById(tx, session.agentId);
+  const epoch = agent.epoch + 1;
+  await tx.run(endLive, { agentId: agent.id, now: tx.now, reason: "replaced by a newer session" });
+  await saveAgent(tx, { ...agent, epoch, last_session_at: tx.now });
+  await tx.run(insertRow, {
+    id: session.id,
+    company_id: agent.company_id,
+    agent_id: agent.id,
+    epoch,
+    workspace: session.workspace,
+    node_id: session.nodeId ?? null,
+    pid: null,
+    pid_started: null,
+    lease_until: session.leaseUntil ?? 0,
+    started_at: tx.now,
+    ended_at: null,
+    end_reason: null,
+    exit_code: null,
+    summarized: 0,
+    prompt_version: session.promptVersion ?? null,
+    first_outcome_id: session.firstOutcomeId ?? null,
+    briefing: session.briefing ?? null,
+    input_tokens: 0,
+    output_tokens: 0,
+    cost_usd: 0,
+  });
+  await keepCredential(tx, {
+    id: session.credentialId,
+    token: session.token,
+    kind: "session",
+    companyId: agent.company_id,
+    agentId: agent.id,
+    sessionId: session.id,
+    label: "session",
+  });
+  await append(tx, {
+    companyId: agent.company_id,
+    actor: system,
+    operation: "session.start",
+    subject: agent.id,
+    data: { session: session.id, epoch },
+  });
+  return { epoch };
+}
+
+/** Remembers which process runs it; false when the session was ended meanwhile, and the process must not go on. */
+export async function recordProcess(tx: Tx, id: string, pid: number, started: string): Promise<boolean> {
+  return (await tx.run(setPid, { id, pid, started })) === 1;
+}
+
+export interface Ending {
+  readonly reason: string;
+  readonly exitCode: number | null;
+}
+
+/**
+ * Ends a session if it is not yet, and settles what it leaves: the log entry, the mark on a state document that was not
+ * brought up to date, and the stall guard. Safe to repeat.
+ */
+export async function endSession(tx: Tx, id: string, ending: Ending, newId: () => string): Promise<boolean> {
+  const session = await tx.first(byId, { id });
+  if (session === undefined || session.settled === 1) return false;
+  await tx.run(markEnded, { id, now: tx.now, reason: ending.reason, exitCode: ending.exitCode });
+  const agent = await agentById(tx, session.agent_id);
+  const activity = await activityOf(tx, session, agent);
+  if (session.summarized === 0)
+    await appendToLog(tx, agent, { sessionId: id, text: describe(session, activity, ending) }, newId);
+  const after = await guardAgainstStalling(tx, await agentById(tx, agent.id), session, activity, newId);
+  await saveAgent(tx, { ...after, state_stale: activity.updatedState ? 0 : 1, last_session_at: tx.now });
+  await append(tx, {
+    companyId: agent.company_id,
+    actor: system,
+    operation: "session.end",
+    subject: agent.id,
+    data: { session: id, reason: ending.reason, exitCode: ending.exitCode, progress: activity.progress },
+  });
+  return true;
+}
+
+export const liveSessions = query((db, _: Record<never, never>) =>
+  db.selectFrom("sessions").selectAll().where("ended_at", "is", null),
+);
+
+export const renewLeases = query((db, p: { nodeId: string; until: number }) =>
+  db
+    .updateTable("sessions")
+    .set({ lease_until: p.until })
+    .where("node_id", "=", p.nodeId)
+    .where("ended_at", "is", null),
+);
+
+/** Ended by somebody (a reclaim, a pause) but not settled yet by the node that ran it. */
+export const unsettledSessions = query((db, p: { limit: number }) =>
+  db
+    .selectFrom("sessions")
+    .selectAll()
+    .where("settled", "=", 0)
+    .where("ended_at", "is not", null)
+    .limit(p.limit),
+);
+
+export const isLive = query((db, p: { id: string }) =>
+  db.selectFrom("sessions").select("id").where("id", "=", p.id).where("ended_at", "is", null),
+);
+
+export const countLive = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("sessions")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("company_id", "=", p.companyId)
+    .where("ended_at", "is", null),
+);
+
+export const liveOf = query((db, p: { agentId: string }) =>
+  db.selectFrom("sessions").select("id").where("agent_id", "=", p.agentId).where("ended_at", "is", null),
+);
+
+export const addUsage = query((db, p: { id: string; input: number; output: number; cost: number }) =>
+  db
+    .updateTable("sessions")
+    .set({ input_tokens: p.input, output_tokens: p.output, cost_usd: p.cost })
+    .where("id", "=", p.id),
+);
+
+export const markSummarized = query((db, p: { id: string }) =>
+  db.updateTable("sessions").set({ summarized: 1 }).where("id", "=", p.id),
+);
+
+export async function sessionById(tx: ReadTx, id: string): Promise<SessionRow | undefined> {
+  return tx.first(byId, { id });
+}
+
+export function sessionsPage(
+  tx: ReadTx,
+  filter: { companyId?: string; agentId?: string; live: boolean; before: string; limit: number },
+): Promise<(SessionRow & { agent_name: string })[]> {
+  return tx.all(
+    dynamic((db) => {
+      let rows = db
+        .selectFrom("sessions as s")
+        .innerJoin("agents as a", "a.id", "s.agent_id")
+        .selectAll("s")
+        .select("a.name as agent_name")
+        .where("s.id", "<", filter.before);
+      if (filter.companyId !== undefined) rows = rows.where("s.company_id", "=", filter.companyId);
+      if (filter.agentId !== undefined) rows = rows.where("s.agent_id", "=", filter.agentId);
+      if (filter.live) rows = rows.where("s.ended_at", "is", null);
+      return rows.orderBy("s.id", "desc").limit(filter.limit);
+    }),
+    {},
+  );
+}
+
+/**
+ * Three sessions in a row that had an outcome first and changed nothing about it block it and tell the boss; each such
+ * session also makes the agent wait longer before the next. So a brain that crashes or idles does not spend for ever.
+ */
+async function guardAgainstStalling(
+  tx: Tx,
+  agent: AgentRow,
+  session: SessionRow,
+  activity: Activity,
+  newId: () => string,
+): Promise<AgentRow> {
+  const outcome =
+    session.first_outcome_id === null ? undefined : await outcomeById(tx, session.first_outcome_id);
+  if (
+    activity.progress ||
+    outcome === undefined ||
+    outcome.status !== "open" ||
+    agent.status === "terminated"
+  ) {
+    if (outcome !== undefined && outcome.stalls > 0 && activity.progress)
+      await tx.run(setStalls, { id: outcome.id, stalls: 0 });
+    return activity.progress ? { ...agent, idle_sessions: 0, not_before: 0 } : agent;
+  }
+  const idle = agent.idle_sessions + 1;
+  const waiting = {
+    ...agent,
+    idle_sessions: idle,
+    not_before: tx.now + Math.min(1000 * 2 ** (idle - 1), longestBackOff),
+  };
+  if (outcome.stalls + 1 < mostStalls) {
+    await tx.run(setStalls, { id: outcome.id, stalls: outcome.stalls + 1 });
+    return waiting;
+  }
+  const reason = `${mostStalls} sessions of ${agent.name} in a row made no progress on it`;
+  await saveOutcome(
+    tx,
+    { ...outcome, stalls: 0, blocked_reason: reason, blocked_until: null, blocked_on: null },
+    system,
+  );
+  await append(tx, {
+    companyId: agent.company_id,
+    actor: system,
+    operation: "outcome.stall",
+    subject: outcome.id,
+    data: { reason, agent: agent.id },
+  });
+  await notify(
+    { tx, companyId: agent.company_id, newId },
+    agent.boss_id,
+    `"${outcome.title}" (kb://${outcome.id}) is blocked: ${reason}. Look at its last session, then unblock it (update_outcome with blocked: null), change it, or reclaim it.`,
+  );
+  return { ...waiting, idle_sessions: 0, not_before: 0 };
+}
+
+const mostStalls = 3;
+const longestBackOff = 5 * 60_000;
+
+function describe(session: SessionRow, activity: Activity, ending: Ending): string {
+  const lines = [
+    `It left no summary. Ended: ${ending.reason}${ending.exitCode === null ? "" : ` (exit ${ending.exitCode})`}.`,
+    ...activity.calls.map(({ operation, count }) => `- ${operation} × ${count}`),
+    ...activity.files.map((id) => `- changed kb://${id}`),
+  ];
+  return lines.length === 1 ? `${lines[0]} It changed nothing.` : lines.join("\n");
+}
+
+const byId = query((db, p: { id: string }) => db.selectFrom("sessions").selectAll().where("id", "=", p.id));
+
+const endLive = query((db, p: { agentId: string; now: number; reason: string }) =>
+  db
+    .updateTable("sessions")
+    .set({ ended_at: p.now, end_reason: p.reason })
+    .where("agent_id", "=", p.agentId)
+    .where("ended_at", "is", null),
+);
+
+const markEnded = query((db, p: { id: string; now: number; reason: string; exitCode: number | null }) =>
+  db
+    .updateTable("sessions")
+    .set((eb) => ({
+      ended_at: eb.fn.coalesce("ended_at", eb.val(p.now)),
+      end_reason: eb.fn.coalesce("end_reason", eb.val(p.reason)),
+      exit_code: p.exitCode,
+      settled: 1,
+    }))
+    .where("id", "=", p.id),
+);
+
+const setPid = query((db, p: { id: string; pid: number; started: string }) =>
+  db
+    .updateTable("sessions")
+    .set({ pid: p.pid, pid_started: p.started })
+    .where("id", "=", p.id)
+    .where("ended_at", "is", null),
+);
+
+const setStalls = query((db, p: { id: string; stalls: number }) =>
+  db.updateTable("outcomes").set({ stalls: p.stalls }).where("id", "=", p.id),
+);
+
+const insertRow = query((db, p: Omit<SessionRow, "settled">) =>
+  db.insertInto("sessions").values({
+    id: p.id,
+    company_id: p.company_id,
+    agent_id: p.agent_id,
+    epoch: p.epoch,
+    workspace: p.workspace,
+    node_id: p.node_id,
+    pid: p.pid,
+    pid_started: p.pid_started,
+    lease_until: p.lease_until,
+    started_at: p.started_at,
+    ended_at: p.ended_at,
+    end_reason: p.end_reason,
+    exit_code: p.exit_code,
+    summarized: p.summarized,
+    settled: 0,
+    prompt_version: p.prompt_version,
+    first_outcome_id: p.first_outcome_id,
+    briefing: p.briefing,
+    input_tokens: p.input_tokens,
+    output_tokens: p.output_tokens,
+    cost_usd: p.cost_usd,
+  }),
+);

@@ -1,0 +1,44 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { mcpServers } from "../contract/operation.ts";
+import type { StartSpec } from "./runner.ts";
+
+/**
+ * The files a session starts with: `.mcp.json` names the base servers and those the agent holds a right to, `settings.json`
+ * allows just their tools, `system-prompt.md` is the prompt. The token is not in them: they name the variable it is in.
+ */
+export function writeSettings(
+  session: StartSpec,
+  url: string,
+): { systemPromptFile: string; mcpConfigFile: string; settingsFile: string } {
+  const base = mcpServers.map((name): [string, unknown] => [
+    name,
+    {
+      type: "http",
+      url: `${url}/mcp/${name}`,
+      headers: { Authorization: "Bearer ${AGENCY_TOKEN}" },
+      timeout: 3_600_000,
+      alwaysLoad: true,
+    },
+  ]);
+  const granted = session.briefing.mcpServers.map(({ name, config }): [string, unknown] => [name, config]);
+  const servers = Object.fromEntries([...granted, ...base]);
+  const allow = Object.keys(servers).map((name) => `mcp__${name}`);
+  const put = (name: string, content: string): string => {
+    const path = join(session.workspace, name);
+    writeFileSync(path, content, { mode: 0o600 });
+    return path;
+  };
+  return {
+    mcpConfigFile: put(".mcp.json", JSON.stringify({ mcpServers: servers }, null, 2)),
+    settingsFile: put(
+      "settings.json",
+      JSON.stringify(
+        { permissions: { allow: [...allow, "Read(./**)", "Edit(./**)", "Write(./**)"], deny: [] } },
+        null,
+        2,
+      ),
+    ),
+    systemPromptFile: put("system-prompt.md", session.briefing.systemPrompt),
+  };
+}

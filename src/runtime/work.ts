@@ -1,0 +1,98 @@
+import { sql } from "kysely";
+import { findBrain } from "../brains/registry.ts";
+import { parseSettings } from "../capabilities/guarded.ts";
+import type { AgentRow } from "../agents/table.ts";
+import { workable } from "../outcomes/workable.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { countLive, liveOf } from "./sessions.ts";
+
+/** Has this agent work it could be started for now? Decided from the rows, by the one predicate. */
+export type Verdict =
+  | { readonly start: true; readonly agent: AgentRow }
+  /** Nothing to do, or not now: `at` says when to look again, null that an event will tell. */
+  | {
+      readonly start: false;
+      readonly why: "nothing" | "busy" | "later" | "full";
+      readonly at: number | null;
+      readonly companyId: string | null;
+    };
+
+export async function judge(tx: ReadTx, agentId: string): Promise<Verdict> {
+  const agent = await tx.first(agentRow, { id: agentId });
+  const no = (why: "nothing" | "busy" | "later" | "full", at: number | null = null): Verdict => ({
+    start: false,
+    why,
+    at,
+    companyId: agent?.company_id ?? null,
+  });
+  if (agent === undefined || agent.status !== "idle") return no("nothing");
+  if (findBrain(agent.brain_type).launch === undefined || agent.brain_type === "human") return no("nothing");
+  if ((await tx.first(liveOf, { agentId })) !== undefined) return no("busy");
+  if ((await tx.first(anyWork, { agentId, now: tx.now })) === undefined) return no("nothing");
+  if (agent.not_before > tx.now) return no("later", agent.not_before);
+  const settings = parseSettings((await tx.first(settingsOf, { id: agent.company_id }))?.settings ?? "{}");
+  const running = (await tx.first(countLive, { companyId: agent.company_id }))?.count ?? 0;
+  return running >= settings.maxSessions ? no("full") : { start: true, agent };
+}
+
+/** What it could work on, in the order to work on it. */
+export const workOf = query((db, p: { agentId: string; now: number; limit: number }) =>
+  db
+    .selectFrom("outcomes as o")
+    .selectAll("o")
+    .where("o.responsible_id", "=", p.agentId)
+    .where("o.status", "=", "open")
+    .where((eb) => sql<boolean>`${workable(eb, p.now)} = 1`)
+    .orderBy("o.important", "desc")
+    .orderBy("o.urgent", "desc")
+    .orderBy("o.num")
+    .limit(p.limit),
+);
+
+const anyWork = query((db, p: { agentId: string; now: number }) =>
+  db
+    .selectFrom("outcomes as o")
+    .select("o.id")
+    .where("o.responsible_id", "=", p.agentId)
+    .where("o.status", "=", "open")
+    .where((eb) => sql<boolean>`${workable(eb, p.now)} = 1`)
+    .limit(1),
+);
+
+/** Agents with an outcome whose block by time has just run out. */
+export const alarmed = query((db, p: { after: number; now: number }) =>
+  db
+    .selectFrom("outcomes")
+    .select("responsible_id as agent")
+    .where("status", "=", "open")
+    .where("blocked_until", ">", p.after)
+    .where("blocked_until", "<=", p.now)
+    .limit(1000),
+);
+
+export const nextAlarm = query((db, p: { now: number }) =>
+  db
+    .selectFrom("outcomes")
+    .select("blocked_until as at")
+    .where("status", "=", "open")
+    .where("blocked_until", ">", p.now)
+    .orderBy("blocked_until")
+    .limit(1),
+);
+
+/** A stretch of all agents, by id: the slow sweep goes round and round. */
+export const agentsAfter = query((db, p: { after: string; limit: number }) =>
+  db
+    .selectFrom("agents")
+    .select("id")
+    .where("id", ">", p.after)
+    .where("status", "=", "idle")
+    .orderBy("id")
+    .limit(p.limit),
+);
+
+const agentRow = query((db, p: { id: string }) => db.selectFrom("agents").selectAll().where("id", "=", p.id));
+const settingsOf = query((db, p: { id: string }) =>
+  db.selectFrom("companies").select("settings").where("id", "=", p.id),
+);
