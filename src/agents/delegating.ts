@@ -5,7 +5,7 @@ import { give } from "../capabilities/grants.ts";
 import { type Call, guarded } from "../capabilities/guarded.ts";
 import { type Member, memberById } from "../capabilities/members.ts";
 import { markRevoked } from "../capabilities/table.ts";
-import { recordGrant } from "../capabilities/operations.ts";
+import { recordGrant, tellOfServer } from "../capabilities/operations.ts";
 import { holds } from "../capabilities/rights.ts";
 import { notify } from "../mail/operations.ts";
 import { post } from "../mail/post.ts";
@@ -37,7 +37,9 @@ const onDelegate = guarded(contract.delegateOutcome, async (call) => {
       level,
       scopeId: outcome.id,
     };
-    await recordGrant(call, "permission.grant", await give(tx, gift));
+    const row = await give(tx, gift);
+    await recordGrant(call, "permission.grant", row);
+    await tellOfServer(call, notify, row, "granted to you");
   }
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
   await call.record(outcome.id, { from: from.id, to: to.id, moved });

@@ -13,7 +13,7 @@ import { dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { explain } from "./explain.ts";
 import { give, revoke } from "./grants.ts";
-import { type Call, guarded } from "./guarded.ts";
+import { type Call, type Guarded, guarded, type Surroundings } from "./guarded.ts";
 import { findMember, type Member, memberById, reportsOf } from "./members.ts";
 import { numberCursor, pageAfter } from "./page.ts";
 import { effectiveRank, holds } from "./rights.ts";
@@ -30,63 +30,6 @@ const onListOfAgent = guarded(contract.listAgentGrants, async ({ tx, input }) =>
   const agent = await memberById(tx, input.id);
   if (agent === undefined) throw notFound("agent", input.id);
   return { ...(await grantsPage(tx, agent.id, false, input)), structural: await structuralOf(tx, agent) };
-});
-
-const onGrant = guarded(contract.grantPermission, async (call) => {
-  const { tx, actor, companyId, input } = call;
-  const receiver = await findMember(tx, companyId, input.to);
-  const giver = actor.agentId === null ? null : await ownMember(tx, actor.agentId);
-  const row = await give(tx, {
-    id: call.newId(),
-    companyId,
-    giver,
-    receiver,
-    resource: input.resource,
-    level: input.level,
-    scopeId: input.outcome,
-  });
-  const grant = await presentGrant(tx, row, true);
-  await recordGrant(call, "permission.grant", row);
-  return grant;
-});
-
-const onRevoke = guarded(contract.revokePermission, async (call) => {
-  const row = await revoke(call.tx, call.companyId, call.input.id, call.actor.agentId);
-  await recordGrant(call, "permission.revoke", row);
-  return presentGrant(call.tx, row, false);
-});
-
-const onRequest = guarded(contract.requestPermission, async (call) => {
-  const { tx, actor, companyId, input } = call;
-  const me = await ownMember(tx, actor.agentId);
-  const kind = resourceKind(input.resource);
-  const level = input.level ?? defaultLevel(kind);
-  if (!isOnLadder(kind, level))
-    throw new Refusal(
-      "invalid",
-      `${kind} has no level ${level}.`,
-      `Use one of: ${ladders[kind].join(", ")}.`,
-    );
-  const request = {
-    id: call.newId(),
-    agent: { id: me.id, name: me.name },
-    resource: input.resource,
-    level,
-    reason: input.reason,
-    at: new Date(tx.now).toISOString(),
-  };
-  if (await holds(tx, me.id, input.resource, level)) return { ...request, status: "already_held" as const };
-  await tx.run(insertRequest, {
-    id: request.id,
-    companyId,
-    agentId: me.id,
-    resource: input.resource,
-    level: ranks[level],
-    reason: input.reason,
-    at: tx.now,
-  });
-  await call.record(me.id, { resource: input.resource, level, reason: input.reason });
-  return { ...request, status: "open" as const };
 });
 
 const onListRequests = guarded(contract.listPermissionRequests, async ({ tx, companyId, input }) => {
@@ -140,15 +83,91 @@ const onExplain = guarded(contract.explainAccess, async ({ tx, actor, companyId,
   return explain(tx, agent, input.resource, input.level);
 });
 
-export const capabilityHandlers = [
-  onList,
-  onListOfAgent,
-  onGrant,
-  onRevoke,
-  onRequest,
-  onListRequests,
-  onExplain,
-];
+/** A message to an agent or (null) the board, in the same transaction. */
+export type Notify = (call: Surroundings, to: string | null, text: string) => Promise<void>;
+
+export function capabilityHandlers(notify: Notify): Guarded[] {
+  const onGrant = guarded(contract.grantPermission, async (call) => {
+    const { tx, actor, companyId, input } = call;
+    const receiver = await findMember(tx, companyId, input.to);
+    const giver = actor.agentId === null ? null : await ownMember(tx, actor.agentId);
+    const row = await give(tx, {
+      id: call.newId(),
+      companyId,
+      giver,
+      receiver,
+      resource: input.resource,
+      level: input.level,
+      scopeId: input.outcome,
+    });
+    const grant = await presentGrant(tx, row, true);
+    await recordGrant(call, "permission.grant", row);
+    await tellOfServer(call, notify, row, "granted to you");
+    return grant;
+  });
+
+  const onRevoke = guarded(contract.revokePermission, async (call) => {
+    const row = await revoke(call.tx, call.companyId, call.input.id, call.actor.agentId);
+    await recordGrant(call, "permission.revoke", row);
+    await tellOfServer(call, notify, row, "taken from you");
+    return presentGrant(call.tx, row, false);
+  });
+
+  const onRequest = guarded(contract.requestPermission, async (call) => {
+    const { tx, actor, companyId, input } = call;
+    const me = await ownMember(tx, actor.agentId);
+    const kind = resourceKind(input.resource);
+    const level = input.level ?? defaultLevel(kind);
+    if (!isOnLadder(kind, level))
+      throw new Refusal(
+        "invalid",
+        `${kind} has no level ${level}.`,
+        `Use one of: ${ladders[kind].join(", ")}.`,
+      );
+    const request = {
+      id: call.newId(),
+      agent: { id: me.id, name: me.name },
+      resource: input.resource,
+      level,
+      reason: input.reason,
+      at: new Date(tx.now).toISOString(),
+    };
+    if (await holds(tx, me.id, input.resource, level)) return { ...request, status: "already_held" as const };
+    await tx.run(insertRequest, {
+      id: request.id,
+      companyId,
+      agentId: me.id,
+      resource: input.resource,
+      level: ranks[level],
+      reason: input.reason,
+      at: tx.now,
+    });
+    await call.record(me.id, { resource: input.resource, level, reason: input.reason });
+    await notify(
+      call,
+      me.boss_id,
+      `${me.name} asks for ${level} on ${input.resource}: ${input.reason}\n\nTo grant it: grant_permission ${JSON.stringify({ to: me.id, resource: input.resource, level })}. If you do not hold it, ask your own boss.`,
+    );
+    return { ...request, status: "open" as const };
+  });
+
+  return [onList, onListOfAgent, onGrant, onRevoke, onRequest, onListRequests, onExplain];
+}
+
+/** MCP servers are in a session's settings, so a change reaches the agent with its next session. */
+export async function tellOfServer(
+  call: Surroundings,
+  notify: Notify,
+  row: GrantRow,
+  what: string,
+): Promise<void> {
+  if (resourceKind(row.resource) !== "mcp") return;
+  await notify(
+    call,
+    row.grantee_id,
+    `The MCP server ${row.resource.slice("mcp:".length)} was ${what}. Save your state and end this session; the next one starts with the new settings.`,
+  );
+}
 
 export async function recordGrant(
   call: Pick<Call<unknown>, "record">,

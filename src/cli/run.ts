@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { NoDaemon } from "../client/client.ts";
 import { Refusal, refusalCodes } from "../contract/refusal.ts";
 import { addAuditVerify } from "./audit.ts";
+import { addRun } from "./goal.ts";
 import { addDoctor } from "./doctor.ts";
 import type { Terminal } from "./terminal.ts";
 import { addOperations } from "./operations.ts";
@@ -28,6 +29,7 @@ export async function run(
     .enablePositionalOptions();
   const context = { env, terminal, exitCode: 0 };
   addUp(program, context);
+  addRun(program, context);
   addDoctor(program, context);
   addTree(program, context);
   addOperations(program, context);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operation } from "./operation.ts";
+import { mcpServers, operation } from "./operation.ts";
 import { AgentRef, CompanyId, Id, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Companies, agents and their keys. */
@@ -303,4 +303,63 @@ export const revokeKey = operation({
   needs: "board",
   http: { method: "DELETE", path: "/api/agents/:id/keys/:keyId" },
   cli: { command: "agents revoke-key", args: ["id", "keyId"] },
+});
+
+const McpServerEntry = z.object({
+  name: z.string(),
+  config: z.record(z.string(), z.unknown()),
+  createdAt: z.string(),
+});
+const ServerName = z
+  .string()
+  .max(60)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, "letters, digits, - and _")
+  .refine((name) => !mcpServers.some((base) => base === name), "this is the name of a base server");
+
+export const putMcpServer = operation({
+  name: "mcp_server.put",
+  summary: "Make another MCP server known to the company; agents get it by a grant of mcp:<name>.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    name: ServerName,
+    config: z
+      .union([
+        z.strictObject({ type: z.literal("http"), url: z.url({ protocol: /^https?$/ }) }),
+        z.strictObject({
+          command: z.string().min(1).max(4096),
+          args: z.array(z.string().max(4096)).max(100).optional(),
+        }),
+      ])
+      .describe('Where it is: {"type":"http","url":…} or {"command":…,"args":[…]}. Never a secret.'),
+  }),
+  output: McpServerEntry,
+  effect: "write",
+  within: "company",
+  needs: "board",
+  http: { method: "POST", path: "/api/companies/:companyId/mcp-servers" },
+  cli: { command: "companies add-mcp", args: ["name"] },
+});
+
+export const listMcpServers = operation({
+  name: "mcp_server.list",
+  summary: "The MCP servers the company knows.",
+  input: z.strictObject({ companyId: CompanyId }),
+  output: z.object({ servers: z.array(McpServerEntry), nextCursor }),
+  effect: "read",
+  within: "company",
+  needs: "board",
+  http: { method: "GET", path: "/api/companies/:companyId/mcp-servers" },
+  cli: { command: "companies mcp" },
+});
+
+export const removeMcpServer = operation({
+  name: "mcp_server.remove",
+  summary: "Forget an MCP server; new sessions start without it.",
+  input: z.strictObject({ companyId: CompanyId, name: ServerName }),
+  output: McpServerEntry,
+  effect: "write",
+  within: "company",
+  needs: "board",
+  http: { method: "DELETE", path: "/api/companies/:companyId/mcp-servers/:name" },
+  cli: { command: "companies remove-mcp", args: ["name"] },
 });

@@ -5,6 +5,8 @@ import { authenticate } from "../capabilities/identity.ts";
 import { createHttpDoor, type OtherDoor } from "../doors/http.ts";
 import { hostsFor } from "../doors/host.ts";
 import { eventStream } from "../doors/stream.ts";
+import { system } from "../events/ledger.ts";
+import { countUnread } from "../mail/table.ts";
 import type { Store } from "../store/store.ts";
 import { processRunner, readTranscript } from "../runtime/processes.ts";
 import { sandboxWorks } from "../runtime/sandbox.ts";
@@ -78,7 +80,12 @@ async function startLocked(
   const closing = new AbortController();
   let hosts: readonly string[] = [];
   const check = (given: string | undefined) => store.read((tx) => authenticate(tx, given));
-  const doorParts = { dispatch: core.dispatch, authenticate: check, reportBug, version };
+  const unread = (given: string | undefined) =>
+    store.read(async (tx) => {
+      const { actor } = await authenticate(tx, given).catch(() => ({ actor: system }));
+      return actor.sessionId === null || actor.agentId === null ? 0 : countUnread(tx, actor.agentId);
+    });
+  const doorParts = { dispatch: core.dispatch, authenticate: check, reportBug, version, unread };
   const server = createHttpDoor({
     ...doorParts,
     hosts: () => hosts,

@@ -3,6 +3,7 @@ import { agentHandlers } from "../agents/operations.ts";
 import type { Guarded } from "../capabilities/guarded.ts";
 import { capabilityHandlers } from "../capabilities/operations.ts";
 import { companyHandlers } from "../companies/operations.ts";
+import { mcpServerHandlers } from "../companies/mcp-servers.ts";
 import { knowledgeHandlers } from "../knowledge/operations.ts";
 import { mailHandlers, notify } from "../mail/operations.ts";
 import { outcomeHandlers } from "../outcomes/operations.ts";
@@ -14,11 +15,12 @@ import { sessionHandlers, type Transcripts } from "../runtime/operations.ts";
 /** Every operation's handler. One that is missing here fails at start (core.ts). */
 export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...companyHandlers,
+  ...mcpServerHandlers,
   ...agentHandlers,
   ...knowledgeHandlers(refreshOutcomeFile),
   ...outcomeHandlers({ notify, retire }),
   ...mailHandlers,
-  ...capabilityHandlers,
+  ...capabilityHandlers(notify),
   ...sessionHandlers(transcripts),
   ...whyHandlers,
   ...activityHandlers,

@@ -18,6 +18,8 @@ export interface McpParts {
   readonly authenticate: (token: string | undefined) => Promise<unknown>;
   readonly reportBug: (error: unknown, about: string) => string;
   readonly version: string;
+  /** Messages a session has not read yet: it is told of them with any tool's result. */
+  readonly unread: (token: string | undefined) => Promise<number>;
 }
 
 export function mcpDoor(parts: McpParts): OtherDoor {
@@ -106,8 +108,13 @@ function handlerFor(parts: McpParts, name: McpServerName): McpHttpHandler {
             input: params.arguments ?? {},
             key: keyIn(params._meta),
           });
+          const unread = await parts.unread(authInfo?.token);
+          const notice = `You have ${unread} unread message${unread === 1 ? "" : "s"}: read_inbox, between outcomes.`;
           return {
-            content: [{ type: "text" as const, text: JSON.stringify(output) }],
+            content: [
+              { type: "text" as const, text: JSON.stringify(output) },
+              ...(unread === 0 ? [] : [{ type: "text" as const, text: notice }]),
+            ],
             structuredContent: { ...Object(output) },
           };
         } catch (error) {

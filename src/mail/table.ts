@@ -49,6 +49,11 @@ export async function countWaiting(tx: ReadTx, companyId: string, toId: string |
   return row?.count ?? 0;
 }
 
+/** Delivered and never looked at. */
+export async function countUnread(tx: ReadTx, agentId: string): Promise<number> {
+  return (await tx.first(unreadOf, { agentId }))?.count ?? 0;
+}
+
 /** Everything the board got, oldest first. */
 export const allForBoard = query((db, p: { companyId: string; after: number; limit: number }) =>
   db
@@ -192,4 +197,14 @@ const insertRow = query((db, p: Omit<MessageRow, "num">) =>
     result: p.result,
     failure: p.failure,
   }),
+);
+
+const unreadOf = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("messages")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("to_id", "=", p.agentId)
+    .where("delivered_at", "is not", null)
+    .where("acknowledged_at", "is", null)
+    .where("read_at", "is", null),
 );

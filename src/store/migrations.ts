@@ -74,7 +74,7 @@ const foundation: readonly Step[] = [
      from_system integer not null, to_id text, sent_at bigint not null, deliver_at bigint not null,
      delivered_at bigint, read_at bigint, acknowledged_at bigint, result text, failure text)`,
   `create index messages_due on messages(deliver_at) where delivered_at is null and failure is null`,
-  `create index messages_inbox on messages(company_id, to_id, num)
+  `create index messages_inbox on messages(to_id, company_id, num)
      where delivered_at is not null and acknowledged_at is null`,
   `create index messages_file on messages(file_id)`,
   `create index messages_from on messages(from_id, num) where from_id is not null`,
