@@ -64,6 +64,7 @@ async function daemonFor(context: Context): Promise<{ client: Client; stop: () =
     home: homeOf(env),
     port: 0,
     databaseUrl: env["DATABASE_URL"],
+    sandbox: env["AGENCY_SANDBOX"] !== "off",
     log: (line) => context.terminal.err(JSON.stringify(line)),
   });
   return { client: createClient(daemon), stop: () => daemon.stop() };

@@ -22,6 +22,7 @@ export function addUp(program: Command, context: Context): void {
         home,
         port: flags.port ?? portOf(env),
         databaseUrl: env["DATABASE_URL"],
+        sandbox: env["AGENCY_SANDBOX"] !== "off",
         log: (line) => terminal.err(JSON.stringify(line)),
       });
       const stopped = new Promise<void>((resolve, reject) => {

@@ -1,6 +1,8 @@
 import { createDispatcher, type Dispatch } from "../capabilities/dispatch.ts";
+import { parseSettings } from "../capabilities/guarded.ts";
 import { operations } from "../contract/operations.ts";
 import { keepCredential } from "../agents/keys.ts";
+import { compactMail } from "../mail/retention.ts";
 import { query } from "../store/query.ts";
 import type { Store } from "../store/store.ts";
 import type { Transcripts } from "../runtime/operations.ts";
@@ -44,13 +46,27 @@ export async function admitBoard(store: Store, token: string, credentialId: stri
   );
 }
 
-/** Idempotency keys are answered for a week. */
-export async function forgetOldKeys(store: Store): Promise<void> {
+/** What is kept for a while only: idempotency keys for a week, the text of acknowledged messages as companies say. */
+export async function tidy(store: Store): Promise<void> {
   await store.write(async (tx) => {
-    await tx.run(dropOldKeys, { before: tx.now - 7 * 24 * 3600 * 1000 });
+    await tx.run(dropOldKeys, { before: tx.now - 7 * day });
   });
+  for (const { id, settings } of await store.read((tx) => tx.all(allCompanies, {}))) {
+    const { messageRetentionDays } = parseSettings(settings);
+    for (let more = true; more;)
+      more = await store.write(async (tx) => {
+        await tx.lock(id);
+        return (await compactMail(tx, id, tx.now - messageRetentionDays * day, 100)) === 100;
+      });
+  }
 }
+
+const day = 24 * 3600 * 1000;
 
 const dropOldKeys = query((db, p: { before: number }) =>
   db.deleteFrom("idempotency").where("created_at", "<", p.before),
+);
+
+const allCompanies = query((db, _: Record<never, never>) =>
+  db.selectFrom("companies").select(["id", "settings"]),
 );

@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts";
 import { processRunner, readTranscript } from "../runtime/processes.ts";
 import { sandboxWorks } from "../runtime/sandbox.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
-import { admitBoard, createCore, forgetOldKeys } from "./core.ts";
+import { admitBoard, createCore, tidy } from "./core.ts";
 import { runScheduler } from "./drive.ts";
 import { announce, boardToken, lockHome, nodeId, openHome, retract } from "./home.ts";
 import { newId, newSecret } from "./ids.ts";
@@ -25,6 +25,8 @@ export interface DaemonOptions {
   readonly databaseUrl?: string | undefined;
   /** Run agents; default true. */
   readonly schedule?: boolean;
+  /** Put sessions into bubblewrap where it works; default true. */
+  readonly sandbox?: boolean;
   readonly log: (line: Record<string, unknown>) => void;
 }
 
@@ -60,9 +62,9 @@ async function startLocked(
     transcripts: { read: (id) => readTranscript(home.transcripts, id) },
   });
   await admitBoard(store, token, newId());
-  await forgetOldKeys(store);
+  await tidy(store);
   const sweep = setInterval(
-    () => void forgetOldKeys(store).catch((error: unknown) => reportBug(error, "sweep")),
+    () => void tidy(store).catch((error: unknown) => reportBug(error, "sweep")),
     3_600_000,
   );
   sweep.unref();
@@ -122,7 +124,7 @@ async function startLocked(
               transcripts: home.transcripts,
               home: home.path,
               url: () => url,
-              sandbox: sandboxWorks(),
+              sandbox: options.sandbox !== false && sandboxWorks(),
               path: process.env["PATH"] ?? "/usr/bin:/bin",
             }),
             newId,

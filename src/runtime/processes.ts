@@ -54,6 +54,8 @@ export function readTranscript(
 
 async function startProcess(options: ProcessOptions, session: StartSpec): Promise<Running> {
   mkdirSync(session.workspace, { recursive: true, mode: 0o700 });
+  const temporary = join(session.workspace, ".tmp");
+  mkdirSync(temporary, { mode: 0o700 });
   const files = writeSettings(session, options.url());
   const launch = launchBrain(session.agent.brain_type, session.agent.brain_config, {
     workspace: session.workspace,
@@ -73,6 +75,7 @@ async function startProcess(options: ProcessOptions, session: StartSpec): Promis
     env: {
       PATH: options.path,
       HOME: session.workspace,
+      TMPDIR: temporary,
       LANG: "C.UTF-8",
       AGENCY_URL: options.url(),
       AGENCY_TOKEN: session.token,

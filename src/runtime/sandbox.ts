@@ -14,7 +14,6 @@ export function sandboxed(command: readonly string[], at: { home: string; worksp
     ...["--ro-bind", "/", "/"],
     ...["--dev", "/dev"],
     ...["--proc", "/proc"],
-    ...["--tmpfs", "/tmp"],
     ...["--tmpfs", at.home],
     ...["--bind", at.workspace, at.workspace],
     ...["--chdir", at.workspace],

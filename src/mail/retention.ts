@@ -1,0 +1,38 @@
+import { append, system } from "../events/ledger.ts";
+import { fileById, tombstone } from "../knowledge/table.ts";
+import { query } from "../store/query.ts";
+import type { Tx } from "../store/store.ts";
+
+/**
+ * Messages that were acknowledged long ago lose their text; who wrote when, what became of it and the whole ledger stay.
+ * Only files that were made for a message: a knowledge file that somebody sent is not the mail's to drop.
+ */
+export async function compactMail(tx: Tx, companyId: string, before: number, limit: number): Promise<number> {
+  const old = await tx.all(longDone, { companyId, before, limit });
+  for (const { file_id } of old) {
+    const file = await fileById(tx, file_id);
+    if (file === undefined || file.deleted_at !== null) continue;
+    await tombstone(tx, file);
+    await append(tx, {
+      companyId,
+      actor: system,
+      operation: "mail.compact",
+      subject: file_id,
+      data: { version: file.version },
+    });
+  }
+  return old.length;
+}
+
+const longDone = query((db, p: { companyId: string; before: number; limit: number }) =>
+  db
+    .selectFrom("messages as m")
+    .innerJoin("files as f", "f.id", "m.file_id")
+    .select("m.file_id")
+    .where("m.company_id", "=", p.companyId)
+    .where("m.acknowledged_at", "<", p.before)
+    .where("f.kind", "=", "message")
+    .where("f.deleted_at", "is", null)
+    .orderBy("m.acknowledged_at")
+    .limit(p.limit),
+);
