@@ -16,7 +16,7 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { chooseBrain, employ } from "./employ.ts";
 import { reclaimAgents } from "./leaving.ts";
-import { agentOfMandate, type AgentRow } from "./table.ts";
+import { agentOfMandate, type AgentRow, endSessions } from "./table.ts";
 
 /** Handing an outcome to somebody, and taking it back. */
 
@@ -129,11 +129,20 @@ async function reclaimWork(call: Call<{ reason: string }>, outcome: OutcomeRow):
   const { tx, input } = call;
   const from = outcome.responsible_id;
   const { owner, moved } = await takeBack(call, outcome);
+  await stopWorkOn(call, new Set(moved));
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
   await call.record(outcome.id, { from, to: owner.id, moved, reason: input.reason });
   if (from !== null)
     await notify(call, from, `"${outcome.title}" (kb://${outcome.id}) was taken back: ${input.reason}`);
   return presentOutcome(tx, saved);
+}
+
+/** A session that was started for what is taken back has nothing left to do; one that works on something else goes on. */
+async function stopWorkOn(call: Call<{ reason: string }>, moved: ReadonlySet<string>): Promise<void> {
+  const { tx, companyId } = call;
+  for (const { agent_id, first_outcome_id } of await tx.all(atWork, { companyId }))
+    if (first_outcome_id !== null && moved.has(first_outcome_id))
+      await tx.run(endSessions, { agentId: agent_id, now: tx.now, reason: "its work was taken back" });
 }
 
 /**
@@ -239,6 +248,14 @@ async function ownerOf(tx: ReadTx, outcome: OutcomeRow): Promise<Member> {
     throw new Refusal("refused", "Nobody is responsible for this outcome.", "Give it an owner first.");
   return owner;
 }
+
+const atWork = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("sessions")
+    .select(["agent_id", "first_outcome_id"])
+    .where("company_id", "=", p.companyId)
+    .where("ended_at", "is", null),
+);
 
 const generations = query((db, p: { mandateId: string }) =>
   db

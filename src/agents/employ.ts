@@ -85,7 +85,9 @@ export async function chooseBrain(
 ): Promise<BrainChoice> {
   const { defaultAdapterType, allowedAdapterTypes } = await call.settings();
   const type = findBrain(asked.adapterType ?? defaultAdapterType).type;
-  if (call.actor.kind === "agent" && asked.adapterType !== undefined && !allowedAdapterTypes.includes(type))
+  // Leaving the type out takes the board's choice, but not with a configuration of the agent's own.
+  const isAsked = asked.adapterType !== undefined || asked.adapterConfig !== undefined;
+  if (call.actor.kind === "agent" && isAsked && !allowedAdapterTypes.includes(type))
     throw new Refusal(
       "refused",
       `Agents may not hire with the brain ${type}.`,

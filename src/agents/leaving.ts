@@ -1,6 +1,7 @@
 import { Refusal } from "../contract/refusal.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { shiftHolder, shiftScope } from "../capabilities/table.ts";
+import { notify } from "../mail/operations.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { addParent, assign, liveChildrenOf, outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
@@ -25,11 +26,11 @@ import {
  *   reclaimed  its boss takes the mandate back: the agent and everybody below it end, all their live work is the boss's
  * Processes are ended afterwards, by whoever runs them: a session that is no longer live is stopped (runtime/).
  */
-type Scene = Pick<Surroundings, "tx" | "actor" | "record">;
+type Scene = Pick<Surroundings, "tx" | "actor" | "record" | "companyId" | "newId">;
 
 export async function fire(call: Scene, agent: AgentRow, bossId: string, reason: string): Promise<void> {
   const { tx } = call;
-  const moved = await depart(tx, agent, bossId);
+  const moved = await depart(call, agent, bossId);
   await shiftScope(tx, agent.mandate_id, 1);
   const mandate = await outcomeById(tx, agent.mandate_id);
   await saveOutcome(tx, { ...mandate, status: "closed", rationale: reason }, call.actor);
@@ -51,7 +52,7 @@ export async function retire(call: Scene, outcome: OutcomeRow): Promise<void> {
         .join(", ")}.`,
       "Let them end first, or reclaim the outcome.",
     );
-  const moved = await depart(call.tx, agent, agent.boss_id);
+  const moved = await depart(call, agent, agent.boss_id);
   await call.record(agent.id, { reason: "its outcome ended", boss: agent.boss_id, moved }, "agent.retire");
 }
 
@@ -100,11 +101,15 @@ async function end(tx: Tx, agent: AgentRow): Promise<void> {
   await shiftHolder(tx, agent.id, 1);
 }
 
-async function depart(tx: Tx, agent: AgentRow, bossId: string): Promise<string[]> {
+async function depart(call: Scene, agent: AgentRow, bossId: string): Promise<string[]> {
+  const { tx } = call;
   const boss = await agentById(tx, bossId);
   await end(tx, agent);
   await tx.run(reanchor, { from: agent.id, to: bossId });
-  // What it verified, its boss verifies now.
+  // What it verified, its boss verifies now, and is told of what waits: the message about it went to the one who left.
+  for (const { id, title, status } of await tx.all(liveDelegationsOf, { agentId: agent.id }))
+    if (status === "submitted")
+      await notify(call, bossId, `"${title}" (kb://${id}) is submitted, and ${agent.name} has left: verify it.`);
   await tx.run(reroute, { from: agent.id, to: bossId, now: tx.now });
   // What still lives below the mandate gets the boss's mandate as its why, before the mandate ends.
   for (const child of await liveChildrenOf(tx, agent.mandate_id))
@@ -116,7 +121,8 @@ async function depart(tx: Tx, agent: AgentRow, bossId: string): Promise<string[]
       await endInbox(tx, work.id);
       continue;
     }
-    await assign(tx, work.id, { responsibleId: bossId, delegated: 0, delegatedBy: null });
+    // What it had submitted is open again: nobody is left to have done it, and its new owner decides anew.
+    await assign(tx, work.id, { responsibleId: bossId, delegated: 0, delegatedBy: null, status: "open" });
     moved.push(work.id);
   }
   return moved;

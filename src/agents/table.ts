@@ -162,7 +162,7 @@ export const endSessions = query((db, p: { agentId: string; now: number; reason:
 export const liveDelegationsOf = query((db, p: { agentId: string }) =>
   db
     .selectFrom("outcomes")
-    .select(["id", "title"])
+    .select(["id", "title", "status"])
     .where("delegated_by", "=", p.agentId)
     .where("status", "in", ["open", "submitted"])
     .where("kind", "<>", "mandate")

@@ -11,7 +11,7 @@ import type { ReadTx } from "../store/store.ts";
  *   outcome, read    it has one of the above on it or on an ancestor of it (its own work and all below, also what it
  *                    delegated); or it is an ancestor of live work that was handed to it (the whys)
  *   file             an outcome's file: read with the outcome. Its own state document: write. Its own log: read.
- *                    A message it sent or was delivered: read
+ *                    A message it sent or was delivered: read. A file that others sent it: read
  *   mail             to its boss (an agent or the board), its direct reports, itself
  *
  * They are computed from the rows at each use; nothing is stored, so nothing can go stale.
@@ -49,7 +49,8 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
       if (file?.kind === "outcome")
         return Math.min(outcomeRank(await outcomeRights(tx, agentId, id)), ranks.read);
       if (file?.owner_id === agentId) return file.kind === "log" ? ranks.read : ranks.write;
-      return (await tx.first(isMail, { agent: agentId, id })) === undefined ? noRight : ranks.read;
+      const letter = file?.kind === "message" ? isMail : isEnclosed;
+      return (await tx.first(letter, { agent: agentId, id })) === undefined ? noRight : ranks.read;
     }
     case "mail":
       if (id === "board")
@@ -124,6 +125,18 @@ const isMail = query((db, p: { agent: string; id: string }) =>
         eb.and([eb("to_id", "=", p.agent), eb("delivered_at", "is not", null)]),
       ]),
     )
+    .limit(1),
+);
+
+/** Sending a file gives its sender nothing: otherwise whoever lends it could never take it back. */
+const isEnclosed = query((db, p: { agent: string; id: string }) =>
+  db
+    .selectFrom("messages")
+    .select(sql<number>`1`.as("yes"))
+    .where("file_id", "=", p.id)
+    .where("to_id", "=", p.agent)
+    .where("delivered_at", "is not", null)
+    .where((eb) => eb.or([eb("from_id", "is", null), eb("from_id", "<>", p.agent)]))
     .limit(1),
 );
 

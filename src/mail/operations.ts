@@ -1,7 +1,7 @@
 import * as contract from "../contract/mail.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { type Call, guarded, type Surroundings } from "../capabilities/guarded.ts";
-import { findMember, type Member, memberById } from "../capabilities/members.ts";
+import { findMember, isActive, type Member, memberById } from "../capabilities/members.ts";
 import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
 import { holds } from "../capabilities/rights.ts";
 import { fileById } from "../knowledge/table.ts";
@@ -20,15 +20,7 @@ import {
   waitingFor,
 } from "./table.ts";
 
-const onSend = guarded(contract.sendMessage, async (call) => {
-  if (call.actor.agentId !== null && call.input.to === "self")
-    throw new Refusal(
-      "refused",
-      "A message to yourself now is a thought.",
-      "Give it a time: send_deferred_message.",
-    );
-  return send(call, call.input.to, call.tx.now);
-});
+const onSend = guarded(contract.sendMessage, (call) => send(call, call.input.to, null));
 
 const onSendDeferred = guarded(contract.sendDeferredMessage, (call) =>
   send(call, call.input.to, Date.parse(call.input.deliverAt)),
@@ -115,13 +107,22 @@ export async function notify(
 async function send(
   call: Call<{ file?: string | undefined; body?: string | undefined }>,
   reference: string | undefined,
-  deliverAt: number,
+  later: number | null,
 ): Promise<contract.Message> {
   const { tx, actor, companyId, input } = call;
+  const deliverAt = later ?? tx.now;
   const sender = actor.agentId === null ? null : await memberById(tx, actor.agentId);
   const to = await receiverOf(tx, companyId, sender ?? null, reference);
+  if (later === null && to !== null && to.id === actor.agentId)
+    throw new Refusal(
+      "refused",
+      "A message to yourself now is a thought.",
+      "Give it a time: send_deferred_message.",
+    );
   if (sender !== null && sender !== undefined) await demandRoute(tx, sender, to);
   else if (to === null) throw new Refusal("invalid", "The board does not write to itself.", "Name an agent.");
+  else if (!isActive(to))
+    throw new Refusal("refused", `${to.name} is ${to.status} and gets no mail.`, "Write to an active agent.");
   const letter: Letter = {
     id: call.newId(),
     companyId,

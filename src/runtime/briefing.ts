@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
 import { memberById, reportsOf } from "../capabilities/members.ts";
 import { fileById } from "../knowledge/table.ts";
@@ -105,7 +106,7 @@ const serversFor = query((db, p: { agentId: string; companyId: string }) =>
           .select("g.id")
           .where("g.grantee_id", "=", p.agentId)
           .where("g.broken", "=", 0)
-          .whereRef("g.resource", "=", eb.fn("concat", [eb.val("mcp:"), "m.name"])),
+          .where(sql<boolean>`g.resource = 'mcp:' || m.name`),
       ),
     )
     .orderBy("m.name"),

@@ -99,9 +99,13 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     for (let more = true; more;) {
       const { agents, last, count } = await store.read(async (tx) => {
         const events = await listAfter(tx, { companyId: null, after: seen, limit: 500 });
-        for (const { operation, session_id } of events)
+        for (const { operation, session_id, company_id } of events) {
           if (operation === "session.submit_summary" && session_id !== null)
             finishing.set(session_id, tx.now + grace);
+          // A session of another node ended, or the board allows more of them.
+          if (company_id !== null && (operation === "session.end" || operation === "company.update"))
+            lookAgain(company_id);
+        }
         return {
           agents: await concerned(tx, events),
           last: events.at(-1)?.seq ?? seen,
@@ -185,9 +189,13 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       await tx.lock(session.company_id);
       await endSession(tx, session.id, ending, newId);
     });
-    // A place is free: those who waited are looked at again.
-    for (const id of waiting.get(session.company_id) ?? []) toLookAt.add(id);
-    waiting.delete(session.company_id);
+    lookAgain(session.company_id);
+  }
+
+  /** There may be a free place: those who waited for one are looked at again. */
+  function lookAgain(companyId: string): void {
+    for (const id of waiting.get(companyId) ?? []) toLookAt.add(id);
+    waiting.delete(companyId);
   }
 
   async function lookAtAgents(): Promise<void> {

@@ -1,0 +1,154 @@
+import * as knowledge from "../contract/knowledge.ts";
+import * as mail from "../contract/mail.ts";
+import { submitSummary } from "../contract/sessions.ts";
+import type { Exit } from "../runtime/runner.ts";
+import { call, onFile, type Caller } from "./calling.ts";
+import { diligentTurn } from "./diligence.ts";
+import type { Process } from "./machine.ts";
+import { orders } from "./outcome-deeds.ts";
+import { dealings } from "./other-deeds.ts";
+import { type AgentView, fileNow, look, waitingMessages } from "./view.ts";
+import type { Who, World } from "./world.ts";
+
+/**
+ * What a process does when it is its turn: one thing. How it behaves is drawn when it first moves, but an agent that is lazy
+ * stays so: nothing else shows whether such agents are stopped.
+ */
+type Temper = "diligent" | "random" | "lazy" | "crashing";
+
+export interface Mood {
+  readonly tempers: Map<string, Temper>;
+  readonly lazyAgents: Map<string, boolean>;
+}
+
+export const newMood = (): Mood => ({ tempers: new Map(), lazyAgents: new Map() });
+
+/** Somebody who acts for an agent: a session's process, or a program with a key (without a process). */
+export interface Actor extends Caller {
+  readonly me: AgentView;
+}
+
+export type Deed = (actor: Actor) => Promise<unknown>;
+
+export async function agentTurn(world: World, mood: Mood, process: Process, alone: boolean): Promise<void> {
+  const who = whoIs(world, process);
+  const temper = temperOf(world, mood, process);
+  if (temper === "lazy") return leave(world, process, who, exits.nothing);
+  if (temper === "crashing") return leave(world, process, who, exits.crash);
+  const actor = await actorFor(world, who, process.companyId, alone);
+  if (actor === undefined) return;
+  if (temper === "diligent") {
+    if (!(await diligentTurn(actor))) await finish(actor, process);
+    return;
+  }
+  const { chance } = world;
+  if (chance.flip(0.12))
+    return chance.weighted<() => Promise<void>>([
+      [5, () => finish(actor, process)],
+      [3, async () => leave(world, process, who, exits.nothing)],
+      [3, async () => leave(world, process, who, exits.crash)],
+      [2, async () => hang(world, process, who)],
+      [2, async () => summarize(actor)],
+    ])();
+  await randomDeed(actor);
+}
+
+/** A program acts with an agent's key, perhaps one of an agent that has left. */
+export async function keyTurn(world: World, companyId: string, who: Who): Promise<void> {
+  const actor = await actorFor(world, who, companyId, true);
+  if (actor !== undefined) await randomDeed(actor);
+}
+
+export async function actorFor(
+  world: World,
+  who: Who,
+  companyId: string,
+  alone: boolean,
+): Promise<Actor | undefined> {
+  const view = await look(world.store, companyId);
+  const me = view.agents.find(({ id }) => id === who.agentId);
+  return me === undefined ? undefined : { world, who, view, alone, me };
+}
+
+export function whoIs(world: World, { sessionId, agentId, token }: Process): Who {
+  const label = `${world.trace.name("agent", agentId)} in ${world.trace.name("session", sessionId)}`;
+  return { label, token, agentId, sessionId };
+}
+
+/** The orderly end: the state document, the summary, and then the process is gone. */
+export async function finish(actor: Actor, process: Process): Promise<void> {
+  await saveState(actor);
+  await summarize(actor);
+  leave(actor.world, process, actor.who, exits.done);
+}
+
+function leave(world: World, process: Process, who: Who, exit: Exit): void {
+  world.say(`${who.label}: ${exit.reason}`);
+  world.count(exit.reason);
+  for (const { machine } of world.nodes) if (machine.processes.includes(process)) machine.end(process, exit);
+}
+
+function hang(world: World, process: Process, who: Who): void {
+  world.say(`${who.label} hangs`);
+  world.count("a process hangs");
+  process.hung = true;
+}
+
+const exits = {
+  done: { code: 0, reason: "it exited with 0", output: "done", usage: { inputTokens: 10, outputTokens: 5, costUsd: 0.01 } },
+  nothing: { code: 0, reason: "it exited with 0 at once", output: "" },
+  crash: { code: 1, reason: "it exited with 1", output: "" },
+} satisfies Record<string, Exit>;
+
+function temperOf(world: World, mood: Mood, process: Process): Temper {
+  const known = mood.tempers.get(process.sessionId);
+  if (known !== undefined) return known;
+  const { chance } = world;
+  const lazy = mood.lazyAgents.get(process.agentId) ?? chance.flip(0.12);
+  mood.lazyAgents.set(process.agentId, lazy);
+  const temper: Temper = lazy
+    ? "lazy"
+    : chance.weighted<Temper>([
+        [30, "diligent"],
+        [60, "random"],
+        [5, "lazy"],
+        [5, "crashing"],
+      ]);
+  mood.tempers.set(process.sessionId, temper);
+  return temper;
+}
+
+async function randomDeed(actor: Actor): Promise<void> {
+  const deed = actor.world.chance.weighted<Deed>([
+    [30, triage],
+    [6, saveState],
+    [50, orders],
+    [22, dealings],
+  ]);
+  await deed(actor);
+}
+
+/** Looks into the inbox and says what became of a message. */
+export async function triage(actor: Actor): Promise<boolean> {
+  const { world, me } = actor;
+  const waiting = await world.store.read((tx) => tx.all(waitingMessages, { agentId: me.id }));
+  if (waiting.length === 0 || world.chance.flip(0.25)) {
+    await call(actor, mail.readInbox, {});
+    return waiting.length > 0;
+  }
+  const message = world.chance.pick(waiting);
+  if (message !== undefined) await call(actor, mail.acknowledgeMessage, { id: message.id, result: "noted" });
+  return true;
+}
+
+async function saveState(actor: Actor): Promise<void> {
+  const { world, me } = actor;
+  const file = await world.store.read((tx) => tx.first(fileNow, { id: me.state_file_id }));
+  if (file === undefined) return;
+  const { id, version, hash } = file;
+  await onFile(actor, knowledge.writeFile, file, 2, { id, version, hash, content: `# State at ${world.now}` });
+}
+
+async function summarize(actor: Actor): Promise<void> {
+  await call(actor, submitSummary, { summary: "It did what it could." });
+}

@@ -1,0 +1,167 @@
+import { grantPermission, revokePermission } from "../contract/capabilities.ts";
+import { acknowledgeMessage, boardInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
+import * as organization from "../contract/organization.ts";
+import * as outcomes from "../contract/outcomes.ts";
+import { call, type Caller } from "./calling.ts";
+import { giveKey } from "./founding.ts";
+import { type AgentView, grantsAround, isLive, look, type OutcomeView } from "./view.ts";
+import type { World } from "./world.ts";
+
+/** What people do to the organization: one thing. They may do anything that makes sense. */
+export async function boardTurn(world: World): Promise<void> {
+  const { chance, company } = world;
+  const view = await look(world.store, company.id);
+  const board: Caller = { world, who: world.board, view, alone: true };
+  const employed = view.agents.filter(({ status }) => status !== "terminated");
+  const agent = chance.pick(employed);
+  const below = chance.pick(employed.filter(({ boss_id }) => boss_id !== null));
+  const live = view.outcomes.filter(isLive);
+  const deeds: [number, () => Promise<unknown>][] = [
+    [8, () => call(board, sendMessage, { companyId: company.id, body: world.newKey() })],
+    [4, () => write(board, agent)],
+    [8, () => assign(board, live)],
+    [4, () => pause(board, agent)],
+    [8, () => resume(board, employed)],
+    [3, () => wake(board, agent)],
+    [employed.length > 4 ? 3 : 0, () => fire(board, below)],
+    [employed.length < 6 ? 4 : 0, () => hire(board, agent)],
+    [4, () => setPlaces(board)],
+    [6, () => unblock(board, live)],
+    [3, () => reopen(board, chance.pick(view.outcomes.filter((one) => !isLive(one))))],
+    [2, () => reclaim(board, chance.pick(live.filter(({ delegated }) => delegated === 1)))],
+    [2, () => end(board, chance.pick(live))],
+    [2, () => move(board, live)],
+    [2, () => delegate(board, live, employed)],
+    [2, () => grant(board, employed)],
+    [1, () => revoke(board, agent)],
+    [2, () => (agent === undefined ? Promise.resolve() : giveKey(world, agent.id))],
+    [2, () => readInbox(board)],
+  ];
+  await chance.weighted(deeds)();
+}
+
+async function write(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+  const { world } = board;
+  if (agent === undefined) return;
+  const input = { companyId: world.company.id, to: agent.id, body: world.newKey() };
+  if (world.chance.flip(0.5)) return call(board, sendMessage, input);
+  const deliverAt = new Date(world.now + world.chance.between(0, 3600_000)).toISOString();
+  return call(board, sendDeferredMessage, { ...input, deliverAt });
+}
+
+async function assign(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+  const { world } = board;
+  const parent = world.chance.pick(live.filter(({ kind }) => kind !== "inbox"));
+  if (parent === undefined || live.length > 40) return;
+  return call(board, outcomes.createOutcome, {
+    companyId: world.company.id,
+    title: world.newKey(),
+    parents: [parent.id],
+  });
+}
+
+async function pause(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+  return agent === undefined ? undefined : call(board, organization.pauseAgent, { id: agent.id });
+}
+
+async function resume(board: Caller, employed: readonly AgentView[]): Promise<unknown> {
+  const agent = board.world.chance.pick(employed.filter(({ status }) => status === "paused"));
+  return agent === undefined ? undefined : call(board, organization.resumeAgent, { id: agent.id });
+}
+
+async function wake(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+  return agent === undefined ? undefined : call(board, organization.wakeAgent, { id: agent.id });
+}
+
+async function fire(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+  return agent === undefined ? undefined : call(board, organization.terminateAgent, { id: agent.id });
+}
+
+async function hire(board: Caller, boss: AgentView | undefined): Promise<unknown> {
+  const { world } = board;
+  if (boss === undefined) return;
+  const name = world.chance.pick(["Ida", "Joe", "Kim", "Lea"]) ?? "";
+  return call(board, organization.createAgent, {
+    companyId: world.company.id,
+    name,
+    role: "worker",
+    reportsTo: boss.id,
+  });
+}
+
+async function setPlaces(board: Caller): Promise<unknown> {
+  const { world } = board;
+  const maxSessions = world.chance.flip(0.1) ? 0 : world.chance.between(1, 5);
+  return call(board, organization.updateCompany, { companyId: world.company.id, maxSessions });
+}
+
+async function unblock(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+  const outcome = board.world.chance.pick(live.filter(({ blocked_reason }) => blocked_reason !== null));
+  return outcome === undefined
+    ? undefined
+    : call(board, outcomes.updateOutcome, { id: outcome.id, blocked: null });
+}
+
+async function reopen(board: Caller, outcome: OutcomeView | undefined): Promise<unknown> {
+  return outcome === undefined
+    ? undefined
+    : call(board, outcomes.reopenOutcome, { id: outcome.id, reason: "Once more." });
+}
+
+async function reclaim(board: Caller, outcome: OutcomeView | undefined): Promise<unknown> {
+  return outcome === undefined
+    ? undefined
+    : call(board, outcomes.reclaimOutcome, { id: outcome.id, reason: "The board wants it back." });
+}
+
+async function end(board: Caller, outcome: OutcomeView | undefined): Promise<unknown> {
+  if (outcome === undefined) return;
+  const { id } = outcome;
+  if (board.world.chance.flip(0.5)) return call(board, outcomes.completeOutcome, { id });
+  return call(board, outcomes.closeOutcome, { id, rationale: "No longer wanted." });
+}
+
+/** Gives an outcome another why, or lets it depend on something else. */
+async function move(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+  const { chance } = board.world;
+  const [outcome, other] = [chance.pick(live), chance.pick(live)];
+  if (outcome === undefined || other === undefined) return;
+  const change = chance.flip(0.6) ? { parents: [other.id] } : { dependsOn: chance.flip(0.5) ? [] : [other.id] };
+  return call(board, outcomes.updateOutcome, { id: outcome.id, ...change });
+}
+
+async function delegate(
+  board: Caller,
+  live: readonly OutcomeView[],
+  employed: readonly AgentView[],
+): Promise<unknown> {
+  const { chance } = board.world;
+  const outcome = chance.pick(live.filter(({ kind, delegated }) => kind === "work" && delegated === 0));
+  const to = chance.pick(employed.filter(({ boss_id }) => boss_id === outcome?.responsible_id));
+  return outcome === undefined || to === undefined
+    ? undefined
+    : call(board, outcomes.delegateOutcome, { id: outcome.id, to: to.id });
+}
+
+async function grant(board: Caller, employed: readonly AgentView[]): Promise<unknown> {
+  const { chance, company } = board.world;
+  const [one, other] = [chance.pick(employed), chance.pick(employed)];
+  if (one === undefined || other === undefined) return;
+  const resource = chance.flip(0.5) ? ("org:hire" as const) : (`mail:${other.id}` as const);
+  return call(board, grantPermission, { companyId: company.id, to: one.id, resource });
+}
+
+async function revoke(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+  const { world } = board;
+  if (agent === undefined || agent.boss_id === null) return;
+  const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: agent.id }));
+  const one = world.chance.pick(grants.filter(({ revoked_at }) => revoked_at === null));
+  return one === undefined ? undefined : call(board, revokePermission, { id: one.id });
+}
+
+async function readInbox(board: Caller): Promise<unknown> {
+  const { world } = board;
+  const { messages } = await world.askQuietly(board.who, boardInbox, { companyId: world.company.id });
+  const message = world.chance.pick(messages);
+  return message === undefined ? undefined : call(board, acknowledgeMessage, { id: message.id });
+}

@@ -1,0 +1,157 @@
+import type { z } from "zod";
+import type { Operation } from "../contract/operation.ts";
+import { query } from "../store/query.ts";
+import { Broken } from "./broken.ts";
+import type { OutcomeView, View } from "./view.ts";
+import type { Answer, Made, Who, World } from "./world.ts";
+
+/**
+ * Calls of agents and programs, as they really go: some fail at the store, some are lost on the way back and repeated, some
+ * arrive late or twice. What came of each is compared with who was allowed to do it.
+ */
+export interface Caller {
+  readonly world: World;
+  readonly who: Who;
+  readonly view: View;
+  /** Nothing else happens meanwhile, so what was seen before the call was true during it. */
+  readonly alone: boolean;
+}
+
+export async function call<I extends z.ZodObject, O extends z.ZodType>(
+  caller: Caller,
+  operation: Operation<I, O>,
+  input: z.input<I>,
+): Promise<Answer<z.infer<O>>> {
+  const { world, who } = caller;
+  const { chance } = world;
+  const key = operation.effect === "write" && chance.flip(0.85) ? world.newKey() : undefined;
+  const attempt = { who, operation, input, key };
+  if (caller.alone && world.faults && chance.flip(0.02)) {
+    world.say(`${who.label} ${operation.name} is on its way`);
+    world.delayed.push({ attempt, answer: { kind: "lost" } });
+    return { kind: "lost" };
+  }
+  if (caller.alone && world.faults && operation.effect === "write" && chance.flip(0.04))
+    world.prepareCall(chance.flip(0.5) ? "fail" : "lost");
+  const expected = world.watch.accepts(who);
+  const answer = await world.attempt(attempt);
+  world.prepareCall("go");
+  if (caller.alone) demandAcceptance(who, operation.name, expected, answer);
+  // Who hears nothing asks again, if it has a key to ask with: at once, later, or never.
+  if (answer.kind === "lost") return key !== undefined && chance.flip(0.6) ? again(caller, operation, attempt) : late(world, attempt, answer);
+  if (answer.kind === "ok" && key !== undefined && world.faults && chance.flip(0.05)) world.delayed.push({ attempt, answer });
+  if (answer.kind === "refused") return answer;
+  return { kind: "ok", value: operation.output.parse(answer.value) };
+}
+
+async function again<O extends z.ZodType>(
+  { world }: Caller,
+  operation: Operation<z.ZodObject, O>,
+  attempt: Made["attempt"],
+): Promise<Answer<z.infer<O>>> {
+  const answer = await world.attempt(attempt);
+  return answer.kind === "ok" ? { kind: "ok", value: operation.output.parse(answer.value) } : answer;
+}
+
+function late(world: World, attempt: Made["attempt"], answer: Answer<never>): Answer<never> {
+  if (attempt.key !== undefined && world.chance.flip(0.7)) world.delayed.push({ attempt, answer });
+  return answer;
+}
+
+/** A call that was on its way, or that is sent a second time, arrives. */
+export async function arrive(world: World, { attempt, answer: first }: Made): Promise<void> {
+  const { who, operation, key } = attempt;
+  const expected = world.watch.accepts(who);
+  const answer = await world.attempt(attempt);
+  demandAcceptance(who, operation.name, expected, answer);
+  if (first.kind !== "ok" || key === undefined || !expected) return;
+  const same = answer.kind === "ok" && JSON.stringify(answer.value) === JSON.stringify(first.value);
+  if (!same)
+    throw new Broken(
+      "the same call with the same key has the first result",
+      `${operation.name} (${key}) answered ${JSON.stringify(answer).slice(0, 500)}`,
+    );
+}
+
+function demandAcceptance(who: Who, operation: string, expected: boolean, answer: Answer<unknown>): void {
+  if (!expected && answer.kind === "ok")
+    throw new Broken("only the newest live session of an active agent is heard", `${who.label} ${operation}`);
+  if (expected && answer.kind === "refused" && answer.refusal.code === "unauthenticated")
+    throw new Broken("a live session is heard", `${who.label} ${operation}: ${answer.refusal.message}`);
+}
+
+export const drives = (agentId: string | null, outcome: OutcomeView): boolean =>
+  outcome.responsible_id === agentId;
+
+export const writes = (agentId: string | null, outcome: OutcomeView): boolean =>
+  (outcome.responsible_id === agentId && outcome.delegated === 0) ||
+  (outcome.delegated === 1 && outcome.delegated_by === agentId);
+
+/** The delegation boundary: what was done to an outcome, whoever did it was entitled to. */
+export async function onOutcome<I extends z.ZodObject, O extends z.ZodType>(
+  caller: Caller,
+  operation: Operation<I, O>,
+  outcome: OutcomeView,
+  needs: "drive" | "write" | "either",
+  input: z.input<I>,
+): Promise<Answer<z.infer<O>>> {
+  const { agentId } = caller.who;
+  const allowed =
+    agentId === null ||
+    (needs !== "write" && drives(agentId, outcome)) ||
+    (needs !== "drive" && writes(agentId, outcome));
+  const answer = await call(caller, operation, input);
+  if (caller.alone && answer.kind === "ok" && !allowed)
+    throw new Broken(
+      "nobody reaches over the boundary of a delegation",
+      `${caller.who.label} ${operation.name} ${caller.world.trace.name("outcome", outcome.id)}`,
+    );
+  return answer;
+}
+
+/** Reading and writing a file needs a right that stands. */
+export async function onFile<I extends z.ZodObject, O extends z.ZodType>(
+  caller: Caller,
+  operation: Operation<I, O>,
+  file: { id: string },
+  level: 1 | 2,
+  input: z.input<I>,
+): Promise<Answer<z.infer<O>>> {
+  const { world, who } = caller;
+  const answer = await call(caller, operation, input);
+  if (!caller.alone || answer.kind !== "ok" || who.agentId === null) return answer;
+  const agentId = who.agentId;
+  const right = await world.store.read((tx) =>
+    tx.first(rightTo, { agentId, resource: `kb:${file.id}`, fileId: file.id, level }),
+  );
+  if (right === undefined)
+    throw new Broken(
+      "a file is used only by right",
+      `${who.label} ${operation.name} ${world.trace.name("file", file.id)}`,
+    );
+  return answer;
+}
+
+const rightTo = query((db, p: { agentId: string; resource: `kb:${string}`; fileId: string; level: number }) =>
+  db
+    .selectFrom("grants")
+    .select("id")
+    .where("grantee_id", "=", p.agentId)
+    .where("resource", "=", p.resource)
+    .where("level", ">=", p.level)
+    .where("broken", "=", 0)
+    .union(db.selectFrom("agents").select("id").where("id", "=", p.agentId).where("state_file_id", "=", p.fileId))
+    .union(
+      db
+        .selectFrom("messages")
+        .select("id")
+        .where("file_id", "=", p.fileId)
+        .where((eb) => eb(eb.val(p.level), "=", 1))
+        .where((eb) =>
+          eb.or([
+            eb("from_id", "=", p.agentId),
+            eb.and([eb("to_id", "=", p.agentId), eb("delivered_at", "is not", null)]),
+          ]),
+        ),
+    ),
+);

@@ -1,0 +1,181 @@
+import { sql } from "kysely";
+import { why } from "../contract/sessions.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { Broken } from "./broken.ts";
+import type { EventRow } from "./ledger-watch.ts";
+import type { Node } from "./node.ts";
+import { afterChanges, demandRules, everyStep, nowAndThen } from "./row-rules.ts";
+import type { World } from "./world.ts";
+
+/** Everything that is looked at after a step. */
+export async function checkStep(world: World, thorough: boolean): Promise<readonly EventRow[]> {
+  const events = await world.watch.follow();
+  const changed = events.some(({ operation }) => /^(?:outcome|agent|permission|company)\./.test(operation));
+  await world.store.read(async (tx) => {
+    await demandRules(tx, everyStep, world.trace);
+    if (changed || thorough) await demandRules(tx, afterChanges, world.trace);
+    if (thorough) await demandRules(tx, nowAndThen, world.trace);
+    await checkProcesses(world, tx);
+  });
+  if (thorough) await checkWhy(world);
+  return events;
+}
+
+/** A process that may act is on record with its pid, and no agent has two whose calls would be accepted. */
+async function checkProcesses(world: World, tx: ReadTx): Promise<void> {
+  for (const process of world.processes()) {
+    if (!process.released) continue;
+    const row = await tx.first(sessionRow, { id: process.sessionId });
+    const name = world.trace.name("session", process.sessionId);
+    if (row === undefined) throw new Broken("every process belongs to a session", name);
+    if (row.pid !== process.pid || row.pid_started !== process.started)
+      throw new Broken("a process acts only after its pid is on record", name);
+  }
+}
+
+/**
+ * A node has done all there was to do. So nothing is due, nobody could be started, and what runs on it is just what should.
+ * None of it may have to wait for the sweep.
+ */
+export async function checkAfterTurn(world: World, node: Node, next: number | null): Promise<void> {
+  const { trace, now } = world;
+  await world.store.read(async (tx) => {
+    const due = await tx.first(dueNow, { now });
+    if (due !== undefined) throw new Broken("what is due is delivered", trace.name("message", due.id));
+    if (node.forgetfulUntil <= now)
+      for (const { id, company_id } of await tx.all(startable, { now }))
+        if (world.watch.liveSessions(company_id) < world.watch.maxSessions(company_id))
+          throw new Broken("who has work and a place is started", `${trace.name("agent", id)} is not`);
+    const expired = await tx.first(expiredLease, { nodeId: node.id, before: now - leaseTolerance });
+    if (expired !== undefined)
+      throw new Broken("the sessions of a silent node are taken over", trace.name("session", expired.id));
+    await checkSessionsOf(world, node, tx);
+    const early = await tx.first(nextTimes, { now });
+    const wanted = [early?.mail, early?.alarm, node.forgetfulUntil <= now ? early?.agent : null];
+    for (const time of wanted)
+      if (time !== null && time !== undefined && (next === null || next > time) && world.watch.liveSessions("") === 0)
+        throw new Broken("the scheduler asks to be called in time", `at ${next ?? "no time"}, not ${time}`);
+  });
+}
+
+const leaseTolerance = 15_000;
+
+async function checkSessionsOf(world: World, node: Node, tx: ReadTx): Promise<void> {
+  const name = (id: string): string => `${world.trace.name("session", id)} on node ${node.name}`;
+  const alive = node.machine.alive();
+  const rows = await tx.all(liveOn, { nodeId: node.id });
+  const live = new Set(rows.map(({ id }) => id));
+  for (const process of alive)
+    if (!live.has(process.sessionId))
+      throw new Broken("no process outlives its session", name(process.sessionId));
+  for (const row of rows) {
+    const process = node.machine.processes.find(({ sessionId }) => sessionId === row.id);
+    const known = process !== undefined && node.isCurrent(process.life) && !process.noticed;
+    if (!known && row.started_at <= world.now - leaseTolerance)
+      throw new Broken("a live session has a process", name(row.id));
+  }
+  const unsettled = await tx.first(unsettledOn, { nodeId: node.id });
+  if (unsettled !== undefined)
+    throw new Broken("an ended session is settled by its node", name(unsettled.id));
+}
+
+/** Every open outcome has a live path or a named reason, and the path is true. */
+export async function checkWhy(world: World, atRest = false): Promise<void> {
+  const open = await world.store.read((tx) => tx.all(openOutcomes, {}));
+  const idle = new Map(
+    (await world.store.read((tx) => tx.all(workableBy, { now: world.now }))).map(({ id, count }) => [id, count]),
+  );
+  for (const { id } of open) {
+    const answer = await world.askQuietly(world.board, why, { id });
+    const name = world.trace.name("outcome", id);
+    if (answer.path[0]?.id !== id || answer.says.trim() === "")
+      throw new Broken("why has an answer for every open outcome", `${name}: ${JSON.stringify(answer)}`);
+    const end = answer.path.at(-1);
+    const starts = answer.moves && end !== undefined && end.what.startsWith("is idle and is started");
+    if (starts && (atRest || (idle.get(end.id) ?? 0) === 0))
+      throw new Broken("what why calls a live path is one", `${name}: ${answer.says}`);
+  }
+}
+
+/** Agents with work they could do now, who have no session. Written here a second time, on purpose. */
+const workable = `o.status = 'open' and o.kind not in ('perpetual', 'mandate')
+  and (o.blocked_reason is null or (o.blocked_until is not null and o.blocked_until <= $now)
+    or (select b.status from outcomes b where b.id = o.blocked_on) in ('completed', 'closed'))
+  and (select count(*) from edges e join outcomes c on c.id = e.child_id
+    where e.parent_id = o.id and c.status in ('open', 'submitted')) = 0
+  and (select count(*) from dependencies d join outcomes p on p.id = d.depends_on_id
+    where d.outcome_id = o.id and p.status <> 'completed') = 0`;
+
+const withNow = (text: string, now: number) => {
+  const [first = "", ...rest] = text.split("$now");
+  return sql.join([sql.raw(first), ...rest.map((part) => sql`${now}${sql.raw(part)}`)], sql.raw(""));
+};
+
+export const startable = query((db, p: { now: number }) => ({
+  compile: () =>
+    sql<{ id: string; company_id: string }>`${withNow(
+      `select a.id, a.company_id from agents a where a.status = 'idle' and a.brain_type <> 'human' and a.not_before <= $now
+        and not exists (select 1 from sessions s where s.agent_id = a.id and s.ended_at is null)
+        and exists (select 1 from outcomes o where o.responsible_id = a.id and ${workable})`,
+      p.now,
+    )}`.compile(db),
+}));
+
+const workableBy = query((db, p: { now: number }) => ({
+  compile: () =>
+    sql<{ id: string; count: number }>`${withNow(
+      `select o.responsible_id as id, count(*) as count from outcomes o where ${workable} group by o.responsible_id`,
+      p.now,
+    )}`.compile(db),
+}));
+
+/** When something happens next by itself: mail, an alarm, an agent whose pause ends and that has work. */
+export const nextTimes = query((db, p: { now: number }) => ({
+  compile: () =>
+    sql<{ mail: number | null; alarm: number | null; agent: number | null }>`${withNow(
+      `select (select min(deliver_at) from messages where delivered_at is null and failure is null) as mail,
+        (select min(blocked_until) from outcomes where status = 'open' and blocked_until > $now) as alarm,
+        (select min(a.not_before) from agents a where a.status = 'idle' and a.not_before > $now
+          and not exists (select 1 from sessions s where s.agent_id = a.id and s.ended_at is null)
+          and exists (select 1 from outcomes o where o.responsible_id = a.id and ${workable})) as agent`,
+      p.now,
+    )}`.compile(db),
+}));
+
+const sessionRow = query((db, p: { id: string }) =>
+  db.selectFrom("sessions").select(["pid", "pid_started"]).where("id", "=", p.id),
+);
+const dueNow = query((db, p: { now: number }) =>
+  db
+    .selectFrom("messages")
+    .select("id")
+    .where("delivered_at", "is", null)
+    .where("failure", "is", null)
+    .where("deliver_at", "<=", p.now)
+    .limit(1),
+);
+const liveOn = query((db, p: { nodeId: string }) =>
+  db.selectFrom("sessions").select(["id", "started_at"]).where("node_id", "=", p.nodeId).where("ended_at", "is", null),
+);
+const unsettledOn = query((db, p: { nodeId: string }) =>
+  db
+    .selectFrom("sessions")
+    .select("id")
+    .where("node_id", "=", p.nodeId)
+    .where("ended_at", "is not", null)
+    .where("settled", "=", 0)
+    .limit(1),
+);
+const expiredLease = query((db, p: { nodeId: string; before: number }) =>
+  db
+    .selectFrom("sessions")
+    .select("id")
+    .where("node_id", "<>", p.nodeId)
+    .where("ended_at", "is", null)
+    .where("lease_until", "<", p.before)
+    .limit(1),
+);
+const openOutcomes = query((db, _: Record<never, never>) =>
+  db.selectFrom("outcomes").select("id").where("status", "in", ["open", "submitted"]).orderBy("num"),
+);

@@ -1,0 +1,46 @@
+import * as mail from "../contract/mail.ts";
+import * as outcomes from "../contract/outcomes.ts";
+import type { Actor } from "./agent-turn.ts";
+import { call, onOutcome } from "./calling.ts";
+import { waitingMessages } from "./view.ts";
+
+/**
+ * What a good agent does, one thing at a time: the inbox, then what waits for its verification, then its own outcomes, each
+ * brought to an end. False when nothing is left. It starts nothing new, so a company of such agents comes to rest.
+ */
+export async function diligentTurn(actor: Actor): Promise<boolean> {
+  const { world, me, view } = actor;
+  const [message] = await world.store.read((tx) => tx.all(waitingMessages, { agentId: me.id }));
+  const submitted = view.outcomes.find(
+    ({ status, delegated_by, responsible_id }) =>
+      status === "submitted" && delegated_by === me.id && responsible_id !== me.id,
+  );
+  // First what was submitted, so that the message about it is not forgotten before its cause.
+  if (submitted !== undefined) {
+    const { id } = submitted;
+    const done = await onOutcome(actor, outcomes.completeOutcome, submitted, "write", { id, note: "verified" });
+    if (done.kind === "refused")
+      await onOutcome(actor, outcomes.reopenOutcome, submitted, "write", { id, reason: "not yet" });
+    return true;
+  }
+  if (message !== undefined) {
+    if (message.read_at === null) await call(actor, mail.readInbox, {});
+    else await call(actor, mail.acknowledgeMessage, { id: message.id, result: "done" });
+    return true;
+  }
+  const answer = await call(actor, outcomes.myOutcomes, { status: "open", limit: 50 });
+  const next = answer.kind === "ok" ? answer.value.outcomes.find(({ workable }) => workable) : undefined;
+  const work = next === undefined ? undefined : view.outcomes.find(({ id }) => id === next.id);
+  if (work === undefined || work.kind === "inbox") return false;
+  const { id } = work;
+  const ended =
+    work.delegated === 1
+      ? await onOutcome(actor, outcomes.submitOutcome, work, "drive", { id })
+      : await onOutcome(actor, outcomes.completeOutcome, work, "write", { id });
+  if (ended.kind === "refused")
+    await onOutcome(actor, outcomes.updateOutcome, work, "either", {
+      id,
+      blocked: { reason: `cannot go on: ${ended.refusal.message}`.slice(0, 900) },
+    });
+  return true;
+}

@@ -1,0 +1,59 @@
+import { createFile } from "../contract/knowledge.ts";
+import { sendMessage } from "../contract/mail.ts";
+import { createAgent, createCompany, createKey, updateCompany } from "../contract/organization.ts";
+import { createOutcome } from "../contract/outcomes.ts";
+import { admitBoard } from "../daemon/core.ts";
+import type { World } from "./world.ts";
+
+/** The beginning: a company with a few agents and a goal, and another company that has nothing to do with it. */
+export async function found(world: World): Promise<void> {
+  await admitBoard(world.store, world.board.token, world.newId());
+  const { board } = world;
+  const company = await world.askQuietly(board, createCompany, { name: "Acme" });
+  world.company = company;
+  await world.askQuietly(board, updateCompany, {
+    companyId: company.id,
+    maxSessions: world.chance.between(1, 4),
+  });
+  const staff = [];
+  for (const [name, under] of [
+    ["Ada", undefined],
+    ["Bob", undefined],
+    ["Ann", 0],
+  ] as const) {
+    const reportsTo = under === undefined ? undefined : staff[under];
+    const agent = await world.askQuietly(board, createAgent, {
+      companyId: company.id,
+      name,
+      role: "worker",
+      ...(reportsTo === undefined ? {} : { reportsTo }),
+    });
+    staff.push(agent.id);
+  }
+  for (const id of [company.rootAgentId, ...staff]) await giveKey(world, id);
+  await world.askQuietly(board, sendMessage, { companyId: company.id, body: world.newKey() });
+
+  // It has no places for sessions, so nothing happens there.
+  const other = await world.askQuietly(board, createCompany, { name: "Umbrella" });
+  await world.askQuietly(board, updateCompany, { companyId: other.id, maxSessions: 0 });
+  const parents = [other.rootOutcomeId];
+  const outcome = await world.askQuietly(board, createOutcome, { companyId: other.id, title: "Theirs", parents });
+  const file = await world.askQuietly(board, createFile, {
+    companyId: other.id,
+    description: "Theirs",
+    content: "secret",
+  });
+  world.foreign = { agentId: other.rootAgentId, outcomeId: outcome.id, fileId: file.id };
+  await world.watch.follow();
+}
+
+export async function giveKey(world: World, agentId: string): Promise<void> {
+  const answer = await world.ask(world.board, createKey, { id: agentId });
+  if (answer.kind === "ok")
+    world.keys.push({
+      label: `a program for ${world.trace.name("agent", agentId)}`,
+      token: answer.value.key,
+      agentId,
+      sessionId: null,
+    });
+}

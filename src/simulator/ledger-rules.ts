@@ -1,0 +1,83 @@
+import { Broken } from "./broken.ts";
+import type { EventRow, LedgerWatch } from "./ledger-watch.ts";
+
+/** May this message be delivered, as things stand in the ledger? Written here a second time, on purpose. */
+export function routeAllows(
+  watch: Pick<LedgerWatch, "members" | "routes">,
+  message: { from_id: string | null; from_system: number; to_id: string | null },
+): boolean {
+  const receiver = message.to_id === null ? null : watch.members.get(message.to_id);
+  if (receiver === undefined || receiver?.status === "terminated") return false;
+  if (message.from_id === null || message.from_system === 1) return true;
+  const sender = watch.members.get(message.from_id);
+  if (sender === undefined || sender.status === "terminated") return false;
+  if (watch.routes.has(`${sender.id} ${message.to_id ?? "board"}`)) return true;
+  if (receiver === null) return sender.boss === null;
+  return receiver.id === sender.id || receiver.boss === sender.id || sender.boss === receiver.id;
+}
+
+/** What leaves a record and changes nothing in the world. */
+const idle = new Set([
+  "access.refused",
+  "knowledge.read",
+  "knowledge.read_version",
+  "session.submit_summary",
+  "permission.request",
+]);
+const mostStalls = 3;
+const longestBackOff = 5 * 60_000;
+
+/** Which sessions got something done, and what must follow when they did not. */
+export class StallModel {
+  readonly #progressed = new Set<string>();
+  readonly #stalls = new Map<string, number>();
+  readonly #agents = new Map<string, { idle: number; notBefore: number }>();
+
+  see(row: EventRow, stateFileId: string | undefined): void {
+    if (row.session_id !== null && !idle.has(row.operation) && row.subject !== stateFileId)
+      this.#progressed.add(row.session_id);
+    const subject = row.subject ?? "";
+    if (["outcome.update", "outcome.reopen", "outcome.stall"].includes(row.operation)) this.#stalls.set(subject, 0);
+    if (row.operation === "agent.wakeup" || row.operation === "agent.resume") this.#agents.delete(subject);
+  }
+
+  demandBackOff(start: EventRow, name: string): void {
+    const { notBefore } = this.#agents.get(start.subject ?? "") ?? { notBefore: 0 };
+    if (start.at < notBefore)
+      throw new Broken(
+        "sessions that change nothing are followed by a pause",
+        `${name} starts ${notBefore - start.at} ms too soon`,
+      );
+  }
+
+  ended(
+    end: EventRow,
+    sessionId: string,
+    outcome: { id: string; status: string; blocked_reason: string | null },
+    name: string,
+  ): void {
+    const agentId = end.subject ?? "";
+    if (this.#progressed.has(sessionId)) {
+      this.#stalls.set(outcome.id, 0);
+      this.#agents.delete(agentId);
+      return;
+    }
+    if (outcome.status !== "open") return;
+    if (outcome.blocked_reason !== null) {
+      this.#agents.delete(agentId);
+      return;
+    }
+    const stalls = (this.#stalls.get(outcome.id) ?? 0) + 1;
+    if (stalls >= mostStalls)
+      throw new Broken(
+        "three sessions without progress block an outcome",
+        `${name} had ${stalls} and is not blocked`,
+      );
+    this.#stalls.set(outcome.id, stalls);
+    const streak = (this.#agents.get(agentId)?.idle ?? 0) + 1;
+    this.#agents.set(agentId, {
+      idle: streak,
+      notBefore: end.at + Math.min(1000 * 2 ** (streak - 1), longestBackOff),
+    });
+  }
+}

@@ -1,0 +1,265 @@
+import { genesis, hashOf, parseData } from "../events/ledger.ts";
+import { query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx, Store } from "../store/store.ts";
+import { Broken } from "./broken.ts";
+import { routeAllows, StallModel } from "./ledger-rules.ts";
+import type { Trace } from "./trace.ts";
+import type { Who } from "./world.ts";
+
+/**
+ * Reads the ledger as it grows and keeps, from it alone, who reports to whom, who is active, and which session is the
+ * newest. Each event is judged against what was true when it was written: that is what must hold, whatever the order in
+ * which nodes and callers came.
+ */
+export type EventRow = Schema["events"];
+
+export interface Member {
+  readonly id: string;
+  readonly companyId: string;
+  readonly stateFileId: string;
+  boss: string | null;
+  status: "idle" | "paused" | "terminated";
+  /** The session whose calls are accepted. */
+  session: string | null;
+  epoch: number;
+}
+
+export class LedgerWatch {
+  readonly members = new Map<string, Member>();
+  /** Mail routes that the board opened, as `from to`. */
+  readonly routes = new Set<string>();
+  readonly delivered = new Set<string>();
+  readonly sessions = new Map<string, { readonly agentId: string; readonly first: string | null }>();
+  readonly #store: Store;
+  readonly #trace: Trace;
+  readonly #maxSessions = new Map<string, number>();
+  readonly #stalls = new StallModel();
+  #seen = 0;
+  #head = genesis;
+
+  constructor(store: Store, trace: Trace) {
+    this.#store = store;
+    this.#trace = trace;
+  }
+
+  get head(): string {
+    return this.#head;
+  }
+
+  /** Looks at every event since the last time; answers those. */
+  async follow(): Promise<readonly EventRow[]> {
+    return this.#store.read(async (tx) => {
+      const rows = await tx.all(eventsAfter, { seq: this.#seen });
+      for (const row of rows) {
+        this.#verify(row);
+        await this.#see(tx, row, rows);
+      }
+      return rows;
+    });
+  }
+
+  /** Would a call with this credential be accepted now? */
+  accepts(who: Who): boolean {
+    if (who.agentId === null) return true;
+    const member = this.members.get(who.agentId);
+    if (member === undefined || member.status !== "idle") return false;
+    return who.sessionId === null || member.session === who.sessionId;
+  }
+
+  liveSessions(companyId: string): number {
+    return [...this.members.values()].filter(
+      (member) => member.companyId === companyId && member.session !== null,
+    ).length;
+  }
+
+  maxSessions(companyId: string): number {
+    return this.#maxSessions.get(companyId) ?? 4;
+  }
+
+  #verify(row: EventRow): void {
+    const right = row.seq === this.#seen + 1 && row.previous === this.#head && row.hash === hashOf(row);
+    if (!right) throw new Broken("the chain of the ledger verifies", `event ${row.seq} does not continue it`);
+    this.#seen = row.seq;
+    this.#head = row.hash;
+  }
+
+  async #see(tx: ReadTx, row: EventRow, batch: readonly EventRow[]): Promise<void> {
+    const data = parseData(row.data);
+    this.#demandAccepted(row);
+    this.#stalls.see(row, this.members.get(row.agent_id ?? "")?.stateFileId);
+    const subject = row.subject ?? "";
+    const member = this.members.get(subject);
+    switch (row.operation) {
+      case "company.create":
+        await this.#join(tx, String(data["rootAgent"]), null, subject);
+        break;
+      case "company.update":
+        if (typeof data["maxSessions"] === "number") this.#maxSessions.set(subject, data["maxSessions"]);
+        break;
+      case "agent.create":
+        await this.#join(tx, subject, String(data["boss"]), row.company_id ?? "");
+        break;
+      case "agent.pause":
+        this.#leave(member, "paused");
+        break;
+      case "agent.resume":
+        if (member !== undefined) member.status = "idle";
+        break;
+      case "agent.reclaim":
+        this.#leave(member, "terminated");
+        break;
+      case "agent.terminate":
+      case "agent.retire":
+        this.#leave(member, "terminated");
+        for (const other of this.members.values())
+          if (other.boss === subject && other.status !== "terminated") other.boss = String(data["boss"]);
+        break;
+      case "session.start":
+        await this.#started(tx, row, data);
+        break;
+      case "session.end":
+        await this.#ended(tx, row, data, batch);
+        break;
+      case "mail.deliver":
+      case "mail.fail":
+        await this.#mail(tx, row, String(data["message"]));
+        break;
+      case "permission.grant":
+        this.#granted(row, String(data["resource"]));
+        break;
+      case "outcome.create":
+        this.#trace.name("outcome", subject);
+        break;
+      default:
+    }
+  }
+
+  async #join(tx: ReadTx, id: string, boss: string | null, companyId: string): Promise<void> {
+    const row = await tx.first(agentRow, { id });
+    if (row === undefined) throw new Broken("an event tells what happened", `there is no agent ${id}`);
+    this.#trace.call(id, `${row.name}${row.generation === 1 ? "" : ` (${row.generation})`}`);
+    this.members.set(id, {
+      id,
+      companyId,
+      stateFileId: row.state_file_id,
+      boss,
+      status: "idle",
+      session: null,
+      epoch: 0,
+    });
+  }
+
+  #leave(member: Member | undefined, status: "paused" | "terminated"): void {
+    if (member === undefined) throw new Broken("an event tells what happened", "an unknown agent left");
+    member.status = status;
+    member.session = null;
+  }
+
+  /** An agent's deed counts only from its newest live session, or by key while it is active. */
+  #demandAccepted(row: EventRow): void {
+    // A refusal is put on record after the call, when the session may be gone.
+    if (row.actor_kind !== "agent" || row.operation === "access.refused") return;
+    const member = this.members.get(row.agent_id ?? "");
+    if (member === undefined || member.status !== "idle")
+      throw new Broken(
+        "a call is accepted only of an active agent",
+        `${row.operation} of ${this.#name(row.agent_id)}, who is ${member?.status ?? "unknown"}`,
+      );
+    if (row.session_id !== null && member.session !== row.session_id)
+      throw new Broken(
+        "a call is accepted only from the newest live session",
+        `${row.operation} from ${this.#trace.name("session", row.session_id)} of ${this.#name(row.agent_id)}`,
+      );
+  }
+
+  async #started(tx: ReadTx, row: EventRow, data: Record<string, unknown>): Promise<void> {
+    const member = this.members.get(row.subject ?? "");
+    const id = String(data["session"]);
+    const session = await tx.first(sessionRow, { id });
+    const name = `${this.#trace.name("session", id)} of ${this.#name(row.subject)}`;
+    if (member === undefined || session === undefined)
+      throw new Broken("an event tells what happened", `${name} is nobody's`);
+    if (member.status !== "idle")
+      throw new Broken("no session starts of an agent that is not active", `${name}: ${member.status}`);
+    if (member.session !== null)
+      throw new Broken("an agent has one session at most", `${name} starts while another lives`);
+    if (session.epoch <= member.epoch || Number(data["epoch"]) !== session.epoch)
+      throw new Broken("epochs only increase", `${name} has ${session.epoch} after ${member.epoch}`);
+    if (session.first_outcome_id === null)
+      throw new Broken("a session starts for something", `${name} has nothing to work on`);
+    this.#stalls.demandBackOff(row, name);
+    member.session = id;
+    member.epoch = session.epoch;
+    this.sessions.set(id, { agentId: member.id, first: session.first_outcome_id });
+    const most = this.maxSessions(member.companyId);
+    if (this.liveSessions(member.companyId) > most)
+      throw new Broken("maxSessions is kept", `${name} is one more than ${most}`);
+  }
+
+  async #ended(
+    tx: ReadTx,
+    row: EventRow,
+    data: Record<string, unknown>,
+    batch: readonly EventRow[],
+  ): Promise<void> {
+    const id = String(data["session"]);
+    const member = this.members.get(row.subject ?? "");
+    if (member?.session === id) member.session = null;
+    const first = this.sessions.get(id)?.first;
+    const outcome = first === undefined || first === null ? undefined : await tx.first(outcomeRow, { id: first });
+    // What happened to the outcome later in the same step is not what the session's end saw.
+    const later = batch.some((other) => other.seq > row.seq && other.subject === first);
+    if (outcome !== undefined && member !== undefined && !later && member.status !== "terminated")
+      this.#stalls.ended(row, id, outcome, this.#trace.name("outcome", outcome.id));
+  }
+
+  async #mail(tx: ReadTx, row: EventRow, id: string): Promise<void> {
+    const message = await tx.first(messageRow, { id });
+    const name = this.#trace.name("message", id);
+    if (message === undefined) throw new Broken("an event tells what happened", `${name} is missing`);
+    const allowed = routeAllows(this, message);
+    if (this.delivered.has(id)) throw new Broken("a message is delivered once", name);
+    this.delivered.add(id);
+    if (row.at < message.deliver_at)
+      throw new Broken("no message is early", `${name}, by ${message.deliver_at - row.at} ms`);
+    const route = `${name} from ${this.#name(message.from_id)} to ${this.#name(message.to_id)}`;
+    if (row.operation === "mail.deliver" && !allowed)
+      throw new Broken("mail is delivered only where it may go", route);
+    if (row.operation === "mail.fail" && allowed)
+      throw new Broken("mail that may be delivered does not fail", route);
+  }
+
+  #granted(row: EventRow, resource: string): void {
+    const receiver = this.members.get(row.subject ?? "");
+    if (row.actor_kind === "agent" && receiver?.boss !== row.agent_id)
+      throw new Broken(
+        "a right goes from a boss to a direct report",
+        `${this.#name(row.agent_id)} gave ${this.#name(row.subject)} ${resource}`,
+      );
+    if (resource.startsWith("mail:")) this.routes.add(`${row.subject ?? ""} ${resource.slice("mail:".length)}`);
+  }
+
+  #name(id: string | null): string {
+    return this.#trace.name("agent", id);
+  }
+}
+
+const eventsAfter = query((db, p: { seq: number }) =>
+  db.selectFrom("events").selectAll().where("seq", ">", p.seq).orderBy("seq"),
+);
+const agentRow = query((db, p: { id: string }) =>
+  db.selectFrom("agents").select(["name", "generation", "state_file_id"]).where("id", "=", p.id),
+);
+const sessionRow = query((db, p: { id: string }) =>
+  db.selectFrom("sessions").select(["epoch", "first_outcome_id"]).where("id", "=", p.id),
+);
+const outcomeRow = query((db, p: { id: string }) =>
+  db.selectFrom("outcomes").select(["id", "status", "blocked_reason"]).where("id", "=", p.id),
+);
+const messageRow = query((db, p: { id: string }) =>
+  db
+    .selectFrom("messages")
+    .select(["from_id", "from_system", "to_id", "deliver_at"])
+    .where("id", "=", p.id),
+);

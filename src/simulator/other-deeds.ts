@@ -1,0 +1,153 @@
+import * as capabilities from "../contract/capabilities.ts";
+import * as knowledge from "../contract/knowledge.ts";
+import * as mail from "../contract/mail.ts";
+import * as organization from "../contract/organization.ts";
+import { viewOutcome } from "../contract/outcomes.ts";
+import type { Operation } from "../contract/operation.ts";
+import type { Actor, Deed } from "./agent-turn.ts";
+import { Broken } from "./broken.ts";
+import { call, onFile } from "./calling.ts";
+import { type AgentView, filesMade, grantsAround } from "./view.ts";
+
+/** What an agent does besides its outcomes: mail, knowledge, rights, its reports; and what it must not. */
+export async function dealings(actor: Actor): Promise<void> {
+  const deed = actor.world.chance.weighted<Deed>([
+    [7, send],
+    [5, sendLater],
+    [4, makeFile],
+    [4, useFile],
+    [4, grant],
+    [3, revoke],
+    [1, request],
+    [2, pauseReport],
+    [2, resumeReport],
+    [2, pry],
+  ]);
+  await deed(actor);
+}
+
+const isReport = (actor: Actor, agent: AgentView): boolean =>
+  agent.boss_id === actor.me.id && agent.status !== "terminated";
+
+function receiver(actor: Actor): string | undefined {
+  const { chance } = actor.world;
+  if (chance.flip(0.3)) return "boss";
+  const reports = actor.view.agents.filter((agent) => isReport(actor, agent));
+  return (chance.flip(0.8) ? chance.pick(reports) : chance.pick(actor.view.agents))?.id;
+}
+
+async function send(actor: Actor): Promise<unknown> {
+  const to = receiver(actor);
+  if (to === undefined) return;
+  return call(actor, mail.sendMessage, { to, body: actor.world.newKey() });
+}
+
+async function sendLater(actor: Actor): Promise<unknown> {
+  const { world } = actor;
+  const to = world.chance.flip(0.5) ? "self" : receiver(actor);
+  if (to === undefined) return;
+  const deliverAt = new Date(world.now + world.chance.between(-1000, 2 * 3600_000)).toISOString();
+  return call(actor, mail.sendDeferredMessage, { to, body: world.newKey(), deliverAt });
+}
+
+async function makeFile(actor: Actor): Promise<unknown> {
+  return call(actor, knowledge.createFile, { description: actor.world.newKey(), content: "As found." });
+}
+
+/** Reads a file, or writes it, with what was last seen or with something older. */
+async function useFile(actor: Actor): Promise<unknown> {
+  const { world } = actor;
+  const { chance } = world;
+  const files = await world.store.read((tx) => tx.all(filesMade, { companyId: companyOf(actor) }));
+  const file = chance.pick(files);
+  if (file === undefined) return;
+  const { id, hash } = file;
+  if (chance.flip(0.5)) return onFile(actor, knowledge.readFile, file, 1, { id });
+  const version = chance.flip(0.2) ? file.version + 1 : file.version;
+  const saved = await onFile(actor, knowledge.writeFile, file, 2, { id, version, hash, content: `At ${world.now}` });
+  if (actor.alone && saved.kind === "ok" && version !== file.version)
+    throw new Broken("who has not seen the newest version does not overwrite it", `${actor.who.label} ${id}`);
+  return saved;
+}
+
+async function grant(actor: Actor): Promise<unknown> {
+  const { world, me, view } = actor;
+  const { chance } = world;
+  const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: me.id }));
+  const held = chance.flip(0.85) ? grants.filter((one) => one.grantee_id === me.id && one.broken === 0) : grants;
+  const one = chance.pick(held);
+  const to = chance.flip(0.85)
+    ? chance.pick(view.agents.filter((agent) => isReport(actor, agent)))
+    : chance.pick(view.agents);
+  if (one === undefined || to === undefined) return;
+  const isFile = one.resource.startsWith("kb:");
+  return call(actor, capabilities.grantPermission, {
+    to: to.id,
+    resource: one.resource,
+    ...(isFile ? { level: chance.flip(0.5) ? ("read" as const) : ("write" as const) } : {}),
+  });
+}
+
+async function revoke(actor: Actor): Promise<unknown> {
+  const { world, me } = actor;
+  const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: me.id }));
+  const given = world.chance.flip(0.8) ? grants.filter((one) => one.granted_by === me.id) : grants;
+  const one = world.chance.pick(given);
+  // The right to hire of the root agent is what lets a company grow; it stays.
+  if (one === undefined || (one.resource === "org:hire" && me.boss_id === null && one.grantee_id === me.id)) return;
+  return call(actor, capabilities.revokePermission, { id: one.id });
+}
+
+async function request(actor: Actor): Promise<unknown> {
+  return call(actor, capabilities.requestPermission, { resource: "org:hire", reason: actor.world.newKey() });
+}
+
+async function pauseReport(actor: Actor): Promise<unknown> {
+  const { chance } = actor.world;
+  const reports = actor.view.agents.filter((agent) => isReport(actor, agent));
+  const report = chance.flip(0.9) ? chance.pick(reports) : chance.pick(actor.view.agents);
+  if (report === undefined || report.boss_id === null) return;
+  const answer = await call(actor, organization.pauseAgent, { id: report.id });
+  if (actor.alone && answer.kind === "ok" && report.boss_id !== actor.me.id)
+    throw new Broken("nobody stops whom it is not the boss of", `${actor.who.label} ${report.name}`);
+  return answer;
+}
+
+async function resumeReport(actor: Actor): Promise<unknown> {
+  const paused = actor.view.agents.filter((agent) => isReport(actor, agent) && agent.status === "paused");
+  const report = actor.world.chance.pick(paused);
+  return report === undefined ? undefined : call(actor, organization.resumeAgent, { id: report.id });
+}
+
+/** Asks for something of another company and for something that is nowhere: the answers must be alike. */
+async function pry(actor: Actor): Promise<unknown> {
+  const { world } = actor;
+  const foreign = world.chance.pick([world.foreign.agentId, world.foreign.outcomeId, world.foreign.fileId]);
+  if (foreign === undefined || actor.who.agentId === null || !actor.alone) return;
+  const nowhere = `${foreign.slice(0, 24)}${"f".repeat(12)}`;
+  const [operation, input]: [Operation, (id: string) => Record<string, unknown>] = world.chance.weighted<
+    [Operation, (id: string) => Record<string, unknown>]
+  >([
+    [1, [viewOutcome, (id) => ({ id })]],
+    [1, [knowledge.readFile, (id) => ({ id })]],
+    [1, [organization.viewAgent, (id) => ({ id })]],
+    [1, [mail.sendMessage, (id) => ({ to: id, body: "hello" })]],
+    [1, [capabilities.grantPermission, (id) => ({ to: id, resource: "org:hire" })]],
+  ]);
+  const ask = async (id: string): Promise<string> => {
+    const answer = await world.attempt({ who: actor.who, operation, input: input(id), key: undefined });
+    return answer.kind === "refused"
+      ? `${answer.refusal.code} ${answer.refusal.message} ${answer.refusal.hint}`.replaceAll(id, "it")
+      : answer.kind;
+  };
+  const [there, here] = [await ask(foreign), await ask(nowhere)];
+  if (there !== here || there === "ok")
+    throw new Broken(
+      "what is another company's is as if it did not exist",
+      `${operation.name}: "${there}", and for what does not exist "${here}"`,
+    );
+}
+
+function companyOf({ world, me }: Actor): string {
+  return world.watch.members.get(me.id)?.companyId ?? "";
+}

@@ -1,0 +1,170 @@
+import * as outcomes from "../contract/outcomes.ts";
+import type { Actor, Deed } from "./agent-turn.ts";
+import { drives, onOutcome, writes } from "./calling.ts";
+import { isLive, type OutcomeView } from "./view.ts";
+
+/** What an agent does with outcomes: mostly with its own, sometimes with others', where it must be refused. */
+export async function orders(actor: Actor): Promise<void> {
+  const deed = actor.world.chance.weighted<Deed>([
+    [9, create],
+    [4, change],
+    [4, block],
+    [3, unblock],
+    [9, submit],
+    [14, complete],
+    [3, close],
+    [2, reopen],
+    [6, delegate],
+    [6, hire],
+    [2, reclaim],
+  ]);
+  await deed(actor);
+}
+
+const mostLive = 40;
+const mostAgents = 8;
+const names = ["Cy", "Dee", "Eli", "Fay", "Gus", "Hal"];
+
+/** One that fits, or now and then any other. */
+function choose(actor: Actor, fits: (outcome: OutcomeView) => boolean): OutcomeView | undefined {
+  const { chance } = actor.world;
+  const { outcomes } = actor.view;
+  return chance.flip(0.9) ? chance.pick(outcomes.filter(fits)) : chance.pick(outcomes);
+}
+
+const own =
+  ({ me }: Actor) =>
+  (outcome: OutcomeView): boolean =>
+    isLive(outcome) && drives(me.id, outcome);
+
+async function create(actor: Actor): Promise<unknown> {
+  const { world, view } = actor;
+  const { chance } = world;
+  if (view.outcomes.filter(isLive).length > mostLive) return complete(actor);
+  const parent = choose(actor, (outcome) => own(actor)(outcome) && outcome.kind !== "inbox");
+  if (parent === undefined) return;
+  const second = chance.flip(0.15) ? choose(actor, own(actor)) : undefined;
+  const before = chance.flip(0.3) ? choose(actor, own(actor)) : undefined;
+  const parents = [...new Set([parent.id, ...(second === undefined ? [] : [second.id])])];
+  return onOutcome(actor, outcomes.createOutcome, parent, "drive", {
+    title: world.newKey(),
+    parents,
+    ...(before === undefined ? {} : { dependsOn: [before.id] }),
+    ...(chance.flip(0.3) ? { urgent: true } : {}),
+    ...(chance.flip(0.3) ? { important: true } : {}),
+  });
+}
+
+async function change(actor: Actor): Promise<unknown> {
+  const { chance } = actor.world;
+  const outcome = choose(actor, (one) => isLive(one) && writes(actor.me.id, one));
+  if (outcome === undefined) return;
+  const { id } = outcome;
+  const other = choose(actor, own(actor));
+  const input =
+    chance.flip(0.4) || other === undefined
+      ? { description: "Better said." }
+      : chance.flip(0.5)
+        ? { dependsOn: [other.id] }
+        : { parents: [other.id] };
+  return onOutcome(actor, outcomes.updateOutcome, outcome, "write", { id, ...input });
+}
+
+async function block(actor: Actor): Promise<unknown> {
+  const { world } = actor;
+  const { chance } = world;
+  const outcome = choose(actor, (one) => own(actor)(one) && one.status === "open" && one.kind !== "inbox");
+  const other = choose(actor, own(actor));
+  if (outcome === undefined) return;
+  const until = new Date(world.now + chance.between(1000, 3 * 3600_000)).toISOString();
+  const blocked = {
+    reason: "It has to wait.",
+    ...(chance.flip(0.6) ? { until } : other === undefined ? {} : { on: other.id }),
+  };
+  return onOutcome(actor, outcomes.updateOutcome, outcome, "either", { id: outcome.id, blocked });
+}
+
+async function unblock(actor: Actor): Promise<unknown> {
+  const outcome = choose(actor, (one) => own(actor)(one) && one.blocked_reason !== null);
+  if (outcome === undefined) return;
+  return onOutcome(actor, outcomes.updateOutcome, outcome, "either", { id: outcome.id, blocked: null });
+}
+
+async function submit(actor: Actor): Promise<unknown> {
+  const outcome = choose(
+    actor,
+    (one) => own(actor)(one) && one.status === "open" && one.delegated === 1 && one.kind === "work",
+  );
+  if (outcome === undefined) return;
+  return onOutcome(actor, outcomes.submitOutcome, outcome, "drive", { id: outcome.id });
+}
+
+async function complete(actor: Actor): Promise<unknown> {
+  const outcome = choose(
+    actor,
+    (one) =>
+      one.kind === "work" &&
+      (one.status === "submitted" || (one.status === "open" && one.delegated === 0)) &&
+      writes(actor.me.id, one),
+  );
+  if (outcome === undefined) return;
+  return onOutcome(actor, outcomes.completeOutcome, outcome, "write", { id: outcome.id });
+}
+
+async function close(actor: Actor): Promise<unknown> {
+  const outcome = choose(actor, (one) => isLive(one) && one.kind === "work" && writes(actor.me.id, one));
+  if (outcome === undefined) return;
+  return onOutcome(actor, outcomes.closeOutcome, outcome, "write", {
+    id: outcome.id,
+    rationale: "It did not work out.",
+  });
+}
+
+async function reopen(actor: Actor): Promise<unknown> {
+  const outcome = choose(actor, (one) => one.status !== "open" && writes(actor.me.id, one));
+  if (outcome === undefined) return;
+  return onOutcome(actor, outcomes.reopenOutcome, outcome, "write", { id: outcome.id, reason: "Not good enough." });
+}
+
+const delegable =
+  (actor: Actor) =>
+  (one: OutcomeView): boolean =>
+    own(actor)(one) && one.status === "open" && one.kind === "work" && one.delegated === 0;
+
+async function delegate(actor: Actor): Promise<unknown> {
+  const { world, me, view } = actor;
+  const { chance } = world;
+  const reports = view.agents.filter(({ boss_id, status }) => boss_id === me.id && status !== "terminated");
+  const to = chance.flip(0.9) ? chance.pick(reports) : chance.pick(view.agents);
+  const outcome = choose(actor, delegable(actor));
+  if (outcome === undefined || to === undefined) return;
+  return onOutcome(actor, outcomes.delegateOutcome, outcome, "drive", {
+    id: outcome.id,
+    to: to.id,
+    ...(chance.flip(0.5) ? { message: `Please see to it. ${world.newKey()}` } : {}),
+  });
+}
+
+async function hire(actor: Actor): Promise<unknown> {
+  const { world, view } = actor;
+  const { chance } = world;
+  const outcome = choose(actor, delegable(actor));
+  const employed = view.agents.filter(({ status }) => status !== "terminated");
+  if (outcome === undefined || employed.length >= mostAgents) return;
+  const answer = await onOutcome(actor, outcomes.delegateOutcome, outcome, "drive", {
+    id: outcome.id,
+    hire: { name: chance.pick(names) ?? "", role: chance.flip(0.5) ? "writer" : "tester" },
+    ...(chance.flip(0.4) ? { grants: [{ resource: "org:hire" as const }] } : {}),
+    ...(chance.flip(0.5) ? { message: `You are new here. ${world.newKey()}` } : {}),
+  });
+  return answer;
+}
+
+async function reclaim(actor: Actor): Promise<unknown> {
+  const outcome = choose(actor, (one) => isLive(one) && one.delegated === 1 && one.delegated_by === actor.me.id);
+  if (outcome === undefined) return;
+  return onOutcome(actor, outcomes.reclaimOutcome, outcome, "write", {
+    id: outcome.id,
+    reason: "I do it myself.",
+  });
+}

@@ -1,0 +1,86 @@
+import { query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { Store } from "../store/store.ts";
+
+/** What the simulator sees of a company when it decides what somebody does next: everything, unlike the agents. */
+export interface View {
+  readonly agents: readonly AgentView[];
+  /** Those that live, and the newest of the others. */
+  readonly outcomes: readonly OutcomeView[];
+}
+
+export type AgentView = Pick<
+  Schema["agents"],
+  "id" | "name" | "status" | "boss_id" | "mandate_id" | "state_file_id" | "made_for_mandate"
+>;
+export type OutcomeView = Pick<
+  Schema["outcomes"],
+  "id" | "status" | "kind" | "responsible_id" | "delegated" | "delegated_by" | "blocked_reason"
+>;
+
+export function look(store: Store, companyId: string): Promise<View> {
+  return store.read(async (tx) => ({
+    agents: await tx.all(agentsOf, { companyId }),
+    outcomes: await tx.all(outcomesOf, { companyId }),
+  }));
+}
+
+export const isLive = ({ status }: { status: string }): boolean => status === "open" || status === "submitted";
+
+const agentsOf = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("agents")
+    .select(["id", "name", "status", "boss_id", "mandate_id", "state_file_id", "made_for_mandate"])
+    .where("company_id", "=", p.companyId)
+    .orderBy("created_at")
+    .orderBy("id"),
+);
+
+const outcomesOf = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("outcomes")
+    .select(["id", "status", "kind", "responsible_id", "delegated", "delegated_by", "blocked_reason"])
+    .where("company_id", "=", p.companyId)
+    .where((eb) =>
+      eb.or([
+        eb("status", "in", ["open", "submitted"]),
+        eb("num", ">", eb.selectFrom("outcomes as n").select((e) => e(e.fn.max("n.num"), "-", 25).as("from"))),
+      ]),
+    )
+    .orderBy("num"),
+);
+
+/** Messages that wait for somebody, and are due some day. */
+export const waitingMessages = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("messages")
+    .select(["id", "read_at"])
+    .where("to_id", "=", p.agentId)
+    .where("delivered_at", "is not", null)
+    .where("acknowledged_at", "is", null)
+    .orderBy("num")
+    .limit(20),
+);
+
+export const grantsAround = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("grants")
+    .select(["id", "resource", "level", "grantee_id", "granted_by", "broken", "revoked_at"])
+    .where((eb) => eb.or([eb("grantee_id", "=", p.agentId), eb("granted_by", "=", p.agentId)]))
+    .orderBy("num", "desc")
+    .limit(30),
+);
+
+export const filesMade = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("files")
+    .select(["id", "version", "hash", "kind"])
+    .where("company_id", "=", p.companyId)
+    .where("kind", "=", "file")
+    .orderBy("num", "desc")
+    .limit(30),
+);
+
+export const fileNow = query((db, p: { id: string }) =>
+  db.selectFrom("files").select(["id", "version", "hash"]).where("id", "=", p.id),
+);

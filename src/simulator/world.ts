@@ -1,0 +1,211 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { z } from "zod";
+import type { Operation } from "../contract/operation.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { createCore, type Core } from "../daemon/core.ts";
+import { openSqlite } from "../store/sqlite.ts";
+import type { Store } from "../store/store.ts";
+import { Broken, StoreFault } from "./broken.ts";
+import { Chance, idsFrom } from "./chance.ts";
+import { faultyStore, Traffic, type Verdict } from "./faulty-store.ts";
+import { LedgerWatch } from "./ledger-watch.ts";
+import type { Process } from "./machine.ts";
+import { Node } from "./node.ts";
+import { Trace } from "./trace.ts";
+
+/**
+ * Everything there is in one run: the real program on an in-memory store, nodes, and whoever calls. Time is a number that
+ * only the simulator moves.
+ */
+export interface Who {
+  readonly label: string;
+  readonly token: string;
+  /** Null for the board. */
+  readonly agentId: string | null;
+  /** Null for the board and for keys. */
+  readonly sessionId: string | null;
+}
+
+/** A call as it goes over the wire: it can be late, or arrive twice. */
+export interface Attempt {
+  readonly who: Who;
+  readonly operation: Operation;
+  readonly input: unknown;
+  readonly key: string | undefined;
+}
+
+export type Answer<T> =
+  | { readonly kind: "ok"; readonly value: T }
+  | { readonly kind: "refused"; readonly refusal: Refusal }
+  /** The store failed; whether the call had its effect, the caller cannot know. */
+  | { readonly kind: "lost" };
+
+/** A call that was made before, and what it answered. */
+export interface Made {
+  readonly attempt: Attempt;
+  readonly answer: Answer<unknown>;
+}
+
+export interface Company {
+  readonly id: string;
+  readonly rootAgentId: string;
+  readonly rootOutcomeId: string;
+}
+
+const linesKept = 30;
+const beginning = Date.UTC(2030, 0, 1);
+
+export class World {
+  readonly seed: number;
+  readonly chance: Chance;
+  readonly trace = new Trace(linesKept);
+  readonly watch: LedgerWatch;
+  readonly store: Store;
+  readonly nodes: readonly Node[];
+  readonly newId: () => string;
+  readonly newSecret: () => string;
+  readonly board: Who;
+  now = beginning;
+  /** Calls may be late, fail, or come twice. */
+  faults = true;
+  /** Calls that are still on their way, or come a second time. */
+  readonly delayed: Made[] = [];
+  /** Keys that agents were given, also of agents that have left. */
+  readonly keys: Who[] = [];
+  /** The company everything happens in, and things of another that nobody here may know of. */
+  company: Company = { id: "", rootAgentId: "", rootOutcomeId: "" };
+  foreign = { agentId: "", outcomeId: "", fileId: "" };
+  /** How often what happened. */
+  readonly counts = new Map<string, number>();
+  readonly #traffic = new Traffic();
+  readonly #core: Core;
+  #nextCall: Verdict = "go";
+  #calls = 0;
+
+  constructor(seed: number) {
+    this.seed = seed;
+    this.chance = new Chance(seed, "steps");
+    const { newId, newSecret } = idsFrom(seed, () => this.now);
+    this.newId = newId;
+    this.newSecret = newSecret;
+    this.store = openSqlite({ path: ":memory:", clock: () => this.now });
+    this.watch = new LedgerWatch(this.store, this.trace);
+    this.#core = createCore({
+      store: faultyStore(this.store, this.#traffic, async (kind) => this.#verdict(kind)),
+      newId,
+      newSecret,
+    });
+    this.board = { label: "the board", token: newSecret(), agentId: null, sessionId: null };
+    const count = this.chance.flip(0.5) ? 2 : 3;
+    this.nodes = ["A", "B", "C"].slice(0, count).map(
+      (name) =>
+        new Node({
+          name,
+          id: `node-${name}`,
+          store: this.store,
+          traffic: this.#traffic,
+          clock: () => this.now,
+          newId,
+          newSecret,
+        }),
+    );
+  }
+
+  count(what: string): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
+  }
+
+  say(text: string): void {
+    const time = new Date(this.now - beginning).toISOString().slice(8, 23).replace("T", " ");
+    this.trace.line(`${time} ${text}`);
+  }
+
+  processes(): Process[] {
+    return this.nodes.flatMap(({ machine }) => machine.alive());
+  }
+
+  newKey(): string {
+    this.#calls += 1;
+    return `call-${this.#calls}`;
+  }
+
+  /** Waits until nothing goes on in the store, on behalf of anybody. */
+  async quiet(): Promise<void> {
+    let before;
+    do {
+      before = this.#traffic.calls;
+      await nextTurn();
+      await nextTurn();
+    } while (this.#traffic.calls !== before || this.#traffic.underWay > 0);
+    for (const { bug } of this.nodes) if (bug !== undefined) throw bug;
+  }
+
+  /** The next call meets this. */
+  prepareCall(verdict: Verdict): void {
+    this.#nextCall = verdict;
+  }
+
+  async ask<I extends z.ZodObject, O extends z.ZodType>(
+    who: Who,
+    operation: Operation<I, O>,
+    input: z.input<I>,
+    key?: string,
+  ): Promise<Answer<z.infer<O>>> {
+    const answer = await this.attempt({ who, operation, input, key });
+    return answer.kind === "ok" ? { kind: "ok", value: operation.output.parse(answer.value) } : answer;
+  }
+
+  /** Without a line in the trace, for the simulator's own questions. */
+  async askQuietly<I extends z.ZodObject, O extends z.ZodType>(
+    who: Who,
+    operation: Operation<I, O>,
+    input: z.input<I>,
+  ): Promise<z.infer<O>> {
+    const answer = await this.#call({ who, operation, input, key: undefined });
+    if (answer.kind === "ok") return operation.output.parse(answer.value);
+    throw new Broken(
+      `${operation.name} is answered`,
+      answer.kind === "refused" ? `${answer.refusal.code}: ${answer.refusal.message}` : answer.kind,
+    );
+  }
+
+  async attempt(attempt: Attempt): Promise<Answer<unknown>> {
+    const { who, operation, input, key } = attempt;
+    const answer = await this.#call(attempt);
+    this.say(
+      `${who.label} ${operation.name} ${this.#shown(input)}${key === undefined ? "" : ` (${key})`} → ${
+        answer.kind === "refused" ? `${answer.refusal.code}: ${this.#shown(answer.refusal.message)}` : answer.kind
+      }`,
+    );
+    this.count(`${operation.name} ${answer.kind}`);
+    return answer;
+  }
+
+  async #call({ who, operation, input, key }: Attempt): Promise<Answer<unknown>> {
+    try {
+      const value = await this.#core.dispatch({ operation, token: who.token, input, key });
+      return { kind: "ok", value };
+    } catch (error) {
+      if (error instanceof Refusal) return { kind: "refused", refusal: error };
+      if (error instanceof StoreFault) return { kind: "lost" };
+      throw new Broken(
+        "an operation answers or refuses",
+        `${operation.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      );
+    }
+  }
+
+  #verdict(kind: "read" | "write"): Verdict {
+    if (kind === "read") return "go";
+    const verdict = this.#nextCall;
+    this.#nextCall = "go";
+    return verdict;
+  }
+
+  #shown(value: unknown): string {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return text.slice(0, 400).replace(uuid, (id) => this.trace.name("thing", id)).slice(0, 240);
+  }
+}
+
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;

@@ -1,0 +1,148 @@
+import type { Dispatch } from "../capabilities/dispatch.ts";
+import type { Exit, Runner, StartSpec } from "../runtime/runner.ts";
+import type { Caller } from "./organization.ts";
+
+/**
+ * A Runner whose processes are functions of the test, which call through dispatch with the session's own token. Every
+ * session must have been planned, and every plan must be played: verify() fails on a session nobody expected, on a plan
+ * that was never used, on a script that threw, and on a process that was started but neither let go nor ended.
+ *
+ *   planned ──start──▶ gated ──release──▶ playing ──script ends, throws, or kill──▶ ended
+ */
+export type Script = (session: ScriptedSession) => Promise<Partial<Exit> | void>;
+
+export interface ScriptedSession extends StartSpec {
+  /** As the session. Once it is killed every call throws, as for a process that is gone. */
+  readonly call: Caller;
+  /** Waits for the test; meanwhile the session counts as held (see held). */
+  readonly hold: (gate: Promise<unknown>) => Promise<void>;
+}
+
+export interface ScriptedRunner extends Runner {
+  /** The next session of this agent plays this. Several plans are played one after another. */
+  plan(agentId: string, ...scripts: Script[]): void;
+  /** Every session that was started, in order. */
+  readonly started: readonly StartSpec[];
+  readonly killed: ReadonlySet<string>;
+  readonly orphansKilled: readonly { readonly pid: number; readonly started: string }[];
+  readonly cleaned: readonly string[];
+  /** How many processes are not ended, and how many of those wait for the test. */
+  alive(): number;
+  held(): number;
+  /** The next start of a process of this agent fails with this error. */
+  failStart(agentId: string, error: Error): void;
+  verify(): void;
+}
+
+class Killed extends Error {}
+
+interface Process {
+  readonly spec: StartSpec;
+  state: "gated" | "playing" | "ended";
+  killed: boolean;
+  holds: number;
+  readonly end: (exit: Exit) => void;
+}
+
+export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
+  const plans = new Map<string, Script[]>();
+  const failures = new Map<string, Error>();
+  const problems: unknown[] = [];
+  const started: StartSpec[] = [];
+  const killed = new Set<string>();
+  const orphansKilled: { pid: number; started: string }[] = [];
+  const cleaned: string[] = [];
+  const processes: Process[] = [];
+  let pids = 1000;
+
+  const runner: Runner = {
+    workspaceFor: (id) => `/nowhere/${id}`,
+    killOrphan: (pid, since) => void orphansKilled.push({ pid, started: since }),
+    cleanUp: (id) => void cleaned.push(id),
+    start: async (spec) => {
+      const failure = failures.get(spec.agent.id);
+      if (failures.delete(spec.agent.id)) throw failure ?? new Error("unreachable");
+      const script = plans.get(spec.agent.id)?.shift();
+      started.push(spec);
+      const { promise: exited, resolve } = Promise.withResolvers<Exit>();
+      const process: Process = {
+        spec,
+        state: "gated",
+        killed: false,
+        holds: 0,
+        end: (exit) => {
+          process.state = "ended";
+          resolve(exit);
+        },
+      };
+      processes.push(process);
+      return {
+        pid: ++pids,
+        started: `start-${pids}`,
+        exited,
+        release: () => {
+          process.state = "playing";
+          void play(process, script);
+        },
+        kill: () => {
+          process.killed = true;
+          killed.add(spec.id);
+          process.end({ code: null, reason: "it was ended by SIGKILL", output: "" });
+        },
+      };
+    },
+  };
+
+  async function play(process: Process, script: Script | undefined): Promise<void> {
+    const { spec } = process;
+    if (script === undefined) {
+      problems.push(new Error(`nobody expected a session of ${spec.agent.name}:\n${spec.briefing.text}`));
+      process.end({ code: 99, reason: "nobody expected it", output: "" });
+      return;
+    }
+    const call: Caller = async (operation, input, options = {}) => {
+      if (process.killed) throw new Killed();
+      const answer = await dispatch({ operation, token: spec.token, input, key: options.key });
+      if (process.killed) throw new Killed();
+      return operation.output.parse(answer);
+    };
+    const hold = async (gate: Promise<unknown>): Promise<void> => {
+      process.holds += 1;
+      await gate;
+      process.holds -= 1;
+      if (process.killed) throw new Killed();
+    };
+    try {
+      const exit = (await script({ ...spec, call, hold })) ?? {};
+      process.end({ code: 0, reason: "it exited with 0", output: "", ...exit });
+    } catch (error) {
+      if (!(error instanceof Killed)) problems.push(error);
+      process.end({ code: 1, reason: "it exited with 1", output: "" });
+    }
+  }
+
+  return {
+    ...runner,
+    started,
+    killed,
+    orphansKilled,
+    cleaned,
+    plan: (agentId, ...scripts) => {
+      plans.set(agentId, [...(plans.get(agentId) ?? []), ...scripts]);
+    },
+    failStart: (agentId, error) => void failures.set(agentId, error),
+    alive: () => processes.filter(({ state }) => state !== "ended").length,
+    held: () => processes.filter(({ state, holds }) => state === "playing" && holds > 0).length,
+    verify: () => {
+      const [first, ...more] = problems.splice(0);
+      if (first !== undefined)
+        throw more.length === 0 ? first : new AggregateError([first, ...more], String(first));
+      const unused = [...plans.values()].reduce((sum, left) => sum + left.length, 0);
+      if (unused > 0) throw new Error(`${unused} planned session${unused === 1 ? " was" : "s were"} never started`);
+      if (failures.size > 0) throw new Error("a start that should fail was never tried");
+      const gated = processes.filter(({ state }) => state === "gated");
+      if (gated.length > 0)
+        throw new Error(`a process of ${gated[0]?.spec.agent.name ?? ""} was neither let go nor ended`);
+    },
+  };
+}

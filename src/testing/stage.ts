@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { newId, newSecret } from "../daemon/ids.ts";
+import { ledgerEnd } from "../events/ledger.ts";
+import { createScheduler, type Scheduler, type SchedulerParts } from "../runtime/scheduler.ts";
+import type { Store } from "../store/store.ts";
+import { createOrganization, openTestStore, type Organization, type StoreKind } from "./organization.ts";
+import { type ScriptedRunner, scriptedRunner } from "./scripted-runner.ts";
+
+/**
+ * An organization with its scheduler, at a time of the test's choosing: the store is real, the clock stands still until
+ * it is moved, and processes are scripts. All that the program knows of time it reads from its transactions, so a clock
+ * put over both stores holds it completely.
+ */
+export interface Stage {
+  readonly org: Organization;
+  readonly store: Store;
+  readonly runner: ScriptedRunner;
+  readonly scheduler: Scheduler;
+  readonly now: () => number;
+  readonly advance: (milliseconds: number) => void;
+  /** Another node on the same store, with a runner of its own; of the same name, the next life of that node. */
+  node(name: string, parts?: Partial<SchedulerParts>): Node;
+  /** As kill -9 does: the node does nothing any more. What it started may live on. */
+  crash(node: Pick<Node, "scheduler">): void;
+  /** Lets the schedulers work until nothing more happens at this time and every process has ended or waits for the test. */
+  rest(): Promise<void>;
+  /** Ends everything; fails on what was not played as planned, unless the play itself failed. */
+  close(play?: "failed"): Promise<void>;
+}
+
+export interface Node {
+  readonly scheduler: Scheduler;
+  readonly runner: ScriptedRunner;
+}
+
+const beginning = Date.UTC(2030, 0, 1, 12);
+
+export async function openStage(kind: StoreKind): Promise<Stage> {
+  const opened = await openTestStore(kind);
+  let time = beginning;
+  const store = withClock(opened.store, () => time);
+  const org = await createOrganization(store);
+  const nodes = new Set<Node>();
+  const runners: ScriptedRunner[] = [];
+  const bugs: unknown[] = [];
+  const node: Stage["node"] = (name, parts = {}) => {
+    const runner = scriptedRunner(org.core.dispatch);
+    const reportBug = (error: unknown): void => void bugs.push(error);
+    const scheduler = createScheduler({ store, nodeId: name, runner, newId, newSecret, reportBug, ...parts });
+    runners.push(runner);
+    const made = { scheduler, runner };
+    nodes.add(made);
+    return made;
+  };
+  const first = node("node-1");
+
+  const rest = async (): Promise<void> => {
+    for (let before = -1, after = await seqOf(store); before !== after; after = await seqOf(store)) {
+      before = after;
+      for (const { scheduler, runner } of nodes) {
+        await scheduler.tick();
+        await quiet(scheduler, runner);
+      }
+      if (bugs.length > 0) throw bugs[0];
+    }
+  };
+
+  return {
+    org,
+    store,
+    ...first,
+    now: () => time,
+    advance: (milliseconds) => void (time += milliseconds),
+    node,
+    crash: (lost) => {
+      for (const known of nodes) if (known.scheduler === lost.scheduler) nodes.delete(known);
+    },
+    rest,
+    close: async (play) => {
+      try {
+        for (const { scheduler } of nodes) await scheduler.stop();
+        if (play === "failed") return;
+        for (const runner of runners) runner.verify();
+        if (bugs.length > 0) throw bugs[0];
+      } finally {
+        await opened.close();
+      }
+    },
+  };
+}
+
+/** Opens a stage with its scheduler started, plays on it, and closes it. */
+export async function onStage(kind: StoreKind, play: (stage: Stage) => Promise<void>): Promise<void> {
+  const stage = await openStage(kind);
+  try {
+    await stage.scheduler.start();
+    await play(stage);
+  } catch (error) {
+    await stage.close("failed");
+    throw error;
+  }
+  await stage.close();
+}
+
+/** The same store at another time. */
+export function withClock(store: Store, clock: () => number): Store {
+  return {
+    ...store,
+    read: (work) => store.read((tx) => work({ ...tx, now: clock() })),
+    write: (work) => store.write((tx) => work({ ...tx, now: clock() })),
+  };
+}
+
+/** Until every process has ended and is dealt with, or waits for the test. */
+async function quiet(scheduler: Scheduler, runner: ScriptedRunner): Promise<void> {
+  for (const started = performance.now(); ; await sleep(1)) {
+    if (runner.alive() === runner.held() && scheduler.running() <= runner.held()) return;
+    if (performance.now() - started > 20_000) throw new Error("a scripted session did not come to its end");
+  }
+}
+
+async function seqOf(store: Store): Promise<number> {
+  return (await store.read((tx) => tx.first(ledgerEnd, {})))?.seq ?? 0;
+}
