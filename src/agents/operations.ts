@@ -2,7 +2,7 @@ import * as contract from "../contract/organization.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { type Call, guarded } from "../capabilities/guarded.ts";
 import { isActive, memberById } from "../capabilities/members.ts";
-import { defaultPage, pageAfter } from "../capabilities/page.ts";
+import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
 import { shiftHolder, shiftScope } from "../capabilities/table.ts";
 import { addParent, assign, liveChildrenOf, outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
@@ -57,13 +57,7 @@ const onCreate = guarded(contract.createAgent, async (call) => {
 });
 
 const onList = guarded(contract.listAgents, async ({ tx, companyId, input }) => {
-  const [at = "0", id = ""] = (input.cursor ?? "").split(" ");
-  if (!/^\d{1,15}$/.test(at === "" ? "0" : at))
-    throw new Refusal(
-      "invalid",
-      "The cursor is not one this list gave out.",
-      "Pass the nextCursor of the page before, unchanged.",
-    );
+  const [at = "0", id = ""] = cursorParts(input.cursor, "number id");
   const limit = input.limit ?? defaultPage;
   const rows = await listRows(tx, {
     companyId,

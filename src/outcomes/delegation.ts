@@ -8,8 +8,10 @@ import { assign, childrenOf } from "./table.ts";
 
 /**
  * Handing an outcome down and taking it back. Delegation moves responsibility for the outcome and for all below it that
- * the delegator was still responsible for; what it had already handed to others stays with them. Reclaiming takes the
- * outcome and all below it back, from whoever it was handed on to, and ends every right that was given for any of it.
+ * is the delegator's own; what it had already handed to others stays with them, and what its boss handed to it stays with
+ * it. Reclaiming takes the outcome back with all that its holder made of it below: the holder's own work and what the
+ * holder handed on, as deep as that went. What others hang below it stays theirs: otherwise a second parent would let
+ * one boss take another's work. Every right that was given for any of what comes back ends.
  */
 export function demandDelegable(outcome: OutcomeRow): void {
   if (!isLive(outcome) || outcome.status === "submitted")
@@ -61,7 +63,7 @@ export async function handDown(tx: Tx, outcome: OutcomeRow, from: string, to: Me
   const seen = new Set(frontier);
   for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
     for (const child of await childrenOf(tx, id)) {
-      if (seen.has(child.id) || child.responsible_id !== from) continue;
+      if (seen.has(child.id) || child.responsible_id !== from || child.delegated === 1) continue;
       seen.add(child.id);
       await assign(tx, child.id, { responsibleId: to.id, delegated: 0, delegatedBy: null });
       moved.push(child.id);
@@ -87,9 +89,10 @@ export async function takeBack(tx: Tx, outcome: OutcomeRow): Promise<{ owner: Me
       "Terminate the agent: its work returns to its boss.",
     );
   const moved: string[] = [];
-  const frontier = [outcome.id];
-  const seen = new Set(frontier);
-  for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
+  const frontier: Pick<OutcomeRow, "id" | "responsible_id">[] = [outcome];
+  const seen = new Set([outcome.id]);
+  for (let next = frontier.pop(); next !== undefined; next = frontier.pop()) {
+    const { id, responsible_id: holder } = next;
     // What was submitted is open again: whoever takes it back decides anew.
     const isTop = id === outcome.id;
     await assign(tx, id, {
@@ -102,16 +105,11 @@ export async function takeBack(tx: Tx, outcome: OutcomeRow): Promise<{ owner: Me
     for (const { id: grantId } of await tx.all(grantsFor, { scopeId: id, keeper: owner.id }))
       await markRevoked(tx, grantId);
     for (const child of await childrenOf(tx, id)) {
-      const handedOutByOwner = child.delegated_by === owner.id;
-      if (
-        seen.has(child.id) ||
-        child.responsible_id === owner.id ||
-        handedOutByOwner ||
-        child.kind === "mandate"
-      )
-        continue;
+      const isHolders = child.responsible_id === holder && child.delegated === 0;
+      const wasHandedOn = child.delegated_by === holder && child.kind !== "mandate";
+      if (seen.has(child.id) || !(isHolders || wasHandedOn)) continue;
       seen.add(child.id);
-      frontier.push(child.id);
+      frontier.push(child);
     }
   }
   return { owner, moved };
