@@ -146,8 +146,9 @@ async function stopWorkOn(call: Call<{ reason: string }>, moved: ReadonlySet<str
 }
 
 /**
- * Takes an outcome and all below it back, from whoever it was handed on to; agents made for something below end. Every
- * right that was given for any of it is revoked. What the owner itself handed to others stays with them.
+ * Takes an outcome back with all that its holder made of it below: the holder's own work and what the holder handed on, as
+ * deep as that went; agents made for a part of it end. What others hang below it stays theirs: otherwise a second parent
+ * would let one boss take another's work. Every right that was given for any of what comes back is revoked.
  */
 async function takeBack(
   call: Call<{ reason: string }>,
@@ -162,11 +163,13 @@ async function takeBack(
       "Only what was delegated can be reclaimed.",
     );
   const moved: string[] = [];
-  const frontier = [outcome.id];
-  const seen = new Set(frontier);
-  for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
+  const frontier: Pick<OutcomeRow, "id" | "responsible_id">[] = [outcome];
+  const seen = new Set([outcome.id]);
+  for (let next = frontier.pop(); next !== undefined; next = frontier.pop()) {
+    const { id, responsible_id: holder } = next;
     const row = await outcomeById(tx, id);
     const agent = id === outcome.id ? undefined : await agentOfMandate(tx, id);
+    // An agent that was made for a part ends with it, and everything it answered for comes back.
     if (agent !== undefined) await reclaimAgents(call, agent, owner.id, call.input.reason);
     // What was submitted is open again: whoever takes it back decides anew.
     const status = row.status === "submitted" ? { status: "open" } : {};
@@ -175,11 +178,11 @@ async function takeBack(
     for (const { id: grantId } of await tx.all(grantsFor, { scopeId: id, keeper: owner.id }))
       await markRevoked(tx, grantId);
     for (const child of await childrenOf(tx, id)) {
-      const stays =
-        child.responsible_id === owner.id || child.delegated_by === owner.id || child.kind === "mandate";
-      if (seen.has(child.id) || stays) continue;
+      const isHolders = child.responsible_id === holder && child.delegated === 0;
+      const wasHandedOn = child.delegated_by === holder && child.kind !== "mandate";
+      if (seen.has(child.id) || !(isHolders || wasHandedOn)) continue;
       seen.add(child.id);
-      frontier.push(child.id);
+      frontier.push(child);
     }
   }
   return { owner, moved };

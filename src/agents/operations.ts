@@ -3,7 +3,7 @@ import { notFound, Refusal } from "../contract/refusal.ts";
 import { checkBrainConfig } from "../brains/registry.ts";
 import { type Call, guarded } from "../capabilities/guarded.ts";
 import { isActive, memberById } from "../capabilities/members.ts";
-import { defaultPage, pageAfter } from "../capabilities/page.ts";
+import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -172,13 +172,7 @@ async function listPage(
     cursor?: string | undefined;
   },
 ) {
-  const [at = "0", id = ""] = (input.cursor ?? "0 ").split(" ");
-  if (!/^\d{1,15}$/.test(at))
-    throw new Refusal(
-      "invalid",
-      "The cursor is not one this list gave out.",
-      "Pass the nextCursor of the page before, unchanged.",
-    );
+  const [at = "0", id = ""] = cursorParts(input.cursor, "number id");
   const limit = input.limit ?? defaultPage;
   const filter = { companyId, status: input.status, employed: input.employed === true };
   const rows = await listRows(tx, { ...filter, after: { at: Number(at), id }, limit: limit + 1 });

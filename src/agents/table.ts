@@ -126,12 +126,12 @@ export const liveWorkOf = query((db, p: { agentId: string }) =>
     .orderBy("num"),
 );
 
+/** Ended outcomes too: one that is reopened later has somebody to verify it. */
 export const reroute = query((db, p: { from: string; to: string | null; now: number }) =>
   db
     .updateTable("outcomes")
     .set({ delegated_by: p.to, stale: 1, updated_at: p.now })
-    .where("delegated_by", "=", p.from)
-    .where("status", "in", ["open", "submitted"]),
+    .where("delegated_by", "=", p.from),
 );
 
 export const reanchor = query((db, p: { from: string; to: string | null }) =>

@@ -161,8 +161,9 @@ async function findCompany(
   if (operation.within !== "company") {
     for (const noun of nouns) {
       const key = operation.within[noun];
-      const id = key === undefined ? undefined : input[key];
-      if (typeof id !== "string" || !z.uuid().safeParse(id).success) continue;
+      const named = key === undefined ? undefined : input[key];
+      if (typeof named !== "string" || !z.uuid().safeParse(named).success) continue;
+      const id = named.toLowerCase();
       const owner = (await tx.first(owners[noun], { id }))?.company_id;
       if (owner === undefined || (caller.companyId !== null && owner !== caller.companyId))
         throw notFound(noun, id);
@@ -179,6 +180,12 @@ async function findCompany(
     return named;
   }
   const [only, another] = await tx.all(twoCompanies, {});
+  if ((only === undefined || another !== undefined) && !("companyId" in operation.input.shape))
+    throw new Refusal(
+      "refused",
+      `${operation.name} is about the caller's own place in a company, and the board has none.`,
+      "Ask about a company or an agent instead; /api/openapi.json lists what there is.",
+    );
   if (only === undefined || another !== undefined)
     throw new Refusal(
       "invalid",

@@ -14,7 +14,7 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { isWithin } from "./grants.ts";
 import { isActive, type Member, memberById } from "./members.ts";
-import { effectiveRank, restsOnStructure } from "./rights.ts";
+import { effectiveRank, worthOf } from "./rights.ts";
 import { structuralRank } from "./structure.ts";
 import { chainOf, type GrantRow, heldOn } from "./table.ts";
 
@@ -48,9 +48,12 @@ export async function explain(
   const grants = await heldOn(tx, agent.id, resource);
   const byStructure = await structuralRank(tx, agent.id, resource);
   const standing: GrantRow[] = [];
-  for (const grant of grants)
-    if (grant.broken === 0 && (await restsOnSomething(tx, grant, resource))) standing.push(grant);
-  const carrying = standing.filter((grant) => grant.level >= wanted);
+  const carrying: GrantRow[] = [];
+  for (const grant of grants) {
+    const worth = grant.broken > 0 ? noRight : await worthOf(tx, grant, resource);
+    if (worth > noRight) standing.push(grant);
+    if (worth >= wanted) carrying.push(grant);
+  }
   const allowed = held >= wanted;
   const shown =
     carrying[0] ??
@@ -99,10 +102,6 @@ function reason(facts: {
   return `Nobody granted ${agent.name} a right on ${resource}.`;
 }
 
-async function restsOnSomething(tx: ReadTx, grant: GrantRow, resource: Resource): Promise<boolean> {
-  return grant.structural === 0 || restsOnStructure(tx, grant, resource);
-}
-
 async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Promise<Explanation["chain"]> {
   const links: Explanation["chain"] = [];
   for (const link of await chainOf(tx, grant.id)) {
@@ -110,7 +109,7 @@ async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Pr
     const holder = await memberById(tx, link.grantee_id);
     const giver = link.granted_by === null ? undefined : await memberById(tx, link.granted_by);
     const ended = scope?.status !== "open" && scope?.status !== "submitted";
-    const rootless = link.parent_id === null && !(await restsOnSomething(tx, link, resource));
+    const rootless = link.parent_id === null && (await worthOf(tx, link, resource)) === noRight;
     links.push({
       grant: link.id,
       from: giver?.name ?? (link.origin === "creation" ? "made by itself" : "board"),
@@ -151,7 +150,7 @@ async function giveBack(
 ): Promise<Fix> {
   const kind = resourceKind(resource);
   if (!(await exists(tx, agent.company_id, resource))) return [];
-  const input = { to: agent.id, resource, level };
+  const input = { companyId: agent.company_id, to: agent.id, resource, level };
   if (
     kind !== "mail" &&
     agent.boss_id !== null &&
@@ -159,13 +158,9 @@ async function giveBack(
   )
     return [{ by: agent.boss_id, operation: "permission.grant", input, says: `Its boss can grant it.` }];
   for (const grant of grants) {
-    if (grant.level < ranks[level]) continue;
-    const scopes = new Set<string>();
-    const links = await presentChain(tx, grant, resource);
-    if (links.some((link) => link.broken !== null && !link.broken.startsWith("its outcome is"))) continue;
-    for (const link of links) if (link.broken !== null) scopes.add(link.scope.id);
-    const [only] = scopes;
-    if (only === undefined || scopes.size !== 1 || !(await canReopen(tx, only))) continue;
+    if ((await worthOf(tx, grant, resource)) < ranks[level]) continue;
+    const only = await onlyEndedScope(tx, grant);
+    if (only === undefined) continue;
     return [
       {
         by: "board",
@@ -196,12 +191,27 @@ async function canHandOn(
   for (const grant of await heldOn(tx, bossId, resource))
     if (
       grant.broken === 0 &&
-      grant.level >= rank &&
-      (await restsOnSomething(tx, grant, resource)) &&
+      (await worthOf(tx, grant, resource)) >= rank &&
       (await isWithin(tx, scopeId, grant.scope_id))
     )
       return true;
   return false;
+}
+
+/** The one ended outcome that alone keeps a grant from standing, if it can be reopened. */
+async function onlyEndedScope(tx: ReadTx, grant: GrantRow): Promise<string | undefined> {
+  const ended = new Set<string>();
+  for (const link of await chainOf(tx, grant.id)) {
+    const holder = await memberById(tx, link.grantee_id);
+    if (link.revoked_at !== null || holder === undefined || !isActive(holder)) return undefined;
+    const scope = await tx.first(scopeRow, { id: link.scope_id });
+    if (scope?.status === "open" || scope?.status === "submitted") continue;
+    // A mandate ended with its agent and does not come back.
+    if (scope?.kind === "mandate") return undefined;
+    ended.add(link.scope_id);
+  }
+  const [only] = ended;
+  return only !== undefined && ended.size === 1 && (await canReopen(tx, only)) ? only : undefined;
 }
 
 /** An outcome can be reopened below an open parent only. */
@@ -229,7 +239,7 @@ async function exists(tx: ReadTx, companyId: string, resource: Resource): Promis
 }
 
 const scopeRow = query((db, p: { id: string }) =>
-  db.selectFrom("outcomes").select(["title", "status", "company_id"]).where("id", "=", p.id),
+  db.selectFrom("outcomes").select(["title", "status", "kind", "company_id"]).where("id", "=", p.id),
 );
 
 const liveFile = query((db, p: { id: string; companyId: string }) =>

@@ -5,6 +5,7 @@ import {
   type GrantableLevel,
   isOnLadder,
   ladders,
+  noRight,
   ranks,
   type Resource,
   resourceId,
@@ -13,7 +14,7 @@ import {
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isActive, type Member } from "./members.ts";
-import { restsOnStructure } from "./rights.ts";
+import { effectiveRank, worthOf } from "./rights.ts";
 import { structuralRank } from "./structure.ts";
 import { type GrantRow, grantById, heldOn, insertGrant, markRevoked } from "./table.ts";
 
@@ -35,7 +36,7 @@ export interface Gift {
 export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
   const level = checkLevel(gift.resource, gift.level);
   checkReceiver(gift.giver, gift.receiver);
-  await checkResourceExists(tx, gift.companyId, gift.resource);
+  await checkResourceExists(tx, gift.companyId, gift.giver, gift.resource);
   const scopeId = gift.scopeId ?? gift.receiver.mandate_id;
   await checkScope(tx, gift.companyId, scopeId);
   const source =
@@ -136,14 +137,22 @@ function checkReceiver(giver: Member | null, receiver: Member): void {
     );
 }
 
-async function checkResourceExists(tx: ReadTx, companyId: string, resource: Resource): Promise<void> {
+/** What the giver has no right on at all does not exist for it. Who the agents are, everybody in the company knows. */
+async function checkResourceExists(
+  tx: ReadTx,
+  companyId: string,
+  giver: Member | null,
+  resource: Resource,
+): Promise<void> {
   const id = resourceId(resource);
   const kind = resourceKind(resource);
   if (resource === "mail:board") return;
   const table =
     kind === "kb" ? fileCompany : kind === "outcome" ? outcomeCompany : kind === "mail" ? agentCompany : null;
   if (table === null) return;
-  if ((await tx.first(table, { id }))?.company_id !== companyId)
+  const isHidden =
+    giver !== null && kind !== "mail" && (await effectiveRank(tx, giver.id, resource)) === noRight;
+  if (isHidden || (await tx.first(table, { id }))?.company_id !== companyId)
     throw notFound(kind === "kb" ? "file" : kind === "mail" ? "agent" : "outcome", id);
 }
 
@@ -182,7 +191,7 @@ async function sourceFor(
       outOfScope = true;
       continue;
     }
-    if (grant.structural === 1 && !(await restsOnStructure(tx, grant, resource))) continue;
+    if ((await worthOf(tx, grant, resource)) < rank) continue;
     return { parent_id: grant.id, structural: grant.structural };
   }
   if ((await structuralRank(tx, giver.id, resource)) >= rank) return { parent_id: null, structural: 1 };

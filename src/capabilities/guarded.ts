@@ -63,6 +63,9 @@ export function guarded<I extends z.ZodObject, O extends z.ZodType>(
   };
 }
 
+/** Made once: making a schema takes many times as long as using it. */
+const StoredSettings = Settings.partial();
+
 export const defaultSettings: Settings = {
   maxFileBytes: 10 * 1024 * 1024,
   maxSessions: 4,
@@ -77,5 +80,5 @@ export function parseSettings(stored: string): Settings {
 }
 
 export function storedSettings(stored: string): { [name in keyof Settings]?: Settings[name] | undefined } {
-  return Settings.partial().parse(JSON.parse(stored));
+  return StoredSettings.parse(JSON.parse(stored));
 }

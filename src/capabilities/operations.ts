@@ -15,8 +15,8 @@ import { explain } from "./explain.ts";
 import { give, revoke } from "./grants.ts";
 import { type Call, type Guarded, guarded, type Surroundings } from "./guarded.ts";
 import { findMember, type Member, memberById, reportsOf } from "./members.ts";
-import { numberCursor, pageAfter } from "./page.ts";
-import { effectiveRank, holds } from "./rights.ts";
+import { cursorParts, numberCursor, pageAfter } from "./page.ts";
+import { effectiveRank, holds, worthOf } from "./rights.ts";
 import { type GrantRow, pageOfGrants, presentGrant } from "./table.ts";
 
 const onList = guarded(contract.listPermissions, async ({ tx, actor, input }) => {
@@ -33,6 +33,7 @@ const onListOfAgent = guarded(contract.listAgentGrants, async ({ tx, input }) =>
 });
 
 const onListRequests = guarded(contract.listPermissionRequests, async ({ tx, companyId, input }) => {
+  const [after = ""] = cursorParts(input.cursor, "id");
   const rows = await tx.all(
     dynamic((db) =>
       db
@@ -42,7 +43,7 @@ const onListRequests = guarded(contract.listPermissionRequests, async ({ tx, com
         .where("r.company_id", "=", companyId)
         .where("r.answered_at", "is", null)
         .where("a.status", "<>", "terminated")
-        .where("r.id", ">", input.cursor ?? "")
+        .where("r.id", ">", after)
         .orderBy("r.id")
         .limit((input.limit ?? 100) + 1),
     ),
@@ -208,9 +209,7 @@ async function grantsPage(
   const { page, nextCursor } = pageAfter(rows, input.limit, (row) => String(row.num));
   const grants = [];
   for (const row of page) {
-    const stands =
-      row.broken === 0 &&
-      (row.structural === 0 || (await effectiveRank(tx, agentId, row.resource)) >= row.level);
+    const stands = row.broken === 0 && (await worthOf(tx, row, row.resource)) === row.level;
     if (stands || !onlyStanding) grants.push(await presentGrant(tx, row, stands));
   }
   return { grants, nextCursor };

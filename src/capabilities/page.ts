@@ -16,12 +16,28 @@ export const defaultPage = 100;
 
 /** A cursor that is a row number; lists ascend from `start`. */
 export function numberCursor(cursor: string | undefined, start = 0): number {
-  if (cursor === undefined) return start;
-  if (!/^\d{1,15}$/.test(cursor))
+  const [number] = cursorParts(cursor, "number");
+  return number === undefined ? start : Number(number);
+}
+
+/** The parts of a cursor of this shape, none without a cursor. */
+export function cursorParts(cursor: string | undefined, shape: keyof typeof cursorShapes): string[] {
+  if (cursor === undefined) return [];
+  const parts = cursorShapes[shape].exec(cursor);
+  if (parts === null)
     throw new Refusal(
       "invalid",
       "The cursor is not one this list gave out.",
       "Pass the nextCursor of the page before, unchanged.",
     );
-  return Number(cursor);
+  return parts.slice(1);
 }
+
+const number = "(\\d{1,15})";
+const id = "([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})";
+const cursorShapes = {
+  number: new RegExp(`^${number}$`),
+  id: new RegExp(`^${id}$`),
+  "number id": new RegExp(`^${number} ${id}$`),
+  "id id": new RegExp(`^${id} ${id}$`),
+} as const;

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import type { Need } from "../contract/operation.ts";
 import {
@@ -29,12 +30,10 @@ export async function effectiveRank(tx: ReadTx, agentId: string, resource: Resou
 export async function holds(tx: ReadTx, agentId: string, resource: Resource, level: Level): Promise<boolean> {
   if (level === "drive") return (await outcomeRights(tx, agentId, resourceId(resource))).drive;
   const wanted = ranks[level];
-  const plain = await tx.first(plainRank, { agent: agentId, resource });
-  if (plain !== undefined && (plain.level ?? noRight) >= wanted) return true;
-  return (
-    (await structuralRank(tx, agentId, resource)) >= wanted ||
-    (await handedOnRank(tx, agentId, resource)) >= wanted
-  );
+  const granted = await tx.first(grantedRanks, { agent: agentId, resource });
+  if ((granted?.plain ?? noRight) >= wanted) return true;
+  if ((await structuralRank(tx, agentId, resource)) >= wanted) return true;
+  return (granted?.most ?? noRight) >= wanted && (await handedOnRank(tx, agentId, resource)) >= wanted;
 }
 
 /** Throws unless the actor holds each need. What it has no right on at all does not exist for it. */
@@ -49,31 +48,33 @@ export async function demand(tx: ReadTx, actor: Actor, needs: readonly Need[]): 
 }
 
 async function grantedRank(tx: ReadTx, agentId: string, resource: Resource): Promise<number> {
-  const plain = await tx.first(plainRank, { agent: agentId, resource });
-  return Math.max(plain?.level ?? noRight, await handedOnRank(tx, agentId, resource));
+  const granted = await tx.first(grantedRanks, { agent: agentId, resource });
+  const plain = granted?.plain ?? noRight;
+  if ((granted?.most ?? noRight) <= plain) return plain;
+  return Math.max(plain, await handedOnRank(tx, agentId, resource));
 }
 
-/** Grants whose root rests on structure stand only while the root's giver still has that right by structure. */
 async function handedOnRank(tx: ReadTx, agentId: string, resource: Resource): Promise<number> {
   let best = noRight;
-  for (const grant of await tx.all(handedOn, { agent: agentId, resource })) {
-    if (grant.level <= best) continue;
-    if (await restsOnStructure(tx, grant, resource)) best = grant.level;
-  }
+  for (const grant of await tx.all(handedOn, { agent: agentId, resource }))
+    if (grant.level > best) best = Math.max(best, await worthOf(tx, grant, resource));
   return best;
 }
 
-/** Does the giver at the root of this chain still have, by its place, what the grant hands on? */
-export async function restsOnStructure(
+/**
+ * What a grant whose chain is unbroken is worth: its level; but where the chain begins with a boss's place, no more than
+ * what that boss still has by its place.
+ */
+export async function worthOf(
   tx: ReadTx,
-  grant: { readonly id: string; readonly level: number },
+  grant: { readonly id: string; readonly level: number; readonly structural: number },
   resource: Resource,
-): Promise<boolean> {
+): Promise<number> {
+  if (grant.structural === 0) return grant.level;
   const { granted_by: giverId } = await rootOf(tx, grant.id);
   const giver = giverId === null ? undefined : await memberById(tx, giverId);
-  return (
-    giver !== undefined && isActive(giver) && (await structuralRank(tx, giver.id, resource)) >= grant.level
-  );
+  if (giver === undefined || !isActive(giver)) return noRight;
+  return Math.min(grant.level, await structuralRank(tx, giver.id, resource));
 }
 
 const nouns: Readonly<Record<ResourceKind, string>> = {
@@ -105,20 +106,23 @@ async function refusalFor(
   );
 }
 
-const plainRank = query((db, p: { agent: string; resource: Resource }) =>
+/** The highest level of its standing grants: of those that need no further look, and of all. */
+const grantedRanks = query((db, p: { agent: string; resource: Resource }) =>
   db
     .selectFrom("grants")
-    .select((eb) => eb.fn.max("level").as("level"))
+    .select((eb) => [
+      sql<number | null>`max(case when structural = 0 then level end)`.as("plain"),
+      eb.fn.max("level").as("most"),
+    ])
     .where("grantee_id", "=", p.agent)
     .where("resource", "=", p.resource)
-    .where("broken", "=", 0)
-    .where("structural", "=", 0),
+    .where("broken", "=", 0),
 );
 
 const handedOn = query((db, p: { agent: string; resource: Resource }) =>
   db
     .selectFrom("grants")
-    .select(["id", "level"])
+    .select(["id", "level", "structural"])
     .where("grantee_id", "=", p.agent)
     .where("resource", "=", p.resource)
     .where("broken", "=", 0)

@@ -85,9 +85,17 @@ const ownsAncestor = query((db, p: { agent: string; id: string }) =>
         ),
     )
     .selectFrom("up")
-    .innerJoin("outcomes as o", "o.id", "up.id")
     .select(sql<number>`1`.as("yes"))
-    .where((eb) => eb.or([eb("o.responsible_id", "=", p.agent), eb("o.delegated_by", "=", p.agent)]))
+    // Not a join: SQLite would begin it with everything the agent answers for instead of with the few ancestors.
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom("outcomes as o")
+          .select("o.id")
+          .whereRef("o.id", "=", "up.id")
+          .where((o) => o.or([o("o.responsible_id", "=", p.agent), o("o.delegated_by", "=", p.agent)])),
+      ),
+    )
     .limit(1),
 );
 

@@ -2,7 +2,7 @@ import * as contract from "../contract/organization.ts";
 import { notFound } from "../contract/refusal.ts";
 import { ranks } from "../contract/resources.ts";
 import { guarded, parseSettings, storedSettings } from "../capabilities/guarded.ts";
-import { defaultPage, pageAfter } from "../capabilities/page.ts";
+import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
 import { insertGrant } from "../capabilities/table.ts";
 import { chooseBrain, employ } from "../agents/employ.ts";
 import { insertOutcome } from "../outcomes/table.ts";
@@ -85,12 +85,10 @@ const onCreate = guarded(contract.createCompany, async (call) => {
 
 const onList = guarded(contract.listCompanies, async ({ tx, caller, input }) => {
   const own = caller.companyId;
+  const [after = ""] = cursorParts(input.cursor, "id");
   const rows = await tx.all(
     dynamic((db) => {
-      const list = db
-        .selectFrom("companies")
-        .selectAll()
-        .where("id", ">", input.cursor ?? "");
+      const list = db.selectFrom("companies").selectAll().where("id", ">", after);
       return (own === null ? list : list.where("id", "=", own))
         .orderBy("id")
         .limit((input.limit ?? defaultPage) + 1);

@@ -142,8 +142,11 @@ async function startLocked(
     // Calls under way are answered; connections without one are closed at once.
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeIdleConnections();
+    // A connection whose call is answered only now is idle from then on, and its client would keep it.
+    const idle = setInterval(() => server.closeIdleConnections(), 20);
     const cut = setTimeout(() => server.closeAllConnections(), 5000);
     await closed;
+    clearInterval(idle);
     clearTimeout(cut);
     await store.close();
     retract(home);

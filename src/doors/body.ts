@@ -13,7 +13,8 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request) {
+  // Kept open when we stop half-way: the refusal goes out on the same connection.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     if (!(chunk instanceof Buffer)) continue;
     size += chunk.byteLength;
     if (size > maxBytes) throw tooLarge();

@@ -46,8 +46,8 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const url = new URL(request.url ?? "/", "http://localhost");
   checkHostAndOrigin(request, parts.hosts());
+  const url = urlOf(request);
   const method = request.method ?? "GET";
   if (url.pathname === "/api/health" && (method === "GET" || method === "HEAD"))
     return send(response, 200, { status: "ok", version: parts.version });
@@ -62,18 +62,13 @@ async function answer(
       return send(response, 200, openApi(parts.version));
     throw notFound("route", `${method} ${url.pathname}`.slice(0, 200));
   }
-  // A query string is text: keys it cannot carry (a token above all) are refused by the strict input like any other.
-  const input: Record<string, unknown> = Object.fromEntries(url.searchParams);
-  if (route.operation.effect === "write") Object.assign(input, await bodyOf(request, route.operation));
-  for (const [key, value] of Object.entries(route.params)) {
-    if (key in input)
-      throw new Refusal(
-        "invalid",
-        `${key} is already in the path.`,
-        `Leave ${key} out of the body and query.`,
-      );
-    input[key] = value;
-  }
+  // Nobody makes the daemon hold a large body without a credential; a small one is cheaper than looking twice.
+  if (mayBeLarge(request)) await parts.authenticate(bearer(request));
+  const input = await inputOf(request, url, route).catch(async (error: unknown) => {
+    // Nobody learns what is wrong with a request without a credential.
+    await parts.authenticate(bearer(request));
+    throw error;
+  });
   const output = await parts.dispatch({
     operation: route.operation,
     token: bearer(request),
@@ -87,6 +82,13 @@ async function answer(
   );
 }
 
+/** What is not a plain path (another host's address, `..`, `\`) leads nowhere, so that nobody reads it in two ways. */
+function urlOf(request: IncomingMessage): URL {
+  const target = request.url ?? "/";
+  const url = URL.parse(`http://localhost${target}`);
+  return url !== null && url.pathname === target.split(/[?#]/, 1)[0] ? url : new URL("http://localhost/");
+}
+
 /** Only `Authorization: Bearer`: a token in a query string would end up in logs. */
 export function bearer(request: IncomingMessage): string | undefined {
   const match = /^Bearer ([\x21-\x7e]{1,500})$/i.exec(request.headers.authorization ?? "");
@@ -94,6 +96,11 @@ export function bearer(request: IncomingMessage): string | undefined {
 }
 
 export function send(response: ServerResponse, status: number, body: unknown): void {
+  response.end(writeHead(response, status, body));
+}
+
+/** Answers the text that goes below it. */
+function writeHead(response: ServerResponse, status: number, body: unknown): string {
   const text = JSON.stringify(body);
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
@@ -101,7 +108,7 @@ export function send(response: ServerResponse, status: number, body: unknown): v
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
   });
-  response.end(text);
+  return text;
 }
 
 export function fail(
@@ -115,9 +122,9 @@ export function fail(
     return;
   }
   if (error instanceof Refusal) {
-    // An upload that is refused half-way is not read to its end.
-    if (!request.complete) response.setHeader("connection", "close");
-    send(response, refusalCodes[error.code].http, error.toBody());
+    const text = writeHead(response, refusalCodes[error.code].http, error.toBody());
+    if (request.complete) response.end(text);
+    else linger(request, response, text);
     return;
   }
   const id = parts.reportBug(error, `${request.method ?? ""} ${request.url?.split("?")[0] ?? ""}`);
@@ -129,6 +136,22 @@ export function fail(
     },
   });
 }
+
+/**
+ * A sender that is refused half-way may go on sending before it looks at the answer. Closing at once would make its next
+ * write fail and the answer be lost; so it is answered whole, and what it still sends is thrown away for a while.
+ */
+function linger(request: IncomingMessage, response: ServerResponse, text: string): void {
+  response.write(text);
+  const cut = setTimeout(() => request.socket.destroy(), lingerMilliseconds);
+  cut.unref();
+  request.resume().once("close", () => {
+    clearTimeout(cut);
+    response.end();
+  });
+}
+
+const lingerMilliseconds = 5000;
 
 interface Route {
   readonly operation: Operation;
@@ -176,6 +199,21 @@ function isCreation(operation: Operation): boolean {
   return /\.(create|create_key|grant|request)$/.test(operation.name);
 }
 
+/** From query, body and path. A query string is text; keys it cannot carry (a token above all) the strict input refuses. */
+async function inputOf(request: IncomingMessage, url: URL, route: Route): Promise<Record<string, unknown>> {
+  const body = route.operation.effect === "write" ? await bodyOf(request, route.operation) : {};
+  // Spread, not assigned: a key named __proto__ stays a key, and is refused like any other that nobody knows.
+  const input = { ...Object.fromEntries(url.searchParams), ...body };
+  for (const key of Object.keys(route.params))
+    if (Object.hasOwn(input, key))
+      throw new Refusal(
+        "invalid",
+        `${key} is already in the path.`,
+        `Leave ${key} out of the body and query.`,
+      );
+  return { ...input, ...route.params };
+}
+
 async function bodyOf(request: IncomingMessage, operation: Operation): Promise<Record<string, unknown>> {
   const bytes = await readBody(request, maxBodyBytes);
   if (bytes.byteLength === 0) return {};
@@ -190,6 +228,10 @@ async function bodyOf(request: IncomingMessage, operation: Operation): Promise<R
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw new Refusal("invalid", `The body of ${operation.name} must be a JSON object.`, "Send {…}.");
   return { ...body };
+}
+
+function mayBeLarge({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 65_536;
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {

@@ -1,5 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createMcpHandler, type McpHttpHandler, Server } from "@modelcontextprotocol/server";
+import {
+  createMcpHandler,
+  type McpHttpHandler,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from "@modelcontextprotocol/server";
 import type { Dispatch } from "../capabilities/dispatch.ts";
 import { inputSchema, outputSchema } from "../contract/json-schema.ts";
 import { mcpServers, type McpServerName, type Operation } from "../contract/operation.ts";
@@ -100,7 +106,7 @@ function handlerFor(parts: McpParts, name: McpServerName): McpHttpHandler {
       server.setRequestHandler("tools/list", () => ({ tools: list }));
       server.setRequestHandler("tools/call", async ({ params }) => {
         const operation = byName.get(params.name);
-        if (operation === undefined) return refused(notFound("tool", params.name.slice(0, 100)));
+        if (operation === undefined) throw unknownTool(params.name, [...byName.keys()]);
         try {
           const output = await parts.dispatch({
             operation,
@@ -133,6 +139,13 @@ function handlerFor(parts: McpParts, name: McpServerName): McpHttpHandler {
     },
     { maxRequestBodySize: maxBodyBytes },
   );
+}
+
+/** Not a refusal but a call that is wrong as such: the protocol has its own error for it (tools, error handling). */
+function unknownTool(name: string, known: readonly string[]): ProtocolError {
+  const { message } = notFound("tool", name.slice(0, 100));
+  const hint = known.length === 0 ? "This server has no tools." : `This server has: ${known.join(", ")}.`;
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, `${message} ${hint}`);
 }
 
 function refused(refusal: Refusal) {

@@ -133,7 +133,7 @@ export async function matches(
 function describedBy(dialect: Dialect, words: readonly string[]): RawBuilder<boolean> {
   return dialect === "sqlite"
     ? sql<boolean>`num in (select rowid from search where search match ${`description : (${fts5(words)})`})`
-    : sql<boolean>`num in (select rowid from search where to_tsvector('simple', description) @@ to_tsquery('simple', ${tsquery(words)}))`;
+    : sql<boolean>`num in (select rowid from search where words_in(description) @@ to_tsquery('simple', ${tsquery(words)}))`;
 }
 
 /** Words are letters and digits only (wordsOf), so neither syntax can be broken out of. Each matches as a prefix. */

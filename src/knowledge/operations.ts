@@ -7,7 +7,7 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { giveCreator } from "../capabilities/grants.ts";
 import { type Call, type Guarded, guarded } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
-import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
+import { cursorParts, defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
 import { effectiveRank } from "../capabilities/rights.ts";
 import { decodeContent, encodeContent, excerptOf, wordsOf } from "./content.ts";
 import { listFor, matches, rankOfBoard } from "./lists.ts";
@@ -225,7 +225,7 @@ const onLinks = guarded(contract.viewLinks, async ({ tx, actor, companyId, input
 });
 
 const onBrokenLinks = guarded(contract.listBrokenLinks, async ({ tx, companyId, input }) => {
-  const [from = "", to = ""] = (input.cursor ?? "").split(" ");
+  const [from = "", to = ""] = cursorParts(input.cursor, "id id");
   const rows = await tx.all(
     dynamic((db) =>
       db

@@ -36,7 +36,7 @@ export async function insertFile(tx: Tx, file: NewFile): Promise<{ version: numb
   await insertVersion(tx, { fileId: file.id, version: 1, hash, content: file.content, author: file.author });
   await tx.run(indexNew, {
     num: row?.num ?? 0,
-    description: file.description,
+    description: file.description.normalize("NFC"),
     body: searchableText(file.content),
   });
   await insertLinks(tx, file.companyId, file.id, file.content);
@@ -62,7 +62,7 @@ export async function addVersion(
   });
   await tx.run(indexAgain, {
     num: file.num,
-    description: change.description,
+    description: change.description.normalize("NFC"),
     body: searchableText(change.content),
   });
   await tx.run(dropLinks, { id: file.id });

@@ -1,13 +1,15 @@
 import {
-  chmodSync,
   closeSync,
   constants,
+  fchmodSync,
   fstatSync,
   mkdirSync,
   openSync,
   readlinkSync,
   readSync,
   realpathSync,
+  renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -24,7 +26,7 @@ import { Refusal } from "../contract/refusal.ts";
  */
 export function readFromWorkspace(workspace: string, path: string, maxBytes: number): Uint8Array {
   if (path.includes("\0")) throw outside(path);
-  const root = realpathSync(workspace);
+  const root = rootOf(workspace);
   const target = isAbsolute(path) ? resolve(path) : resolve(root, path);
   const descriptor = openWithoutFollowing(target, path);
   try {
@@ -50,27 +52,40 @@ export function readFromWorkspace(workspace: string, path: string, maxBytes: num
   }
 }
 
-/** A read-only copy of a version at `kb/<id>` in the workspace; answers its path. */
+/**
+ * A read-only copy of a version at `kb/<id>` in the workspace; answers its path. Made under another name and moved into
+ * place, which replaces a link there instead of following it, and below the folder that was opened, which on Linux stays
+ * the same whatever its name leads to by now.
+ */
 export function placeCopy(workspace: string, fileId: string, content: Uint8Array): string {
-  const folder = join(realpathSync(workspace), "kb");
-  mkdirSync(folder, { recursive: true });
-  if (realpathSync(folder) !== folder)
-    throw new Refusal("refused", "The kb folder of the workspace is a link.", "Remove it and call again.");
-  const path = join(folder, fileId);
-  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+  const folder = join(rootOf(workspace), "kb");
+  const { O_RDONLY, O_WRONLY, O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW } = constants;
   try {
-    chmodSync(path, 0o600);
-  } catch {
-    // There is no copy yet.
+    mkdirSync(folder, { recursive: true });
+    const directory = openSync(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    try {
+      const inside = process.platform === "linux" ? `/proc/self/fd/${directory}` : folder;
+      const temporary = join(inside, `.${fileId}`);
+      rmSync(temporary, { force: true });
+      const descriptor = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o444);
+      try {
+        writeFileSync(descriptor, content);
+        fchmodSync(descriptor, 0o444);
+      } finally {
+        closeSync(descriptor);
+      }
+      renameSync(temporary, join(inside, fileId));
+    } finally {
+      closeSync(directory);
+    }
+  } catch (error) {
+    throw new Refusal(
+      "refused",
+      `The copy of ${fileId} could not be placed in the workspace (${codeOf(error)}).`,
+      "Remove what stands in its way (kb must be a folder, not a link) and call again; or read_file.",
+    );
   }
-  const descriptor = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o400);
-  try {
-    writeFileSync(descriptor, content);
-  } finally {
-    closeSync(descriptor);
-  }
-  chmodSync(path, 0o444);
-  return path;
+  return join(folder, fileId);
 }
 
 export function tooLarge(size: number, maxBytes: number): Refusal {
@@ -86,7 +101,7 @@ function openWithoutFollowing(target: string, path: string): number {
   try {
     return openSync(target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
-    const code = typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
+    const code = codeOf(error);
     if (code === "ELOOP")
       throw new Refusal("refused", `${path} is a link.`, "Name the file itself, in your workspace.");
     throw new Refusal(
@@ -95,6 +110,22 @@ function openWithoutFollowing(target: string, path: string): number {
       "Name a file that exists in your workspace.",
     );
   }
+}
+
+function rootOf(workspace: string): string {
+  try {
+    return realpathSync(workspace);
+  } catch (error) {
+    throw new Refusal(
+      "refused",
+      `Your workspace cannot be opened (${codeOf(error)}).`,
+      "Send content instead of path; read files one by one (read_file).",
+    );
+  }
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 }
 
 function liesWithin(descriptor: number, target: string, root: string): boolean {

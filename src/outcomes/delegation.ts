@@ -6,8 +6,8 @@ import { assign, childrenOf } from "./table.ts";
 
 /**
  * Handing an outcome down (taking it back is in agents/, because it can end agents). Delegation moves responsibility for
- * the outcome and for all below it that the delegator was still responsible for; what it had already handed to others
- * stays with them.
+ * the outcome and for all below it that is the delegator's own; what it had already handed to others stays with them, and
+ * what its boss handed to it stays with it.
  */
 export function demandDelegable(outcome: OutcomeRow): void {
   if (!isLive(outcome) || outcome.status === "submitted")
@@ -59,7 +59,7 @@ export async function handDown(tx: Tx, outcome: OutcomeRow, from: string, to: Me
   const seen = new Set(frontier);
   for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
     for (const child of await childrenOf(tx, id)) {
-      if (seen.has(child.id) || child.responsible_id !== from) continue;
+      if (seen.has(child.id) || child.responsible_id !== from || child.delegated === 1) continue;
       seen.add(child.id);
       await assign(tx, child.id, { responsibleId: to.id, delegated: 0, delegatedBy: null });
       moved.push(child.id);

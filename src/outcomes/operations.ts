@@ -1,7 +1,7 @@
 import * as contract from "../contract/outcomes.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded, type Surroundings } from "../capabilities/guarded.ts";
-import { type Member, memberById } from "../capabilities/members.ts";
+import { memberById } from "../capabilities/members.ts";
 import { shiftScope } from "../capabilities/table.ts";
 import { aboutSubject, parseData, presentActor } from "../events/ledger.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -21,6 +21,7 @@ import {
   outcomeById,
   parentsOf,
   presentOutcome,
+  type Ref,
   saveOutcome,
   setDependencies,
   setParents,
@@ -62,6 +63,8 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
   const { tx, actor, companyId, input } = call;
   const outcome = await outcomeById(tx, input.id);
   demandLive(outcome);
+  // What it no longer waits for does not stand in the way of a new parent.
+  if (input.dependsOn !== undefined) await setDependencies(tx, outcome.id, []);
   if (input.parents !== undefined) await changeParents(call, outcome, unique(input.parents));
   if (input.dependsOn !== undefined) {
     const dependsOn = unique(input.dependsOn);
@@ -69,6 +72,12 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
     for (const target of dependsOn) await demandNoCycle(tx, outcome.id, target);
     await setDependencies(tx, outcome.id, dependsOn);
   }
+  if (input.blocked && outcome.status !== "open")
+    throw new Refusal(
+      "refused",
+      `The outcome is ${outcome.status}; only work on an open one can be blocked.`,
+      "Reopen it first, with the reason.",
+    );
   if (input.blocked?.on !== undefined) {
     await demandKnown(tx, companyId, [input.blocked.on]);
     if (input.blocked.on === outcome.id)
@@ -175,9 +184,10 @@ export function outcomeHandlers({ notify, retire }: Consequences): Guarded[] {
   const onReopen = guarded(contract.reopenOutcome, async (call) => {
     const { tx, input } = call;
     const outcome = await outcomeById(tx, input.id);
-    demandReopenable(outcome, await parentsOf(tx, outcome.id));
+    const parents = await parentsOf(tx, outcome.id);
+    demandReopenable(outcome, parents);
     if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);
-    const owner = await stillThere(tx, outcome);
+    const owner = await stillThere(tx, outcome, parents);
     const shown = await transition(
       call,
       { ...outcome, ...owner, stalls: 0, status: "open", rationale: null },
@@ -249,6 +259,12 @@ async function changeParents(
   const { tx, actor, companyId } = call;
   if (outcome.kind === "perpetual")
     throw new Refusal("refused", "The root has no parents.", "Leave parents out.");
+  if (outcome.kind === "mandate")
+    throw new Refusal(
+      "refused",
+      "A standing mandate hangs below the mandate of its agent's boss.",
+      "Leave parents out.",
+    );
   if (actor.kind === "agent" && outcome.delegated === 1)
     throw new Refusal(
       "refused",
@@ -301,18 +317,20 @@ async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]>
   return order;
 }
 
-/** Who answers for an outcome that comes back: its owner, or where that agent has left, the first boss still there. */
+/**
+ * Who answers for an outcome that comes back: its owner, or where that agent has left, whoever answers for what it
+ * serves. Rejected: the boss the owner had, who may since have handed all around it to somebody else.
+ */
 async function stillThere(
   tx: ReadTx,
   outcome: OutcomeRow,
+  parents: readonly Ref[],
 ): Promise<Pick<OutcomeRow, "responsible_id" | "delegated" | "delegated_by">> {
   const { responsible_id, delegated, delegated_by } = outcome;
-  let owner: Member | undefined = responsible_id === null ? undefined : await memberById(tx, responsible_id);
+  const owner = responsible_id === null ? undefined : await memberById(tx, responsible_id);
   if (owner === undefined || owner.status !== "terminated")
     return { responsible_id, delegated, delegated_by };
-  while (owner !== undefined && owner.status === "terminated")
-    owner = owner.boss_id === null ? undefined : await memberById(tx, owner.boss_id);
-  return { responsible_id: owner?.id ?? null, delegated: 0, delegated_by: null };
+  return { responsible_id: parents.find(isLive)?.responsible_id ?? null, delegated: 0, delegated_by: null };
 }
 
 function unique(ids: readonly string[]): string[] {

@@ -7,12 +7,20 @@ import { outcomeRights, readsBelow } from "../capabilities/structure.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
-import { childrenOf, outcomeById, parentsOf, presentRow, statusOf } from "./table.ts";
+import {
+  childrenOf,
+  listedColumns,
+  type ListedRow,
+  outcomeById,
+  parentsOf,
+  presentRow,
+  statusOf,
+} from "./table.ts";
 import { workable } from "./workable.ts";
 
 /** Operations that only read outcomes. Each is bounded, so that no reader holds up the writers. */
 
-type Listed = OutcomeRow & { responsible_name: string | null; workable: number };
+type Listed = ListedRow & { workable: number };
 
 const onMine = guarded(contract.myOutcomes, async ({ tx, actor, input }) => {
   if (actor.agentId === null)
@@ -33,8 +41,7 @@ const onList = guarded(contract.listOutcomes, async ({ tx, companyId, input }) =
       let list = db
         .selectFrom("outcomes as o")
         .leftJoin("agents as r", "r.id", "o.responsible_id")
-        .selectAll("o")
-        .select("r.name as responsible_name")
+        .select(listedColumns)
         .select((eb) => workable(eb, tx.now).as("workable"))
         .where("o.company_id", "=", companyId)
         .where("o.num", "<", before);
@@ -82,16 +89,11 @@ const onSubtree = guarded(contract.viewSubtree, async ({ tx, actor, input }) => 
       : await readableBelow(tx, actor.agentId, input.id, limit + 1);
   const page = rows.slice(0, limit);
   const inPage = new Set(page.map(({ id }) => id));
-  const parentsById = new Map<string, string[]>();
-  for (const { parent_id, child_id } of await edgesAmong(
-    tx,
-    page.map(({ id }) => id),
-  )) {
-    if (inPage.has(parent_id)) parentsById.set(child_id, [...(parentsById.get(child_id) ?? []), parent_id]);
-  }
+  const parentsInPage = (row: WithParents): string[] =>
+    (row.parents ?? "").split(" ").filter((id) => inPage.has(id));
   return {
     id: input.id,
-    outcomes: page.map((row) => ({ ...presentRow(row), parents: parentsById.get(row.id) ?? [] })),
+    outcomes: page.map((row) => ({ ...presentRow(row), parents: parentsInPage(row) })),
     truncated: rows.length > limit,
   };
 });
@@ -100,31 +102,43 @@ export const readHandlers = [onMine, onList, onListOfAgent, onAncestors, onSubtr
 
 const mostChains = 100;
 
-/** In the order to work on them: important before unimportant, urgent before not, then as they came. */
+/**
+ * In the order to work on them: important before unimportant, urgent before not, then as they came. Each status is read
+ * in that order from the index, so that a page costs the same however much the agent has behind it.
+ */
 async function listOf(
   tx: ReadTx,
   agentId: string,
-  input: { status?: string | undefined; limit?: number | undefined; cursor?: string | undefined },
+  input: {
+    status?: contract.OutcomeStatus | undefined;
+    limit?: number | undefined;
+    cursor?: string | undefined;
+  },
 ) {
-  const key = sql<number>`(3 - 2 * o.important - o.urgent) * 1000000000000 + o.num`;
-  const rows = await tx.all(
-    dynamic((db) => {
-      let list = db
-        .selectFrom("outcomes as o")
-        .leftJoin("agents as r", "r.id", "o.responsible_id")
-        .selectAll("o")
-        .select(["r.name as responsible_name", key.as("place")])
-        .select((eb) => workable(eb, tx.now).as("workable"))
-        .where("o.responsible_id", "=", agentId)
-        .where(key, ">", numberCursor(input.cursor));
-      if (input.status !== undefined) list = list.where("o.status", "=", input.status);
-      return list.orderBy(key).limit((input.limit ?? defaultPage) + 1);
-    }),
-    {},
+  const limit = input.limit ?? defaultPage;
+  const after = afterPlace(numberCursor(input.cursor));
+  const rows: Listed[] = [];
+  for (const status of input.status === undefined ? contract.outcomeStatuses : [input.status])
+    rows.push(...(await tx.all(nextInStatus, { agentId, status, ...after, now: tx.now, limit: limit + 1 })));
+  const { page, nextCursor } = pageAfter(
+    rows.toSorted((a, b) => placeOf(a) - placeOf(b)),
+    limit,
+    (row) => String(placeOf(row)),
   );
-  const { page, nextCursor } = pageAfter(rows, input.limit, (row) => String(row.place));
   return { outcomes: page.map(presentListed), nextCursor };
 }
+
+/** A row's place in the order as one number, for cursors: the quadrant, then the row's own number. */
+function placeOf(row: Pick<Listed, "important" | "urgent" | "num">): number {
+  return (3 - 2 * row.important - row.urgent) * quadrant + row.num;
+}
+
+function afterPlace(place: number): { important: number; urgent: number; num: number } {
+  const behind = 3 - Math.min(3, Math.floor(place / quadrant));
+  return { important: behind >> 1, urgent: behind & 1, num: place % quadrant };
+}
+
+const quadrant = 1_000_000_000_000;
 
 function presentListed(row: Listed) {
   return { ...presentRow(row), workable: row.workable === 1 };
@@ -136,8 +150,8 @@ async function readableBelow(
   agentId: string,
   topId: string,
   limit: number,
-): Promise<(OutcomeRow & { responsible_name: string | null })[]> {
-  const found: (OutcomeRow & { responsible_name: string | null })[] = [];
+): Promise<WithParents[]> {
+  const found: WithParents[] = [];
   const frontier = [topId];
   const seen = new Set(frontier);
   for (let id = frontier.shift(); id !== undefined && found.length < limit; id = frontier.shift()) {
@@ -152,32 +166,18 @@ async function readableBelow(
   return found;
 }
 
-async function edgesAmong(
-  tx: ReadTx,
-  ids: readonly string[],
-): Promise<{ parent_id: string; child_id: string }[]> {
-  const edges = [];
-  // In slices: a statement takes a bounded number of parameters.
-  for (let start = 0; start < ids.length; start += 500) {
-    const slice = ids.slice(start, start + 500);
-    edges.push(
-      ...(await tx.all(
-        dynamic((db) =>
-          db.selectFrom("edges").select(["parent_id", "child_id"]).where("child_id", "in", slice),
-        ),
-        {},
-      )),
-    );
-  }
-  return edges;
-}
+type WithParents = ListedRow & { parents: string | null };
+
+/** Ids never have a space in them. */
+const parentIds = sql<
+  string | null
+>`(select string_agg(e.parent_id, ' ' order by e.parent_id) from edges e where e.child_id = o.id)`;
 
 const oneRow = query((db, p: { id: string }) =>
   db
     .selectFrom("outcomes as o")
     .leftJoin("agents as r", "r.id", "o.responsible_id")
-    .selectAll("o")
-    .select("r.name as responsible_name")
+    .select([...listedColumns, parentIds.as("parents")])
     .where("o.id", "=", p.id),
 );
 
@@ -198,7 +198,40 @@ const below = query((db, p: { id: string; limit: number }) =>
     .selectFrom("down")
     .innerJoin("outcomes as o", "o.id", "down.id")
     .leftJoin("agents as r", "r.id", "o.responsible_id")
-    .selectAll("o")
-    .select("r.name as responsible_name")
+    .select([...listedColumns, parentIds.as("parents")])
     .limit(p.limit),
+);
+
+const nextInStatus = query(
+  (
+    db,
+    p: {
+      agentId: string;
+      status: string;
+      important: number;
+      urgent: number;
+      num: number;
+      now: number;
+      limit: number;
+    },
+  ) =>
+    db
+      .selectFrom("outcomes as o")
+      .leftJoin("agents as r", "r.id", "o.responsible_id")
+      .select(listedColumns)
+      .select((eb) => workable(eb, p.now).as("workable"))
+      .where("o.responsible_id", "=", p.agentId)
+      .where("o.status", "=", p.status)
+      .where("o.important", "<=", p.important)
+      .where((eb) =>
+        eb.or([
+          eb("o.important", "<", p.important),
+          eb("o.urgent", "<", p.urgent),
+          eb.and([eb("o.urgent", "=", p.urgent), eb("o.num", ">", p.num)]),
+        ]),
+      )
+      .orderBy("o.important", "desc")
+      .orderBy("o.urgent", "desc")
+      .orderBy("o.num")
+      .limit(p.limit),
 );

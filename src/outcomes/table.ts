@@ -175,7 +175,44 @@ export async function presentOutcome(tx: ReadTx, row: OutcomeRow): Promise<Outco
   };
 }
 
-export function presentRow(row: OutcomeRow & { responsible_name: string | null }): PresentedRow {
+/** The columns a list shows: long texts stay where they are. */
+export const listedColumns = [
+  "o.num",
+  "o.id",
+  "o.title",
+  "o.status",
+  "o.kind",
+  "o.urgent",
+  "o.important",
+  "o.responsible_id",
+  "o.delegated",
+  "o.blocked_reason",
+  "o.blocked_until",
+  "o.blocked_on",
+  "o.created_at",
+  "o.updated_at",
+  "r.name as responsible_name",
+] as const;
+
+export type ListedRow = Pick<
+  OutcomeRow,
+  | "num"
+  | "id"
+  | "title"
+  | "status"
+  | "kind"
+  | "urgent"
+  | "important"
+  | "responsible_id"
+  | "delegated"
+  | "blocked_reason"
+  | "blocked_until"
+  | "blocked_on"
+  | "created_at"
+  | "updated_at"
+> & { responsible_name: string | null };
+
+export function presentRow(row: ListedRow): PresentedRow {
   return {
     id: row.id,
     title: row.title,

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { mkdir, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
@@ -68,9 +68,9 @@ export class BlobFiles {
       await rename(temporary, join(folder, String(hash)));
       folders.add(folder);
     }
-    for (const folder of folders) syncFolder(folder);
+    for (const folder of folders) await syncFolder(folder);
     if (rows.length === 0) return;
-    syncFolder(this.#folder);
+    await syncFolder(this.#folder);
     // Between two transactions of the store: this runs without waiting, and no transaction waits for anything real.
     if (db.isTransaction) return;
     const remove = db.prepare("delete from blobs where file_id = ? and hash = ?");
@@ -84,11 +84,11 @@ export class BlobFiles {
 const idleMilliseconds = 200;
 const patienceMilliseconds = 5000;
 
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, "r");
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
   try {
-    fsyncSync(descriptor);
+    await handle.sync();
   } finally {
-    closeSync(descriptor);
+    await handle.close();
   }
 }

@@ -29,8 +29,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     max: options.connections ?? 10,
     types: { getTypeParser },
   });
-  // A connection that breaks while idle is replaced by the pool; the next query tells if the server is gone.
+  // A connection that breaks while idle is replaced by the pool; the next query tells if the server is gone. One that
+  // breaks while in use fails its query and is not given back; without a listener it would end the process as well.
   pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
   await migrate(pool);
 
   const listeners = new Set<() => void>();

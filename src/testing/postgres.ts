@@ -27,7 +27,12 @@ import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import pg from "pg";
 
-export type PostgresServer = { url: string; stop(): Promise<void> };
+export type PostgresServer = {
+  url: string;
+  stop(): Promise<void>;
+  /** kill -9, and another server on the same data and port; resolves when that one takes connections. */
+  crash(): Promise<void>;
+};
 export type PostgresDatabase = { url: string; drop(): Promise<void> };
 
 /** The stores that this run tests: every `*.db.test.ts` loops over them. */
@@ -91,13 +96,21 @@ export async function startPostgres(options: { durable?: boolean } = {}): Promis
   const answers = answersOf(shell);
   shell.stdin.write(`${binaries(await answers.next(), user)}\n`);
   await answers.next();
-  answers.end();
-  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, stop: () => stop(shell) };
+  answers.rest();
+  return {
+    url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+    stop: () => stop(shell),
+    async crash() {
+      shell.stdin.write("crash\n");
+      await answers.next();
+      answers.rest();
+    },
+  };
 }
 
 // $1 the folder for temporary files; the rest are flags for postgres. Says where it lives, is told where bin/ is, and
-// says when the server takes connections, which postgres itself writes into its status file. SIGQUIT is the quickest
-// way to stop it: nobody needs its files any more.
+// says when the server takes connections, which postgres itself writes into its status file. Every line it is told after
+// that is a crash. SIGQUIT is the quickest way to stop it: nobody needs its files any more.
 const lifeOfAServer = `
   postgres=
   finish() {
@@ -115,39 +128,51 @@ const lifeOfAServer = `
     "$native/bin/initdb" --pgdata="$home/data" --username=postgres --pwfile=/dev/stdin --auth=scram-sha-256 \\
       --encoding=UTF8 --locale=C --locale-provider=icu --icu-locale=en-US --no-sync --no-instructions \\
       >"$home/log" 2>&1 || { cat "$home/log" >&2; exit 1; }
-  "$native/bin/postgres" -D "$home/data" "$@" >"$home/log" 2>&1 &
-  postgres=$!
-  until grep -q '^ready' "$home/data/postmaster.pid" 2>/dev/null; do
-    kill -0 "$postgres" 2>/dev/null || { cat "$home/log" >&2; exit 1; }
-    sleep 0.02
+  serve() {
+    "$native/bin/postgres" -D "$home/data" "$@" >"$home/log" 2>&1 &
+    postgres=$!
+    # A server that was killed leaves its status behind; the first line says whose it is.
+    until [ "$(head -n 1 "$home/data/postmaster.pid" 2>/dev/null)" = "$postgres" ] &&
+      grep -q '^ready' "$home/data/postmaster.pid"; do
+      kill -0 "$postgres" 2>/dev/null || return 1
+      sleep 0.02
+    done
+    echo ready
+  }
+  serve "$@" || { cat "$home/log" >&2; exit 1; }
+  while read -r _; do
+    kill -KILL "$postgres"
+    wait "$postgres" 2>/dev/null
+    # The children of the dead end by themselves, a moment later; until then a new server refuses to start.
+    tries=0
+    until serve "$@"; do
+      tries=$((tries + 1))
+      [ "$tries" -lt 300 ] || { cat "$home/log" >&2; exit 1; }
+      sleep 0.1
+    done
   done
-  echo ready
-  read -r _
 `;
 
 type Shell = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Its lines one by one; after the last this process no longer waits for the shell when it ends. */
-function answersOf(shell: Shell): { next(): Promise<string>; end(): void } {
-  const reader = createInterface({ input: shell.stdout });
-  const lines = reader[Symbol.asyncIterator]();
+/** Its lines one by one. While it rests, this process does not wait for the shell when it ends. */
+function answersOf(shell: Shell): { next(): Promise<string>; rest(): void } {
+  const lines = createInterface({ input: shell.stdout })[Symbol.asyncIterator]();
   const errors = text(shell.stderr);
+  // The streams of a child are sockets, though their type does not tell.
+  const refer = (how: "ref" | "unref"): void => {
+    for (const handle of [shell, shell.stdin, shell.stdout, shell.stderr])
+      Reflect.get(handle, how)?.call(handle);
+  };
   return {
     async next() {
+      refer("ref");
       const line = await lines.next();
       if (line.done === true) throw new Error(`PostgreSQL did not start:\n${await errors}`);
       return line.value;
     },
-    end() {
-      reader.close();
-      for (const handle of [shell, shell.stdin, shell.stdout, shell.stderr]) unreference(handle);
-    },
+    rest: () => refer("unref"),
   };
-}
-
-/** The streams of a child are sockets, though their type does not tell. */
-function unreference(handle: object): void {
-  if ("unref" in handle && typeof handle.unref === "function") handle.unref();
 }
 
 async function stop(shell: Shell): Promise<void> {

@@ -1,0 +1,348 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { giveCreator } from "../src/capabilities/grants.ts";
+import { type Resource, ranks } from "../src/contract/resources.ts";
+import { newId } from "../src/daemon/ids.ts";
+import { type Actor, system } from "../src/events/ledger.ts";
+import { insertFile } from "../src/knowledge/table.ts";
+import { insertOutcome } from "../src/outcomes/table.ts";
+import { dynamic } from "../src/store/query.ts";
+import type { Schema } from "../src/store/schema.ts";
+import type { Store } from "../src/store/store.ts";
+import { sequence } from "./timing.ts";
+
+/**
+ * Rows in bulk, in the shape the product gives them. Where only a table's size matters they are inserted straight, many
+ * to a statement; where content, index and history matter the product's own functions insert them.
+ */
+type Row<T extends keyof Schema> = "num" extends keyof Schema[T] ? Omit<Schema[T], "num"> : Schema[T];
+
+/** SQLite takes 32,766 parameters in a statement; the widest of these tables has 20 columns. */
+const rowsPerStatement = 1000;
+
+export async function insertRows<T extends "agents" | "files" | "outcomes" | "edges" | "grants">(
+  store: Store,
+  table: T,
+  rows: Iterable<Row<T>>,
+): Promise<void> {
+  const insert = (slice: Row<T>[]) =>
+    store.write((tx) => tx.run(dynamic((db) => db.insertInto(table).values(slice as never)), {}));
+  let slice: Row<T>[] = [];
+  for (const row of rows) {
+    slice.push(row);
+    if (slice.length < rowsPerStatement) continue;
+    await insert(slice);
+    slice = [];
+  }
+  if (slice.length > 0) await insert(slice);
+}
+
+export interface Place {
+  readonly id: string;
+  readonly path: readonly string[];
+}
+
+/** A tree of agents, each level four times as wide as the one above, the root agent given. Mandates come with it. */
+export async function fillAgents(
+  store: Store,
+  companyId: string,
+  rootId: string,
+  count: number,
+  depth: number,
+): Promise<Place[]> {
+  const places: Place[] = [{ id: rootId, path: [rootId] }];
+  for (let above = 0; places.length < count; above++) {
+    const boss = places[above];
+    if (boss === undefined || boss.path.length >= depth) break;
+    // The last level takes whatever is left, evenly.
+    const isLast = boss.path.length === depth - 1;
+    const bosses = isLast ? places.filter(({ path }) => path.length === depth - 1) : [];
+    const wanted = isLast ? Math.ceil((count - places.length) / (bosses.length - bosses.indexOf(boss))) : 4;
+    for (let report = 0; report < wanted && places.length < count; report++) {
+      const id = newId();
+      places.push({ id, path: [...boss.path, id] });
+    }
+  }
+  const made = places.slice(1);
+  await insertRows(
+    store,
+    "agents",
+    made.map(({ id, path }, index) => agentRow(companyId, id, path.at(-2) ?? rootId, index)),
+  );
+  await insertRows(
+    store,
+    "outcomes",
+    made.map(({ id, path }, index) => ({
+      ...outcomeRow(companyId, id, `Mandate ${index}`, id),
+      kind: "mandate",
+      delegated: 1,
+      delegated_by: path.at(-2) ?? rootId,
+    })),
+  );
+  await insertRows(
+    store,
+    "edges",
+    made.map(({ id, path }) => ({ parent_id: path.at(-2) ?? rootId, child_id: id })),
+  );
+  return places;
+}
+
+export interface Chain {
+  readonly resource: Resource;
+  /** The grants from the board's to the last, and who holds each. */
+  readonly grants: readonly string[];
+  readonly holders: readonly string[];
+  readonly scopeId: string;
+}
+
+/** Rights to files, handed down from the root agent to an agent at the bottom, each chain for an outcome of its own. */
+export async function fillChains(
+  store: Store,
+  companyId: string,
+  places: readonly Place[],
+  grants: number,
+): Promise<Chain[]> {
+  const depth = Math.max(...places.map(({ path }) => path.length));
+  const bottom = places.filter(({ path }) => path.length === depth);
+  const pick = sequence(6);
+  const chains: Chain[] = [];
+  while (chains.length * depth < grants)
+    chains.push({
+      resource: `kb:${newId()}`,
+      grants: Array.from({ length: depth }, () => newId()),
+      holders: bottom[pick(bottom.length)]?.path ?? [],
+      scopeId: newId(),
+    });
+  await insertRows(store, "files", lazily(chains, ({ resource }) => [fileRow(companyId, resource.slice(3))]));
+  await insertRows(
+    store,
+    "outcomes",
+    lazily(chains, ({ scopeId, holders }) => [outcomeRow(companyId, scopeId, "Scope", holders[0] ?? null)]),
+  );
+  await insertRows(
+    store,
+    "edges",
+    lazily(chains, ({ scopeId, holders }) => [{ parent_id: holders[0] ?? "", child_id: scopeId }]),
+  );
+  await insertRows(
+    store,
+    "grants",
+    lazily(chains, ({ resource, grants, holders, scopeId }) =>
+      grants.map((id, link) => ({
+        id,
+        company_id: companyId,
+        grantee_id: holders[link] ?? "",
+        resource,
+        level: link < 2 ? ranks.write : ranks.read,
+        scope_id: scopeId,
+        origin: link === 0 ? "board" : "boss",
+        granted_by: link === 0 ? null : (holders[link - 1] ?? null),
+        parent_id: link === 0 ? null : (grants[link - 1] ?? null),
+        structural: 0,
+        broken: 0,
+        created_at: Date.now(),
+        revoked_at: null,
+      })),
+    ),
+  );
+  return chains;
+}
+
+/**
+ * A DAG: below `parentId` as many subtrees of `size` outcomes as it takes, each ten wide, with a second parent for every
+ * twentieth outcome. Answers the tops.
+ */
+export async function fillSubtrees(
+  store: Store,
+  companyId: string,
+  parentId: string,
+  responsibleId: string,
+  outcomes: number,
+  size: number,
+): Promise<string[]> {
+  const subtrees = Array.from({ length: Math.ceil(outcomes / size) }, () =>
+    Array.from({ length: size }, () => newId()),
+  );
+  await insertRows(
+    store,
+    "outcomes",
+    lazily(subtrees, (ids) => ids.map((id, n) => outcomeRow(companyId, id, `Outcome ${n}`, responsibleId))),
+  );
+  await insertRows(
+    store,
+    "edges",
+    lazily(subtrees, (ids) =>
+      ids.flatMap((id, n) => {
+        const above = Math.floor((n - 1) / 10);
+        const first = n === 0 ? parentId : (ids[above] ?? parentId);
+        const second = n > 20 && n % 20 === 0 ? ids[above - 1] : undefined;
+        return [first, ...(second === undefined ? [] : [second])].map((parent_id) => ({
+          parent_id,
+          child_id: id,
+        }));
+      }),
+    ),
+  );
+  return subtrees.flatMap(([top]) => (top === undefined ? [] : [top]));
+}
+
+/** Knowledge files with content, version, index and the creator's right. Answers what a writer must know of each. */
+export async function fillFiles(
+  store: Store,
+  companyId: string,
+  creatorId: string,
+  count: number,
+  content: (index: number) => string,
+): Promise<{ id: string; version: number; hash: string }[]> {
+  const author: Actor = { kind: "agent", agentId: creatorId, sessionId: null };
+  const files: { id: string; version: number; hash: string }[] = [];
+  for (let index = 0; index < count;)
+    await store.write(async (tx) => {
+      for (const end = Math.min(count, index + 200); index < end; index++) {
+        const id = newId();
+        const saved = await insertFile(tx, {
+          id,
+          companyId,
+          kind: "file",
+          description: `Notes ${index}`,
+          mediaType: "text/markdown",
+          ownerId: null,
+          content: Buffer.from(content(index)),
+          author,
+        });
+        await giveCreator(tx, {
+          id: newId(),
+          companyId,
+          creator: { id: creatorId, mandate_id: creatorId },
+          resource: `kb:${id}`,
+        });
+        files.push({ id, ...saved });
+      }
+    });
+  return files;
+}
+
+/** Outcomes with their files, spread over parents so that each has at most a hundred children. */
+export async function fillOutcomes(
+  store: Store,
+  companyId: string,
+  rootId: string,
+  responsibleId: string,
+  count: number,
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count;)
+    await store.write(async (tx) => {
+      for (const end = Math.min(count, index + 200); index < end; index++) {
+        const id = newId();
+        ids.push(id);
+        await insertOutcome(
+          tx,
+          {
+            id,
+            company_id: companyId,
+            kind: "work",
+            title: `Outcome ${index}`,
+            description: "What is to be achieved, in a sentence or two of ordinary length.",
+            acceptance: null,
+            responsible_id: responsibleId,
+            delegated: 0,
+            delegated_by: null,
+            urgent: index % 7 === 0 ? 1 : 0,
+            important: index % 3 === 0 ? 1 : 0,
+            parents: [index === 0 ? rootId : (ids[Math.floor((index - 1) / 100)] ?? rootId)],
+            dependsOn: [],
+          },
+          system,
+        );
+      }
+    });
+  return ids;
+}
+
+/** What the daemon does in its own time: content out of the database into files. Not durable; it is only a benchmark. */
+export function moveContentOut(database: string, folder: string): void {
+  const db = new DatabaseSync(database);
+  try {
+    for (const { file_id, hash, content } of db.prepare("select file_id, hash, content from blobs").iterate()) {
+      if (!(content instanceof Uint8Array)) continue;
+      mkdirSync(join(folder, String(file_id)), { recursive: true, mode: 0o700 });
+      writeFileSync(join(folder, String(file_id), String(hash)), content, { mode: 0o600 });
+    }
+    db.exec("delete from blobs");
+  } finally {
+    db.close();
+  }
+}
+
+function* lazily<T, R>(items: readonly T[], rowsOf: (item: T) => readonly R[]): Iterable<R> {
+  for (const item of items) yield* rowsOf(item);
+}
+
+function agentRow(companyId: string, id: string, bossId: string, index: number): Row<"agents"> {
+  return {
+    id,
+    company_id: companyId,
+    name: `Agent ${index}`,
+    name_key: `agent ${index}`,
+    slug: `agent-${index}`,
+    role: "worker",
+    title: null,
+    capabilities: null,
+    boss_id: bossId,
+    mandate_id: id,
+    generation: 1,
+    status: "idle",
+    state_file_id: newId(),
+    epoch: 0,
+    created_at: Date.now(),
+    ended_at: null,
+  };
+}
+
+function fileRow(companyId: string, id: string): Row<"files"> {
+  return {
+    id,
+    company_id: companyId,
+    kind: "file",
+    description: "A file",
+    media_type: "text/markdown",
+    version: 1,
+    hash: "0".repeat(64),
+    size: 1000,
+    owner_id: null,
+    created_at: Date.now(),
+    updated_at: Date.now(),
+    deleted_at: null,
+  };
+}
+
+function outcomeRow(
+  companyId: string,
+  id: string,
+  title: string,
+  responsibleId: string | null,
+): Row<"outcomes"> {
+  return {
+    id,
+    company_id: companyId,
+    kind: "work",
+    title,
+    description: "What is to be achieved, in a sentence or two of ordinary length.",
+    acceptance: null,
+    status: "open",
+    rationale: null,
+    responsible_id: responsibleId,
+    delegated: 0,
+    delegated_by: null,
+    urgent: 0,
+    important: 0,
+    blocked_reason: null,
+    blocked_until: null,
+    blocked_on: null,
+    stale: 0,
+    created_at: Date.now(),
+    updated_at: Date.now(),
+  };
+}

@@ -1,0 +1,144 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+import { createClient, type Client } from "../src/client/client.ts";
+import { createCompany, createKey } from "../src/contract/organization.ts";
+import type { Operation } from "../src/contract/operation.ts";
+import { admitBoard, createCore } from "../src/daemon/core.ts";
+import { boardToken, openHome } from "../src/daemon/home.ts";
+import { newId, newSecret } from "../src/daemon/ids.ts";
+import { openPostgres } from "../src/store/postgres.ts";
+import { openSqlite } from "../src/store/sqlite.ts";
+import type { Store } from "../src/store/store.ts";
+import type { Bench } from "./bench.ts";
+import { moveContentOut } from "./fill.ts";
+
+/** A home with a company in it, filled through the store before any daemon runs on it. */
+export interface Home<T> {
+  readonly path: string;
+  readonly database: string;
+  readonly databaseUrl: string | undefined;
+  readonly boardToken: string;
+  readonly companyId: string;
+  readonly rootAgentId: string;
+  readonly filled: T;
+}
+
+export interface Filling {
+  readonly store: Store;
+  readonly companyId: string;
+  readonly rootAgentId: string;
+}
+
+export async function prepareHome<T>(bench: Bench, fill: (filling: Filling) => Promise<T>): Promise<Home<T>> {
+  const home = openHome(mkdtempSync(join(bench.folder, "home-")));
+  const token = boardToken(home, newSecret);
+  const databaseUrl = bench.store === "postgres" ? await bench.newDatabase() : undefined;
+  const store = await openStore(home.database, databaseUrl);
+  let made;
+  try {
+    await admitBoard(store, token, newId());
+    const { dispatch } = createCore({ store, newId, newSecret });
+    const operation: unknown = createCompany;
+    const company = createCompany.output.parse(
+      await dispatch({ operation: operation as Operation, token, input: { name: "Bench" } }),
+    );
+    const filled = await fill({ store, companyId: company.id, rootAgentId: company.rootAgentId });
+    made = { companyId: company.id, rootAgentId: company.rootAgentId, filled };
+  } finally {
+    await store.close();
+  }
+  if (databaseUrl === undefined) moveContentOut(home.database, home.knowledge);
+  return { path: home.path, database: home.database, databaseUrl, boardToken: token, ...made };
+}
+
+/** The program on a home without its doors, in this process. */
+export async function openCore(home: Home<unknown>) {
+  const store = await openStore(home.database, home.databaseUrl);
+  const { dispatch } = createCore({ store, newId, newSecret });
+  return {
+    call: (operation: unknown, input: unknown, token: string) =>
+      dispatch({ operation: operation as Operation, token, input }),
+    close: () => store.close(),
+  };
+}
+
+function openStore(database: string, url: string | undefined): Promise<Store> | Store {
+  return url === undefined ? openSqlite({ path: database, clock: Date.now }) : openPostgres({ url });
+}
+
+export interface Daemon {
+  readonly url: string;
+  readonly pid: number;
+  readonly client: Client;
+  /** From the start of the process to the first 200 of its health. */
+  readonly startMilliseconds: number;
+  agentKey(agentId: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** The daemon in a process of its own, as `agency up` runs it. */
+export async function startDaemon(bench: Bench, home: Home<unknown>): Promise<Daemon> {
+  const start = performance.now();
+  const child = spawn(
+    process.execPath,
+    [bench.cli, "up", "--port", "0", "--home", home.path, "--json"],
+    {
+      env: {
+        ...process.env,
+        ...(home.databaseUrl === undefined ? {} : { DATABASE_URL: home.databaseUrl }),
+      },
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  const ended = once(child, "exit");
+  const said = once(createInterface({ input: child.stdout }), "line");
+  const stop = async (): Promise<void> => {
+    child.kill("SIGTERM");
+    await ended;
+  };
+  try {
+    const url = await untilHealthy(home.path, () => child.exitCode !== null);
+    const startMilliseconds = performance.now() - start;
+    await said;
+    const client = createClient({ url, token: home.boardToken });
+    return {
+      url,
+      pid: child.pid ?? 0,
+      client,
+      startMilliseconds,
+      agentKey: async (id) => (await client.call(createKey, { id })).key,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** What the process keeps in memory, in MB. */
+export function residentMegabytes(pid: number): number {
+  const status = `/proc/${pid}/status`;
+  const kilobytes = existsSync(status)
+    ? /VmRSS:\s+(\d+)/.exec(readFileSync(status, "utf8"))?.[1]
+    : execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" });
+  return Number(kilobytes ?? Number.NaN) / 1024;
+}
+
+/** The daemon writes down where it listens; from then on its health is asked for until it is good. */
+async function untilHealthy(home: string, hasEnded: () => boolean): Promise<string> {
+  for (;;) {
+    if (hasEnded()) throw new Error("the daemon ended before it answered");
+    try {
+      const announced: unknown = JSON.parse(readFileSync(join(home, "daemon.json"), "utf8"));
+      const { url } = z.object({ url: z.string() }).parse(announced);
+      if ((await fetch(`${url}/api/health`)).status === 200) return url;
+    } catch {
+      // Not yet.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}

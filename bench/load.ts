@@ -1,0 +1,64 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+/** What a load process is told to do: so many clients, each sending its next request when the last was answered. */
+export interface Plan {
+  readonly url: string;
+  readonly token: string;
+  readonly clients: number;
+  readonly milliseconds: number;
+  readonly requests: Requests;
+}
+
+export type Requests =
+  | { readonly kind: "get"; readonly paths: readonly string[] }
+  /** Each client overwrites a file of its own, with the version and hash it got last. */
+  | { readonly kind: "overwrite"; readonly files: readonly Pair[]; readonly bytes: number }
+  | { readonly kind: "create file"; readonly companyId: string; readonly bytes: number }
+  | { readonly kind: "create outcome"; readonly companyId: string; readonly parents: readonly string[] }
+  | {
+      readonly kind: "mcp";
+      readonly path: string;
+      readonly era: "2025" | "2026";
+      readonly tool: string;
+      readonly inputs: readonly Readonly<Record<string, unknown>>[];
+    };
+
+export interface Pair {
+  readonly id: string;
+  readonly version: number;
+  readonly hash: string;
+}
+
+export interface Loaded {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Load comes from a process of its own, so that it does not run on the time of what it measures. */
+export interface Load {
+  run(plan: Plan): Promise<Loaded>;
+  stop(): Promise<void>;
+}
+
+export function startLoad(): Load {
+  const child = fork(fileURLToPath(new URL("load-process.ts", import.meta.url)), { stdio: "inherit" });
+  const ended = once(child, "exit");
+  return {
+    run: async (plan) => {
+      child.send(plan);
+      const [answer] = (await Promise.race([
+        once(child, "message"),
+        ended.then(() => Promise.reject(new Error("the load process ended"))),
+      ])) as [Loaded | { failure: string }];
+      if ("failure" in answer) throw new Error(answer.failure);
+      return answer;
+    },
+    stop: async () => {
+      child.disconnect();
+      await ended;
+    },
+  };
+}

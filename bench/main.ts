@@ -1,0 +1,80 @@
+// `npm run bench`: what Agency does in a second, beside a raw loop on the same machine in the same minute.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { createDatabase, type PostgresServer, startPostgres } from "../src/testing/postgres.ts";
+import type { Entry } from "./bench.ts";
+import { asTable, type Figure, growthOf, isMet, ratioOf } from "./figures.ts";
+import { mcp } from "./mcp.ts";
+import { lists, subtree } from "./reads.ts";
+import { rights } from "./rights.ts";
+import { start } from "./start.ts";
+import { writes } from "./writes.ts";
+
+const entries: readonly Entry[] = [rights, writes, subtree, lists, mcp, start];
+
+const { values: flags } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    postgres: { type: "boolean", default: false },
+    only: { type: "string", multiple: true, default: [] },
+    cli: { type: "string", default: join(import.meta.dirname, "..", "dist", "cli", "main.js") },
+    output: { type: "string", default: join(import.meta.dirname, "results") },
+  },
+});
+
+const chosen = entries.filter(({ name }) => flags.only.length === 0 || flags.only.includes(name));
+if (chosen.length === 0) {
+  console.error(`no such entry; there are ${entries.map(({ name }) => name).join(", ")}`);
+  process.exit(2);
+}
+const figures: Figure[] = [];
+await measureOn("sqlite");
+if (flags.postgres) await measureOn("postgres");
+console.log(`\n${asTable(figures)}`);
+keep();
+
+async function measureOn(store: "sqlite" | "postgres"): Promise<void> {
+  const server: PostgresServer | undefined = store === "postgres" ? await startPostgres() : undefined;
+  try {
+    for (const entry of chosen) {
+      const folder = mkdtempSync(join(tmpdir(), "agency-bench-"));
+      const say = (line: string): void => console.error(`${store} ${entry.name}: ${line}`);
+      say(entry.about);
+      try {
+        const measured = await entry.run({
+          store,
+          quick: flags.quick,
+          folder,
+          cli: flags.cli,
+          newDatabase: async () => {
+            if (server === undefined) throw new Error("no PostgreSQL in this run");
+            return (await createDatabase(server.url)).url;
+          },
+          say,
+        });
+        figures.push(...measured.map((figure) => ({ ...figure, store })));
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    }
+  } finally {
+    await server?.stop();
+  }
+}
+
+function keep(): void {
+  mkdirSync(flags.output, { recursive: true });
+  const at = new Date().toISOString();
+  const file = join(flags.output, `${at.replaceAll(/[:.]/g, "-")}.json`);
+  const machine = { cpu: cpus()[0]?.model ?? "unknown", cores: cpus().length, node: process.version };
+  const results = figures.map((figure) => ({
+    ...figure,
+    ratio: ratioOf(figure),
+    growth: growthOf(figure),
+    met: isMet(figure),
+  }));
+  writeFileSync(file, `${JSON.stringify({ at, quick: flags.quick, machine, figures: results }, null, 2)}\n`);
+  console.error(`\nkept in ${file}`);
+}

@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type Entry, rounds, sizes } from "./bench.ts";
+import { fillOutcomes } from "./fill.ts";
+import { type Home, prepareHome, residentMegabytes, startDaemon } from "./home.ts";
+import { inTurns } from "./timing.ts";
+
+/** From nothing to the first 200, and what the daemon then keeps in memory; beside it a Node that only listens. */
+export const start: Entry = {
+  name: "start",
+  about: "start of the daemon until it is healthy, and its memory",
+  run: async (bench) => {
+    const [few, many] = sizes(bench, 20_000, 200);
+    const homes: Home<unknown>[] = [];
+    for (const rows of [few, many]) {
+      bench.say(`filling a home with ${rows} outcomes`);
+      homes.push(
+        await prepareHome(bench, ({ store, companyId, rootAgentId }) =>
+          fillOutcomes(store, companyId, rootAgentId, rootAgentId, rows),
+        ),
+      );
+    }
+    const memory: Record<"small" | "large" | "raw", number[]> = { small: [], large: [], raw: [] };
+    const slice = (name: "small" | "large", home: Home<unknown> | undefined) => async () => {
+      if (home === undefined) return Number.NaN;
+      const daemon = await startDaemon(bench, home);
+      memory[name].push(residentMegabytes(daemon.pid));
+      await daemon.stop();
+      return daemon.startMilliseconds;
+    };
+    const measured = await inTurns(rounds(bench), {
+      small: slice("small", homes[0]),
+      large: slice("large", homes[1]),
+      raw: async () => {
+        const { milliseconds, megabytes } = await bareNode();
+        memory.raw.push(megabytes);
+        return milliseconds;
+      },
+    });
+    const median = (values: readonly number[]): number =>
+      values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+    const rows = `${many} outcomes`;
+    return [
+      {
+        name: "start until healthy",
+        unit: "ms" as const,
+        rows,
+        value: measured.large,
+        small: measured.small,
+        baseline: { what: "a Node that listens", value: measured.raw },
+      },
+      {
+        name: "memory after start",
+        unit: "MB" as const,
+        rows,
+        value: median(memory.large),
+        small: median(memory.small),
+        baseline: { what: "a Node that listens", value: median(memory.raw) },
+      },
+    ];
+  },
+};
+
+async function bareNode(): Promise<{ milliseconds: number; megabytes: number }> {
+  const start = performance.now();
+  const program = `
+    const { createServer } = require("node:http");
+    createServer((_, response) => response.end("{}")).listen(0, "127.0.0.1", function () {
+      console.log(this.address().port);
+    });`;
+  const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "exit");
+  try {
+    const [port]: unknown[] = await once(child.stdout, "data");
+    await (await fetch(`http://127.0.0.1:${String(port).trim()}/`)).text();
+    return { milliseconds: performance.now() - start, megabytes: residentMegabytes(child.pid ?? 0) };
+  } finally {
+    child.kill();
+    await ended;
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * How something is timed. Machines are noisy, so what is compared is measured in turns, a slice of each, several times
+ * over; what counts is the median of the slices.
+ */
+export type Slice = () => Promise<number>;
+
+export async function inTurns<K extends string>(
+  rounds: number,
+  subjects: Readonly<Record<K, Slice>>,
+): Promise<Record<K, number>> {
+  const names = Object.keys(subjects) as K[];
+  const slices = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<K, number[]>;
+  for (let round = 0; round < rounds; round++)
+    for (const name of names) slices[name].push(await subjects[name]());
+  return Object.fromEntries(names.map((name) => [name, percentile(slices[name], 50)])) as Record<K, number>;
+}
+
+/** How often `work` can be done in a second; it is given the number of the repetition. */
+export async function ratePerSecond(
+  milliseconds: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<number> {
+  const start = performance.now();
+  let count = 0;
+  while (performance.now() - start < milliseconds) await work(count++);
+  return (count / (performance.now() - start)) * 1000;
+}
+
+/** The same without waiting, looking at the clock only now and then: for work of a few microseconds. */
+export function ratePerSecondSync(milliseconds: number, work: (index: number) => void): number {
+  const start = performance.now();
+  let count = 0;
+  while (performance.now() - start < milliseconds) for (let i = 0; i < 100; i++) work(count++);
+  return (count / (performance.now() - start)) * 1000;
+}
+
+/** The median time of one repetition, in milliseconds. */
+export async function medianMilliseconds(
+  repetitions: number,
+  work: (index: number) => Promise<unknown>,
+): Promise<number> {
+  const times: number[] = [];
+  for (let index = 0; index < repetitions; index++) {
+    const start = performance.now();
+    await work(index);
+    times.push(performance.now() - start);
+  }
+  return percentile(times, 50);
+}
+
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
+}
+
+/** Numbers that look random and are the same in every run. */
+export function sequence(seed: number): (below: number) => number {
+  let state = seed >>> 0;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 4294967296) * below);
+  };
+}

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { Arena } from "./support/arena.ts";
+import { runCampaign } from "./support/campaign.ts";
+import { temporaryFolder } from "./support/daemon.ts";
+import { Random, seedOfThisRun } from "./support/random.ts";
+import { sqliteTables } from "./support/tables.ts";
+
+// A long run is many homes, two at a time, because a home that grows for hours says little about a home in use.
+const isLong = process.env["AGENCY_TEST_LONG"] === "1";
+const homes = isLong ? 50 : 1;
+
+test("kill -9 again and again under load: no acknowledged write is lost, none is half, none happens twice", async (t) => {
+  const seed = seedOfThisRun();
+  t.diagnostic(`AGENCY_TEST_SEED=${seed} repeats this run`);
+  const seeds = Array.from({ length: homes }, (_, number) => seed + number);
+  const work = async (): Promise<void> => {
+    for (let next = seeds.shift(); next !== undefined; next = seeds.shift()) await killHundredTimes(t, next);
+  };
+  await Promise.all(isLong ? [work(), work()] : [work()]);
+});
+
+async function killHundredTimes(t: TestContext, seed: number): Promise<void> {
+  const home = temporaryFolder("kill");
+  const start = performance.now();
+  const arena = new Arena({ home: home.path });
+  try {
+    const { history, kills, whileMoving, problems } = await runCampaign({
+      arena,
+      random: new Random(seed),
+      kills: 100,
+      moments: ["starting", "load", "load", "moving"],
+      writes: [0, 60],
+      checkEvery: 25,
+      openTables: async () => sqliteTables(home.path),
+    });
+    t.diagnostic(
+      `${[...kills].map(([moment, count]) => `${count} ${moment}`).join(", ")}; ${whileMoving} while content moved; ` +
+        `${history.acknowledged} writes acknowledged, ${history.lost} lost an answer, ${history.repeated} repeated ` +
+        `under their key, ${history.answeredAgain} keys answered again; ${seconds(start)} s`,
+    );
+    assert.deepEqual(problems.slice(0, 20), [], `seed ${seed}`);
+    assert.deepEqual(arena.failures, []);
+    assert.ok(whileMoving > 0, "no kill came while content was moved");
+    await arena.stop();
+  } finally {
+    await arena.end();
+    home.remove();
+  }
+}
+
+function seconds(start: number): string {
+  return ((performance.now() - start) / 1000).toFixed(1);
+}

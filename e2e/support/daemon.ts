@@ -1,0 +1,169 @@
+// The built daemon as a process of its own, the way people run it: `agency up`. Whatever starts here ends at the latest
+// with the test process, and so do the folders it was given.
+import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { type Client, createClient } from "../../src/client/client.ts";
+
+const builtMain = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+
+export interface DaemonOptions {
+  readonly home: string;
+  readonly databaseUrl?: string | undefined;
+  /** What starts `agency`; default this Node with what `npm run build` made. */
+  readonly command?: readonly [string, ...string[]];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default 0: any that is free. */
+  readonly port?: number;
+}
+
+export interface End {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** A daemon that was started and may not answer yet. */
+export interface Starting {
+  readonly pid: number;
+  /** Resolves when it says where it listens; rejects when it ends before. */
+  readonly ready: Promise<BuiltDaemon>;
+  readonly ended: Promise<End>;
+  kill(signal?: NodeJS.Signals): Promise<End>;
+}
+
+export interface BuiltDaemon {
+  readonly url: string;
+  readonly pid: number;
+  readonly home: string;
+  readonly companyId: string;
+  /** The board's. */
+  readonly token: string;
+  readonly board: Client;
+  /** What it wrote to its log so far. */
+  log(): string;
+  /** SIGTERM, and waits until the process is gone. */
+  stop(): Promise<End>;
+  /** SIGKILL, and waits until the process is gone. */
+  kill(): Promise<End>;
+}
+
+export function startDaemon(options: DaemonOptions): Starting {
+  const child = spawnAgency(["up", "--port", String(options.port ?? 0), "--json"], options);
+  const ended = once(child, "exit").then(([code, signal]: unknown[]): End => {
+    running.delete(child);
+    return {
+      code: typeof code === "number" ? code : null,
+      signal: typeof signal === "string" ? signal : null,
+    };
+  });
+  let log = "";
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (log += chunk));
+  const kill = (signal: NodeJS.Signals = "SIGKILL"): Promise<End> => {
+    child.kill(signal);
+    return ended;
+  };
+  const firstLine = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).once("line", resolve);
+    void ended.then((end) =>
+      reject(new Error(`the daemon ended before it was ready (${end.code ?? end.signal ?? ""}): ${log}`)),
+    );
+  });
+  const ready = firstLine.then((line): BuiltDaemon => {
+    const said: unknown = JSON.parse(line);
+    const url = textIn(said, "url");
+    const token = readFileSync(join(options.home, "board-token"), "utf8").trim();
+    return {
+      url,
+      pid: child.pid ?? 0,
+      home: options.home,
+      companyId: textIn(said, "companyId"),
+      token,
+      board: createClient({ url, token }),
+      log: () => log,
+      stop: () => kill("SIGTERM"),
+      kill: () => kill("SIGKILL"),
+    };
+  });
+  // Whoever kills a daemon that is still starting does not wait for it to be ready.
+  ready.catch(() => undefined);
+  return { pid: child.pid ?? 0, ready, ended, kill };
+}
+
+/** A command of the CLI, to its end. */
+export async function agency(
+  args: readonly string[],
+  options: DaemonOptions,
+): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawnAgency(args, options);
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  running.delete(child);
+  return { code: typeof code === "number" ? code : null, out, err };
+}
+
+/** A folder that is deleted at the end of the process, if the test did not delete it before. */
+export function temporaryFolder(purpose: string): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), `agency-${purpose}-`));
+  folders.add(path);
+  const remove = (): void => {
+    rmSync(path, { recursive: true, force: true });
+    folders.delete(path);
+  };
+  return { path, remove };
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const running = new Set<ChildProcess>();
+const folders = new Set<string>();
+let compileCache: string | undefined;
+
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+// The runner ends a file that takes too long with SIGTERM; by default nobody would be told of it.
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
+
+function spawnAgency(
+  args: readonly string[],
+  options: DaemonOptions,
+): ChildProcessByStdio<null, Readable, Readable> {
+  const [program, ...first] = options.command ?? [process.execPath, builtMain];
+  const child = spawn(program, [...first, ...args], {
+    env: environment(options),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.add(child);
+  return child;
+}
+
+/** Nothing of the developer's own settings, and a compile cache that goes with the test. */
+function environment(options: DaemonOptions): NodeJS.ProcessEnv {
+  compileCache ??= temporaryFolder("cache").path;
+  return {
+    PATH: process.env["PATH"],
+    AGENCY_HOME: options.home,
+    NODE_COMPILE_CACHE: compileCache,
+    ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
+    ...options.env,
+  };
+}
+
+function textIn(object: unknown, key: string): string {
+  const value: unknown = typeof object === "object" && object !== null ? Reflect.get(object, key) : undefined;
+  if (typeof value !== "string") throw new TypeError(`the daemon did not say its ${key}`);
+  return value;
+}

@@ -1,0 +1,56 @@
+// What the clients of a daemon that is killed again and again did and were told: the truth that the store is held to.
+//
+// An attempt is `open` until it is answered. `acknowledged`: its effect must be there, once, exactly. `refused`: it must
+// not be there. What stays `open` (the daemon died before it answered, and nobody asked again) may be there or not, but
+// whole and at most once.
+
+export type Verdict = "open" | "acknowledged" | "refused";
+
+/** One version of one knowledge file. No two attempts write the same bytes, so a hash names its attempt. */
+export interface FileAttempt {
+  /** In the content and, of a creation, also the description. */
+  readonly label: string;
+  /** Null for a creation: the daemon gives the id. */
+  readonly fileId: string | null;
+  /** The version it was written on top of; 0 for a creation. */
+  readonly base: number;
+  readonly hash: string;
+  readonly size: number;
+  verdict: Verdict;
+  saved: { readonly id: string; readonly version: number; readonly hash: string } | undefined;
+}
+
+export interface OutcomeState {
+  readonly title: string;
+  readonly description: string;
+  readonly status: string;
+  readonly rationale: string | null;
+}
+
+export const outcomeActions = ["create", "update", "complete", "close", "reopen"] as const;
+export type OutcomeAction = (typeof outcomeActions)[number];
+
+/** One change of one outcome. Each outcome has one client that changes it, so its attempts have an order. */
+export interface OutcomeAttempt {
+  readonly action: OutcomeAction;
+  /** Of the creation; it stays in the acceptance criteria, which nobody changes. */
+  readonly label: string;
+  readonly outcomeId: string | null;
+  readonly change: Partial<OutcomeState>;
+  verdict: Verdict;
+  id: string | undefined;
+}
+
+export class History {
+  readonly files: FileAttempt[] = [];
+  readonly outcomes: OutcomeAttempt[] = [];
+  /** What a client saw that must not happen, such as a repeated key with another answer. */
+  readonly problems: string[] = [];
+  /** Writes that were answered with what they did. */
+  acknowledged = 0;
+  /** Calls that no answer came to, and those of them that were repeated under their key. */
+  lost = 0;
+  repeated = 0;
+  /** Keys of acknowledged calls that were sent again after a restart and answered as the first time. */
+  answeredAgain = 0;
+}

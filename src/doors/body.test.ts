@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Refusal } from "../contract/refusal.ts";
+import { readJson } from "./body.ts";
+
+describe("a JSON body", () => {
+  const read = (text: string | Uint8Array): unknown => readJson(Buffer.from(text));
+
+  test("is what JSON.parse makes of it", () => {
+    for (const text of [
+      "{}",
+      "[]",
+      "null",
+      "7",
+      ' {"a" : [1, 2, {"b": "\\u00e9\\"\\\\"}]} ',
+      '"東京 🚀"',
+      '{"__proto__":1}',
+    ])
+      assert.deepEqual(read(text), JSON.parse(text), text);
+  });
+
+  test("nests at most 32 levels, brackets in strings not counted", () => {
+    const nested = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+    assert.deepEqual(read(nested(32)), JSON.parse(nested(32)));
+    assert.throws(() => read(nested(33)), invalid);
+    assert.throws(() => read(`${'{"a":'.repeat(33)}1${"}".repeat(33)}`), invalid);
+    const strings = JSON.stringify([
+      "[".repeat(100),
+      `"[{\\"${"[{".repeat(100)}`,
+      "\\",
+      '\\"',
+      `\\\\"${"[".repeat(40)}`,
+    ]);
+    assert.deepEqual(read(strings), JSON.parse(strings));
+    // Side by side is not deep.
+    assert.deepEqual(read(`[${"[],".repeat(1000)}[]]`), JSON.parse(`[${"[],".repeat(1000)}[]]`));
+    // A string whose end is escaped away does not hide what follows.
+    assert.throws(() => read(`{"a":"\\\\",${'"b":['.repeat(1)}${"[".repeat(40)}`), invalid);
+  });
+
+  test("is refused when it is not JSON, not UTF-8, or never ends", () => {
+    for (const text of [
+      "",
+      "{",
+      '{"a"',
+      '"',
+      '"\\',
+      "]",
+      "undefined",
+      "{'a':1}",
+      "[1,]",
+      "\u0000",
+      '{"a":1}{"b":2}',
+    ])
+      assert.throws(() => read(text), invalid, text);
+    for (const bytes of [
+      [0xff],
+      [0x22, 0xc3, 0x22],
+      [0x22, 0xed, 0xa0, 0x80, 0x22],
+      [0x22, 0xc0, 0x80, 0x22],
+    ])
+      assert.throws(() => read(Uint8Array.from(bytes)), invalid);
+  });
+
+  test("is looked at in time that grows with its length, whatever it is made of", () => {
+    const size = 4_000_000;
+    for (const text of [
+      "[".repeat(size),
+      '"'.repeat(size),
+      "\\".repeat(size),
+      `"${"\\".repeat(size)}`,
+      `"${'\\"'.repeat(size / 2)}`,
+      `["${"\\\\".repeat(size / 2)}"`,
+    ]) {
+      const started = performance.now();
+      assert.throws(() => read(text), invalid);
+      assert.ok(performance.now() - started < 1000, `${text.slice(0, 5)}… took too long`);
+    }
+  });
+});
+
+function invalid(error: unknown): boolean {
+  return error instanceof Refusal && error.code === "invalid" && error.message !== "" && error.hint !== "";
+}

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Refusal } from "../contract/refusal.ts";
+import { decodeContent, encodeContent, excerptOf, linksIn, searchableText, wordsOf } from "./content.ts";
+
+const id = "0190a0b0-0000-7000-8000-00000000000a";
+const other = "0190a0b0-0000-7000-8000-00000000000b";
+
+describe("content", () => {
+  test("text and bytes come back as they went in", () => {
+    const everyByte = Uint8Array.from({ length: 256 }, (_, value) => value);
+    for (const bytes of [
+      everyByte,
+      new Uint8Array(),
+      Buffer.from("plain"),
+      Buffer.from("naïve 東京 🚀 \u0000"),
+    ]) {
+      const { encoding, content } = encodeContent(bytes);
+      assert.deepEqual(Buffer.from(decodeContent(content, encoding, 1000)), Buffer.from(bytes));
+    }
+    assert.equal(encodeContent(everyByte).encoding, "base64");
+    assert.equal(encodeContent(Buffer.from("東京")).encoding, "utf8");
+    // A view into a larger buffer is only the view.
+    assert.equal(encodeContent(Buffer.from("xxmiddlexx").subarray(2, 8)).content, "middle");
+  });
+
+  test("base64 may be broken into lines and lack its padding, and is otherwise exact", () => {
+    const text = "any carnal pleas";
+    for (const given of [
+      "YW55IGNhcm5hbCBwbGVhcw==",
+      "YW55IGNhcm5hbCBwbGVhcw",
+      "YW55IGNh\r\ncm5hbCBw\nbGVhcw==\n",
+    ])
+      assert.equal(Buffer.from(decodeContent(given, "base64", 1000)).toString(), text);
+    for (const given of ["YW55IGNh*", "YW5=5IGN", "YW55I", "====", "YQ===", "Y", "YW5-_w==", "🚀"])
+      assert.equal(
+        refused(() => decodeContent(given, "base64", 1000)),
+        "invalid",
+        given,
+      );
+  });
+
+  test("the limit counts bytes, not characters, and to the byte", () => {
+    assert.equal(decodeContent("é".repeat(5), undefined, 10).byteLength, 10);
+    assert.equal(
+      refused(() => decodeContent("é".repeat(5), undefined, 9)),
+      "too_large",
+    );
+    const ten = Buffer.alloc(10).toString("base64");
+    assert.equal(decodeContent(ten, "base64", 10).byteLength, 10);
+    assert.equal(
+      refused(() => decodeContent(ten, "base64", 9)),
+      "too_large",
+    );
+    // Line breaks are no content.
+    const broken = Buffer.alloc(7600).toString("base64").replace(/.{76}/g, "$&\r\n");
+    assert.equal(decodeContent(broken, "base64", 7600).byteLength, 7600);
+  });
+
+  test("links are found wherever a kb:// id stands, each once", () => {
+    const text = `[a](kb://${id}) kb://${id.toUpperCase()}, KB://${other}. kb://${id}/x kb://nothing kb:/${id}`;
+    assert.deepEqual(linksIn(Buffer.from(text)), [id, other]);
+    assert.deepEqual(linksIn(Buffer.from(`\u00ff kb://${id}`, "latin1")), []);
+    const many = Array.from(
+      { length: 1500 },
+      (_, index) => `kb://${id.slice(0, -4)}${String(index).padStart(4, "0")}`,
+    );
+    assert.equal(linksIn(Buffer.from(many.join(" "))).length, 1000);
+  });
+
+  test("words are letters, digits and marks of every script, and nothing else", () => {
+    assert.deepEqual(wordsOf(`" OR 1=1; NEAR(a*) 'b' \\ c:d ^e`), [
+      "or",
+      "1",
+      "1",
+      "near",
+      "a",
+      "b",
+      "c",
+      "d",
+      "e",
+    ]);
+    assert.deepEqual(wordsOf("Zoe\u0308 МОСКВА 東京"), ["zoë", "москва", "東京"]);
+    assert.deepEqual(wordsOf(`*'"()🚀 \u0000`), []);
+    assert.equal(wordsOf("word ".repeat(100)).length, 20);
+  });
+
+  test("what is searchable is the beginning of a text, normalized, and nothing of bytes", () => {
+    assert.equal(searchableText(Buffer.from([0xff, 0xfe, 0x41])), "");
+    assert.equal(searchableText(Buffer.from("a\u0000b")), "a b");
+    assert.equal(searchableText(Buffer.from("cafe\u0301")), "café");
+    const long = searchableText(Buffer.from("🚀".repeat(100_000)));
+    assert.ok(long.length > 99_000 && long.length <= 100_000 && long.isWellFormed());
+  });
+
+  test("an excerpt is a line around the first word found", () => {
+    const body = `${"before ".repeat(50)}needle${" after".repeat(50)}`;
+    const excerpt = excerptOf(body, ["needle"]);
+    assert.match(excerpt, /^….*needle.*…$/);
+    assert.ok(excerpt.length <= 202);
+    assert.equal(excerptOf("short\n\ntext", ["nothing"]), "short text");
+  });
+});
+
+function refused(call: () => unknown): string {
+  try {
+    call();
+  } catch (error) {
+    if (error instanceof Refusal) return error.code;
+    throw error;
+  }
+  return "not refused";
+}

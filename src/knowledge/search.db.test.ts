@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { grantPermission, revokePermission } from "../contract/capabilities.ts";
+import {
+  browseFiles,
+  createFile,
+  deleteFile,
+  listBrokenLinks,
+  listFiles,
+  searchFiles,
+  viewLinks,
+  writeFile,
+} from "../contract/knowledge.ts";
+import {
+  type Caller,
+  createOrganization,
+  openTestStore,
+  type Organization,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+
+for (const kind of storeKinds)
+  describe(`search and links on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    let boss: Awaited<ReturnType<Organization["agent"]>>;
+    let report: Awaited<ReturnType<Organization["agent"]>>;
+    before(async () => {
+      opened = await openTestStore(kind);
+      org = await createOrganization(opened.store);
+      boss = await org.agent("Boss");
+      report = await org.agent("Report", boss.id);
+    });
+    after(() => opened.close());
+
+    const search = async (call: Caller, query: string) =>
+      (await call(searchFiles, { companyId: org.companyId, query })).files.map(({ id }) => id);
+    const create = async (description: string, content: string) =>
+      (await boss.call(createFile, { description, content })).id;
+
+    test("finds words of every script in content and description, whatever their case or form", async () => {
+      const id = await create(
+        "Über die Straße",
+        "Прибытие в МОСКВУ; arrive à l'été, cafe\u0301 ouvert, 東京都 に 着く, Ἀθῆναι, version 424242",
+      );
+      const found = [
+        "москву",
+        "МОСКВУ прибытие",
+        "été",
+        "e\u0301te\u0301",
+        "CAFÉ",
+        "東京",
+        "straße",
+        "über",
+        "u\u0308ber",
+        "424242",
+        "прибы",
+      ];
+      for (const query of found) assert.deepEqual(await search(boss.call, query), [id], query);
+      for (const query of ["москва", "大阪", "434343", "cafés", "straße nothing"])
+        assert.deepEqual(await search(boss.call, query), [], query);
+    });
+
+    test("finds the words within addresses, paths, names and numbers", async () => {
+      const id = await create(
+        "reach_us",
+        "Mail ada@lovelace.example or see https://docs.engine.test/guide/start.html, /usr/share/notes, well-known, minus -774411, v3.551299",
+      );
+      const words = [
+        "lovelace",
+        "docs",
+        "engine",
+        "guide",
+        "start",
+        "share",
+        "notes",
+        "known",
+        "774411",
+        "551299",
+        "us",
+      ];
+      for (const query of words) assert.deepEqual(await search(boss.call, query), [id], query);
+      assert.deepEqual(await search(boss.call, "ada@lovelace.example"), [id]);
+      assert.deepEqual(await search(boss.call, "https://docs.engine.test/guide/start.html"), [id]);
+      assert.deepEqual(
+        (await boss.call(browseFiles, { query: "us" })).files.map((file) => file.id),
+        [id],
+      );
+    });
+
+    test("takes whatever is typed as words: operators and quotes are text", async () => {
+      const id = await create("operators", "near or and not column description match");
+      for (const query of [
+        "NEAR(",
+        "near OR and",
+        '"near',
+        "NOT near",
+        "near*",
+        "column:near",
+        "^near",
+        "description : near",
+      ])
+        assert.deepEqual(await search(boss.call, query), [id], query);
+      for (const query of [
+        'nothing" OR 1=1',
+        "'; drop table files; --",
+        "near & nothing",
+        "nothing | near",
+        "-near nothing",
+      ])
+        assert.deepEqual(await search(boss.call, query), [], query);
+      for (const query of ["*", "'", '"', "()", "\\", "%", "_", "🚀", "&|!:*", "{}", "\u200b"]) {
+        assert.deepEqual(await search(boss.call, query), [], query);
+        assert.deepEqual((await boss.call(browseFiles, { query })).files, [], query);
+        assert.deepEqual((await boss.call(listFiles, { query })).files, [], query);
+      }
+      assert.equal((await search(boss.call, "word ".repeat(100))).length, 0);
+    });
+
+    test("finds only what the searcher may read, and only the newest version", async () => {
+      const file = await boss.call(createFile, { description: "hidden", content: "xylophone" });
+      assert.deepEqual(await search(report.call, "xylophone"), []);
+      assert.deepEqual(await search(report.call, "hidden"), []);
+      const grant = await boss.call(grantPermission, { to: report.id, resource: `kb:${file.id}` });
+      assert.deepEqual(await search(report.call, "xylophone"), [file.id]);
+      assert.deepEqual(await search(org.board, "xylophone"), [file.id]);
+      const other = await org.another();
+      const theirs = await other.board(searchFiles, { companyId: other.companyId, query: "xylophone" });
+      assert.deepEqual(theirs.files, []);
+      await boss.call(writeFile, { ...file, content: "zither", description: "shown" });
+      assert.deepEqual(await search(report.call, "xylophone"), []);
+      assert.deepEqual(await search(report.call, "hidden"), []);
+      assert.deepEqual(await search(report.call, "zither shown"), [file.id]);
+      await boss.call(revokePermission, { id: grant.id });
+      assert.deepEqual(await search(report.call, "zither"), []);
+    });
+
+    test("shows where the words are, and not more than asked for", async () => {
+      for (let count = 0; count < 5; count++)
+        await create(`many ${count}`, `plenty ${"of ".repeat(100)} words`);
+      const { files } = await boss.call(searchFiles, { query: "plenty", limit: 3 });
+      assert.equal(files.length, 3);
+      for (const { excerpt } of files) assert.match(excerpt, /^plenty of .*…$/);
+      const byDescription = await boss.call(searchFiles, { query: "many 4" });
+      assert.deepEqual(
+        byDescription.files.map(({ description }) => description),
+        ["many 4"],
+      );
+    });
+
+    test("links lead both ways, and the board sees those that lead nowhere", async () => {
+      const nowhere = randomUUID();
+      const target = await boss.call(createFile, { description: "target", content: "t" });
+      const doomed = await boss.call(createFile, { description: "doomed", content: "d" });
+      const content = `kb://${target.id} [again](kb://${target.id.toUpperCase()}) kb://${doomed.id} kb://${nowhere}`;
+      const file = await boss.call(createFile, { description: "source", content });
+      await boss.call(deleteFile, { id: doomed.id });
+      const states = async (call: Caller) =>
+        Object.fromEntries(
+          (await call(viewLinks, { id: file.id })).links.map(({ id, state }) => [id, state]),
+        );
+      assert.deepEqual(await states(boss.call), {
+        [target.id]: "live",
+        [doomed.id]: "deleted",
+        [nowhere]: "broken",
+      });
+      assert.deepEqual((await boss.call(viewLinks, { id: target.id })).backlinks, [
+        { id: file.id, description: "source", state: "live" },
+      ]);
+      const broken = async () =>
+        (await org.board(listBrokenLinks, { companyId: org.companyId })).links.map(({ from, to }) => [
+          from,
+          to,
+        ]);
+      assert.deepEqual(
+        await broken(),
+        [doomed.id, nowhere].toSorted().map((to) => [file.id, to]),
+      );
+      const page = await org.board(listBrokenLinks, { companyId: org.companyId, limit: 1 });
+      const rest = await org.board(listBrokenLinks, {
+        companyId: org.companyId,
+        cursor: page.nextCursor ?? "",
+      });
+      assert.equal(page.links.length + rest.links.length, 2);
+
+      // Links are those of the newest version.
+      await boss.call(writeFile, { ...file, content: `kb://${target.id}` });
+      assert.deepEqual(await states(boss.call), { [target.id]: "live" });
+      assert.deepEqual(await broken(), []);
+    });
+
+    test("a link tells nobody of a file it may not know of", async () => {
+      const other = await org.another();
+      const theirs = await other.board(createFile, {
+        companyId: other.companyId,
+        description: "theirs",
+        content: "t",
+      });
+      const secret = await boss.call(createFile, { description: "secret", content: "s" });
+      const shared = await boss.call(createFile, {
+        description: "shared",
+        content: `kb://${secret.id} kb://${theirs.id}`,
+      });
+      await boss.call(writeFile, { ...secret, content: `back to kb://${shared.id}` });
+      await boss.call(grantPermission, { to: report.id, resource: `kb:${shared.id}` });
+      const { links, backlinks } = await report.call(viewLinks, { id: shared.id });
+      const unknown = { description: null, state: "broken" };
+      assert.deepEqual(
+        links,
+        [secret.id, theirs.id].toSorted().map((id) => ({ id, ...unknown })),
+      );
+      assert.deepEqual(backlinks, []);
+      const board = await org.board(viewLinks, { id: shared.id });
+      assert.deepEqual(
+        board.links.find(({ id }) => id === theirs.id),
+        { id: theirs.id, ...unknown },
+      );
+      assert.equal(board.links.find(({ id }) => id === secret.id)?.description, "secret");
+      assert.equal(board.backlinks[0]?.id, secret.id);
+      const { links: nowhere } = await org.board(listBrokenLinks, { companyId: org.companyId });
+      assert.deepEqual(nowhere, [{ from: shared.id, to: theirs.id }]);
+    });
+  });

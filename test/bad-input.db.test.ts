@@ -1,0 +1,397 @@
+// What nobody should send, and everybody sends once: each is refused with what to do next, and nothing changed.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { z } from "zod";
+import { explainAccess, grantPermission, requestPermission } from "../src/contract/capabilities.ts";
+import { createFile, readFile, searchFiles, writeFile } from "../src/contract/knowledge.ts";
+import type { Operation } from "../src/contract/operation.ts";
+import { operations } from "../src/contract/operations.ts";
+import {
+  createAgent,
+  createCompany,
+  createKey,
+  updateAgent,
+  updateCompany,
+} from "../src/contract/organization.ts";
+import { createOutcome, delegateOutcome, updateOutcome, viewOutcome } from "../src/contract/outcomes.ts";
+import type { RefusalCode } from "../src/contract/refusal.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../src/testing/organization.ts";
+import { digestOf, everythingIn, unchanged } from "./digest.ts";
+
+type Input = Record<string, unknown>;
+
+const lone = "\ud800";
+const nul = "\u0000";
+
+for (const kind of storeKinds)
+  describe(`bad input on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    let other: Organization;
+    let boss: Awaited<ReturnType<Organization["agent"]>>;
+    before(async () => {
+      opened = await openTestStore(kind);
+      org = await createOrganization(opened.store);
+      other = await org.another();
+      boss = await org.agent("Boss");
+    });
+    after(() => opened.close());
+
+    /** As a door hands it in: nothing has looked at the input yet. */
+    const call = (operation: Operation, input: Input, key?: string, token = org.boardToken) =>
+      org.core.dispatch({ operation, token, input, key });
+
+    /** Each of the calls is refused with the code, and nothing changed. */
+    const refused = (code: RefusalCode, calls: readonly [Operation, Input][], token?: string) =>
+      unchanged(opened.store, async () => {
+        for (const [operation, input] of calls) await refusal(call(operation, input, undefined, token), code);
+      });
+
+    const agent = (name: unknown): [Operation, Input] => [
+      createAgent,
+      { companyId: org.companyId, name, role: "worker" },
+    ];
+
+    test("names have 1 to 64 characters of any script, counted as a reader counts them", async () => {
+      for (const letter of ["a", "ж", "漢", "ก", "𠮷", "🚀", "e\u0301"]) {
+        const { name } = await org.board(createAgent, {
+          companyId: org.companyId,
+          name: letter.repeat(64),
+          role: "worker",
+        });
+        assert.equal(name, letter.repeat(64).normalize("NFC"));
+        await refused("invalid", [agent(letter.repeat(65))]);
+      }
+      // These do not compose: letter and accent are a character each.
+      await refused("invalid", [agent("x\u0301".repeat(33))]);
+      const long = "n".repeat(10_000);
+      await refused("invalid", [
+        ...["", " ", "\u3000\t\n", long, `a${nul}b`, `a${lone}`, "a\u0007b", 7, null, ["a"]].map(agent),
+        [createAgent, { companyId: org.companyId, name: "Fine", role: "" }],
+        [createAgent, { companyId: org.companyId, name: "Fine", role: long }],
+        [createAgent, { companyId: org.companyId, name: "Fine", role: "worker", title: long }],
+        [updateAgent, { id: boss.id, name: "" }],
+        [updateCompany, { companyId: org.companyId, name: long }],
+        [createCompany, { name: "" }],
+        [createKey, { id: boss.id, label: long }],
+      ]);
+    });
+
+    test("two names that read the same are one name, and reserved ones are nobody's", async () => {
+      await org.board(createAgent, { companyId: org.companyId, name: "Zoë 🚀", role: "worker" });
+      await refused("conflict", ["Zoe\u0308 🚀", "ZOË  🚀", " zoë\t🚀 ", "Ｚoë 🚀"].map(agent));
+      await refused("refused", ["human", "Board", "ＳＹＳＴＥＭ", " agency "].map(agent));
+      await refused("conflict", [[updateAgent, { id: boss.id, name: "zoe\u0308 🚀" }]]);
+    });
+
+    test("an id is a UUID, in capitals too", async () => {
+      const file = await boss.call(createFile, { description: "capitals", content: "c" });
+      assert.equal((await boss.call(readFile, { id: file.id.toUpperCase() })).id, file.id);
+      const report = await org.agent("Capitals", boss.id);
+      const grant = await boss.call(grantPermission, {
+        to: report.id.toUpperCase(),
+        resource: `KB:${file.id.toUpperCase()}`,
+        outcome: boss.id.toUpperCase(),
+      });
+      assert.equal(grant.resource, `kb:${file.id}`);
+      const explained = await boss.call(explainAccess, {
+        agent: report.id.toUpperCase(),
+        resource: `kb:${file.id.toUpperCase()}`,
+      });
+      assert.equal(explained.allowed, true);
+      const work = await boss.call(createOutcome, { title: "w", parents: [boss.id.toUpperCase(), boss.id] });
+      assert.equal(work.parents.length, 1);
+      const wrong = [
+        "",
+        "x",
+        "../../etc/passwd",
+        `${file.id}\n`,
+        `{${file.id}}`,
+        `${file.id}' or 1=1`,
+        `${file.id}0`,
+      ];
+      await refused(
+        "invalid",
+        wrong.flatMap((id): [Operation, Input][] => [
+          [readFile, { id }],
+          [viewOutcome, { id }],
+          [createOutcome, { companyId: org.companyId, title: "t", parents: [id] }],
+          [createFile, { companyId: id, description: "d", content: "c" }],
+          [grantPermission, { companyId: org.companyId, to: boss.id, resource: `kb:${id}` }],
+        ]),
+      );
+      await refused("not_found", [
+        [readFile, { id: "00000000-0000-0000-0000-000000000000" }],
+        [viewOutcome, { id: randomUUID() }],
+      ]);
+    });
+
+    test("text is valid Unicode without NUL, everywhere", async () => {
+      const work = await org.outcome("texts");
+      const file = await org.board(createFile, { companyId: org.companyId, description: "d", content: "c" });
+      const { companyId } = org;
+      for (const bad of [`a${nul}b`, `a${lone}b`])
+        await refused("invalid", [
+          [createFile, { companyId, description: bad, content: "c" }],
+          [createFile, { companyId, description: "d", content: "c", mediaType: `text/${bad}` }],
+          [writeFile, { ...file, content: "c", description: bad }],
+          [searchFiles, { companyId, query: bad }],
+          [createOutcome, { companyId, title: bad, parents: [work] }],
+          [createOutcome, { companyId, title: "t", description: bad, parents: [work] }],
+          [createOutcome, { companyId, title: "t", acceptance: bad, parents: [work] }],
+          [updateOutcome, { id: work, blocked: { reason: bad } }],
+          [createAgent, { companyId, name: "Texts", role: "worker", mandate: bad }],
+          [createAgent, { companyId, name: "Texts", role: "worker", capabilities: bad }],
+          [grantPermission, { companyId, to: bad, resource: "org:hire" }],
+          [explainAccess, { companyId, agent: bad, resource: "org:hire" }],
+        ]);
+      await refused("invalid", [[createFile, { companyId, description: "d", content: `a${lone}b` }]]);
+      // Content is bytes: NUL is one like any other.
+      const bytes = await org.board(createFile, { companyId, description: "bytes", content: `a${nul}b` });
+      assert.equal((await org.board(readFile, { id: bytes.id })).content, `a${nul}b`);
+    });
+
+    test("text past its limit, unknown keys at any depth, and deep structures are refused", async () => {
+      const work = await org.outcome("shapes");
+      const deep: unknown = JSON.parse(`${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`);
+      const { companyId } = org;
+      await refused("invalid", [
+        [createOutcome, { companyId, title: "t".repeat(301), parents: [work] }],
+        [createOutcome, { companyId, title: "  ", parents: [work] }],
+        [createOutcome, { companyId, title: "t", description: "d".repeat(100_001), parents: [work] }],
+        [createOutcome, { companyId, title: "t", parents: [] }],
+        [createOutcome, { companyId, title: "t", parents: Array.from({ length: 101 }, () => work) }],
+        [createFile, { companyId, description: "d".repeat(1001), content: "c" }],
+        [createFile, { companyId, description: " \n ", content: "c" }],
+        [createFile, { companyId, description: "d", content: "c", mediaType: "text" }],
+        [createFile, { companyId, description: "d", content: "!!!", encoding: "base64" }],
+        [createFile, { companyId, description: "d", content: "QUJDR", encoding: "base64" }],
+        [createFile, { companyId, description: "d", content: "c", path: "p" }],
+        [createFile, { companyId, description: "d" }],
+        [updateOutcome, { id: work, blocked: { reason: "r", surprise: 1 } }],
+        [updateOutcome, { id: work, blocked: { reason: "r", until: "tomorrow" } }],
+        [updateOutcome, { id: work, blocked: deep }],
+        [updateOutcome, { id: work, title: deep }],
+        [createOutcome, { companyId, title: "t", parents: deep }],
+        [delegateOutcome, { id: work, to: "boss", grants: [{ resource: "org:hire", surprise: 1 }] }],
+        [grantPermission, { companyId, to: "boss", resource: "org:everything" }],
+        [grantPermission, { companyId, to: "boss", resource: "org:hire", level: "write" }],
+        [requestPermission, { resource: "kb:*", reason: "all of it" }],
+        [updateCompany, { companyId, maxFileBytes: -1 }],
+        [updateCompany, { companyId, maxFileBytes: 1.5 }],
+        [updateCompany, { companyId, maxFileBytes: "1000" }],
+      ]);
+    });
+
+    test("a file of 11 MB is too large, as text and as base64, new and overwritten", async () => {
+      const file = await org.board(createFile, { companyId: org.companyId, description: "d", content: "c" });
+      const text = "x".repeat(11 * 1024 * 1024);
+      const base64 = Buffer.from(text).toString("base64");
+      await refused("too_large", [
+        [createFile, { companyId: org.companyId, description: "big", content: text }],
+        [createFile, { companyId: org.companyId, description: "big", content: base64, encoding: "base64" }],
+        [writeFile, { ...file, content: text }],
+        [writeFile, { ...file, content: base64, encoding: "base64" }],
+      ]);
+    });
+
+    test("what is not base64 is refused at once, however it is made", async () => {
+      const started = performance.now();
+      await refused(
+        "invalid",
+        [`${" ".repeat(500_000)}!`, `${"A".repeat(500_000)}!`, `${"= ".repeat(250_000)}!`].map((content) => [
+          createFile,
+          { companyId: org.companyId, description: "d", content, encoding: "base64" },
+        ]),
+      );
+      // A pattern that backtracks takes minutes for these.
+      assert.ok(performance.now() - started < 2000);
+    });
+
+    test("nothing waits for itself: cycles of parents, of dependencies, and of both", async () => {
+      const [a, b] = [await org.outcome("a"), await org.outcome("b")];
+      const c = await org.outcome("c", [b]);
+      const d = await org.outcome("d", [c]);
+      const e = await org.outcome("e");
+      await org.board(updateOutcome, { id: e, dependsOn: [a] });
+      await org.board(updateOutcome, { id: a, dependsOn: [b] });
+      await refused("refused", [
+        [updateOutcome, { id: b, parents: [b] }],
+        [updateOutcome, { id: b, parents: [d] }],
+        [updateOutcome, { id: b, parents: [org.rootId, d] }],
+        [updateOutcome, { id: a, dependsOn: [a] }],
+        [updateOutcome, { id: b, dependsOn: [a] }],
+        [updateOutcome, { id: b, dependsOn: [e] }],
+        // d is a means to b, which a and then e wait for.
+        [updateOutcome, { id: d, dependsOn: [b] }],
+        [updateOutcome, { id: d, dependsOn: [e] }],
+        [updateOutcome, { id: e, parents: [d] }],
+        [updateOutcome, { id: e, parents: [org.rootId, b] }],
+        [updateOutcome, { id: d, parents: [e], dependsOn: [e] }],
+        [updateOutcome, { id: d, blocked: { reason: "r", on: d } }],
+        [createOutcome, { companyId: org.companyId, title: "x", parents: [d], dependsOn: [d] }],
+        [createOutcome, { companyId: org.companyId, title: "x", parents: [d], dependsOn: [c] }],
+        [createOutcome, { companyId: org.companyId, title: "x", parents: [d], dependsOn: [e] }],
+        [updateOutcome, { id: org.rootId, parents: [a] }],
+      ]);
+    });
+
+    test("a parent or dependency named twice counts once", async () => {
+      const [a, b] = [await org.outcome("first"), await org.outcome("second")];
+      const links = { parents: [a, a, a.toUpperCase()], dependsOn: [b, b] };
+      const twice = await org.board(createOutcome, { companyId: org.companyId, title: "twice", ...links });
+      assert.deepEqual([twice.parents.length, twice.dependsOn.length], [1, 1]);
+      const again = await org.board(updateOutcome, { id: twice.id, parents: [a, b, b], dependsOn: [] });
+      assert.deepEqual([again.parents.length, again.dependsOn.length], [2, 0]);
+    });
+
+    test("a stale version or hash is a conflict that tells the current pair", async () => {
+      const file = await boss.call(createFile, { description: "d", content: "one" });
+      const now = await boss.call(writeFile, { ...file, content: "two" });
+      await unchanged(opened.store, async () => {
+        for (const pair of [
+          { version: file.version, hash: file.hash },
+          { version: now.version, hash: file.hash },
+          { version: file.version, hash: now.hash },
+          { version: 99, hash: now.hash },
+        ]) {
+          const { details } = await refusal(
+            boss.call(writeFile, { id: file.id, content: "x", ...pair }),
+            "conflict",
+          );
+          assert.deepEqual(details, { version: now.version, hash: now.hash });
+        }
+      });
+      await refused("invalid", [
+        [writeFile, { ...now, content: "x", version: 0 }],
+        [writeFile, { ...now, content: "x", hash: now.hash.toUpperCase() }],
+        [writeFile, { ...now, content: "x", hash: "" }],
+      ]);
+    });
+
+    test("the board cannot tie one company's things to another's either", async () => {
+      const mine = await org.outcome("mine");
+      const theirs = await other.outcome("theirs");
+      const theirAgent = await other.agent("Theirs");
+      const theirFile = await theirAgent.call(createFile, { description: "theirs", content: "t" });
+      const { companyId } = org;
+      await refused("not_found", [
+        [createOutcome, { companyId, title: "t", parents: [theirs] }],
+        [createOutcome, { companyId, title: "t", parents: [mine, theirs] }],
+        [createOutcome, { companyId, title: "t", parents: [mine], dependsOn: [theirs] }],
+        [updateOutcome, { id: mine, parents: [theirs] }],
+        [updateOutcome, { id: mine, dependsOn: [theirs] }],
+        [updateOutcome, { id: mine, blocked: { reason: "r", on: theirs } }],
+        [createAgent, { companyId, name: "Torn", role: "worker", reportsTo: theirAgent.id }],
+        [grantPermission, { companyId, to: theirAgent.id, resource: "org:hire" }],
+        [grantPermission, { companyId, to: boss.id, resource: `kb:${theirFile.id}` }],
+        [grantPermission, { companyId, to: boss.id, resource: `outcome:${theirs}` }],
+        [grantPermission, { companyId, to: boss.id, resource: `mail:${theirAgent.id}` }],
+        [grantPermission, { companyId, to: boss.id, resource: "org:hire", outcome: theirs }],
+      ]);
+      await refused("refused", [[delegateOutcome, { id: mine, to: theirAgent.id }]]);
+      const about = async (id: string) =>
+        JSON.stringify(
+          await org.board(explainAccess, { companyId, agent: boss.id, resource: `kb:${id}` }),
+        ).replaceAll(id, "…");
+      assert.equal(await about(theirFile.id), await about(randomUUID()));
+    });
+
+    test("limits and cursors that no list gave out are refused by every list", async () => {
+      const lists = operations.filter(({ input }) => "limit" in input.shape || "cursor" in input.shape);
+      assert.ok(lists.length >= 15);
+      const file = await boss.call(createFile, { description: "d", content: "c" });
+      for (const operation of lists) {
+        const { within } = operation;
+        const noun = typeof within === "string" ? undefined : Object.keys(within)[0];
+        const input: Input = {
+          ...("companyId" in operation.input.shape ? { companyId: org.companyId } : {}),
+          ...(noun === undefined ? {} : { id: noun === "file" ? file.id : boss.id }),
+          ...("query" in operation.input.shape ? { query: "d" } : {}),
+        };
+        const token = operation.needs === "board" ? org.boardToken : boss.token;
+        const one = "limit" in operation.input.shape ? { ...input, limit: 1 } : input;
+        const { nextCursor } = z
+          .object({ nextCursor: z.string().nullish() })
+          .parse(await call(operation, one, undefined, token));
+        if (typeof nextCursor === "string" && "cursor" in operation.input.shape)
+          await call(operation, { ...input, cursor: nextCursor }, undefined, token);
+        if ("limit" in operation.input.shape)
+          await refused(
+            "invalid",
+            [0, -1, 1.5, 1e9, Infinity, NaN, "ten", "1e999", "-5"].map((limit) => [
+              operation,
+              { ...input, limit },
+            ]),
+            token,
+          );
+        if ("cursor" in operation.input.shape)
+          await refused(
+            "invalid",
+            ["x", "-1", "1.5", "", "' or 1=1", nul, `1 ${nul}`, lone, "9".repeat(30), "c".repeat(501)].map(
+              (cursor) => [operation, { ...input, cursor }],
+            ),
+            token,
+          );
+      }
+    });
+
+    test("a repeated idempotency key answers the first result and has one effect", async () => {
+      const input = { description: "once", content: "c" };
+      const first = await boss.call(createFile, input, { key: "k-1" });
+      const digest = await digestOf(opened.store);
+      assert.deepEqual(await boss.call(createFile, input, { key: "k-1" }), first);
+      assert.deepEqual(
+        await boss.call(createFile, { content: "c", description: "once" }, { key: "k-1" }),
+        first,
+      );
+      await refusal(boss.call(createFile, { ...input, content: "other" }, { key: "k-1" }), "conflict");
+      const another = boss.call(createOutcome, { title: "other", parents: [boss.id] }, { key: "k-1" });
+      await refusal(another, "conflict");
+      assert.deepEqual(await digestOf(opened.store), digest);
+      // Keys are the caller's own.
+      const caller = await org.agent("Another caller");
+      assert.notEqual((await caller.call(createFile, input, { key: "k-1" })).id, first.id);
+      const together = await Promise.all(
+        Array.from({ length: 20 }, () => boss.call(createFile, input, { key: "k-2" })),
+      );
+      assert.equal(new Set(together.map(({ id }) => id)).size, 1);
+    });
+
+    test("a refused call does not use its key up, and a bad key is refused", async () => {
+      const work = await boss.call(createOutcome, { title: "keyed", parents: [boss.id] });
+      const input = { id: work.id, to: "keyed-report" };
+      await refusal(boss.call(delegateOutcome, input, { key: "k-3" }), "refused");
+      await org.agent("Keyed report", boss.id);
+      await boss.call(delegateOutcome, input, { key: "k-3" });
+      await unchanged(opened.store, async () => {
+        for (const key of ["", " ", "a b", "é", "k".repeat(201), "tab\t", `k${nul}`]) {
+          await refusal(boss.call(createFile, { description: "d", content: "c" }, { key }), "invalid");
+          // Without a credential nobody learns what a key looks like.
+          await refusal(
+            call(createFile, { description: "d", content: "c" }, key, "nobody"),
+            "unauthenticated",
+          );
+        }
+      });
+    });
+
+    test("a key's secret is shown once and stored nowhere", async () => {
+      const made = await org.board(createKey, { id: boss.id }, { key: "k-4" });
+      const again = await org.board(createKey, { id: boss.id }, { key: "k-4" });
+      assert.deepEqual(again, { ...made, key: "[shown once]" });
+      await org.as(made.key)(createFile, { description: "the key works", content: "c" });
+      const everything = await everythingIn(opened.store);
+      assert.ok(everything.includes(made.id) && everything.includes("the key works"));
+      for (const secret of [made.key, made.key.replace("agk_", ""), boss.token, org.boardToken])
+        assert.ok(!everything.includes(secret));
+    });
+  });

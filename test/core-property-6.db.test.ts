@@ -1,0 +1,3 @@
+import { corePropertyTest } from "../src/testing/model-test.ts";
+
+corePropertyTest(6, 8);

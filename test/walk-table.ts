@@ -1,0 +1,223 @@
+// Every operation with an actor that may call it, an input it may send, and who must be refused. An operation that is
+// missing here fails the walk.
+import type { z } from "zod";
+import * as capabilities from "../src/contract/capabilities.ts";
+import * as knowledge from "../src/contract/knowledge.ts";
+import * as ledger from "../src/contract/ledger.ts";
+import type { Operation } from "../src/contract/operation.ts";
+import * as organization from "../src/contract/organization.ts";
+import * as outcomes from "../src/contract/outcomes.ts";
+import type { RefusalCode } from "../src/contract/refusal.ts";
+import type { Caller, Organization } from "../src/testing/organization.ts";
+
+/** Root › boss › report; root › stranger. All the work and the files in the table are the boss's. */
+export type Who = "board" | "root" | "boss" | "report" | "stranger";
+
+export interface World {
+  readonly org: Organization;
+  readonly tokens: Readonly<Record<Who, string>>;
+  readonly boss: { readonly id: string; readonly call: Caller };
+  readonly report: { readonly id: string };
+  /** A name nobody has yet. */
+  readonly name: () => string;
+}
+
+export type NotApplicable = { readonly none: string };
+
+export interface Row {
+  readonly operation: Operation;
+  readonly actor: Who;
+  /** Made anew for each use: what a write needs is used up by it. */
+  readonly input: (world: World) => Promise<Record<string, unknown>>;
+  /** Members of the same company, or the board, that may not make this very call. */
+  readonly denied: Readonly<Partial<Record<Who, RefusalCode>>> | NotApplicable;
+  /** The same call by the root agent of another company. */
+  readonly elsewhere: "not_found" | NotApplicable;
+}
+
+function row<I extends z.ZodObject, O extends z.ZodType>(
+  operation: Operation<I, O>,
+  actor: Who,
+  input: (world: World) => z.input<I> | Promise<z.input<I>>,
+  denied: Row["denied"],
+  elsewhere: Row["elsewhere"] = "not_found",
+): Row {
+  return {
+    operation,
+    actor,
+    input: async (world) => ({ ...(await input(world)) }),
+    denied,
+    elsewhere,
+  };
+}
+
+const boardOnly = { boss: "forbidden" } as const;
+const everyMember: NotApplicable = { none: "every member of the company may" };
+const agentsOnly = { board: "refused" } as const;
+const noCompany: NotApplicable = { none: "it belongs to the installation, not to a company" };
+const ownOnly: NotApplicable = { none: "it names nothing: it is about the caller alone" };
+/** No right at all hides that the thing exists. */
+const stranger = { stranger: "not_found" } as const;
+/** The report may read the file, or drives the outcome, which is less than what is asked. */
+const strangerAndReport = { ...stranger, report: "forbidden" } as const;
+/** The boss's boss reads what is below its own work, and that is all. */
+const strangerAndRoot = { ...stranger, root: "forbidden" } as const;
+
+const company = ({ org }: World) => ({ companyId: org.companyId });
+const anAgent = async ({ org, name }: World) => ({ id: (await org.agent(name())).id });
+
+async function aFile({ boss, report }: World) {
+  const file = await boss.call(knowledge.createFile, { description: "walked file", content: "walked" });
+  await boss.call(capabilities.grantPermission, { to: report.id, resource: `kb:${file.id}` });
+  return file;
+}
+
+const fileId = async (world: World) => ({ id: (await aFile(world)).id });
+
+async function work({ boss, name }: World) {
+  const { id } = await boss.call(outcomes.createOutcome, { title: name(), parents: [boss.id] });
+  return { id };
+}
+
+async function delegated(world: World) {
+  const { id } = await work(world);
+  await world.boss.call(outcomes.delegateOutcome, { id, to: world.report.id });
+  return { id };
+}
+
+async function completed(world: World) {
+  const { id } = await work(world);
+  await world.boss.call(outcomes.completeOutcome, { id });
+  return { id };
+}
+
+export const table: readonly Row[] = [
+  row(organization.createCompany, "board", ({ name }) => ({ name: name() }), boardOnly, noCompany),
+  row(organization.listCompanies, "boss", () => ({}), everyMember, ownOnly),
+  row(organization.viewCompany, "boss", company, everyMember),
+  row(organization.updateCompany, "board", (w) => ({ ...company(w), name: w.name() }), boardOnly),
+  row(
+    organization.createAgent,
+    "board",
+    (w) => ({ ...company(w), name: w.name(), role: "worker", reportsTo: w.boss.id }),
+    boardOnly,
+  ),
+  row(organization.listAgents, "boss", company, everyMember),
+  row(organization.viewAgent, "boss", ({ report }) => ({ id: report.id }), everyMember),
+  row(organization.updateAgent, "board", async (w) => ({ ...(await anAgent(w)), role: "other" }), boardOnly),
+  row(organization.terminateAgent, "board", anAgent, boardOnly),
+  row(organization.createKey, "board", ({ report }) => ({ id: report.id }), boardOnly),
+  row(organization.listKeys, "board", ({ report }) => ({ id: report.id }), boardOnly),
+  row(
+    organization.revokeKey,
+    "board",
+    async ({ org, report: { id } }) => ({ id, keyId: (await org.board(organization.createKey, { id })).id }),
+    boardOnly,
+  ),
+
+  row(
+    knowledge.createFile,
+    "boss",
+    (w) => ({ ...company(w), description: w.name(), content: "c" }),
+    everyMember,
+  ),
+  row(knowledge.readFile, "boss", fileId, stranger),
+  row(
+    knowledge.writeFile,
+    "boss",
+    async (w) => ({ ...(await aFile(w)), content: "changed" }),
+    strangerAndReport,
+  ),
+  row(knowledge.listFiles, "boss", company, everyMember),
+  row(knowledge.browseFiles, "boss", company, everyMember),
+  row(knowledge.searchFiles, "boss", (w) => ({ ...company(w), query: "walked" }), everyMember),
+  row(knowledge.viewHistory, "boss", fileId, stranger),
+  row(knowledge.readVersion, "boss", async (w) => ({ ...(await fileId(w)), version: 1 }), stranger),
+  row(knowledge.viewAccessLog, "boss", fileId, stranger),
+  row(knowledge.viewLinks, "boss", fileId, stranger),
+  row(knowledge.listBrokenLinks, "board", company, boardOnly),
+  row(knowledge.deleteFile, "boss", fileId, strangerAndReport),
+
+  row(
+    outcomes.createOutcome,
+    "boss",
+    (w) => ({ ...company(w), title: w.name(), parents: [w.boss.id] }),
+    strangerAndRoot,
+  ),
+  row(outcomes.viewOutcome, "boss", work, stranger),
+  row(outcomes.viewAncestors, "boss", work, stranger),
+  row(outcomes.viewSubtree, "boss", work, stranger),
+  row(outcomes.myOutcomes, "boss", () => ({}), agentsOnly, ownOnly),
+  row(outcomes.listOutcomes, "board", company, boardOnly),
+  row(outcomes.listAgentOutcomes, "board", ({ report }) => ({ id: report.id }), boardOnly),
+  row(
+    outcomes.updateOutcome,
+    "boss",
+    async (w) => ({ ...(await work(w)), description: "more" }),
+    strangerAndRoot,
+  ),
+  row(outcomes.submitOutcome, "report", delegated, { ...stranger, boss: "forbidden", root: "forbidden" }),
+  row(outcomes.completeOutcome, "boss", work, strangerAndRoot),
+  row(
+    outcomes.closeOutcome,
+    "boss",
+    async (w) => ({ ...(await work(w)), rationale: "disproven" }),
+    strangerAndRoot,
+  ),
+  row(
+    outcomes.reopenOutcome,
+    "boss",
+    async (w) => ({ ...(await completed(w)), reason: "not yet" }),
+    strangerAndRoot,
+  ),
+  row(
+    outcomes.delegateOutcome,
+    "boss",
+    async (w) => ({ ...(await work(w)), to: w.report.id }),
+    strangerAndRoot,
+  ),
+  row(outcomes.reclaimOutcome, "boss", async (w) => ({ ...(await delegated(w)), reason: "late" }), {
+    ...strangerAndReport,
+    root: "forbidden",
+  }),
+
+  row(capabilities.listPermissions, "boss", () => ({}), agentsOnly, ownOnly),
+  row(capabilities.listAgentGrants, "board", ({ report }) => ({ id: report.id }), boardOnly),
+  row(
+    capabilities.grantPermission,
+    "boss",
+    async (w) => ({ ...company(w), to: w.report.id, resource: `kb:${(await aFile(w)).id}` }),
+    // Who may give whom what is a rule of the organization: 422.
+    { stranger: "refused", root: "refused" },
+  ),
+  row(
+    capabilities.revokePermission,
+    "boss",
+    async ({ boss, report, ...w }) => {
+      const file = await aFile({ boss, report, ...w });
+      const resource = `kb:${file.id}` as const;
+      const { id } = await boss.call(capabilities.grantPermission, { to: report.id, resource });
+      return { id };
+    },
+    { stranger: "not_found", root: "not_found" },
+  ),
+  row(
+    capabilities.requestPermission,
+    "boss",
+    () => ({ resource: "org:hire", reason: "too much work" }),
+    agentsOnly,
+    ownOnly,
+  ),
+  row(capabilities.listPermissionRequests, "board", company, boardOnly),
+  row(
+    capabilities.explainAccess,
+    "boss",
+    async (w) => ({ agent: w.report.id, resource: `kb:${(await aFile(w)).id}` }),
+    { stranger: "forbidden", root: "forbidden" },
+  ),
+
+  row(ledger.listEvents, "board", company, boardOnly),
+  row(ledger.readAuditLog, "boss", () => ({}), agentsOnly, ownOnly),
+  row(ledger.listAgentEvents, "board", ({ report }) => ({ id: report.id }), boardOnly),
+  row(ledger.verifyLedger, "board", () => ({}), boardOnly, noCompany),
+];

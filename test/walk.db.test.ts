@@ -1,0 +1,323 @@
+// Every operation × everybody who must be refused, at every door: a refusal that teaches, and nothing changed.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { z } from "zod";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { closeSession } from "../src/agents/sessions.ts";
+import { requestFor } from "../src/client/client.ts";
+import { inputSchema } from "../src/contract/json-schema.ts";
+import type { Operation } from "../src/contract/operation.ts";
+import { operations } from "../src/contract/operations.ts";
+import { createKey, revokeKey, terminateAgent } from "../src/contract/organization.ts";
+import { Refusal, refusalCodes, type RefusalBody, type RefusalCode } from "../src/contract/refusal.ts";
+import { type Daemon, startDaemon } from "../src/daemon/daemon.ts";
+import { query } from "../src/store/query.ts";
+import { createOrganization, storeKinds } from "../src/testing/organization.ts";
+import { testDatabase } from "../src/testing/postgres.ts";
+import { digestOf, eventsAfter, unchanged } from "./digest.ts";
+import { table, type World } from "./walk-table.ts";
+
+type Input = Readonly<Record<string, unknown>>;
+type Answer = { readonly output: unknown } | RefusalBody;
+type Door = (operation: Operation, token: string | undefined, input: unknown) => Promise<Answer>;
+
+/** Credentials that are nobody's (any more), by what they are. All are 401, whatever is asked. */
+type Nobodies = Readonly<Record<string, string | undefined>>;
+
+test("the table has every operation exactly once", () => {
+  const walked = table.map(({ operation }) => operation.name).toSorted();
+  assert.deepEqual(walked, operations.map(({ name }) => name).toSorted());
+});
+
+for (const kind of storeKinds)
+  describe(`the walk on ${kind}`, () => {
+    const home = mkdtempSync(join(tmpdir(), "agency-walk-"));
+    const bugs: unknown[] = [];
+    let database: Awaited<ReturnType<typeof testDatabase>> | undefined;
+    let daemon: Daemon;
+    let world: World;
+    let nobodies: Nobodies;
+    let foreign: string;
+    let dispatch: Door;
+    let http: Door;
+    let mcp: ReturnType<typeof mcpDoor>;
+
+    before(async () => {
+      database = kind === "postgres" ? await testDatabase() : undefined;
+      daemon = await startDaemon({
+        home,
+        port: 0,
+        databaseUrl: database?.url,
+        log: (line) => bugs.push(line),
+      });
+      world = await createWorld(daemon);
+      nobodies = await createNobodies(world);
+      const other = await world.org.another();
+      foreign = (await other.board(createKey, { id: other.rootId })).key;
+      dispatch = dispatchDoor(world);
+      http = httpDoor(daemon.url);
+      mcp = mcpDoor(daemon.url);
+    });
+    after(async () => {
+      await mcp.close();
+      await daemon.stop();
+      await database?.drop();
+      rmSync(home, { recursive: true, force: true });
+      assert.deepEqual(bugs, [], "nothing was answered with an internal error");
+    });
+
+    for (const row of table) {
+      const { operation } = row;
+
+      test(`${operation.name} is refused to whoever may not call it`, async () => {
+        const input = await row.input(world);
+        await unchanged(daemon.store, async () => {
+          for (const [what, token] of Object.entries(nobodies)) {
+            demandRefusal(await dispatch(operation, token, input), "unauthenticated", what);
+            demandRefusal(await http(operation, token, input), "unauthenticated", `${what}, http`);
+            if (operation.mcp !== undefined)
+              demandRefusal(await mcp.call(operation, token, input), "unauthenticated", `${what}, mcp`);
+          }
+          if (!("none" in row.denied))
+            for (const [who, code] of Object.entries(row.denied)) {
+              const token = world.tokens[who as keyof World["tokens"]];
+              demandRefusal(await dispatch(operation, token, input), code, who);
+              demandRefusal(await http(operation, token, input), code, `${who}, http`);
+              if (operation.mcp !== undefined)
+                demandRefusal(await mcp.call(operation, token, input), code, `${who}, mcp`);
+            }
+          if (row.elsewhere === "not_found")
+            for (const given of asSeenFromElsewhere(operation, input)) {
+              const answer = await dispatch(operation, foreign, given);
+              demandRefusal(answer, "not_found", "another company");
+              // Another company's id is indistinguishable from one that does not exist.
+              const nothing = withIds(given, () => randomUUID());
+              assert.deepEqual(
+                withIds(answer, () => "…"),
+                withIds(await dispatch(operation, foreign, nothing), () => "…"),
+              );
+              if (operation.mcp !== undefined)
+                demandRefusal(await mcp.call(operation, foreign, given), "not_found", "another company, mcp");
+            }
+          if (row.elsewhere === "not_found")
+            demandRefusal(await http(operation, foreign, input), "not_found", "another company, http");
+        });
+      });
+
+      test(`${operation.name} refuses malformed input, and without a credential does not say why`, async () => {
+        const input = await row.input(world);
+        const token = world.tokens[row.actor];
+        await unchanged(daemon.store, async () => {
+          for (const [what, malformed] of malformedInputs(operation, input)) {
+            demandRefusal(await dispatch(operation, token, malformed), "invalid", what);
+            demandRefusal(await dispatch(operation, undefined, malformed), "unauthenticated", what);
+          }
+          const surprise = { ...input, surprise: "1" };
+          demandRefusal(await http(operation, token, surprise), "invalid", "unknown key, http");
+          demandRefusal(await http(operation, undefined, surprise), "unauthenticated", "unknown key, http");
+          if (operation.mcp !== undefined)
+            demandRefusal(await mcp.call(operation, token, surprise), "invalid", "unknown key, mcp");
+        });
+      });
+
+      test(`${operation.name} succeeds for who may call it, and is on record`, async () => {
+        const token = world.tokens[row.actor];
+        for (const [name, door] of Object.entries({ dispatch, http, mcp: mcp.call })) {
+          if (name === "mcp" && operation.mcp === undefined) continue;
+          const input = await row.input(world);
+          const digest = await digestOf(daemon.store);
+          const { last } = await eventsAfter(daemon.store, 0);
+          const answer = await door(operation, token, input);
+          assert.ok("output" in answer, `${name}: ${JSON.stringify(answer)}`);
+          operation.output.parse(answer.output);
+          const { operations: added } = await eventsAfter(daemon.store, last);
+          if (operation.effect === "write")
+            assert.ok(added.includes(operation.name), `${name}: ${added.join()}`);
+          else assert.deepEqual(await digestOf(daemon.store), digest, name);
+          if (operation.effect === "read") assert.deepEqual(added, [], name);
+        }
+      });
+    }
+  });
+
+function demandRefusal(answer: Answer, code: RefusalCode, what: string): void {
+  assert.ok("error" in answer, `${what}: not refused, answered ${JSON.stringify(answer).slice(0, 200)}`);
+  assert.equal(answer.error.code, code, `${what}: ${answer.error.message}`);
+  assert.ok(answer.error.message.length > 0 && answer.error.hint.length > 0, what);
+}
+
+/**
+ * The whole input; and, where that names the company and something in it, the thing alone. What only the board may do is
+ * then refused for that reason, before anything is looked at.
+ */
+function asSeenFromElsewhere({ needs }: Operation, input: Input): Input[] {
+  const { companyId, ...rest } = input;
+  const namesMore = companyId !== undefined && needs !== "board" && uuids.test(JSON.stringify(rest));
+  return namesMore ? [input, rest] : [input];
+}
+
+const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
+
+function withIds<T>(value: T, replace: () => string): T {
+  return JSON.parse(JSON.stringify(value).replace(new RegExp(uuids, "g"), replace)) as T;
+}
+
+function malformedInputs(operation: Operation, valid: Input): [string, unknown][] {
+  const { required } = inputSchema(operation.input);
+  const without = (key: string): Input =>
+    Object.fromEntries(Object.entries(valid).filter(([other]) => other !== key));
+  return [
+    ...[null, [], "text", 7, true].map((value): [string, unknown] => [
+      `input ${JSON.stringify(value)}`,
+      value,
+    ]),
+    ["an unknown key", { ...valid, surprise: 1 }],
+    ["a key of the prototype", Object.fromEntries([...Object.entries(valid), ["__proto__", { id: 1 }]])],
+    // No key of any operation takes an empty object.
+    ...Object.keys(operation.input.shape).map((key): [string, unknown] => [
+      `wrong type of ${key}`,
+      { ...valid, [key]: {} },
+    ]),
+    ...(Array.isArray(required) ? required.map(String) : []).map((key): [string, unknown] => [
+      `without ${key}`,
+      without(key),
+    ]),
+  ];
+}
+
+function dispatchDoor({ org }: World): Door {
+  return async (operation, token, input) => {
+    try {
+      return { output: await org.core.dispatch({ operation, token, input }) };
+    } catch (error) {
+      if (error instanceof Refusal) return error.toBody();
+      throw error;
+    }
+  };
+}
+
+function httpDoor(url: string): Door {
+  return async (operation, token, input) => {
+    const { path, body } = requestFor(operation, input as Input);
+    const response = await fetch(new URL(path, url), {
+      method: operation.http.method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body }),
+    });
+    return answerOf(response);
+  };
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const output: unknown = await response.json();
+  if (response.ok) return { output };
+  const answer = refusalIn(output);
+  assert.equal(response.status, refusalCodes[answer.error.code as RefusalCode]?.http, answer.error.code);
+  return answer;
+}
+
+function refusalIn(output: unknown): RefusalBody {
+  const shape = { code: z.string(), message: z.string(), hint: z.string() };
+  return z.object({ error: z.object(shape) }).parse(output);
+}
+
+/** One client per credential and server. A credential that is nobody's is refused before the protocol begins. */
+function mcpDoor(url: string): { call: Door; close: () => Promise<void> } {
+  const clients = new Map<string, Client>();
+  const connect = async (server: string, token: string): Promise<Client> => {
+    const known = clients.get(`${server} ${token}`);
+    if (known !== undefined) return known;
+    const client = new Client({ name: "walk", version: "1" });
+    const transport = new StreamableHTTPClientTransport(new URL(`/mcp/${server}`, url), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    });
+    await client.connect(transport);
+    clients.set(`${server} ${token}`, client);
+    return client;
+  };
+  return {
+    call: async (operation, token, input) => {
+      const { server = "", tool = "" } = operation.mcp ?? {};
+      const call = { name: tool, arguments: { ...(input as Input) } };
+      const response = await fetch(new URL(`/mcp/${server}`, url), {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          accept: "application/json, text/event-stream",
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+      });
+      if (response.status === 401) return answerOf(response);
+      await response.body?.cancel();
+      const result = await (await connect(server, token ?? "")).callTool(call);
+      const [content] = result.content;
+      assert.ok(content?.type === "text");
+      assert.deepEqual(JSON.parse(content.text), result.structuredContent, "the same JSON also as text");
+      return result.isError === true
+        ? refusalIn(result.structuredContent)
+        : { output: result.structuredContent };
+    },
+    close: async () => {
+      for (const client of clients.values()) await client.close();
+    },
+  };
+}
+
+async function createWorld({ store }: Daemon): Promise<World> {
+  const org = await createOrganization(store);
+  const boss = await org.agent("Boss");
+  const report = await org.agent("Report", boss.id);
+  const stranger = await org.agent("Stranger");
+  const { key: root } = await org.board(createKey, { id: org.rootId });
+  let names = 0;
+  return {
+    org,
+    boss,
+    report,
+    tokens: { board: org.boardToken, root, boss: boss.token, report: report.token, stranger: stranger.token },
+    name: () => `Name ${++names}`,
+  };
+}
+
+async function createNobodies({ org }: World): Promise<Nobodies> {
+  const { store } = org.core;
+  const terminated = await org.agent("Terminated");
+  const terminatedSession = await org.session(terminated.id);
+  await org.board(terminateAgent, { id: terminated.id });
+
+  const keyless = await org.agent("Keyless");
+  const revoked = await org.board(createKey, { id: keyless.id });
+  await org.board(revokeKey, { id: keyless.id, keyId: revoked.id });
+
+  const sleeper = await org.agent("Sleeper");
+  const ended = await org.session(sleeper.id);
+  await store.write((tx) => closeSession(tx, ended.id));
+
+  // Only its epoch is old: it has not noticed yet that another took over.
+  const replaced = await org.agent("Replaced");
+  const old = await org.session(replaced.id);
+  await org.session(replaced.id);
+  await store.write((tx) => tx.run(revive, { id: old.id }));
+  return {
+    "no credential": undefined,
+    "a garbage credential": "garbage",
+    "a well-formed key of nobody": `agk_${"0".repeat(43)}`,
+    "a terminated agent's key": terminated.token,
+    "a terminated agent's session": terminatedSession.token,
+    "a revoked key": revoked.key,
+    "an ended session": ended.token,
+    "a session of an old epoch": old.token,
+  };
+}
+
+const revive = query((db, p: { id: string }) =>
+  db.updateTable("sessions").set({ ended_at: null }).where("id", "=", p.id),
+);
