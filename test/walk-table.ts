@@ -5,13 +5,15 @@ import * as capabilities from "../src/contract/capabilities.ts";
 import * as knowledge from "../src/contract/knowledge.ts";
 import * as ledger from "../src/contract/ledger.ts";
 import type { Operation } from "../src/contract/operation.ts";
+import * as mail from "../src/contract/mail.ts";
 import * as organization from "../src/contract/organization.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
+import * as sessions from "../src/contract/sessions.ts";
 import type { RefusalCode } from "../src/contract/refusal.ts";
 import type { Caller, Organization } from "../src/testing/organization.ts";
 
-/** Root › boss › report; root › stranger. All the work and the files in the table are the boss's. */
-export type Who = "board" | "root" | "boss" | "report" | "stranger";
+/** Root › boss › report; root › stranger; and a session of somebody else below the root. All the work and the files in the table are the boss's. */
+export type Who = "board" | "root" | "boss" | "report" | "stranger" | "session";
 
 export interface World {
   readonly org: Organization;
@@ -91,6 +93,37 @@ async function completed(world: World) {
   return { id };
 }
 
+/** A report of the boss that nobody else uses. */
+async function ownReport({ org, boss, name }: World) {
+  return { id: (await org.agent(name(), boss.id)).id };
+}
+
+async function pausedReport(world: World) {
+  const { id } = await ownReport(world);
+  await world.boss.call(organization.pauseAgent, { id });
+  return { id };
+}
+
+async function letter({ boss, report }: World) {
+  const { id } = await boss.call(mail.sendMessage, { to: report.id, body: "a word" });
+  return { id };
+}
+
+async function aSession({ org, name }: World) {
+  return { id: (await org.session((await org.agent(name())).id)).id };
+}
+
+const server = (w: World) => ({ ...company(w), name: `server-${w.name().replace(/\W/g, "")}` });
+
+async function knownServer(w: World) {
+  const { companyId, name } = server(w);
+  await w.org.board(organization.putMcpServer, { companyId, name, config: { command: "true" } });
+  return { companyId, name };
+}
+
+/** Whose report it is, everybody sees; what to do about it is its boss's. */
+const notItsBoss = { stranger: "forbidden", root: "forbidden" } as const;
+
 export const table: readonly Row[] = [
   row(organization.createCompany, "board", ({ name }) => ({ name: name() }), boardOnly, noCompany),
   row(organization.listCompanies, "boss", () => ({}), everyMember, ownOnly),
@@ -105,6 +138,13 @@ export const table: readonly Row[] = [
   row(organization.listAgents, "boss", company, everyMember),
   row(organization.viewAgent, "boss", ({ report }) => ({ id: report.id }), everyMember),
   row(organization.updateAgent, "board", async (w) => ({ ...(await anAgent(w)), role: "other" }), boardOnly),
+  row(organization.pauseAgent, "boss", ownReport, notItsBoss),
+  row(organization.resumeAgent, "boss", pausedReport, notItsBoss),
+  row(organization.wakeAgent, "board", anAgent, boardOnly),
+  row(organization.listRoster, "boss", company, everyMember),
+  row(organization.putMcpServer, "board", (w) => ({ ...server(w), config: { command: "true" } }), boardOnly),
+  row(organization.listMcpServers, "board", company, boardOnly),
+  row(organization.removeMcpServer, "board", knownServer, boardOnly),
   row(organization.terminateAgent, "board", anAgent, boardOnly),
   row(organization.createKey, "board", ({ report }) => ({ id: report.id }), boardOnly),
   row(organization.listKeys, "board", ({ report }) => ({ id: report.id }), boardOnly),
@@ -215,6 +255,31 @@ export const table: readonly Row[] = [
     async (w) => ({ agent: w.report.id, resource: `kb:${(await aFile(w)).id}` }),
     { stranger: "forbidden", root: "forbidden" },
   ),
+
+  row(mail.sendMessage, "boss", (w) => ({ ...company(w), to: w.report.id, body: "a word" }), {
+    stranger: "forbidden",
+    root: "forbidden",
+  }),
+  row(
+    mail.sendDeferredMessage,
+    "boss",
+    (w) => ({ ...company(w), to: w.report.id, body: "later", deliverAt: "2999-01-01T00:00:00Z" }),
+    { stranger: "forbidden", root: "forbidden" },
+  ),
+  // Of somebody nobody writes to: reading marks messages as read.
+  row(mail.readInbox, "stranger", () => ({}), agentsOnly, ownOnly),
+  row(mail.acknowledgeMessage, "report", letter, { ...stranger, boss: "not_found", board: "refused" }),
+  row(mail.viewMessage, "boss", letter, stranger),
+  row(mail.listSent, "boss", company, everyMember),
+  row(mail.boardInbox, "board", company, boardOnly),
+  row(mail.agentInbox, "board", ({ report }) => ({ id: report.id }), boardOnly),
+
+  row(sessions.listSessions, "board", company, boardOnly),
+  row(sessions.listAgentSessions, "board", ({ report }) => ({ id: report.id }), boardOnly),
+  row(sessions.viewSession, "board", aSession, boardOnly),
+  row(sessions.viewTranscript, "board", aSession, boardOnly),
+  row(sessions.submitSummary, "session", () => ({ summary: "done" }), { board: "refused", boss: "refused" }, ownOnly),
+  row(sessions.why, "boss", work, stranger),
 
   row(ledger.listEvents, "board", company, boardOnly),
   row(ledger.readAuditLog, "boss", () => ({}), agentsOnly, ownOnly),

@@ -135,7 +135,9 @@ export async function demandRoute(tx: ReadTx, sender: Member, to: Member | null)
 
 async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () => string): Promise<void> {
   const agent = await memberById(tx, agentId);
-  if (agent === undefined || (await tx.first(openInboxOf, { agentId })) !== undefined) return;
+  if (agent === undefined) return;
+  const open = await tx.first(openInboxOf, { agentId });
+  if (open !== undefined) return unblock(tx, companyId, open.id);
   const id = newId();
   await insertOutcome(
     tx,
@@ -163,6 +165,24 @@ async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () =
     operation: "outcome.create",
     subject: id,
     data: { title: "Process inbox" },
+  });
+}
+
+/**
+ * Sessions that failed may have blocked the inbox (the stall guard). Its agent is not started to unblock it, and nobody else
+ * may change it, so the next message does: whoever wants another try writes.
+ */
+async function unblock(tx: Tx, companyId: string, id: string): Promise<void> {
+  const inbox = await outcomeById(tx, id);
+  if (inbox.blocked_reason === null) return;
+  const free = { blocked_reason: null, blocked_until: null, blocked_on: null, stalls: 0 };
+  await saveOutcome(tx, { ...inbox, ...free }, system);
+  await append(tx, {
+    companyId,
+    actor: system,
+    operation: "outcome.update",
+    subject: id,
+    data: { changed: ["blocked"], blocked: null, note: "new mail" },
   });
 }
 

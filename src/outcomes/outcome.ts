@@ -86,6 +86,12 @@ export function demandReopenable(
     throw new Refusal("conflict", "The outcome is open.", "There is nothing to reopen.");
   if (outcome.kind === "mandate")
     throw new Refusal("refused", "The mandate of an agent that left is not revived.", "Make a new agent.");
+  if (outcome.kind === "inbox")
+    throw new Refusal(
+      "refused",
+      "An inbox outcome opens when a message arrives.",
+      "Send its agent a message instead.",
+    );
   if (isLive(outcome)) return;
   const completed = parents.find(({ status }) => status === "completed");
   if (completed !== undefined || !parents.some(isLive))

@@ -33,7 +33,7 @@ export type Deed = (actor: Actor) => Promise<unknown>;
 export async function agentTurn(world: World, mood: Mood, process: Process, alone: boolean): Promise<void> {
   const who = whoIs(world, process);
   const temper = temperOf(world, mood, process);
-  if (temper === "lazy") return leave(world, process, who, exits.nothing);
+  if (temper === "lazy") return giveUp(world, process);
   if (temper === "crashing") return leave(world, process, who, exits.crash);
   const actor = await actorFor(world, who, process.companyId, alone);
   if (actor === undefined) return;
@@ -45,7 +45,7 @@ export async function agentTurn(world: World, mood: Mood, process: Process, alon
   if (chance.flip(0.12))
     return chance.weighted<() => Promise<void>>([
       [5, () => finish(actor, process)],
-      [3, async () => leave(world, process, who, exits.nothing)],
+      [3, async () => giveUp(world, process)],
       [3, async () => leave(world, process, who, exits.crash)],
       [2, async () => hang(world, process, who)],
       [2, async () => summarize(actor)],
@@ -80,6 +80,11 @@ export async function finish(actor: Actor, process: Process): Promise<void> {
   await saveState(actor);
   await summarize(actor);
   leave(actor.world, process, actor.who, exits.done);
+}
+
+/** It ends without having done anything. */
+export function giveUp(world: World, process: Process): void {
+  leave(world, process, whoIs(world, process), exits.nothing);
 }
 
 function leave(world: World, process: Process, who: Who, exit: Exit): void {

@@ -15,7 +15,7 @@ export async function found(world: World): Promise<void> {
     companyId: company.id,
     maxSessions: world.chance.between(1, 4),
   });
-  const staff = [];
+  const staff: string[] = [];
   for (const [name, under] of [
     ["Ada", undefined],
     ["Bob", undefined],

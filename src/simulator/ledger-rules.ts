@@ -1,19 +1,24 @@
 import { Broken } from "./broken.ts";
 import type { EventRow, LedgerWatch } from "./ledger-watch.ts";
 
-/** May this message be delivered, as things stand in the ledger? Written here a second time, on purpose. */
+/**
+ * May this message be delivered, as things stand in the ledger? Written here a second time, on purpose. Undefined where it
+ * depends on a route that the board opened, which may have been closed again.
+ */
 export function routeAllows(
   watch: Pick<LedgerWatch, "members" | "routes">,
   message: { from_id: string | null; from_system: number; to_id: string | null },
-): boolean {
+): boolean | undefined {
   const receiver = message.to_id === null ? null : watch.members.get(message.to_id);
   if (receiver === undefined || receiver?.status === "terminated") return false;
   if (message.from_id === null || message.from_system === 1) return true;
   const sender = watch.members.get(message.from_id);
   if (sender === undefined || sender.status === "terminated") return false;
-  if (watch.routes.has(`${sender.id} ${message.to_id ?? "board"}`)) return true;
-  if (receiver === null) return sender.boss === null;
-  return receiver.id === sender.id || receiver.boss === sender.id || sender.boss === receiver.id;
+  const neighbours =
+    receiver === null
+      ? sender.boss === null
+      : receiver.id === sender.id || receiver.boss === sender.id || sender.boss === receiver.id;
+  return neighbours || (watch.routes.has(`${sender.id} ${message.to_id ?? "board"}`) ? undefined : false);
 }
 
 /** What leaves a record and changes nothing in the world. */

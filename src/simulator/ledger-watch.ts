@@ -31,6 +31,8 @@ export class LedgerWatch {
   readonly routes = new Set<string>();
   readonly delivered = new Set<string>();
   readonly sessions = new Map<string, { readonly agentId: string; readonly first: string | null }>();
+  /** Something about outcomes, agents or rights has changed; whoever looked at that sets it back. */
+  changed = false;
   readonly #store: Store;
   readonly #trace: Trace;
   readonly #maxSessions = new Map<string, number>();
@@ -47,15 +49,15 @@ export class LedgerWatch {
     return this.#head;
   }
 
-  /** Looks at every event since the last time; answers those. */
-  async follow(): Promise<readonly EventRow[]> {
-    return this.#store.read(async (tx) => {
+  /** Looks at every event since the last time. */
+  async follow(): Promise<void> {
+    await this.#store.read(async (tx) => {
       const rows = await tx.all(eventsAfter, { seq: this.#seen });
       for (const row of rows) {
+        this.changed ||= /^(?:outcome|agent|permission|company)\./.test(row.operation);
         this.#verify(row);
         await this.#see(tx, row, rows);
       }
-      return rows;
     });
   }
 
@@ -224,9 +226,9 @@ export class LedgerWatch {
     if (row.at < message.deliver_at)
       throw new Broken("no message is early", `${name}, by ${message.deliver_at - row.at} ms`);
     const route = `${name} from ${this.#name(message.from_id)} to ${this.#name(message.to_id)}`;
-    if (row.operation === "mail.deliver" && !allowed)
+    if (row.operation === "mail.deliver" && allowed === false)
       throw new Broken("mail is delivered only where it may go", route);
-    if (row.operation === "mail.fail" && allowed)
+    if (row.operation === "mail.fail" && allowed === true)
       throw new Broken("mail that may be delivered does not fail", route);
   }
 

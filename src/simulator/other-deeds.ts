@@ -120,7 +120,7 @@ async function resumeReport(actor: Actor): Promise<unknown> {
 }
 
 /** Asks for something of another company and for something that is nowhere: the answers must be alike. */
-async function pry(actor: Actor): Promise<unknown> {
+async function pry(actor: Actor): Promise<void> {
   const { world } = actor;
   const foreign = world.chance.pick([world.foreign.agentId, world.foreign.outcomeId, world.foreign.fileId]);
   if (foreign === undefined || actor.who.agentId === null || !actor.alone) return;

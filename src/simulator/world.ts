@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { z } from "zod";
+import { Message } from "../contract/mail.ts";
 import type { Operation } from "../contract/operation.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { createCore, type Core } from "../daemon/core.ts";
@@ -75,6 +76,8 @@ export class World {
   /** The company everything happens in, and things of another that nobody here may know of. */
   company: Company = { id: "", rootAgentId: "", rootOutcomeId: "" };
   foreign = { agentId: "", outcomeId: "", fileId: "" };
+  /** Messages that a sender was told are on their way. */
+  readonly taken: string[] = [];
   /** How often what happened. */
   readonly counts = new Map<string, number>();
   readonly #traffic = new Traffic();
@@ -178,6 +181,7 @@ export class World {
       }`,
     );
     this.count(`${operation.name} ${answer.kind}`);
+    if (answer.kind === "ok" && operation.output === Message) this.taken.push(Message.parse(answer.value).id);
     return answer;
   }
 

@@ -1,0 +1,325 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createFile, readFile, viewHistory, writeFile } from "../contract/knowledge.ts";
+import { readAuditLog } from "../contract/ledger.ts";
+import { acknowledgeMessage, boardInbox, readInbox, sendMessage } from "../contract/mail.ts";
+import { viewAgent, wakeAgent } from "../contract/organization.ts";
+import {
+  closeOutcome,
+  completeOutcome,
+  createOutcome,
+  myOutcomes,
+  updateOutcome,
+  viewOutcome,
+} from "../contract/outcomes.ts";
+import { listAgentSessions, submitSummary } from "../contract/sessions.ts";
+import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
+import type { Script } from "../testing/scripted-runner.ts";
+import { onStage, type Stage } from "../testing/stage.ts";
+
+const minute = 60_000;
+const idle: Script = async () => ({ code: 1, reason: "it exited with 1" });
+
+async function saveState(call: Caller, content: string): Promise<void> {
+  const { outcomes } = await call(myOutcomes, { limit: 1 });
+  const { stateFileId: id } = await call(viewAgent, { id: outcomes[0]?.responsible?.id ?? "" });
+  const { version, hash } = await call(readFile, { id });
+  await call(writeFile, { id, content, version, hash });
+}
+
+for (const kind of storeKinds)
+  describe(`how sessions end on ${kind}`, () => {
+    const staged = (name: string, play: (stage: Stage) => Promise<void>) =>
+      test(name, () => onStage(kind, play));
+    const logOf = async ({ org }: Stage, id: string) => {
+      const { logFileId } = await org.board(viewAgent, { id });
+      return logFileId === null ? "" : (await org.board(readFile, { id: logFileId })).content;
+    };
+
+    staged("sessions that change nothing come further and further apart", async (stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
+      runner.plan(ann.id, idle);
+      await stage.rest();
+      assert.equal(runner.started.length, 1);
+      assert.equal(await stage.scheduler.tick(), stage.now() + 1000);
+      stage.advance(999);
+      await stage.rest();
+      assert.equal(runner.started.length, 1);
+      runner.plan(ann.id, idle);
+      stage.advance(1);
+      await stage.rest();
+      assert.equal(runner.started.length, 2);
+      stage.advance(1999);
+      await stage.rest();
+      assert.equal(runner.started.length, 2);
+      // Somebody who wants it now does not wait it out.
+      runner.plan(ann.id, async ({ call }) => {
+        await call(completeOutcome, { id: hard.id });
+      });
+      await org.board(wakeAgent, { id: ann.id });
+      await stage.rest();
+      assert.equal(runner.started.length, 3);
+    });
+
+    staged("three in a row block the outcome, tell the boss, and nothing more is spent", async (stage) => {
+      const { org, runner } = stage;
+      const boss = await org.agent("Boss");
+      const ann = await org.agent("Ann", boss.id);
+      const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
+      runner.plan(ann.id, idle, idle, idle);
+      runner.plan(boss.id, async ({ call }) => {
+        const [letter] = (await call(readInbox, {})).messages;
+        assert.equal(letter?.from.kind, "system");
+        assert.ok(letter?.body?.includes("hard") && letter.body.includes(hard.id));
+        await call(acknowledgeMessage, { id: letter?.id ?? "" });
+      });
+      for (let step = 0; step < 20; step++) {
+        await stage.rest();
+        stage.advance(minute);
+      }
+      assert.deepEqual(
+        runner.started.map(({ agent }) => agent.name),
+        ["Ann", "Ann", "Ann", "Boss"],
+      );
+      const seen = await ann.call(viewOutcome, { id: hard.id });
+      assert.equal(seen.workable, false);
+      assert.match(seen.blocked?.reason ?? "", /3 sessions of Ann in a row made no progress/);
+      assert.equal(seen.history[0]?.action, "outcome.stall");
+      assert.equal(seen.history[0]?.by.kind, "system");
+      // Unblocked, it gets three more.
+      runner.plan(ann.id, idle, async ({ call }) => {
+        await call(completeOutcome, { id: hard.id });
+      });
+      await ann.call(updateOutcome, { id: hard.id, blocked: null });
+      await stage.rest();
+      stage.advance(minute);
+      await stage.rest();
+    });
+
+    staged("progress starts the count anew", async (stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
+      const note: Script = async ({ call }) => {
+        await call(updateOutcome, { id: hard.id, description: `a note at ${runner.started.length}` });
+      };
+      const play = [idle, idle, note, idle, idle, note, idle, idle];
+      runner.plan(ann.id, ...play);
+      for (let step = 0; runner.started.length < play.length && step < play.length; step++) {
+        if (step > 0) stage.advance(minute);
+        await stage.rest();
+      }
+      assert.equal(runner.started.length, play.length);
+      assert.equal((await ann.call(viewOutcome, { id: hard.id })).blocked, null);
+      await ann.call(closeOutcome, { id: hard.id, rationale: "the test is over" });
+    });
+
+    staged("reading, being refused and one's own state document are no progress", async (stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
+      const busy: Script = async ({ call }) => {
+        await call(readInbox, {});
+        await call(viewOutcome, { id: hard.id });
+        await call(readFile, { id: hard.id });
+        await refusal(call(completeOutcome, { id: org.rootId }), "forbidden");
+        await saveState(call, `# Busy ${runner.started.length}`);
+        await call(submitSummary, { summary: "I looked at it." });
+      };
+      runner.plan(ann.id, busy, busy, busy);
+      runner.plan(org.rootId, async ({ call }) => {
+        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
+      });
+      for (let step = 0; step < 6; step++) {
+        await stage.rest();
+        stage.advance(minute);
+      }
+      assert.notEqual((await ann.call(viewOutcome, { id: hard.id })).blocked, null);
+    });
+
+    staged("a brain that cannot be started counts as one that did nothing", async (stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
+      const errors: unknown[] = [];
+      stage.crash(stage);
+      const node = stage.node("node-1", { reportBug: (error) => void errors.push(error) });
+      node.runner.plan(org.rootId, async ({ call }) => {
+        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
+      });
+      for (let step = 0; step < 3; step++) {
+        node.runner.failStart(ann.id, new Error("no such command"));
+        await (step === 0 ? node.scheduler.start() : stage.rest());
+        stage.advance(minute);
+      }
+      await stage.rest();
+      assert.equal(errors.length, 3);
+      assert.match((await ann.call(viewOutcome, { id: hard.id })).blocked?.reason ?? "", /no progress/);
+      const { sessions } = await org.board(listAgentSessions, { id: ann.id });
+      assert.equal(sessions.length, 3);
+      assert.ok(sessions.every(({ endReason }) => endReason === "it could not be started: no such command"));
+      assert.match(await logOf(stage, ann.id), /no such command/);
+    });
+
+    staged("an inbox that could not be processed opens again with the next message", async (stage) => {
+      const { org, runner } = stage;
+      const boss = await org.agent("Boss");
+      const ann = await org.agent("Ann", boss.id);
+      runner.plan(ann.id, idle, idle, idle);
+      const sort: Script = async ({ call }) => {
+        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
+      };
+      runner.plan(boss.id, sort);
+      await boss.call(sendMessage, { to: ann.id, body: "crash" });
+      for (let step = 0; step < 6; step++) {
+        await stage.rest();
+        stage.advance(minute);
+      }
+      assert.equal(runner.started.length, 4);
+      const inbox = (await ann.call(myOutcomes, { status: "open" })).outcomes.find((o) => o.kind === "inbox");
+      assert.equal(inbox?.workable, false);
+      // The boss cannot change its report's outcomes, but it can write.
+      runner.plan(ann.id, sort);
+      await boss.call(sendMessage, { to: ann.id, body: "try again, it is mended" });
+      await stage.rest();
+      assert.equal(runner.started.length, 5);
+      assert.equal((await ann.call(readInbox, {})).waiting, 0);
+      assert.equal((await ann.call(viewOutcome, { id: inbox?.id ?? "" })).status, "completed");
+    });
+
+    staged("the root's stall is told to the board", async (stage) => {
+      const { org, runner } = stage;
+      runner.plan(org.rootId, idle, idle, idle);
+      await org.board(sendMessage, { companyId: org.companyId, body: "a goal" });
+      for (let step = 0; step < 6; step++) {
+        await stage.rest();
+        stage.advance(minute);
+      }
+      const { messages } = await org.board(boardInbox, { companyId: org.companyId });
+      assert.equal(messages.length, 1);
+      assert.match(messages[0]?.body ?? "", /"Process inbox" .* is blocked: 3 sessions of Root/);
+    });
+
+    // covers LOG-01, LOG-02, LOG-03, LOG-04, LOG-05, AGT-06
+    staged("each session has its entry in the agent's log, in its own words or in the daemon's", async (stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      const job = await ann.call(createOutcome, { title: "job", parents: [ann.id] });
+      assert.equal(await logOf(stage, ann.id), "");
+      const files: string[] = [];
+      runner.plan(
+        ann.id,
+        async ({ call }) => {
+          files.push((await call(createFile, { description: "left behind", content: "x" })).id);
+          await call(updateOutcome, { id: job.id, description: "half done" });
+          return { code: 137, reason: "it was ended by SIGKILL" };
+        },
+        async ({ call }) => {
+          // It may read its log, and nobody but the system writes it.
+          const { logFileId } = await call(viewAgent, { id: ann.id });
+          const id = logFileId ?? "";
+          const log = await call(readFile, { id });
+          assert.match(log.content, /It left no summary/);
+          await refusal(
+            call(writeFile, { id, content: "never happened", version: log.version, hash: log.hash }),
+            "forbidden",
+          );
+          await refusal(
+            org.board(writeFile, { id, content: "never happened", version: log.version, hash: log.hash }),
+            "refused",
+          );
+          assert.ok((await call(readAuditLog, {})).events.length > 3);
+          await call(completeOutcome, { id: job.id });
+          await call(submitSummary, { summary: "Finished the job because it was due." });
+        },
+      );
+      await stage.rest();
+      const log = await logOf(stage, ann.id);
+      const [first, second] = runner.started;
+      assert.ok(first !== undefined && second !== undefined);
+      const [, one = "", two = ""] = log.split(/^## /m);
+      assert.ok(one.includes(`session ${first.id}`) && two.includes(`session ${second.id}`));
+      assert.match(one, /Ended: it was ended by SIGKILL \(exit 137\)/);
+      assert.match(one, /- knowledge\.create × 1\n- outcome\.update × 1/);
+      assert.ok(one.includes(`kb://${files[0] ?? ""}`));
+      assert.match(two, /Finished the job because it was due\./);
+      assert.ok(!two.includes("left no summary"));
+      // Only a session has something to sum up.
+      await refusal(ann.call(submitSummary, { summary: "by key" }), "refused");
+      const { logFileId } = await org.board(viewAgent, { id: ann.id });
+      await refusal(org.root(readFile, { id: logFileId ?? "" }), "not_found");
+    });
+
+    // covers STA-01, STA-02, STA-03, STA-04, STA-06, SES-03, AGT-05
+    staged("the next session begins with what the last one wrote, and is told when it wrote nothing", async (stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      const job = await ann.call(createOutcome, { title: "long job", parents: [ann.id] });
+      const step = async (call: Caller, text: string): Promise<void> =>
+        void (await call(updateOutcome, { id: job.id, description: text }));
+      runner.plan(
+        ann.id,
+        async ({ call, briefing }) => {
+          assert.match(briefing.text, /> Nothing has happened yet\./);
+          assert.ok(!briefing.text.includes("did not update it"));
+          await saveState(call, "# I was here\n\nThe key is under the mat.");
+          await step(call, "one");
+        },
+        async ({ call, briefing }) => {
+          assert.match(briefing.text, /> The key is under the mat\./);
+          assert.match(briefing.text, /version 2\. It says/);
+          // It works, but leaves without a word.
+          await step(call, "two");
+        },
+        async ({ call, briefing }) => {
+          assert.match(briefing.text, /Your last session did not update it: read your log/);
+          const { stateFileId: id } = await call(viewAgent, { id: ann.id });
+          assert.equal((await call(viewHistory, { id })).versions.length, 2);
+          await saveState(call, "# Caught up");
+          await call(completeOutcome, { id: job.id });
+        },
+      );
+      await stage.rest();
+      assert.equal(runner.started.length, 3);
+      runner.plan(ann.id, async ({ call, briefing }) => {
+        assert.match(briefing.text, /> # Caught up/);
+        assert.ok(!briefing.text.includes("did not update it"));
+        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
+      });
+      await org.root(sendMessage, { to: ann.id, body: "well done" });
+      await stage.rest();
+    });
+
+    // covers SES-05, SES-07
+    staged("a session that ends early is followed by another while work is left, and by none when it is done", async (stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      const jobs: string[] = [];
+      for (const title of ["one", "two", "three"])
+        jobs.push((await ann.call(createOutcome, { title, parents: [ann.id] })).id);
+      // One outcome each, as if its context were full then.
+      const oneEach: Script = async ({ call }) => {
+        const { outcomes } = await call(myOutcomes, { status: "open" });
+        await call(completeOutcome, { id: outcomes.find(({ workable }) => workable)?.id ?? "" });
+      };
+      runner.plan(ann.id, oneEach, oneEach, oneEach);
+      await stage.rest();
+      assert.equal(runner.started.length, 3);
+      stage.advance(10 * minute);
+      await stage.rest();
+      assert.equal(runner.started.length, 3);
+    });
+
+    // covers STA-05
+    staged("a state document has a size, and the refusal says what to do", async (stage) => {
+      const ann = await stage.org.agent("Ann");
+      const { stateFileId: id } = await stage.org.board(viewAgent, { id: ann.id });
+      const { version, hash } = await ann.call(readFile, { id });
+      const long = "x".repeat(32 * 1024);
+      const refused = await refusal(ann.call(writeFile, { id, content: `${long}x`, version, hash }), "too_large");
+      assert.match(refused.hint, /Compact it/);
+      await ann.call(writeFile, { id, content: long, version, hash });
+    });
+  });

@@ -1,0 +1,120 @@
+import { listOutcomes } from "../contract/outcomes.ts";
+import { resumeAgent, updateCompany } from "../contract/organization.ts";
+import { verifyLedger } from "../contract/ledger.ts";
+import { sql } from "kysely";
+import { query } from "../store/query.ts";
+import { actorFor, finish, giveUp, type Mood, whoIs } from "./agent-turn.ts";
+import { Broken } from "./broken.ts";
+import { arrive } from "./calling.ts";
+import { checkStep, checkWhy, nextTimes, startable } from "./checks.ts";
+import { diligentTurn } from "./diligence.ts";
+import type { Process } from "./machine.ts";
+import { goOn, noticeExit, start, tickToTheEnd } from "./steps.ts";
+import { look } from "./view.ts";
+import type { World } from "./world.ts";
+
+/**
+ * No more faults, nobody starts anything new, and every agent does its work, but for the lazy ones. Then the world has to
+ * come to rest: no session, nothing due, nobody who could be started, no process; and it says of every outcome that is
+ * still open what it waits for.
+ */
+export async function comeToRest(world: World, mood: Mood): Promise<void> {
+  world.faults = false;
+  world.say("no more faults");
+  for (const made of world.delayed.splice(0)) await arrive(world, made);
+  await world.ask(world.board, updateCompany, { companyId: world.company.id, maxSessions: 4 });
+  for (const agent of (await look(world.store, world.company.id)).agents)
+    if (agent.status === "paused") await world.ask(world.board, resumeAgent, { id: agent.id });
+  for (let round = 0; round < mostRounds; round++) {
+    await oneRound(world, mood);
+    await world.quiet();
+    await checkStep(world, false);
+    if (await isAtRest(world)) return demandRest(world);
+  }
+  const left = world.processes().map(({ sessionId }) => world.trace.name("session", sessionId));
+  throw new Broken("the world comes to rest once faults stop", `${mostRounds} rounds did not do; ${left.join(", ")}`);
+}
+
+const mostRounds = 300;
+const mostTurns = 60;
+
+async function oneRound(world: World, mood: Mood): Promise<void> {
+  for (const node of world.nodes) {
+    node.machine.failNextStart = false;
+    if (node.state === "down") await start(world, node, false);
+    if (node.state === "paused") await goOn(world, node, false);
+    await tickToTheEnd(world, node);
+    for (const process of node.machine.unnoticed()) await noticeExit(world, process, false);
+  }
+  const free = world.processes().filter(({ released }) => released);
+  for (const process of free) await workOff(world, mood, process);
+  if (free.length > 0) {
+    world.now += 100;
+    return;
+  }
+  // Nobody works: on to the next thing that happens by itself, or to the next sweep and the end of every lease.
+  const { now } = world;
+  const times = await world.store.read((tx) => tx.first(nextTimes, { now }));
+  const next = [times?.mail, times?.alarm, times?.agent].filter((time) => typeof time === "number");
+  world.now = Math.max(now + 1, Math.min(...next, now + 20_000));
+  if (next.length > 0 && Math.min(...next) > now + 20_000 && (await isAtRest(world, true)))
+    world.now = Math.min(...next);
+}
+
+async function workOff(world: World, mood: Mood, process: Process): Promise<void> {
+  const lazy = mood.lazyAgents.get(process.agentId) ?? false;
+  process.hung = false;
+  for (let turn = 0; turn < mostTurns && process.exit === null; turn++) {
+    const actor = await actorFor(world, whoIs(world, process), process.companyId, true);
+    if (actor === undefined) return;
+    // Its session is over: it only has not been killed yet.
+    if (!world.watch.accepts(actor.who)) return;
+    if (lazy) giveUp(world, process);
+    else if (!(await diligentTurn(actor))) await finish(actor, process);
+    await world.watch.follow();
+  }
+}
+
+/** Nothing goes on; whether something is still to come by itself is left open on request. */
+async function isAtRest(world: World, butForLater = false): Promise<boolean> {
+  const { now } = world;
+  if (world.processes().length > 0 || world.nodes.some(({ running }) => running > 0)) return false;
+  return world.store.read(async (tx) => {
+    const left = await tx.first(unfinished, {});
+    if (left !== undefined) return false;
+    if ((await tx.all(startable, { now })).some(({ company_id }) => company_id === world.company.id)) return false;
+    const times = await tx.first(nextTimes, { now });
+    return butForLater || [times?.mail, times?.alarm, times?.agent].every((time) => time === null);
+  });
+}
+
+/** What must be true in the end. */
+async function demandRest(world: World): Promise<void> {
+  await checkStep(world, true);
+  await checkWhy(world, true);
+  const lost = await world.store.read((tx) => tx.first(lostMessage, {}));
+  if (lost !== undefined) throw new Broken("no message is lost", world.trace.name("message", lost.id));
+  for (const id of world.taken)
+    if (!world.watch.delivered.has(id))
+      throw new Broken("a message that was taken is delivered or fails", world.trace.name("message", id));
+  const verified = await world.askQuietly(world.board, verifyLedger, {});
+  if (!verified.ok) throw new Broken("the chain of the ledger verifies", JSON.stringify(verified.firstBad));
+  await world.askQuietly(world.board, listOutcomes, { companyId: world.company.id, status: "open" });
+}
+
+const unfinished = query((db, _: Record<never, never>) =>
+  db
+    .selectFrom("sessions")
+    .select("id")
+    .where((eb) => eb.or([eb("ended_at", "is", null), eb("settled", "=", 0)]))
+    .limit(1),
+);
+
+const lostMessage = query((db, _: Record<never, never>) =>
+  db
+    .selectFrom("messages")
+    .select("id")
+    .where("delivered_at", "is", null)
+    .where((eb) => eb.or([eb("failure", "is", null), eb("failure", "=", sql<string>`''`)]))
+    .limit(1),
+);

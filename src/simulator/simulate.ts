@@ -1,0 +1,82 @@
+import { newMood } from "./agent-turn.ts";
+import { Broken } from "./broken.ts";
+import { checkStep } from "./checks.ts";
+import { found } from "./founding.ts";
+import { comeToRest } from "./rest.ts";
+import { start, step } from "./steps.ts";
+import { World } from "./world.ts";
+
+/**
+ * One run: the real program, on a virtual clock and simulated processes, with whatever goes wrong chosen by a seed. The same
+ * seed does the same, to the last line of its trace.
+ */
+export interface Run {
+  readonly seed: number;
+  readonly steps: number;
+  /** SHA-256 of the whole trace. */
+  readonly hash: string;
+  readonly lines: number;
+  /** How often what happened. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly failure: Failure | null;
+}
+
+export interface Failure {
+  /** The step at which it was found; more than there are when it was on the way to rest. */
+  readonly step: number;
+  readonly rule: string;
+  readonly message: string;
+  readonly trace: readonly string[];
+  /** The command that does it again. */
+  readonly replay: string;
+}
+
+const thoroughEvery = 20;
+
+export async function simulate(seed: number, steps: number): Promise<Run> {
+  const world = new World(seed);
+  const mood = newMood();
+  let failure: Failure | null = null;
+  let at = 0;
+  try {
+    await found(world);
+    for (const node of world.nodes) await start(world, node, false);
+    for (at = 1; at <= steps; at++) {
+      await step(world, mood);
+      await world.quiet();
+      await checkStep(world, at % thoroughEvery === 0);
+      for (const { machine } of world.nodes) machine.forgetTheDead();
+    }
+    await comeToRest(world, mood);
+  } catch (error) {
+    failure = {
+      step: at,
+      rule: error instanceof Broken ? error.rule : "the simulator does not break",
+      message: error instanceof Broken ? error.message : error instanceof Error ? (error.stack ?? "") : String(error),
+      trace: world.trace.last(),
+      replay: `agency sim --seed ${seed} --steps ${steps}`,
+    };
+  } finally {
+    world.say(`the ledger ends with ${world.watch.head}`);
+    await world.store.close();
+  }
+  return {
+    seed,
+    steps,
+    hash: world.trace.digest(),
+    lines: world.trace.lines,
+    counts: Object.fromEntries([...world.counts].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    failure,
+  };
+}
+
+export function describeFailure({ step, rule, message, trace, replay }: Failure, seed: number): string {
+  return [
+    `Seed ${seed}, step ${step}: ${rule}.`,
+    message,
+    "",
+    ...trace.map((line) => `  ${line}`),
+    "",
+    `Replay: ${replay}`,
+  ].join("\n");
+}

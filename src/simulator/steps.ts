@@ -1,0 +1,187 @@
+import { agentTurn, keyTurn, type Mood } from "./agent-turn.ts";
+import { boardTurn } from "./board-turn.ts";
+import { Broken } from "./broken.ts";
+import { arrive } from "./calling.ts";
+import type { Weighted } from "./chance.ts";
+import { checkAfterTurn, nextTimes } from "./checks.ts";
+import type { Interruption } from "./life.ts";
+import type { Process } from "./machine.ts";
+import type { Node, Turn } from "./node.ts";
+import type { World } from "./world.ts";
+
+/** Decides what happens next, and lets it happen. */
+export async function step(world: World, mood: Mood): Promise<void> {
+  const { chance } = world;
+  const up = world.nodes.filter(({ state }) => state === "up");
+  const down = world.nodes.filter(({ state }) => state === "down");
+  const paused = world.nodes.filter(({ state }) => state === "paused");
+  const free = world.processes().filter(({ released, hung }) => released && !hung);
+  const unnoticed = world.nodes.flatMap(({ machine }) => machine.unnoticed());
+  const one = <T>(list: readonly T[], weight: number, deed: (chosen: T) => Promise<void>): Step => [
+    list.length === 0 ? 0 : weight,
+    async () => {
+      const chosen = chance.pick(list);
+      if (chosen !== undefined) await deed(chosen);
+    },
+  ];
+  const choices: Step[] = [
+    one(up, 24, (node) => (chance.flip(0.5) ? tickToTheEnd(world, node) : tick(world, node))),
+    one(free, 40, (process) => agentTurn(world, mood, process, true)),
+    one(unnoticed, 10, (process) => noticeExit(world, process)),
+    [8, () => boardTurn(world)],
+    [12, () => passTime(world)],
+    one(world.delayed, 4, async (made) => {
+      world.delayed.splice(world.delayed.indexOf(made), chance.flip(0.8) ? 1 : 0);
+      await arrive(world, made);
+    }),
+    one(world.keys, 3, (who) => keyTurn(world, world.company.id, who)),
+    [up.length + free.length > 1 ? 5 : 0, () => together(world, mood, up, free)],
+    one(up, 0.8, (node) => crash(world, node)),
+    one(up, 0.8, (node) => pause(world, node)),
+    one(up, 0.5, (node) => stop(world, node)),
+    one(up, 0.7, async (node) => {
+      node.machine.failNextStart = true;
+    }),
+    one(down, 7, (node) => start(world, node)),
+    one(paused, 4, (node) => goOn(world, node)),
+    one(paused, 0.5, (node) => crash(world, node)),
+  ];
+  await chance.weighted(choices)();
+}
+
+type Step = Weighted<() => Promise<void>>;
+
+const steps = ["intent", "intended", "spawned", "recorded", "delivery", "delivered"];
+
+/** Now and then something happens in the middle of what a node does. */
+function interruption({ chance }: World, probability: number, named: readonly string[]): Interruption | null {
+  if (!chance.flip(probability)) return null;
+  const what = chance.weighted<Interruption["what"]>([
+    [3, "crash"],
+    [2, "crash after"],
+    [3, "pause"],
+    [2, "fail"],
+    [3, "lost"],
+  ]);
+  const step = (what === "crash" || what === "pause") && chance.flip(0.5) ? chance.pick(named) : undefined;
+  return { what, where: step ?? chance.between(1, 4) };
+}
+
+function told(plan: Interruption | null): string {
+  if (plan === null) return "";
+  return ` (${plan.what} at ${typeof plan.where === "number" ? `write ${plan.where}` : plan.where})`;
+}
+
+function report(world: World, node: Node, what: string, turn: Turn): void {
+  world.say(`node ${node.name} ${what} → ${turn.kind}`);
+  world.count(`${what.replace(/ \d+/, "")} → ${turn.kind}`);
+}
+
+async function tick(world: World, node: Node): Promise<void> {
+  const plan = interruption(world, 0.25, steps);
+  report(world, node, `ticks${told(plan)}`, await node.tick(plan));
+}
+
+/** As the daemon does: again after every commit, until there is nothing left to do. */
+export async function tickToTheEnd(world: World, node: Node): Promise<void> {
+  for (let round = 0; round < 12; round++) {
+    const before = world.watch.head;
+    const turn = await node.tick(null);
+    await world.quiet();
+    await world.watch.follow();
+    report(world, node, "ticks", turn);
+    if (turn.kind !== "done") return;
+    if (world.watch.head === before) return checkAfterTurn(world, node, turn.next);
+  }
+  throw new Broken("a node comes to an end of what there is to do", `node ${node.name} does not`);
+}
+
+export async function start(world: World, node: Node, faults = true): Promise<void> {
+  const plan = faults ? interruption(world, 0.2, steps) : null;
+  const turn = await node.start(plan);
+  report(world, node, `starts${told(plan)}`, turn);
+  await world.quiet();
+  if (turn.kind !== "done") return;
+  for (const { life, sessionId } of node.machine.alive())
+    if (!node.isCurrent(life))
+      throw new Broken("a node that starts leaves no orphan", world.trace.name("session", sessionId));
+}
+
+export async function goOn(world: World, node: Node, faults = true): Promise<void> {
+  const plan = faults ? interruption(world, 0.1, steps) : null;
+  report(world, node, `goes on${told(plan)}`, await node.goOn(plan));
+}
+
+async function crash(world: World, node: Node): Promise<void> {
+  node.crash();
+  world.say(`node ${node.name} crashes`);
+  world.count("node crashes");
+}
+
+async function pause(world: World, node: Node): Promise<void> {
+  node.pause();
+  world.say(`node ${node.name} is paused`);
+  world.count("node is paused");
+}
+
+async function stop(world: World, node: Node): Promise<void> {
+  await node.stop();
+  await world.quiet();
+  node.putDown();
+  world.say(`node ${node.name} stops`);
+  world.count("node stops");
+  const left = node.machine.alive().find(({ released }) => released);
+  if (left !== undefined)
+    throw new Broken("a node that stops leaves no process", world.trace.name("session", left.sessionId));
+}
+
+export async function noticeExit(world: World, process: Process, faults = true): Promise<void> {
+  const node = world.nodes.find(({ machine }) => machine.processes.includes(process));
+  if (node === undefined) return;
+  const plan = faults ? interruption(world, 0.12, ["exited"]) : null;
+  node.notice(plan, () => node.machine.tell(process));
+  world.say(`node ${node.name} learns that ${world.trace.name("session", process.sessionId)} exited${told(plan)}`);
+  await world.quiet();
+  node.disarm();
+  if (plan !== null) world.count(`an exit${told(plan).replace(/ \d+/, "")}`);
+}
+
+/** Several at once: ticks of different nodes, and calls of different processes. */
+async function together(
+  world: World,
+  mood: Mood,
+  up: readonly Node[],
+  free: readonly Process[],
+): Promise<void> {
+  const { chance } = world;
+  const nodes = up.filter(() => chance.flip(0.7));
+  const processes = free.filter(() => chance.flip(0.6)).slice(0, 3);
+  world.say(`at once: ${nodes.length} ticks, ${processes.length} agents`);
+  world.count("at once");
+  await Promise.all([
+    ...nodes.map((node) => tick(world, node)),
+    ...processes.map((process) => agentTurn(world, mood, process, false)),
+  ]);
+}
+
+async function passTime(world: World): Promise<void> {
+  const { chance, now } = world;
+  const times = await world.store.read((tx) => tx.first(nextTimes, { now }));
+  const next = [times?.mail, times?.alarm, times?.agent].filter((time) => typeof time === "number");
+  const wanted = chance.weighted<() => number>([
+    [40, () => chance.between(1, 1000)],
+    [25, () => chance.between(1000, 20_000)],
+    [15, () => Math.max(1, (chance.pick(next) ?? now + 1) - now + chance.between(-1, 1))],
+    [12, () => chance.between(30_000, 120_000)],
+    [5, () => chance.between(600_000, 3 * 3600_000)],
+  ])();
+  // Nodes that are well renew their leases in time. Only when everything sleeps do those run out too.
+  const asleep = chance.flip(0.1);
+  const awake = world.nodes.filter(({ state, running }) => state === "up" && running > 0);
+  const passed = awake.length > 0 && !asleep ? Math.min(wanted, 40_000) : wanted;
+  world.now += passed;
+  world.say(`${passed} ms pass`);
+  world.count("time passes");
+  if (passed > 15_000 && !asleep)
+    for (const node of awake) if (node.state === "up") report(world, node, "ticks", await node.tick(null));
+}
