@@ -33,11 +33,20 @@ const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> =
     complete_outcome: "id note?",
     close_outcome: "id rationale",
     reopen_outcome: "id reason",
-    // `to` is optional in the design, for hiring in the same call.
-    delegate_outcome: "id to grants?",
+    delegate_outcome: "id to? hire? grants? message?",
     reclaim_outcome: "id reason",
+
+    why: "id",
   },
-  mail: {},
+  mail: {
+    send_message: "to? file? body?",
+    send_deferred_message: "to file? body? deliverAt",
+    read_inbox: "limit?",
+    acknowledge_message: "id result?",
+
+    view_message: "id",
+    list_sent: "",
+  },
   permissions: {
     list_permissions: "",
     grant_permission: "to resource level? outcome?",
@@ -46,8 +55,13 @@ const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> =
     explain_access: "resource level? agent?",
   },
   repo: {},
-  audit: { read_audit_log: "" },
-  org: {},
+  audit: { read_audit_log: "", submit_summary: "summary" },
+  org: {
+    list_roster: "",
+
+    pause_agent: "id reason?",
+    resume_agent: "id",
+  },
 };
 
 let world: McpWorld;

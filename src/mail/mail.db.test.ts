@@ -338,7 +338,7 @@ for (const kind of storeKinds)
       });
       assert.equal(rest.messages[0]?.body, "two");
       await refusal(root(boardInbox, {}), "forbidden");
-      await refusal(board(readInbox, {}), "invalid");
+      await refusal(board(readInbox, {}), "refused");
     });
 
     test("for a position that a person holds, the board acknowledges", async () => {

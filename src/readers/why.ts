@@ -87,15 +87,20 @@ async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks
     if (!trail.moves) return trail;
     waiting ??= trail;
   }
+  const standing = outcome.kind === "perpetual" || outcome.kind === "mandate";
   for (const child of await liveChildrenOf(tx, id)) {
-    if (child.kind === "inbox" || child.kind === "mandate") continue;
+    if (child.kind === "inbox" || (child.kind === "mandate" && standing)) continue;
+    if (child.kind === "mandate")
+      return end(
+        false,
+        `It cannot end while "${child.title}" (${child.id}) stands below it: a standing mandate ends with its agent, whom the board can terminate.`,
+      );
     const trail = await deeper(child.id);
     if (!trail.moves) return trail;
     waiting ??= trail;
   }
   if (waiting !== undefined) return waiting;
-  if (outcome.kind === "perpetual" || outcome.kind === "mandate")
-    return end(true, "It stands; nothing below it is open.");
+  if (standing) return end(true, "It stands; nothing below it is open.");
   if (outcome.responsible_id === null)
     return end(false, "Nobody is responsible for it. The board can delegate or close it.");
   const state = await stateOf(tx, outcome.responsible_id);

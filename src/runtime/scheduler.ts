@@ -4,12 +4,15 @@ import { dueMessages, messageById, nextDue } from "../mail/table.ts";
 import type { Store } from "../store/store.ts";
 import { concerned } from "./attention.ts";
 import { brief, promptVersion } from "./briefing.ts";
-import type { Runner, Running } from "./runner.ts";
+import type { Exit, Runner, Running } from "./runner.ts";
 import {
   addUsage,
   endSession,
+  forgetProcess,
+  liveOn,
   liveSessions,
   openSession,
+  processesOn,
   recordProcess,
   renewLeases,
   type SessionRow,
@@ -62,6 +65,8 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   const { store, nodeId, runner, newId } = parts;
   const at = async (step: string): Promise<void> => parts.at?.(step);
   const processes = new Map<string, Running>();
+  /** Of those, the ones that ended, until all about it is on record. */
+  const exits = new Map<string, { session: Pick<SessionRow, "id" | "company_id">; exit: Exit }>();
   const toLookAt = new Set<string>();
   const later = new Map<string, number>();
   const waiting = new Map<string, Set<string>>();
@@ -148,13 +153,16 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     alarmsSeen = now;
   }
 
-  /** Renews our leases and takes over what a node left that no longer renews its own. */
+  /** Renews our leases, ends what we lost, and takes over what a node left that no longer renews its own. */
   async function keepLeases(): Promise<void> {
     if (processes.size > 0)
       await store.write(async (tx) => {
         await tx.run(renewLeases, { nodeId, until: tx.now + leaseMilliseconds });
       });
     const live = await store.read(async (tx) => ({ now: tx.now, sessions: await tx.all(liveSessions, {}) }));
+    // Another node may have taken ours over while we did not answer; what they ran must not run on.
+    const alive = new Set(live.sessions.map(({ id }) => id));
+    for (const [id, process] of processes) if (!alive.has(id)) process.kill();
     for (const session of live.sessions)
       if (session.node_id !== null && session.node_id !== nodeId && session.lease_until < live.now)
         await settle(session, { reason: "its node stopped answering", exitCode: null });
@@ -167,18 +175,28 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     if (sweepFrom === "") firstRound = false;
   }
 
-  /** Processes whose session was ended by somebody (a pause, a reclaim, a newer epoch), and those that linger. */
+  /**
+   * Processes and sessions that no longer belong together: a process whose session was ended by somebody (a pause, a
+   * reclaim, a node that took over), one that lingers, and a session without a process, because an error came between.
+   */
   async function endUnwanted(now: number): Promise<void> {
     for (const [id, until] of finishing) {
       if (until > now) continue;
       finishing.delete(id);
       processes.get(id)?.kill();
     }
-    for (const session of await store.read((tx) => tx.all(unsettledSessions, { limit: 500 }))) {
-      processes.get(session.id)?.kill();
-      if (session.node_id === null || session.node_id === nodeId)
-        await settle(session, { reason: session.end_reason ?? "ended", exitCode: null });
-    }
+    for (const { session, exit } of exits.values()) await finished(session, exit);
+    const { live, unsettled } = await store.read(async (tx) => ({
+      live: await tx.all(liveOn, { nodeId }),
+      unsettled: await tx.all(unsettledSessions, { nodeId, now: tx.now, limit: 500 }),
+    }));
+    const wanted = new Set(live.map(({ id }) => id));
+    for (const [id, process] of processes) if (!wanted.has(id)) process.kill();
+    for (const session of unsettled)
+      await settle(session, { reason: session.end_reason ?? "ended", exitCode: null });
+    for (const session of live)
+      if (!processes.has(session.id))
+        await settle(session, { reason: "its process is not there", exitCode: null });
   }
 
   async function settle(
@@ -265,34 +283,39 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       return;
     }
     processes.set(id, process);
-    await at("spawned");
-    const accepted = await store.write((tx) => recordProcess(tx, id, process.pid, process.started));
-    await at("recorded");
+    // Should this fail, the next tick tries again.
     void process.exited
       .then((exit) => finished(session, exit))
       .catch((error: unknown) => parts.reportBug(error, `end of session ${id}`));
-    if (accepted) process.release();
-    else process.kill();
+    await at("spawned");
+    try {
+      const accepted = await store.write((tx) => recordProcess(tx, id, process.pid, process.started));
+      await at("recorded");
+      if (accepted) process.release();
+      else process.kill();
+    } catch (error) {
+      process.kill();
+      throw error;
+    }
   }
 
-  async function finished(
-    session: Pick<SessionRow, "id" | "company_id">,
-    exit: Awaited<Running["exited"]>,
-  ): Promise<void> {
+  async function finished(session: Pick<SessionRow, "id" | "company_id">, exit: Exit): Promise<void> {
+    exits.set(session.id, { session, exit });
     await at("exited");
-    if (exit.usage !== undefined) {
-      const { usage } = exit;
-      await store.write(async (tx) => {
+    const { usage } = exit;
+    await store.write(async (tx) => {
+      await tx.run(forgetProcess, { id: session.id });
+      if (usage !== undefined)
         await tx.run(addUsage, {
           id: session.id,
           input: usage.inputTokens,
           output: usage.outputTokens,
           cost: usage.costUsd,
         });
-      });
-    }
+    });
     await settle(session, { reason: exit.reason, exitCode: exit.code });
     processes.delete(session.id);
+    exits.delete(session.id);
     finishing.delete(session.id);
     runner.cleanUp(session.id);
   }
@@ -313,13 +336,17 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     return due.length === 0 ? null : Math.min(...due);
   }
 
+  /** Also a session that ended meanwhile, by a pause or because another node took over, may have left a process here. */
   async function reconcile(): Promise<void> {
-    for (const session of await store.read((tx) => tx.all(liveSessions, {}))) {
-      if (session.node_id !== nodeId || processes.has(session.id)) continue;
-      if (session.pid !== null && session.pid_started !== null)
-        runner.killOrphan(session.pid, session.pid_started);
-      await settle(session, { reason: "the daemon was restarted", exitCode: null });
+    const { left, live } = await store.read(async (tx) => ({
+      left: await tx.all(processesOn, { nodeId }),
+      live: await tx.all(liveOn, { nodeId }),
+    }));
+    for (const { id, pid, pid_started } of left) {
+      if (pid !== null && pid_started !== null) runner.killOrphan(pid, pid_started);
+      await store.write((tx) => tx.run(forgetProcess, { id }));
     }
+    for (const session of live) await settle(session, { reason: "the daemon was restarted", exitCode: null });
   }
 
   return {
@@ -335,9 +362,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       stopping = true;
       for (const process of processes.values()) process.kill();
       await Promise.all([...processes.values()].map(({ exited }) => exited));
-      for (const session of await store.read(async (tx) =>
-        (await tx.all(liveSessions, {})).filter(({ node_id }) => node_id === nodeId),
-      ))
+      for (const session of await store.read((tx) => tx.all(liveOn, { nodeId })))
         await settle(session, { reason: "the daemon stopped", exitCode: null });
     },
   };

@@ -126,18 +126,38 @@ export const renewLeases = query((db, p: { nodeId: string; until: number }) =>
     .where("ended_at", "is", null),
 );
 
-/** Ended by somebody (a reclaim, a pause) but not settled yet by the node that ran it. */
-export const unsettledSessions = query((db, p: { limit: number }) =>
+/** Ended by somebody (a reclaim, a pause) but not settled yet, by this node or one that no longer answers. */
+export const unsettledSessions = query((db, p: { nodeId: string; now: number; limit: number }) =>
   db
     .selectFrom("sessions")
-    .selectAll()
+    .select(["id", "company_id", "end_reason"])
     .where("settled", "=", 0)
     .where("ended_at", "is not", null)
+    .where((eb) =>
+      eb.or([eb("node_id", "is", null), eb("node_id", "=", p.nodeId), eb("lease_until", "<", p.now)]),
+    )
     .limit(p.limit),
 );
 
-export const isLive = query((db, p: { id: string }) =>
-  db.selectFrom("sessions").select("id").where("id", "=", p.id).where("ended_at", "is", null),
+export const liveOn = query((db, p: { nodeId: string }) =>
+  db
+    .selectFrom("sessions")
+    .select(["id", "company_id"])
+    .where("ended_at", "is", null)
+    .where("node_id", "=", p.nodeId),
+);
+
+/** Sessions of a node, ended or not, whose process was never seen to end. */
+export const processesOn = query((db, p: { nodeId: string }) =>
+  db
+    .selectFrom("sessions")
+    .select(["id", "pid", "pid_started"])
+    .where("pid", "is not", null)
+    .where("node_id", "=", p.nodeId),
+);
+
+export const forgetProcess = query((db, p: { id: string }) =>
+  db.updateTable("sessions").set({ pid: null }).where("id", "=", p.id),
 );
 
 export const countLive = query((db, p: { companyId: string }) =>

@@ -41,6 +41,7 @@ export async function simulate(seed: number, steps: number): Promise<Run> {
   try {
     await found(world);
     for (const node of world.nodes) await start(world, node, false);
+    await checkStep(world, true);
     for (at = 1; at <= steps; at++) {
       await step(world, mood);
       await world.quiet();

@@ -58,6 +58,7 @@ export interface Schema {
     workspace: string | null;
     /** The daemon that runs it; null when nothing is run (tests, people). */
     node_id: string | null;
+    /** Null before it is started and once it is known to be gone. */
     pid: number | null;
     /** The process's own start time: a recycled pid is not it. */
     pid_started: string | null;

@@ -21,6 +21,8 @@ export interface ScriptedSession extends StartSpec {
 export interface ScriptedRunner extends Runner {
   /** The next session of this agent plays this. Several plans are played one after another. */
   plan(agentId: string, ...scripts: Script[]): void;
+  /** Takes back what was planned for this agent and not played: another node had it. */
+  forget(agentId: string): void;
   /** Every session that was started, in order. */
   readonly started: readonly StartSpec[];
   readonly killed: ReadonlySet<string>;
@@ -29,6 +31,8 @@ export interface ScriptedRunner extends Runner {
   /** How many processes are not ended, and how many of those wait for the test. */
   alive(): number;
   held(): number;
+  /** Their node has died: processes that were not let go end by themselves, without having run. */
+  closeGates(): void;
   /** The next start of a process of this agent fails with this error. */
   failStart(agentId: string, error: Error): void;
   verify(): void;
@@ -129,6 +133,11 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
     cleaned,
     plan: (agentId, ...scripts) => {
       plans.set(agentId, [...(plans.get(agentId) ?? []), ...scripts]);
+    },
+    forget: (agentId) => void plans.delete(agentId),
+    closeGates: () => {
+      for (const { state, end } of processes)
+        if (state === "gated") end({ code: 1, reason: "its gate was closed", output: "" });
     },
     failStart: (agentId, error) => void failures.set(agentId, error),
     alive: () => processes.filter(({ state }) => state !== "ended").length,
