@@ -73,6 +73,7 @@ before(async () => {
 after(() => world.close());
 
 for (const server of mcpServers) {
+  // covers CAP-17, SES-09
   test(`/mcp/${server} lists exactly its tools, with the arguments of the design`, async () => {
     const { token } = await world.agent();
     const client = await world.connect(server, token);
@@ -91,6 +92,7 @@ for (const server of mcpServers) {
 }
 
 for (const revision of revisions) {
+  // covers CAP-23, OUT-18, OUT-22, OUT-23
   test(`an agent works through the four servers in revision ${revision}`, async () => {
     const { id: agent, token, mandateId } = await world.agent();
     const kb = await world.connect("kb", token, revision);

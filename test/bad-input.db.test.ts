@@ -216,6 +216,7 @@ for (const kind of storeKinds)
       assert.ok(performance.now() - started < 2000);
     });
 
+    // covers OUT-04
     test("nothing waits for itself: cycles of parents, of dependencies, and of both", async () => {
       const [a, b] = [await org.outcome("a"), await org.outcome("b")];
       const c = await org.outcome("c", [b]);
@@ -253,6 +254,7 @@ for (const kind of storeKinds)
       assert.deepEqual([again.parents.length, again.dependsOn.length], [2, 0]);
     });
 
+    // covers KB-11
     test("a stale version or hash is a conflict that tells the current pair", async () => {
       const file = await boss.call(createFile, { description: "d", content: "one" });
       const now = await boss.call(writeFile, { ...file, content: "two" });

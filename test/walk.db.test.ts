@@ -76,6 +76,7 @@ for (const kind of storeKinds)
     for (const row of table) {
       const { operation } = row;
 
+      // covers CAP-01
       test(`${operation.name} is refused to whoever may not call it`, async () => {
         const input = await row.input(world);
         await unchanged(daemon.store, async () => {

@@ -183,7 +183,10 @@ for (const kind of storeKinds)
       });
       assert.equal((await org.board(viewAgent, { id: third.responsible?.id ?? "" })).generation, 3);
       const all = (await org.board(listAgents, { companyId: org.companyId, limit: 1000 })).agents;
-      assert.equal(all.filter(({ mandateId, status }) => mandateId === lead.id && status !== "terminated").length, 1);
+      assert.equal(
+        all.filter(({ mandateId, status }) => mandateId === lead.id && status !== "terminated").length,
+        1,
+      );
     });
 
     test("only whoever handed it down, or the board, takes it back; never skip-level", async () => {
@@ -249,7 +252,10 @@ for (const kind of storeKinds)
       assert.equal((await org.board(viewAgent, { id: report.id })).boss?.id, boss.id);
       for (const { id } of [fromBoss, own]) {
         const outcome = await boss.call(viewOutcome, { id });
-        assert.deepEqual([outcome.responsible?.id, outcome.delegated, outcome.status], [boss.id, false, "open"]);
+        assert.deepEqual(
+          [outcome.responsible?.id, outcome.delegated, outcome.status],
+          [boss.id, false, "open"],
+        );
       }
       // What it had submitted is its boss's to look at, and cannot be stranded as submitted to nobody.
       const back = await boss.call(viewOutcome, { id: submitted.id });

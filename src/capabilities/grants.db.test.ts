@@ -36,6 +36,7 @@ for (const kind of storeKinds)
     });
     after(() => opened.close());
 
+    // covers CAP-05, CAP-07, CAP-18, CAP-24, BND-02
     test("a right goes down the reporting line, never wider, and dies with a link of its chain", async () => {
       const boss = await org.agent("Boss");
       const report = await org.agent("Report", boss.id);
@@ -59,6 +60,7 @@ for (const kind of storeKinds)
       await refusal(report.call(readFile, { id: file.id }), "not_found");
     });
 
+    // covers CAP-06
     test("a right for an outcome ends when it closes, and is back when it reopens", async () => {
       const worker = await org.agent("Scoped");
       const work = await org.outcome("scoped work");
@@ -76,6 +78,7 @@ for (const kind of storeKinds)
       await worker.call(readFile, { id: file.id });
     });
 
+    // covers BND-01, BND-06
     test("delegation moves write below, keeps it on the outcome itself, and reclaim brings it back", async () => {
       const boss = await org.agent("Delegator");
       const report = await org.agent("Delegate", boss.id);
@@ -99,6 +102,7 @@ for (const kind of storeKinds)
       assert.equal((await boss.call(viewOutcome, { id: child.id })).responsible?.id, boss.id);
     });
 
+    // covers CAP-08, CAP-09
     test("explain_access names the chain and a fix that works", async () => {
       const boss = await org.agent("Explainer");
       const report = await org.agent("Explained", boss.id);

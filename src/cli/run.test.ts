@@ -39,6 +39,7 @@ describe("the command line", () => {
     rmSync(home, { recursive: true, force: true });
   });
 
+  // covers CLI-04
   test("every operation that declares a command has it, with help that names its input", async () => {
     for (const { cli, input } of operations) {
       if (cli === undefined) continue;

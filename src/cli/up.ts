@@ -23,6 +23,7 @@ export function addUp(program: Command, context: Context): void {
         port: flags.port ?? portOf(env),
         databaseUrl: env["DATABASE_URL"],
         sandbox: env["AGENCY_SANDBOX"] !== "off",
+        failAt: env["AGENCY_FAIL_AT"],
         log: (line) => terminal.err(JSON.stringify(line)),
       });
       const stopped = new Promise<void>((resolve, reject) => {

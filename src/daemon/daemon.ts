@@ -8,6 +8,7 @@ import { eventStream } from "../doors/stream.ts";
 import { system } from "../events/ledger.ts";
 import { countUnread } from "../mail/table.ts";
 import type { Store } from "../store/store.ts";
+import { failPoint } from "../runtime/fail-points.ts";
 import { processRunner, readTranscript } from "../runtime/processes.ts";
 import { sandboxWorks } from "../runtime/sandbox.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
@@ -27,6 +28,8 @@ export interface DaemonOptions {
   readonly schedule?: boolean;
   /** Put sessions into bubblewrap where it works; default true. */
   readonly sandbox?: boolean;
+  /** Where to die, for tests (fail-points.ts). */
+  readonly failAt?: string | undefined;
   readonly log: (line: Record<string, unknown>) => void;
 }
 
@@ -54,7 +57,9 @@ async function startLocked(
   release: () => void,
 ): Promise<Daemon> {
   const token = boardToken(home, newSecret);
-  const store = await openStore(options, home);
+  const failing = failPoint(options.failAt, () => process.kill(process.pid, "SIGKILL"));
+  const opened = await openStore(options, home);
+  const store = failing?.watch(opened) ?? opened;
   const core = createCore({
     store,
     newId,
@@ -129,6 +134,7 @@ async function startLocked(
             }),
             newId,
             newSecret,
+            ...(failing === undefined ? {} : { at: failing.at }),
             reportBug,
           }),
           reportBug,

@@ -73,6 +73,7 @@ if (storeKinds.includes("sqlite"))
       rmSync(folder, { recursive: true, force: true });
     });
 
+    // covers KB-08
     test("ends up in a file named by id and hash, and leaves the database", async () => {
       const made = await fill(org, 5);
       await drained(store);

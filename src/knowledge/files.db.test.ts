@@ -41,6 +41,7 @@ for (const kind of storeKinds)
     });
     after(() => opened.close());
 
+    // covers KB-09, KB-10, KB-15, KB-21, KB-24, KB-25
     test("every write is a version with its author, hash, size and content", async () => {
       const session = await org.session(boss.id);
       const made = await session.call(createFile, { description: "versions", content: "one" });
@@ -88,6 +89,7 @@ for (const kind of storeKinds)
       assert.deepEqual([seen, pages], [[8, 7, 6, 5, 4, 3, 2, 1], 3]);
     });
 
+    // covers KB-02, KB-03, KB-04, KB-05, KB-06, KB-07, KB-16, KB-20
     test("none knows of a file, read reads it, write changes it; without a right it does not exist", async () => {
       const { companyId } = org;
       const file = await org.board(createFile, {
@@ -161,6 +163,7 @@ for (const kind of storeKinds)
       assert.equal((await kinds("file")).length, 7);
     });
 
+    // covers KB-17, KB-18
     test("the access log tells who read and wrote which version, in which session", async () => {
       const file = await boss.call(createFile, { description: "logged", content: "1" });
       await boss.call(grantPermission, { to: report.id, resource: `kb:${file.id}` });
@@ -213,6 +216,7 @@ for (const kind of storeKinds)
       );
     });
 
+    // covers KB-01
     test("bytes come back as they went in", async () => {
       const bytes = randomBytes(100_000);
       const file = await boss.call(createFile, {

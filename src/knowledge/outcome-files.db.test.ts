@@ -48,6 +48,7 @@ for (const kind of storeKinds)
           .map((line) => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]),
       );
 
+    // covers OUT-02
     test("an outcome is a file, and every change of it a version by whoever made it", async () => {
       const { id } = await boss.call(createOutcome, {
         title: 'Say "hello": properly\\n',

@@ -150,6 +150,7 @@ for (const kind of storeKinds)
       );
     });
 
+    // covers KB-26
     test("links lead both ways, and the board sees those that lead nowhere", async () => {
       const nowhere = randomUUID();
       const target = await boss.call(createFile, { description: "target", content: "t" });

@@ -47,6 +47,7 @@ for (const kind of storeKinds)
       rmSync(folder, { recursive: true, force: true });
     });
 
+    // covers KB-14, KB-22, KB-23
     test("a session writes by a path in its workspace, and the bytes are taken then", async () => {
       const bytes = Buffer.from([0, 1, 2, 0xff, 0xfe]);
       writeFileSync(join(workspace, "report.bin"), bytes);
@@ -89,6 +90,7 @@ for (const kind of storeKinds)
       await session.call(createFile, { description: "sized", path: "sized" });
     });
 
+    // covers KB-13, KB-19
     test("materialized files are read-only copies of what the session may read, and audited as readings", async () => {
       const { companyId } = org;
       const readable = await org.board(createFile, { companyId, description: "copied one", content: "one" });

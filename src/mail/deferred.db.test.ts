@@ -20,13 +20,14 @@ const minute = 60_000;
 for (const kind of storeKinds)
   describe(`deferred mail on ${kind}`, () => {
     /** A stage on which nobody is started, so that only the post moves. */
-    const staged = (name: string, play: (stage: Stage) => Promise<void>) =>
+    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
       test(name, () =>
         onStage(kind, async (stage) => {
           await stage.org.board(updateCompany, { companyId: stage.org.companyId, maxSessions: 0 });
           await play(stage);
         }),
       );
+    };
     const waiting = async (call: Caller) => (await call(readInbox, {})).messages.map(({ body }) => body);
     const at = (time: number) => new Date(time).toISOString();
 
@@ -47,7 +48,10 @@ for (const kind of storeKinds)
       stage.advance(10 * minute - 1);
       await stage.rest();
       assert.deepEqual(await waiting(ann.call), []);
-      assert.equal((await ann.call(myOutcomes, {})).outcomes.some((outcome) => outcome.kind === "inbox"), false);
+      assert.equal(
+        (await ann.call(myOutcomes, {})).outcomes.some((outcome) => outcome.kind === "inbox"),
+        false,
+      );
       stage.advance(1);
       await stage.rest();
       assert.deepEqual(await waiting(ann.call), ["look again"]);
@@ -99,29 +103,36 @@ for (const kind of storeKinds)
     });
 
     // covers MSG-05
-    staged("it survives the daemon: on time for the next one, and at once when that is late", async (stage) => {
-      const { org } = stage;
-      const ann = await org.agent("Ann");
-      for (const [body, delay] of [
-        ["while nobody ran", 2],
-        ["earlier still", 1],
-        ["later", 30],
-      ] as const)
-        await ann.call(sendDeferredMessage, { to: "self", body, deliverAt: at(stage.now() + delay * minute) });
-      await stage.rest();
-      stage.crash(stage);
-      stage.advance(10 * minute);
-      assert.deepEqual(await waiting(ann.call), []);
-      const next = stage.node("node-1");
-      await next.scheduler.start();
-      assert.deepEqual(await waiting(ann.call), ["while nobody ran", "earlier still"]);
-      stage.advance(19 * minute);
-      await stage.rest();
-      assert.equal((await waiting(ann.call)).length, 2);
-      stage.advance(minute);
-      await stage.rest();
-      assert.equal((await waiting(ann.call)).length, 3);
-    });
+    staged(
+      "it survives the daemon: on time for the next one, and at once when that is late",
+      async (stage) => {
+        const { org } = stage;
+        const ann = await org.agent("Ann");
+        for (const [body, delay] of [
+          ["while nobody ran", 2],
+          ["earlier still", 1],
+          ["later", 30],
+        ] as const)
+          await ann.call(sendDeferredMessage, {
+            to: "self",
+            body,
+            deliverAt: at(stage.now() + delay * minute),
+          });
+        await stage.rest();
+        stage.crash(stage);
+        stage.advance(10 * minute);
+        assert.deepEqual(await waiting(ann.call), []);
+        const next = stage.node("node-1");
+        await next.scheduler.start();
+        assert.deepEqual(await waiting(ann.call), ["while nobody ran", "earlier still"]);
+        stage.advance(19 * minute);
+        await stage.rest();
+        assert.equal((await waiting(ann.call)).length, 2);
+        stage.advance(minute);
+        await stage.rest();
+        assert.equal((await waiting(ann.call)).length, 3);
+      },
+    );
 
     staged("two nodes deliver it once", async (stage) => {
       const ann = await stage.org.agent("Ann");
@@ -153,7 +164,11 @@ for (const kind of storeKinds)
       const deliverAt = at(stage.now() + minute);
       const lost = await ann.call(sendDeferredMessage, { to: ben.id, body: "too late", deliverAt });
       const toLeaver = await org.root(sendDeferredMessage, { to: cleo.id, body: "too late", deliverAt });
-      const fromLeaver = await cleo.call(sendDeferredMessage, { to: "boss", body: "from the grave", deliverAt });
+      const fromLeaver = await cleo.call(sendDeferredMessage, {
+        to: "boss",
+        body: "from the grave",
+        deliverAt,
+      });
       const byBoard = await org.board(sendDeferredMessage, {
         companyId: org.companyId,
         to: cleo.id,
@@ -171,7 +186,10 @@ for (const kind of storeKinds)
       assert.match(seen.failure ?? "", /Ann may not write to Ben any more/);
       assert.match((await org.root(viewMessage, { id: toLeaver.id })).failure ?? "", /Cleo is terminated/);
       assert.match((await org.board(viewMessage, { id: byBoard.id })).failure ?? "", /Cleo is terminated/);
-      assert.match((await org.board(viewMessage, { id: fromLeaver.id })).failure ?? "", /the sender is terminated/);
+      assert.match(
+        (await org.board(viewMessage, { id: fromLeaver.id })).failure ?? "",
+        /the sender is terminated/,
+      );
       // A failed one does not come back, whatever happens.
       stage.advance(minute);
       await stage.rest();

@@ -137,7 +137,7 @@ for (const kind of storeKinds)
       assert.equal((await ann.call(listSent, {})).messages.length, 0);
     });
 
-    // covers MSG-04, CAP-14, CAP-15, CAP-16, DEL-13, NOTE-03
+    // covers MSG-04, CAP-14, CAP-15, CAP-16, DEL-12, NOTE-03
     test("boss and report may write to each other, and an agent to nobody else", async () => {
       const { boss, ann, ben, deep } = await team();
       await boss.call(sendMessage, { to: ann.id, body: "down" });
@@ -217,10 +217,10 @@ for (const kind of storeKinds)
         ["completed"],
       );
       await boss.call(sendMessage, { to: ann.id, body: "three" });
-      assert.deepEqual(
-        (await inboxes(ann.call)).map(({ status }) => status).toSorted(),
-        ["completed", "open"],
-      );
+      assert.deepEqual((await inboxes(ann.call)).map(({ status }) => status).toSorted(), [
+        "completed",
+        "open",
+      ]);
     });
 
     test("many at once still make one inbox outcome", async () => {
@@ -278,8 +278,7 @@ for (const kind of storeKinds)
 
     test("inboxes and sent mail come page by page", async () => {
       const { boss, ann } = await team();
-      for (let index = 0; index < 5; index++)
-        await boss.call(sendMessage, { to: ann.id, body: `${index}` });
+      for (let index = 0; index < 5; index++) await boss.call(sendMessage, { to: ann.id, body: `${index}` });
       const pages = async (get: (cursor: { cursor?: string }) => Promise<Paged>): Promise<string[]> => {
         const seen: string[] = [];
         for (let cursor: string | null | undefined; cursor !== null;) {
@@ -290,10 +289,13 @@ for (const kind of storeKinds)
         }
         return seen;
       };
-      assert.deepEqual(
-        await pages((cursor) => org.board(agentInbox, { id: ann.id, limit: 2, ...cursor })),
-        ["0", "1", "2", "3", "4"],
-      );
+      assert.deepEqual(await pages((cursor) => org.board(agentInbox, { id: ann.id, limit: 2, ...cursor })), [
+        "0",
+        "1",
+        "2",
+        "3",
+        "4",
+      ]);
       assert.deepEqual(await pages((cursor) => boss.call(listSent, { limit: 2, ...cursor })), [
         "4",
         "3",

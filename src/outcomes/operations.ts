@@ -232,6 +232,12 @@ async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[])
     const row = await outcomeById(tx, id);
     if (row.company_id !== companyId) throw notFound("outcome", id);
     demandLive(row);
+    if (row.kind === "inbox")
+      throw new Refusal(
+        "refused",
+        "Nothing hangs below an inbox: it completes itself when it is empty.",
+        "Hang it below your mandate or another of your outcomes.",
+      );
     rows.push(row);
   }
   return rows;
@@ -259,6 +265,8 @@ async function changeParents(
   const { tx, actor, companyId } = call;
   if (outcome.kind === "perpetual")
     throw new Refusal("refused", "The root has no parents.", "Leave parents out.");
+  if (outcome.kind === "inbox")
+    throw new Refusal("refused", "An inbox hangs below the mandate of its agent.", "Leave parents out.");
   if (outcome.kind === "mandate")
     throw new Refusal(
       "refused",

@@ -38,6 +38,7 @@ for (const kind of storeKinds)
       org.root(createOutcome, { title, parents, ...more });
     const isWorkable = async (id: string) => (await org.root(viewOutcome, { id })).workable;
 
+    // covers OUT-02, OUT-03
     test("an outcome is a Markdown file that follows every change", async () => {
       const { id } = await make('Ship it: "now"\n', [org.rootId]);
       await org.root(updateOutcome, { id, description: "All of it.", acceptance: "- it runs" });
@@ -63,6 +64,7 @@ for (const kind of storeKinds)
       );
     });
 
+    // covers OUT-12, OUT-13, OUT-14
     test("its history says who did what and why", async () => {
       const { id } = await make("short-lived", [org.rootId]);
       await org.root(updateOutcome, { id, urgent: true });
@@ -109,6 +111,7 @@ for (const kind of storeKinds)
       assert.equal((await org.root(viewOutcome, { id: org.rootId })).workable, false);
     });
 
+    // covers OUT-04
     test("nothing can come to wait for itself", async () => {
       const a = await make("a", [org.rootId]);
       const b = await make("b", [a.id]);
@@ -159,6 +162,7 @@ for (const kind of storeKinds)
       assert.equal((await org.root(completeOutcome, { id: job.id })).status, "completed");
     });
 
+    // covers OUT-05, OUT-19
     test("chains of whys, one for each path to the root", async () => {
       const left = await make("left", [org.rootId]);
       const right = await make("right", [org.rootId]);
@@ -172,6 +176,7 @@ for (const kind of storeKinds)
       assert.equal(truncated, false);
     });
 
+    // covers OUT-20
     test("an agent reads its whys but not what hangs beside them", async () => {
       const ann = await org.agent("Ann");
       const ben = await org.agent("Ben");
@@ -190,6 +195,7 @@ for (const kind of storeKinds)
       assert.equal(short.truncated, true);
     });
 
+    // covers OUT-10
     test("one's own outcomes come in Eisenhower's order, page by page", async () => {
       const eve = await org.agent("Eve");
       for (const [title, urgent, important] of [

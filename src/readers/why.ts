@@ -4,7 +4,6 @@ import type { Output } from "../contract/operation.ts";
 import { guarded } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { outcomeRights } from "../capabilities/structure.ts";
-import { countWaiting } from "../mail/table.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { dependenciesOf, liveChildrenOf, outcomeById } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
@@ -44,16 +43,17 @@ type Looks = { left: number };
 
 async function ofAgent(tx: ReadTx, agentId: string, looks: Looks): Promise<Trail> {
   const state = await stateOf(tx, agentId);
-  if (!state.moves || state.busy) return state;
+  const { moves, path, says } = state;
+  if (!moves || state.busy) return { moves, path, says };
   for (const { id } of await tx.all(liveWork, { agentId })) {
     const trail = await ofOutcome(tx, id, [], looks);
     if (!trail.moves)
-      return { ...trail, path: [...state.path, ...trail.path], says: `It is held up. ${trail.says}` };
+      return { ...trail, path: [...path, ...trail.path], says: `It is held up. ${trail.says}` };
   }
   const waits = await tx.first(liveWork, { agentId });
-  if (waits === undefined) return { ...state, says: `${state.says} It has nothing to do.` };
+  if (waits === undefined) return { moves, path, says: `${says} It has nothing to do.` };
   const trail = await ofOutcome(tx, waits.id, [], looks);
-  return { ...trail, path: [...state.path, ...trail.path] };
+  return { ...trail, path: [...path, ...trail.path] };
 }
 
 async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks: Looks): Promise<Trail> {
@@ -70,7 +70,7 @@ async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks
 
   if (outcome.status === "completed" || outcome.status === "closed")
     return end(true, `It is ${outcome.status}.`);
-  if (outcome.status === "submitted") return verifier(tx, outcome, here);
+  if (outcome.status === "submitted") return verifier(tx, outcome, here, looks);
   if (outcome.blocked_reason !== null) {
     const block = await blockOf(tx, outcome);
     if (block !== null) return block.on === undefined ? end(block.moves, block.says) : deeper(block.on);
@@ -103,8 +103,8 @@ async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks
   if (standing) return end(true, "It stands; nothing below it is open.");
   if (outcome.responsible_id === null)
     return end(false, "Nobody is responsible for it. The board can delegate or close it.");
-  const state = await stateOf(tx, outcome.responsible_id);
-  return { ...state, path: [here, ...state.path] };
+  const { moves, path, says } = await stateOf(tx, outcome.responsible_id);
+  return { moves, path: [here, ...path], says };
 }
 
 /** A block that has run out is none. */
@@ -114,20 +114,19 @@ async function blockOf(
 ): Promise<{ moves: boolean; says: string; on?: string } | null> {
   const { blocked_reason: reason, blocked_until: until, blocked_on: on } = outcome;
   if (until !== null && until <= tx.now) return null;
-  if (on !== null) {
-    const other = await outcomeById(tx, on);
-    if (other.status === "completed" || other.status === "closed") return null;
-    return { moves: true, says: "", on };
-  }
+  const status = on === null ? null : (await outcomeById(tx, on)).status;
+  if (status === "completed" || status === "closed") return null;
+  // Whichever comes first ends the block, and the time surely comes.
   if (until !== null)
     return { moves: true, says: `It is blocked until ${new Date(until).toISOString()}: ${reason ?? ""}` };
+  if (on !== null) return { moves: true, says: "", on };
   return {
     moves: false,
     says: `It is blocked: ${reason ?? ""}. Whoever answers for it, or who delegated it, can unblock it (update_outcome with blocked: null).`,
   };
 }
 
-async function verifier(tx: ReadTx, outcome: OutcomeRow, here: Step): Promise<Trail> {
+async function verifier(tx: ReadTx, outcome: OutcomeRow, here: Step, looks: Looks): Promise<Trail> {
   if (outcome.delegated_by === null)
     return {
       moves: true,
@@ -135,24 +134,28 @@ async function verifier(tx: ReadTx, outcome: OutcomeRow, here: Step): Promise<Tr
       says: "It waits for the board to complete it or send it back.",
     };
   const state = await stateOf(tx, outcome.delegated_by);
-  const waiting = await countWaiting(tx, outcome.company_id, outcome.delegated_by);
   const path = [here, ...state.path];
-  if (!state.moves || state.busy || waiting > 0)
+  if (!state.moves || state.busy || state.isPerson)
     return { moves: state.moves, path, says: `It waits for its verification. ${state.says}` };
-  return {
-    moves: false,
-    path,
-    says: `It waits for its verification, but its verifier has nothing in its inbox that would start it. Send it a message.`,
-  };
+  const inbox = await tx.first(openInbox, { agentId: outcome.delegated_by });
+  if (inbox === undefined)
+    return {
+      moves: false,
+      path,
+      says: `It waits for its verification, but its verifier has nothing in its inbox that would start it. Send it a message.`,
+    };
+  const trail = await ofOutcome(tx, inbox.id, [], looks);
+  return { ...trail, path: [here, ...trail.path], says: `It waits for its verification. ${trail.says}` };
 }
 
 /** Is there something that will make this agent work? */
-async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boolean }> {
+async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boolean; isPerson: boolean }> {
   const agent = await tx.first(agentRow, { id: agentId });
   const member = await memberById(tx, agentId);
   const answer = (moves: boolean, what: string, busy = false) => ({
     moves,
     busy,
+    isPerson: agent?.brain_type === "human",
     path: [{ id: agentId, what }],
     says: `${agent?.name ?? agentId}: ${what}.`,
   });
@@ -178,6 +181,14 @@ const agentRow = query((db, p: { id: string }) =>
 );
 const liveSession = query((db, p: { agentId: string }) =>
   db.selectFrom("sessions").select("id").where("agent_id", "=", p.agentId).where("ended_at", "is", null),
+);
+const openInbox = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("outcomes")
+    .select("id")
+    .where("responsible_id", "=", p.agentId)
+    .where("status", "=", "open")
+    .where("kind", "=", "inbox"),
 );
 const liveWork = query((db, p: { agentId: string }) =>
   db

@@ -17,6 +17,7 @@ import { workOf } from "./work.ts";
 export { promptVersion };
 
 const mostBytes = 4096;
+const leastState = 1024;
 
 export interface Briefing {
   readonly text: string;
@@ -34,30 +35,41 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
   const state = await fileById(tx, agent.state_file_id);
   const stateText =
     state === undefined ? "" : Buffer.from(await tx.blobs.read(state.id, state.hash)).toString("utf8");
-  const parts = [
+  const opening = [
     `You are ${agent.name} (${agent.role}), agent ${agent.id}. Your boss is ${boss === undefined ? "the board" : `${boss.name}, agent ${boss.id}`}.`,
     `Your mandate: ${quote(mandate.title, 200)} (outcome ${mandate.id}).`,
     `Messages in your inbox: ${inbox}.`,
     work.length === 0 ? "Workable outcomes: none." : "Workable outcomes, in this order:",
-    ...work.map(
-      (outcome, index) =>
-        `${index + 1}. ${outcome.id} ${quote(outcome.title, 120)}${outcome.urgent === 1 ? " urgent" : ""}${outcome.important === 1 ? " important" : ""} [${outcome.kind}]`,
-    ),
-    ...(reports.length === 0
+  ];
+  const outcomes = work.map(
+    (outcome, index) =>
+      `${index + 1}. ${outcome.id} ${quote(outcome.title, 160)}${outcome.urgent === 1 ? " urgent" : ""}${outcome.important === 1 ? " important" : ""} [${outcome.kind}]`,
+  );
+  const names = reports.map(({ name, role, slug }) => `${quote(name, 80)} (${slug}, ${quote(role, 80)})`);
+  const stateLine = `Your state document is kb file ${agent.state_file_id}, version ${state?.version ?? 0}${
+    agent.state_stale === 1
+      ? ". Your last session did not update it: read your log and its earlier versions before you rely on it"
+      : ""
+  }. It says:`;
+  // The state document gets its share whatever else there is; reports come last, the roster has them too.
+  const quoted = quoteBlock(stateText);
+  const reserved = Math.min(Buffer.byteLength(quoted), leastState);
+  let room = mostBytes - reserved - Buffer.byteLength([...opening, stateLine].join("\n")) - 100;
+  const shownOutcomes = thatFit(outcomes, room);
+  room -= Buffer.byteLength(shownOutcomes.join("\n"));
+  const shownNames = thatFit(names, room);
+  const parts = [
+    ...opening,
+    ...shownOutcomes,
+    ...(shownOutcomes.length < outcomes.length ? ["… and more: my_outcomes."] : []),
+    ...(shownNames.length === 0
       ? []
-      : [
-          `Your direct reports: ${reports.map(({ name, role, slug }) => `${quote(name, 60)} (${slug}, ${role})`).join("; ")}.`,
-        ]),
-    `Your state document is kb file ${agent.state_file_id}, version ${state?.version ?? 0}${
-      agent.state_stale === 1
-        ? ". Your last session did not update it: read your log and its earlier versions before you rely on it"
-        : ""
-    }. It says:`,
+      : [`Your direct reports: ${shownNames.join("; ")}${shownNames.length < reports.length ? "; …" : ""}.`]),
+    stateLine,
   ];
   const head = parts.join("\n");
-  const room = mostBytes - Buffer.byteLength(head) - 8;
   return {
-    text: `${head}\n${cut(quoteBlock(stateText), Math.max(room, 0))}\n`,
+    text: `${head}\n${cut(quoted, mostBytes - Buffer.byteLength(head) - 2)}\n`,
     systemPrompt: promptFor(agent, boss?.id ?? null),
     firstOutcomeId: work[0]?.id ?? null,
     mcpServers: await grantedServers(tx, agent),
@@ -70,9 +82,26 @@ async function grantedServers(tx: ReadTx, agent: AgentRow): Promise<McpEntry[]> 
   return rows.map(({ name, config }) => ({ name, config: JSON.parse(config) as McpEntry["config"] }));
 }
 
+/** In one line, as a JSON string of at most this many bytes. */
 function quote(text: string, most: number): string {
   const line = text.replace(/\s+/gu, " ").trim();
-  return JSON.stringify(line.length > most ? `${line.slice(0, most)}…`.toWellFormed() : line);
+  const bytes = (part: string): number => Buffer.byteLength(JSON.stringify(part));
+  if (bytes(line) <= most) return JSON.stringify(line);
+  let kept = "";
+  let size = bytes("…");
+  for (const character of line) {
+    size += bytes(character) - 2;
+    if (size > most) break;
+    kept += character;
+  }
+  return JSON.stringify(`${kept}…`);
+}
+
+/** The first of these lines, as many as fit into so many bytes. */
+function thatFit(lines: readonly string[], room: number): string[] {
+  let left = room;
+  const first = lines.findIndex((line) => (left -= Buffer.byteLength(line) + 2) < 0);
+  return lines.slice(0, first < 0 ? lines.length : first);
 }
 
 function quoteBlock(text: string): string {

@@ -29,8 +29,9 @@ async function saveState(call: Caller, content: string): Promise<void> {
 
 for (const kind of storeKinds)
   describe(`how sessions end on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>) =>
+    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
       test(name, () => onStage(kind, play));
+    };
     const logOf = async ({ org }: Stage, id: string) => {
       const { logFileId } = await org.board(viewAgent, { id });
       return logFileId === null ? "" : (await org.board(readFile, { id: logFileId })).content;
@@ -140,7 +141,7 @@ for (const kind of storeKinds)
     });
 
     staged("a brain that cannot be started counts as one that did nothing", async (stage) => {
-      const { org, runner } = stage;
+      const { org } = stage;
       const ann = await org.agent("Ann");
       const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
       const errors: unknown[] = [];
@@ -203,114 +204,123 @@ for (const kind of storeKinds)
     });
 
     // covers LOG-01, LOG-02, LOG-03, LOG-04, LOG-05, AGT-06
-    staged("each session has its entry in the agent's log, in its own words or in the daemon's", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      const job = await ann.call(createOutcome, { title: "job", parents: [ann.id] });
-      assert.equal(await logOf(stage, ann.id), "");
-      const files: string[] = [];
-      runner.plan(
-        ann.id,
-        async ({ call }) => {
-          files.push((await call(createFile, { description: "left behind", content: "x" })).id);
-          await call(updateOutcome, { id: job.id, description: "half done" });
-          return { code: 137, reason: "it was ended by SIGKILL" };
-        },
-        async ({ call }) => {
-          // It may read its log, and nobody but the system writes it.
-          const { logFileId } = await call(viewAgent, { id: ann.id });
-          const id = logFileId ?? "";
-          const log = await call(readFile, { id });
-          assert.match(log.content, /It left no summary/);
-          await refusal(
-            call(writeFile, { id, content: "never happened", version: log.version, hash: log.hash }),
-            "forbidden",
-          );
-          await refusal(
-            org.board(writeFile, { id, content: "never happened", version: log.version, hash: log.hash }),
-            "refused",
-          );
-          assert.ok((await call(readAuditLog, {})).events.length > 3);
-          await call(completeOutcome, { id: job.id });
-          await call(submitSummary, { summary: "Finished the job because it was due." });
-        },
-      );
-      await stage.rest();
-      const log = await logOf(stage, ann.id);
-      const [first, second] = runner.started;
-      assert.ok(first !== undefined && second !== undefined);
-      const [, one = "", two = ""] = log.split(/^## /m);
-      assert.ok(one.includes(`session ${first.id}`) && two.includes(`session ${second.id}`));
-      assert.match(one, /Ended: it was ended by SIGKILL \(exit 137\)/);
-      assert.match(one, /- knowledge\.create × 1\n- outcome\.update × 1/);
-      assert.ok(one.includes(`kb://${files[0] ?? ""}`));
-      assert.match(two, /Finished the job because it was due\./);
-      assert.ok(!two.includes("left no summary"));
-      // Only a session has something to sum up.
-      await refusal(ann.call(submitSummary, { summary: "by key" }), "refused");
-      const { logFileId } = await org.board(viewAgent, { id: ann.id });
-      await refusal(org.root(readFile, { id: logFileId ?? "" }), "not_found");
-    });
+    staged(
+      "each session has its entry in the agent's log, in its own words or in the daemon's",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        const job = await ann.call(createOutcome, { title: "job", parents: [ann.id] });
+        assert.equal(await logOf(stage, ann.id), "");
+        const files: string[] = [];
+        runner.plan(
+          ann.id,
+          async ({ call }) => {
+            files.push((await call(createFile, { description: "left behind", content: "x" })).id);
+            await call(updateOutcome, { id: job.id, description: "half done" });
+            return { code: 137, reason: "it was ended by SIGKILL" };
+          },
+          async ({ call }) => {
+            // It may read its log, and nobody but the system writes it.
+            const { logFileId } = await call(viewAgent, { id: ann.id });
+            const id = logFileId ?? "";
+            const log = await call(readFile, { id });
+            assert.match(log.content, /It left no summary/);
+            await refusal(
+              call(writeFile, { id, content: "never happened", version: log.version, hash: log.hash }),
+              "forbidden",
+            );
+            await refusal(
+              org.board(writeFile, { id, content: "never happened", version: log.version, hash: log.hash }),
+              "refused",
+            );
+            assert.ok((await call(readAuditLog, {})).events.length > 3);
+            await call(completeOutcome, { id: job.id });
+            await call(submitSummary, { summary: "Finished the job because it was due." });
+          },
+        );
+        await stage.rest();
+        const log = await logOf(stage, ann.id);
+        const [first, second] = runner.started;
+        assert.ok(first !== undefined && second !== undefined);
+        const [, one = "", two = ""] = log.split(/^## /m);
+        assert.ok(one.includes(`session ${first.id}`) && two.includes(`session ${second.id}`));
+        assert.match(one, /Ended: it was ended by SIGKILL \(exit 137\)/);
+        assert.match(one, /- knowledge\.create × 1\n- outcome\.update × 1/);
+        assert.ok(one.includes(`kb://${files[0] ?? ""}`));
+        assert.match(two, /Finished the job because it was due\./);
+        assert.ok(!two.includes("left no summary"));
+        // Only a session has something to sum up.
+        await refusal(ann.call(submitSummary, { summary: "by key" }), "refused");
+        const { logFileId } = await org.board(viewAgent, { id: ann.id });
+        await refusal(org.root(readFile, { id: logFileId ?? "" }), "not_found");
+      },
+    );
 
     // covers STA-01, STA-02, STA-03, STA-04, STA-06, SES-03, AGT-05
-    staged("the next session begins with what the last one wrote, and is told when it wrote nothing", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      const job = await ann.call(createOutcome, { title: "long job", parents: [ann.id] });
-      const step = async (call: Caller, text: string): Promise<void> =>
-        void (await call(updateOutcome, { id: job.id, description: text }));
-      runner.plan(
-        ann.id,
-        async ({ call, briefing }) => {
-          assert.match(briefing.text, /> Nothing has happened yet\./);
+    staged(
+      "the next session begins with what the last one wrote, and is told when it wrote nothing",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        const job = await ann.call(createOutcome, { title: "long job", parents: [ann.id] });
+        const step = async (call: Caller, text: string): Promise<void> =>
+          void (await call(updateOutcome, { id: job.id, description: text }));
+        runner.plan(
+          ann.id,
+          async ({ call, briefing }) => {
+            assert.match(briefing.text, /> Nothing has happened yet\./);
+            assert.ok(!briefing.text.includes("did not update it"));
+            await saveState(call, "# I was here\n\nThe key is under the mat.");
+            await step(call, "one");
+          },
+          async ({ call, briefing }) => {
+            assert.match(briefing.text, /> The key is under the mat\./);
+            assert.match(briefing.text, /version 2\. It says/);
+            // It works, but leaves without a word.
+            await step(call, "two");
+          },
+          async ({ call, briefing }) => {
+            assert.match(briefing.text, /Your last session did not update it: read your log/);
+            const { stateFileId: id } = await call(viewAgent, { id: ann.id });
+            assert.equal((await call(viewHistory, { id })).versions.length, 2);
+            await saveState(call, "# Caught up");
+            await call(completeOutcome, { id: job.id });
+          },
+        );
+        await stage.rest();
+        assert.equal(runner.started.length, 3);
+        runner.plan(ann.id, async ({ call, briefing }) => {
+          assert.match(briefing.text, /> # Caught up/);
           assert.ok(!briefing.text.includes("did not update it"));
-          await saveState(call, "# I was here\n\nThe key is under the mat.");
-          await step(call, "one");
-        },
-        async ({ call, briefing }) => {
-          assert.match(briefing.text, /> The key is under the mat\./);
-          assert.match(briefing.text, /version 2\. It says/);
-          // It works, but leaves without a word.
-          await step(call, "two");
-        },
-        async ({ call, briefing }) => {
-          assert.match(briefing.text, /Your last session did not update it: read your log/);
-          const { stateFileId: id } = await call(viewAgent, { id: ann.id });
-          assert.equal((await call(viewHistory, { id })).versions.length, 2);
-          await saveState(call, "# Caught up");
-          await call(completeOutcome, { id: job.id });
-        },
-      );
-      await stage.rest();
-      assert.equal(runner.started.length, 3);
-      runner.plan(ann.id, async ({ call, briefing }) => {
-        assert.match(briefing.text, /> # Caught up/);
-        assert.ok(!briefing.text.includes("did not update it"));
-        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
-      });
-      await org.root(sendMessage, { to: ann.id, body: "well done" });
-      await stage.rest();
-    });
+          for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
+        });
+        await org.root(sendMessage, { to: ann.id, body: "well done" });
+        await stage.rest();
+      },
+    );
 
     // covers SES-05, SES-07
-    staged("a session that ends early is followed by another while work is left, and by none when it is done", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      const jobs: string[] = [];
-      for (const title of ["one", "two", "three"])
-        jobs.push((await ann.call(createOutcome, { title, parents: [ann.id] })).id);
-      // One outcome each, as if its context were full then.
-      const oneEach: Script = async ({ call }) => {
-        const { outcomes } = await call(myOutcomes, { status: "open" });
-        await call(completeOutcome, { id: outcomes.find(({ workable }) => workable)?.id ?? "" });
-      };
-      runner.plan(ann.id, oneEach, oneEach, oneEach);
-      await stage.rest();
-      assert.equal(runner.started.length, 3);
-      stage.advance(10 * minute);
-      await stage.rest();
-      assert.equal(runner.started.length, 3);
-    });
+    staged(
+      "a session that ends early is followed by another while work is left, and by none when it is done",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        const jobs: string[] = [];
+        for (const title of ["one", "two", "three"])
+          jobs.push((await ann.call(createOutcome, { title, parents: [ann.id] })).id);
+        // One outcome each, as if its context were full then.
+        const oneEach: Script = async ({ call }) => {
+          const { outcomes } = await call(myOutcomes, { status: "open" });
+          await call(completeOutcome, { id: outcomes.find(({ workable }) => workable)?.id ?? "" });
+        };
+        runner.plan(ann.id, oneEach, oneEach, oneEach);
+        await stage.rest();
+        assert.equal(runner.started.length, 3);
+        stage.advance(10 * minute);
+        await stage.rest();
+        assert.equal(runner.started.length, 3);
+      },
+    );
 
     // covers STA-05
     staged("a state document has a size, and the refusal says what to do", async (stage) => {
@@ -318,7 +328,10 @@ for (const kind of storeKinds)
       const { stateFileId: id } = await stage.org.board(viewAgent, { id: ann.id });
       const { version, hash } = await ann.call(readFile, { id });
       const long = "x".repeat(32 * 1024);
-      const refused = await refusal(ann.call(writeFile, { id, content: `${long}x`, version, hash }), "too_large");
+      const refused = await refusal(
+        ann.call(writeFile, { id, content: `${long}x`, version, hash }),
+        "too_large",
+      );
       assert.match(refused.hint, /Compact it/);
       await ann.call(writeFile, { id, content: long, version, hash });
     });

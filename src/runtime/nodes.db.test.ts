@@ -31,65 +31,72 @@ function dieAt(step: string): { at: (name: string) => Promise<void>; dead: Promi
 
 for (const kind of storeKinds)
   describe(`nodes on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>) =>
+    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
       test(name, () => onStage(kind, play));
+    };
     const sessionsOf = async (call: Caller, id: string) => (await call(listAgentSessions, { id })).sessions;
     /** The first node was never there. */
     const alone = (stage: Stage): void => stage.crash(stage);
 
-    staged("after a restart the sessions of before are ended, their processes killed, and work goes on", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      runner.plan(ann.id, hang);
-      await org.root(sendMessage, { to: ann.id, body: "x" });
-      await stage.rest();
-      const [before] = runner.started;
-      assert.ok(before !== undefined);
-      stage.crash(stage);
-      // Nobody has looked yet: it would still be accepted.
-      const next = stage.node("node-1");
-      next.runner.plan(ann.id, sort);
-      await next.scheduler.start();
-      await refusal(org.as(before.token)(readInbox, {}), "unauthenticated");
-      assert.deepEqual(next.runner.orphansKilled, [{ pid: 1001, started: "start-1001" }]);
-      // A session that was cut off made no progress; its agent pauses for a second, then goes on.
-      stage.advance(1000);
-      await stage.rest();
-      const [second, first] = await sessionsOf(org.board, ann.id);
-      assert.equal(first?.endReason, "the daemon was restarted");
-      assert.deepEqual([second?.epoch, second?.exitCode], [2, 0]);
-      assert.equal((await org.board(viewAgent, { id: ann.id })).status, "idle");
-    });
-
-    for (const step of ["intent", "intended", "spawned", "recorded"])
-      staged(`a node that dies at "${step}" leaves nothing that the next one does not clear up`, async (stage) => {
-        const { org } = stage;
-        alone(stage);
+    staged(
+      "after a restart the sessions of before are ended, their processes killed, and work goes on",
+      async (stage) => {
+        const { org, runner } = stage;
         const ann = await org.agent("Ann");
-        const death = dieAt(step);
-        const dying = stage.node("node-2", { at: death.at });
-        dying.runner.plan(ann.id, ...(step === "intent" || step === "intended" ? [] : [hang]));
+        runner.plan(ann.id, hang);
         await org.root(sendMessage, { to: ann.id, body: "x" });
-        void dying.scheduler.start();
-        await death.dead;
-        stage.crash(dying);
-        // Whatever was started has not been let go: nothing of it ran.
-        assert.equal(dying.runner.held(), 0);
-        const next = stage.node("node-2");
+        await stage.rest();
+        const [before] = runner.started;
+        assert.ok(before !== undefined);
+        stage.crash(stage);
+        // Nobody has looked yet: it would still be accepted.
+        const next = stage.node("node-1");
         next.runner.plan(ann.id, sort);
         await next.scheduler.start();
+        await refusal(org.as(before.token)(readInbox, {}), "unauthenticated");
+        assert.deepEqual(next.runner.orphansKilled, [{ pid: 1001, started: "start-1001" }]);
+        // A session that was cut off made no progress; its agent pauses for a second, then goes on.
         stage.advance(1000);
         await stage.rest();
-        const sessions = await sessionsOf(org.board, ann.id);
-        assert.equal(sessions.length, step === "intent" ? 1 : 2);
-        assert.ok(sessions.every(({ endedAt }) => endedAt !== null));
-        // A process is on record exactly from the step at which it was recorded.
-        assert.equal(next.runner.orphansKilled.length, step === "recorded" ? 1 : 0);
-        assert.equal((await ann.call(readInbox, {})).waiting, 0);
-        for (const { token } of dying.runner.started)
-          await refusal(org.as(token)(readInbox, {}), "unauthenticated");
-        dying.runner.closeGates();
-      });
+        const [second, first] = await sessionsOf(org.board, ann.id);
+        assert.equal(first?.endReason, "the daemon was restarted");
+        assert.deepEqual([second?.epoch, second?.exitCode], [2, 0]);
+        assert.equal((await org.board(viewAgent, { id: ann.id })).status, "idle");
+      },
+    );
+
+    for (const step of ["intent", "intended", "spawned", "recorded"])
+      staged(
+        `a node that dies at "${step}" leaves nothing that the next one does not clear up`,
+        async (stage) => {
+          const { org } = stage;
+          alone(stage);
+          const ann = await org.agent("Ann");
+          const death = dieAt(step);
+          const dying = stage.node("node-2", { at: death.at });
+          dying.runner.plan(ann.id, ...(step === "intent" || step === "intended" ? [] : [hang]));
+          await org.root(sendMessage, { to: ann.id, body: "x" });
+          void dying.scheduler.start();
+          await death.dead;
+          stage.crash(dying);
+          // Whatever was started has not been let go: nothing of it ran.
+          assert.equal(dying.runner.held(), 0);
+          const next = stage.node("node-2");
+          next.runner.plan(ann.id, sort);
+          await next.scheduler.start();
+          stage.advance(1000);
+          await stage.rest();
+          const sessions = await sessionsOf(org.board, ann.id);
+          assert.equal(sessions.length, step === "intent" ? 1 : 2);
+          assert.ok(sessions.every(({ endedAt }) => endedAt !== null));
+          // A process is on record exactly from the step at which it was recorded.
+          assert.equal(next.runner.orphansKilled.length, step === "recorded" ? 1 : 0);
+          assert.equal((await ann.call(readInbox, {})).waiting, 0);
+          for (const { token } of dying.runner.started)
+            await refusal(org.as(token)(readInbox, {}), "unauthenticated");
+          dying.runner.closeGates();
+        },
+      );
 
     staged("two nodes that look at once start an agent once", async (stage) => {
       const { org, runner } = stage;
@@ -146,71 +153,77 @@ for (const kind of storeKinds)
       assert.equal(other.runner.started.length, 1);
     });
 
-    staged("a node that no longer renews its leases loses its sessions, and ends them when it is back", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      runner.plan(ann.id, hang);
-      await org.root(sendMessage, { to: ann.id, body: "x" });
-      await stage.rest();
-      const other = stage.node("node-2");
-      await other.scheduler.start();
-      // As long as the first is there, its session is left alone.
-      for (let step = 0; step < 5; step++) {
-        stage.advance(20_000);
+    staged(
+      "a node that no longer renews its leases loses its sessions, and ends them when it is back",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        runner.plan(ann.id, hang);
+        await org.root(sendMessage, { to: ann.id, body: "x" });
         await stage.rest();
-      }
-      assert.equal(runner.alive(), 1);
-      assert.equal(other.runner.started.length, 0);
-      // The first node is stopped (SIGSTOP, a network gone), for longer than its lease.
-      for (let step = 0; step < 3; step++) {
-        stage.advance(15_000);
-        await other.scheduler.tick();
-      }
-      assert.equal(other.runner.started.length, 0);
-      other.runner.plan(ann.id, hang);
-      for (let step = 0; step < 3; step++) {
-        stage.advance(15_000);
-        await other.scheduler.tick();
-      }
-      assert.equal(other.runner.started.length, 1);
-      const [stale] = runner.started;
-      const [fresh] = other.runner.started;
-      await refusal(
-        org.as(stale?.token ?? "")(createFile, { description: "stale", content: "x" }),
-        "unauthenticated",
-      );
-      await org.as(fresh?.token ?? "")(createFile, { description: "fresh", content: "x" });
-      const [second, first] = await sessionsOf(org.board, ann.id);
-      assert.equal(first?.endReason, "its node stopped answering");
-      assert.deepEqual([first?.epoch, second?.epoch], [1, 2]);
-      // It is back: what it still runs is ended, the other's session is not.
-      await stage.scheduler.tick();
-      assert.equal(runner.alive(), 0, "the process that lost its lease still runs");
-      assert.equal(other.runner.alive(), 1);
-      assert.equal((await sessionsOf(org.board, ann.id))[0]?.endedAt, null);
-    });
+        const other = stage.node("node-2");
+        await other.scheduler.start();
+        // As long as the first is there, its session is left alone.
+        for (let step = 0; step < 5; step++) {
+          stage.advance(20_000);
+          await stage.rest();
+        }
+        assert.equal(runner.alive(), 1);
+        assert.equal(other.runner.started.length, 0);
+        // The first node is stopped (SIGSTOP, a network gone), for longer than its lease.
+        for (let step = 0; step < 3; step++) {
+          stage.advance(15_000);
+          await other.scheduler.tick();
+        }
+        assert.equal(other.runner.started.length, 0);
+        other.runner.plan(ann.id, hang);
+        for (let step = 0; step < 3; step++) {
+          stage.advance(15_000);
+          await other.scheduler.tick();
+        }
+        assert.equal(other.runner.started.length, 1);
+        const [stale] = runner.started;
+        const [fresh] = other.runner.started;
+        await refusal(
+          org.as(stale?.token ?? "")(createFile, { description: "stale", content: "x" }),
+          "unauthenticated",
+        );
+        await org.as(fresh?.token ?? "")(createFile, { description: "fresh", content: "x" });
+        const [second, first] = await sessionsOf(org.board, ann.id);
+        assert.equal(first?.endReason, "its node stopped answering");
+        assert.deepEqual([first?.epoch, second?.epoch], [1, 2]);
+        // It is back: what it still runs is ended, the other's session is not.
+        await stage.scheduler.tick();
+        assert.equal(runner.alive(), 0, "the process that lost its lease still runs");
+        assert.equal(other.runner.alive(), 1);
+        assert.equal((await sessionsOf(org.board, ann.id))[0]?.endedAt, null);
+      },
+    );
 
-    staged("a session of one node that is paused elsewhere is ended by the node that runs it", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      runner.plan(ann.id, hang);
-      await org.root(sendMessage, { to: ann.id, body: "x" });
-      await stage.rest();
-      const other = stage.node("node-2");
-      await other.scheduler.start();
-      await org.root(pauseAgent, { id: ann.id });
-      await other.scheduler.tick();
-      // Not settled by the wrong one: its process would be forgotten.
-      assert.equal(runner.alive(), 1);
-      await stage.rest();
-      assert.equal(runner.alive(), 0);
-      for (const node of [runner, other.runner]) node.plan(ann.id, sort);
-      await org.root(resumeAgent, { id: ann.id });
-      stage.advance(minute);
-      await stage.rest();
-      assert.equal(runner.started.length + other.runner.started.length, 2);
-      for (const node of [runner, other.runner]) node.forget(ann.id);
-    });
+    staged(
+      "a session of one node that is paused elsewhere is ended by the node that runs it",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        runner.plan(ann.id, hang);
+        await org.root(sendMessage, { to: ann.id, body: "x" });
+        await stage.rest();
+        const other = stage.node("node-2");
+        await other.scheduler.start();
+        await org.root(pauseAgent, { id: ann.id });
+        await other.scheduler.tick();
+        // Not settled by the wrong one: its process would be forgotten.
+        assert.equal(runner.alive(), 1);
+        await stage.rest();
+        assert.equal(runner.alive(), 0);
+        for (const node of [runner, other.runner]) node.plan(ann.id, sort);
+        await org.root(resumeAgent, { id: ann.id });
+        stage.advance(minute);
+        await stage.rest();
+        assert.equal(runner.started.length + other.runner.started.length, 2);
+        for (const node of [runner, other.runner]) node.forget(ann.id);
+      },
+    );
 
     staged("stopping a node ends what it runs, so that another can go on at once", async (stage) => {
       const { org, runner } = stage;
@@ -231,20 +244,23 @@ for (const kind of storeKinds)
       assert.equal(other.runner.started.length, 1);
     });
 
-    staged("what happened while nobody ran is found at the start, with more agents than one sweep takes", async (stage) => {
-      const { org } = stage;
-      alone(stage);
-      const agents = [];
-      for (let index = 0; index < 60; index++) agents.push(await org.agent(`Agent ${index}`));
-      const last = agents.toSorted((a, b) => (a.id < b.id ? -1 : 1)).at(-1);
-      assert.ok(last !== undefined);
-      const job = await last.call(createOutcome, { title: "job", parents: [last.id] });
-      const node = stage.node("node-2");
-      node.runner.plan(last.id, async ({ call }) => {
-        await call(completeOutcome, { id: job.id });
-      });
-      await node.scheduler.start();
-      await stage.rest();
-      assert.equal(node.runner.started.length, 1);
-    });
+    staged(
+      "what happened while nobody ran is found at the start, with more agents than one sweep takes",
+      async (stage) => {
+        const { org } = stage;
+        alone(stage);
+        const agents = [];
+        for (let index = 0; index < 60; index++) agents.push(await org.agent(`Agent ${index}`));
+        const last = agents.toSorted((a, b) => (a.id < b.id ? -1 : 1)).at(-1);
+        assert.ok(last !== undefined);
+        const job = await last.call(createOutcome, { title: "job", parents: [last.id] });
+        const node = stage.node("node-2");
+        node.runner.plan(last.id, async ({ call }) => {
+          await call(completeOutcome, { id: job.id });
+        });
+        await node.scheduler.start();
+        await stage.rest();
+        assert.equal(node.runner.started.length, 1);
+      },
+    );
   });

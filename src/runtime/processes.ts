@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { StringDecoder } from "node:string_decoder";
 import { launchBrain } from "../brains/registry.ts";
 import type { Exit, Runner, Running, StartSpec } from "./runner.ts";
 import { sandboxed } from "./sandbox.ts";
@@ -121,11 +122,13 @@ function watch(child: ChildProcess, transcript: string): Watched {
   let tail = "";
   let line = "";
   let usage: Exit["usage"];
+  const decoder = new StringDecoder("utf8");
   const see = (chunk: Buffer, isOutput: boolean): void => {
     if (written < mostTranscript) file.write(chunk);
     written += chunk.byteLength;
     if (!isOutput) return;
-    const text = chunk.toString("utf8");
+    // A pipe cuts where it likes, also through a character.
+    const text = decoder.write(chunk);
     tail = (tail + text).slice(-mostOutput);
     line += text;
     for (let end = line.indexOf("\n"); end >= 0; end = line.indexOf("\n")) {
@@ -136,7 +139,7 @@ function watch(child: ChildProcess, transcript: string): Watched {
   };
   child.stdout?.on("data", (chunk: Buffer) => see(chunk, true));
   child.stderr?.on("data", (chunk: Buffer) => see(chunk, false));
-  return { tail: () => tail, usage: () => usage, close: () => file.end() };
+  return { tail: () => tail, usage: () => usageIn(line) ?? usage, close: () => file.end() };
 }
 
 export function usageIn(line: string): Exit["usage"] {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFile } from "../contract/knowledge.ts";
-import { listAgentEvents } from "../contract/ledger.ts";
 import { acknowledgeMessage, readInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
 import {
   pauseAgent,
@@ -19,8 +18,8 @@ import {
   reclaimOutcome,
   updateOutcome,
 } from "../contract/outcomes.ts";
-import { listAgentSessions, listSessions, submitSummary, viewSession } from "../contract/sessions.ts";
-import { refusal, storeKinds } from "../testing/organization.ts";
+import { listSessions } from "../contract/sessions.ts";
+import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { onStage, type Stage } from "../testing/stage.ts";
 
@@ -38,8 +37,9 @@ const complete =
 
 for (const kind of storeKinds)
   describe(`the scheduler on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>) =>
+    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
       test(name, () => onStage(kind, play));
+    };
     const names = ({ runner }: Pick<Stage, "runner">) => runner.started.map(({ agent }) => agent.name);
 
     // covers AGT-10, MSG-09, ROOT-06, ROOT-02, UNI-02
@@ -65,7 +65,10 @@ for (const kind of storeKinds)
           ["it exited with 0", 0, 1],
         ],
       );
-      assert.deepEqual((await org.board(listSessions, { companyId: org.companyId, live: true })).sessions, []);
+      assert.deepEqual(
+        (await org.board(listSessions, { companyId: org.companyId, live: true })).sessions,
+        [],
+      );
       assert.equal(runner.cleaned.length, 2);
     });
 
@@ -82,22 +85,25 @@ for (const kind of storeKinds)
       assert.deepEqual(names(stage), ["Ann"]);
     });
 
-    staged("new work starts its agent; what it depends on goes first, then what waited for it", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      const ben = await org.agent("Ben");
-      const first = await ann.call(createOutcome, { title: "first", parents: [ann.id] });
-      const second = await org.board(createOutcome, {
-        companyId: org.companyId,
-        title: "second",
-        parents: [ben.id],
-        dependsOn: [first.id],
-      });
-      runner.plan(ann.id, complete(first.id));
-      runner.plan(ben.id, complete(second.id));
-      await stage.rest();
-      assert.deepEqual(names(stage), ["Ann", "Ben"]);
-    });
+    staged(
+      "new work starts its agent; what it depends on goes first, then what waited for it",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        const ben = await org.agent("Ben");
+        const first = await ann.call(createOutcome, { title: "first", parents: [ann.id] });
+        const second = await org.board(createOutcome, {
+          companyId: org.companyId,
+          title: "second",
+          parents: [ben.id],
+          dependsOn: [first.id],
+        });
+        runner.plan(ann.id, complete(first.id));
+        runner.plan(ben.id, complete(second.id));
+        await stage.rest();
+        assert.deepEqual(names(stage), ["Ann", "Ben"]);
+      },
+    );
 
     staged("when the last child is done, whoever answers for the parent is started", async (stage) => {
       const { org, runner } = stage;
@@ -127,84 +133,92 @@ for (const kind of storeKinds)
       assert.deepEqual(names(stage), ["Ann", "Root", "Root"]);
     });
 
-    staged("a block that runs out, and one whose cause has gone, start the agent; a mere reason does not", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      const ben = await org.agent("Ben");
-      const cleo = await org.agent("Cleo");
-      const timed = await ann.call(createOutcome, { title: "timed", parents: [ann.id] });
-      const caused = await ben.call(createOutcome, { title: "caused", parents: [ben.id] });
-      const reasoned = await cleo.call(createOutcome, { title: "reasoned", parents: [cleo.id] });
-      const cause = await org.root(createOutcome, { title: "cause", parents: [org.rootId] });
-      await org.root(updateOutcome, { id: cause.id, blocked: { reason: "held by the test" } });
-      const until = new Date(stage.now() + 5 * minute).toISOString();
-      await ann.call(updateOutcome, { id: timed.id, blocked: { reason: "later", until } });
-      await org.board(updateOutcome, { id: caused.id, blocked: { reason: "first that", on: cause.id } });
-      await cleo.call(updateOutcome, { id: reasoned.id, blocked: { reason: "no idea" } });
-      await stage.rest();
-      assert.deepEqual(names(stage), []);
-      runner.plan(ben.id, complete(caused.id));
-      await org.root(completeOutcome, { id: cause.id });
-      await stage.rest();
-      assert.deepEqual(names(stage), ["Ben"]);
-      stage.advance(5 * minute - 1);
-      await stage.rest();
-      assert.deepEqual(names(stage), ["Ben"]);
-      assert.equal(await stage.scheduler.tick(), stage.now() + 1);
-      runner.plan(ann.id, complete(timed.id));
-      stage.advance(1);
-      await stage.rest();
-      assert.deepEqual(names(stage), ["Ben", "Ann"]);
-      runner.plan(cleo.id, complete(reasoned.id));
-      await cleo.call(updateOutcome, { id: reasoned.id, blocked: null });
-      await stage.rest();
-      assert.deepEqual(names(stage), ["Ben", "Ann", "Cleo"]);
-    });
+    staged(
+      "a block that runs out, and one whose cause has gone, start the agent; a mere reason does not",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        const ben = await org.agent("Ben");
+        const cleo = await org.agent("Cleo");
+        const timed = await ann.call(createOutcome, { title: "timed", parents: [ann.id] });
+        const caused = await ben.call(createOutcome, { title: "caused", parents: [ben.id] });
+        const reasoned = await cleo.call(createOutcome, { title: "reasoned", parents: [cleo.id] });
+        const cause = await org.root(createOutcome, { title: "cause", parents: [org.rootId] });
+        await org.root(updateOutcome, { id: cause.id, blocked: { reason: "held by the test" } });
+        const until = new Date(stage.now() + 5 * minute).toISOString();
+        await ann.call(updateOutcome, { id: timed.id, blocked: { reason: "later", until } });
+        await org.board(updateOutcome, { id: caused.id, blocked: { reason: "first that", on: cause.id } });
+        await cleo.call(updateOutcome, { id: reasoned.id, blocked: { reason: "no idea" } });
+        await stage.rest();
+        assert.deepEqual(names(stage), []);
+        runner.plan(ben.id, complete(caused.id));
+        await org.root(completeOutcome, { id: cause.id });
+        await stage.rest();
+        assert.deepEqual(names(stage), ["Ben"]);
+        stage.advance(5 * minute - 1);
+        await stage.rest();
+        assert.deepEqual(names(stage), ["Ben"]);
+        assert.equal(await stage.scheduler.tick(), stage.now() + 1);
+        runner.plan(ann.id, complete(timed.id));
+        stage.advance(1);
+        await stage.rest();
+        assert.deepEqual(names(stage), ["Ben", "Ann"]);
+        runner.plan(cleo.id, complete(reasoned.id));
+        await cleo.call(updateOutcome, { id: reasoned.id, blocked: null });
+        await stage.rest();
+        assert.deepEqual(names(stage), ["Ben", "Ann", "Cleo"]);
+      },
+    );
 
-    staged("a new agent starts on what it was hired for, and what is taken back starts the boss", async (stage) => {
-      const { org, runner } = stage;
-      const job = await org.root(createOutcome, { title: "job", parents: [org.rootId] });
-      await org.root(delegateOutcome, { id: job.id, hire: { name: "New", role: "worker" } });
-      runner.plan(job.id, async ({ call, briefing }) => {
-        assert.ok(briefing.text.includes(job.id));
-        await call(updateOutcome, { id: job.id, blocked: { reason: "stuck" } });
-      });
-      await stage.rest();
-      assert.deepEqual(names(stage), ["New"]);
-      runner.plan(org.rootId, async (session) => {
-        await clearInbox(session);
-        await session.call(updateOutcome, { id: job.id, blocked: null });
-        await session.call(completeOutcome, { id: job.id });
-      });
-      await org.root(reclaimOutcome, { id: job.id, reason: "I will" });
-      await stage.rest();
-      assert.deepEqual(names(stage), ["New", "Root"]);
-    });
+    staged(
+      "a new agent starts on what it was hired for, and what is taken back starts the boss",
+      async (stage) => {
+        const { org, runner } = stage;
+        const job = await org.root(createOutcome, { title: "job", parents: [org.rootId] });
+        await org.root(delegateOutcome, { id: job.id, hire: { name: "New", role: "worker" } });
+        runner.plan(job.id, async ({ call, briefing }) => {
+          assert.ok(briefing.text.includes(job.id));
+          await call(updateOutcome, { id: job.id, blocked: { reason: "stuck" } });
+        });
+        await stage.rest();
+        assert.deepEqual(names(stage), ["New"]);
+        runner.plan(org.rootId, async (session) => {
+          await clearInbox(session);
+          await session.call(updateOutcome, { id: job.id, blocked: null });
+          await session.call(completeOutcome, { id: job.id });
+        });
+        await org.root(reclaimOutcome, { id: job.id, reason: "I will" });
+        await stage.rest();
+        assert.deepEqual(names(stage), ["New", "Root"]);
+      },
+    );
 
-    staged("people, paused agents and those who left are never started; resume starts what waited", async (stage) => {
-      const { org, runner } = stage;
-      const person = await org.agent("Person");
-      const paused = await org.agent("Paused");
-      const gone = await org.agent("Gone");
-      await org.board(updateAgent, { id: person.id, adapterType: "human" });
-      await org.root(pauseAgent, { id: paused.id });
-      for (const { id } of [person, paused, gone])
-        await org.root(sendMessage, { to: id, body: "work!" });
-      await org.board(terminateAgent, { id: gone.id });
-      await stage.rest();
-      stage.advance(10 * minute);
-      await stage.rest();
-      assert.deepEqual(names(stage), []);
-      runner.plan(paused.id, clearInbox);
-      await org.root(resumeAgent, { id: paused.id });
-      await stage.rest();
-      assert.deepEqual(names(stage), ["Paused"]);
-      // A position that a program takes over from the person is started with what waits there.
-      runner.plan(person.id, clearInbox);
-      await org.board(updateAgent, { id: person.id, adapterType: "rehearsal" });
-      await stage.rest();
-      assert.deepEqual(names(stage), ["Paused", "Person"]);
-    });
+    staged(
+      "people, paused agents and those who left are never started; resume starts what waited",
+      async (stage) => {
+        const { org, runner } = stage;
+        const person = await org.agent("Person");
+        const paused = await org.agent("Paused");
+        const gone = await org.agent("Gone");
+        await org.board(updateAgent, { id: person.id, adapterType: "human" });
+        await org.root(pauseAgent, { id: paused.id });
+        for (const { id } of [person, paused, gone]) await org.root(sendMessage, { to: id, body: "work!" });
+        await org.board(terminateAgent, { id: gone.id });
+        await stage.rest();
+        stage.advance(10 * minute);
+        await stage.rest();
+        assert.deepEqual(names(stage), []);
+        runner.plan(paused.id, clearInbox);
+        await org.root(resumeAgent, { id: paused.id });
+        await stage.rest();
+        assert.deepEqual(names(stage), ["Paused"]);
+        // A position that a program takes over from the person is started with what waits there.
+        runner.plan(person.id, clearInbox);
+        await org.board(updateAgent, { id: person.id, adapterType: "rehearsal" });
+        await stage.rest();
+        assert.deepEqual(names(stage), ["Paused", "Person"]);
+      },
+    );
 
     // covers AGT-09
     staged("one session at a time, however much there is to do", async (stage) => {
@@ -215,8 +229,7 @@ for (const kind of storeKinds)
         await session.hold(gate.promise);
         await clearInbox(session);
       });
-      for (let index = 0; index < 5; index++)
-        await org.root(sendMessage, { to: ann.id, body: `${index}` });
+      for (let index = 0; index < 5; index++) await org.root(sendMessage, { to: ann.id, body: `${index}` });
       await stage.rest();
       await org.root(sendMessage, { to: ann.id, body: "more" });
       await org.board(wakeAgent, { id: ann.id });
@@ -230,52 +243,55 @@ for (const kind of storeKinds)
       assert.equal((await org.board(viewAgent, { id: ann.id })).status, "idle");
     });
 
-    staged("a company has at most maxSessions, shared fairly: who waited longest goes first", async (stage) => {
-      const { org, runner } = stage;
-      await org.board(updateCompany, { companyId: org.companyId, maxSessions: 2 });
-      const gates: PromiseWithResolvers<void>[] = [];
-      for (const name of ["A", "B", "C", "D"]) {
-        const agent = await org.agent(name);
-        const gate = Promise.withResolvers<void>();
-        gates.push(gate);
-        const first = await agent.call(createOutcome, { title: `${name}1`, parents: [agent.id] });
-        const second = await agent.call(createOutcome, { title: `${name}2`, parents: [agent.id] });
-        // A session does one of its agent's two outcomes and ends: the agent stays hungry.
-        runner.plan(
-          agent.id,
-          async (session) => {
-            await session.hold(gate.promise);
-            await complete(first.id)(session);
-          },
-          complete(second.id),
-        );
-      }
-      await stage.rest();
-      assert.equal(runner.started.length, 2);
-      assert.equal(runner.alive(), 2);
-      stage.advance(1000);
-      // A place is free: it goes to one that has not had any, not to the one that had it.
-      const firstTwo = names(stage);
-      const letGo = async (name: string | undefined): Promise<void> => {
-        gates[["A", "B", "C", "D"].indexOf(name ?? "")]?.resolve();
+    staged(
+      "a company has at most maxSessions, shared fairly: who waited longest goes first",
+      async (stage) => {
+        const { org, runner } = stage;
+        await org.board(updateCompany, { companyId: org.companyId, maxSessions: 2 });
+        const gates: PromiseWithResolvers<void>[] = [];
+        for (const name of ["A", "B", "C", "D"]) {
+          const agent = await org.agent(name);
+          const gate = Promise.withResolvers<void>();
+          gates.push(gate);
+          const first = await agent.call(createOutcome, { title: `${name}1`, parents: [agent.id] });
+          const second = await agent.call(createOutcome, { title: `${name}2`, parents: [agent.id] });
+          // A session does one of its agent's two outcomes and ends: the agent stays hungry.
+          runner.plan(
+            agent.id,
+            async (session) => {
+              await session.hold(gate.promise);
+              await complete(first.id)(session);
+            },
+            complete(second.id),
+          );
+        }
         await stage.rest();
+        assert.equal(runner.started.length, 2);
+        assert.equal(runner.alive(), 2);
         stage.advance(1000);
-      };
-      await letGo(firstTwo[0]);
-      assert.equal(runner.started.length, 3);
-      assert.ok(!firstTwo.includes(names(stage)[2] ?? ""));
-      await letGo(firstTwo[1]);
-      assert.deepEqual(names(stage).slice(0, 4).toSorted(), ["A", "B", "C", "D"]);
-      for (const name of names(stage).slice(2, 4)) await letGo(name);
-      assert.equal(runner.started.length, 8);
-      assert.deepEqual(names(stage).slice(4).toSorted(), ["A", "B", "C", "D"]);
-      // Another company has places of its own.
-      const other = await org.another();
-      const far = await other.agent("Far");
-      runner.plan(far.id, clearInbox);
-      await other.root(sendMessage, { to: far.id, body: "x" });
-      await stage.rest();
-    });
+        // A place is free: it goes to one that has not had any, not to the one that had it.
+        const firstTwo = names(stage);
+        const letGo = async (name: string | undefined): Promise<void> => {
+          gates[["A", "B", "C", "D"].indexOf(name ?? "")]?.resolve();
+          await stage.rest();
+          stage.advance(1000);
+        };
+        await letGo(firstTwo[0]);
+        assert.equal(runner.started.length, 3);
+        assert.ok(!firstTwo.includes(names(stage)[2] ?? ""));
+        await letGo(firstTwo[1]);
+        assert.deepEqual(names(stage).slice(0, 4).toSorted(), ["A", "B", "C", "D"]);
+        for (const name of names(stage).slice(2, 4)) await letGo(name);
+        assert.equal(runner.started.length, 8);
+        assert.deepEqual(names(stage).slice(4).toSorted(), ["A", "B", "C", "D"]);
+        // Another company has places of its own.
+        const other = await org.another();
+        const far = await other.agent("Far");
+        runner.plan(far.id, clearInbox);
+        await other.root(sendMessage, { to: far.id, body: "x" });
+        await stage.rest();
+      },
+    );
 
     staged("raising the number of places starts those who waited for one", async (stage) => {
       const { org, runner } = stage;
@@ -291,97 +307,46 @@ for (const kind of storeKinds)
     });
 
     // covers STOP-01, SES-02
-    staged("pause, reclaim and firing end the process, and its calls are refused before that", async (stage) => {
-      const { org, runner } = stage;
-      const gate = Promise.withResolvers<void>();
-      const stopped: string[] = [];
-      const never: Script = async (session) => {
-        await session.hold(gate.promise);
-        // As a process would that has not noticed yet.
-        stopped.push(session.agent.name);
-      };
-      const paused = await org.agent("Paused");
-      const fired = await org.agent("Fired");
-      const job = await org.root(createOutcome, { title: "job", parents: [org.rootId] });
-      await org.root(delegateOutcome, { id: job.id, hire: { name: "Hired", role: "worker" } });
-      for (const id of [paused.id, fired.id]) await org.root(sendMessage, { to: id, body: "x" });
-      for (const id of [paused.id, fired.id, job.id]) runner.plan(id, never);
-      await stage.rest();
-      assert.equal(runner.alive(), 3);
-      const tokens = runner.started.map(({ token }) => token);
-      await org.root(updateOutcome, { id: job.id, blocked: { reason: "so that its owner does not start" } });
-      await org.root(pauseAgent, { id: paused.id });
-      await org.board(terminateAgent, { id: fired.id });
-      runner.plan(org.rootId, clearInbox);
-      await org.root(reclaimOutcome, { id: job.id, reason: "no" });
-      // Nothing of theirs is accepted from the moment the call that ended them was answered.
-      for (const token of tokens) {
-        const write = org.as(token)(createFile, { description: "late", content: "x" });
-        await assert.rejects(write, { name: "Refusal" });
-      }
-      await stage.rest();
-      assert.equal(runner.alive(), 0);
-      assert.equal(runner.killed.size, 3);
-      assert.equal(stage.scheduler.running(), 0);
-      gate.resolve();
-      assert.deepEqual(stopped, []);
-      assert.equal(runner.cleaned.length, 4);
-    });
-
-    // covers SES-01, CAP-03
-    staged("a session is on record with its epoch, briefing, prompt version and usage", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      runner.plan(ann.id, async (session) => {
-        await clearInbox(session);
-        await session.call(createFile, { description: "by the session", content: "x" });
-        return { usage: { inputTokens: 1200, outputTokens: 80, costUsd: 0.02 } };
-      });
-      await org.root(sendMessage, { to: ann.id, body: "x" });
-      await stage.rest();
-      const [session] = (await org.board(listAgentSessions, { id: ann.id })).sessions;
-      assert.deepEqual(session?.usage, { inputTokens: 1200, outputTokens: 80, costUsd: 0.02 });
-      assert.equal(session?.promptVersion, "1");
-      assert.equal(session?.epoch, 1);
-      const seen = await org.board(viewSession, { id: session?.id ?? "" });
-      assert.equal(seen.briefing, runner.started[0]?.briefing.text);
-      await refusal(ann.call(viewSession, { id: seen.id }), "forbidden");
-      // What it did names the agent and the session.
-      const { events } = await org.board(listAgentEvents, { id: ann.id });
-      const made = events.find(({ operation }) => operation === "knowledge.create");
-      assert.deepEqual(made?.actor, { kind: "agent", agentId: ann.id, sessionId: seen.id });
-    });
-
-    // covers SES-06, LOG-03
-    staged("handing in the summary ends the session: it may go by itself, or is ended after a grace", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      const ben = await org.agent("Ben");
-      const gate = Promise.withResolvers<void>();
-      for (const { id } of [ann, ben]) await org.root(sendMessage, { to: id, body: "x" });
-      const finish: Script = async (session) => {
-        await clearInbox(session);
-        await session.call(submitSummary, { summary: "all sorted" });
-      };
-      runner.plan(ann.id, finish);
-      runner.plan(ben.id, async (session) => {
-        await finish(session);
-        await session.hold(gate.promise);
-      });
-      await stage.rest();
-      assert.equal(runner.alive(), 1);
-      stage.advance(9_999);
-      await stage.rest();
-      assert.equal(runner.alive(), 1);
-      stage.advance(1);
-      await stage.rest();
-      assert.equal(runner.alive(), 0);
-      assert.equal(runner.killed.size, 1);
-      for (const { id } of [ann, ben]) {
-        const [session] = (await org.board(listAgentSessions, { id })).sessions;
-        assert.equal(session?.summarized, true);
-        assert.notEqual(session?.endedAt, null);
-      }
-      gate.resolve();
-    });
+    staged(
+      "pause, reclaim and firing end the process, and its calls are refused before that",
+      async (stage) => {
+        const { org, runner } = stage;
+        const gate = Promise.withResolvers<void>();
+        const stopped: string[] = [];
+        const never: Script = async (session) => {
+          await session.hold(gate.promise);
+          // As a process would that has not noticed yet.
+          stopped.push(session.agent.name);
+        };
+        const paused = await org.agent("Paused");
+        const fired = await org.agent("Fired");
+        const job = await org.root(createOutcome, { title: "job", parents: [org.rootId] });
+        await org.root(delegateOutcome, { id: job.id, hire: { name: "Hired", role: "worker" } });
+        for (const id of [paused.id, fired.id]) await org.root(sendMessage, { to: id, body: "x" });
+        for (const id of [paused.id, fired.id, job.id]) runner.plan(id, never);
+        await stage.rest();
+        assert.equal(runner.alive(), 3);
+        const tokens = runner.started.map(({ token }) => token);
+        await org.root(updateOutcome, {
+          id: job.id,
+          blocked: { reason: "so that its owner does not start" },
+        });
+        await org.root(pauseAgent, { id: paused.id });
+        await org.board(terminateAgent, { id: fired.id });
+        runner.plan(org.rootId, clearInbox);
+        await org.root(reclaimOutcome, { id: job.id, reason: "no" });
+        // Nothing of theirs is accepted from the moment the call that ended them was answered.
+        for (const token of tokens) {
+          const write = org.as(token)(createFile, { description: "late", content: "x" });
+          await assert.rejects(write, { name: "Refusal" });
+        }
+        await stage.rest();
+        assert.equal(runner.alive(), 0);
+        assert.equal(runner.killed.size, 3);
+        assert.equal(stage.scheduler.running(), 0);
+        gate.resolve();
+        assert.deepEqual(stopped, []);
+        assert.equal(runner.cleaned.length, 4);
+      },
+    );
   });

@@ -60,6 +60,16 @@ const sweepEvery = 30_000;
 const sweepSize = 50;
 const deliveriesAtOnce = 100;
 const grace = 10_000;
+/** A session ended here or on another node, or was stopped, or the board allows more of them. */
+const freesAPlace = new Set([
+  "session.end",
+  "company.update",
+  "agent.pause",
+  "agent.terminate",
+  "agent.retire",
+  "agent.reclaim",
+  "outcome.reclaim",
+]);
 
 export function createScheduler(parts: SchedulerParts): Scheduler {
   const { store, nodeId, runner, newId } = parts;
@@ -86,12 +96,12 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     await deliverDue();
     await ringAlarms();
     if (now - renewed >= renewEvery) {
-      renewed = now;
       await keepLeases();
+      renewed = now;
     }
     if (firstRound || now - swept >= sweepEvery) {
-      swept = now;
       await sweep();
+      swept = now;
     }
     await endUnwanted(now);
     for (const [agentId, time] of later) if (time <= now && later.delete(agentId)) toLookAt.add(agentId);
@@ -107,9 +117,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
         for (const { operation, session_id, company_id } of events) {
           if (operation === "session.submit_summary" && session_id !== null)
             finishing.set(session_id, tx.now + grace);
-          // A session of another node ended, or the board allows more of them.
-          if (company_id !== null && (operation === "session.end" || operation === "company.update"))
-            lookAgain(company_id);
+          if (company_id !== null && freesAPlace.has(operation)) lookAgain(company_id);
         }
         return {
           agents: await concerned(tx, events),

@@ -2,7 +2,7 @@ import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { acknowledgeMessage, boardInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
 import * as organization from "../contract/organization.ts";
 import * as outcomes from "../contract/outcomes.ts";
-import { call, type Caller } from "./calling.ts";
+import { call, type Caller, onOutcome } from "./calling.ts";
 import { giveKey } from "./founding.ts";
 import { type AgentView, grantsAround, isLive, look, type OutcomeView } from "./view.ts";
 import type { World } from "./world.ts";
@@ -111,14 +111,17 @@ async function reopen(board: Caller, outcome: OutcomeView | undefined): Promise<
 async function reclaim(board: Caller, outcome: OutcomeView | undefined): Promise<unknown> {
   return outcome === undefined
     ? undefined
-    : call(board, outcomes.reclaimOutcome, { id: outcome.id, reason: "The board wants it back." });
+    : onOutcome(board, outcomes.reclaimOutcome, outcome, "write", {
+        id: outcome.id,
+        reason: "The board wants it back.",
+      });
 }
 
 async function end(board: Caller, outcome: OutcomeView | undefined): Promise<unknown> {
   if (outcome === undefined) return;
   const { id } = outcome;
-  if (board.world.chance.flip(0.5)) return call(board, outcomes.completeOutcome, { id });
-  return call(board, outcomes.closeOutcome, { id, rationale: "No longer wanted." });
+  if (board.world.chance.flip(0.5)) return onOutcome(board, outcomes.completeOutcome, outcome, "write", { id });
+  return onOutcome(board, outcomes.closeOutcome, outcome, "write", { id, rationale: "No longer wanted." });
 }
 
 /** Gives an outcome another why, or lets it depend on something else. */

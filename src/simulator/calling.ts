@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import { query } from "../store/query.ts";
 import { Broken } from "./broken.ts";
-import type { OutcomeView, View } from "./view.ts";
+import { isLive, type OutcomeView, type View } from "./view.ts";
 import type { Answer, Made, Who, World } from "./world.ts";
 
 /**
@@ -34,11 +34,19 @@ export async function call<I extends z.ZodObject, O extends z.ZodType>(
   if (caller.alone && world.faults && operation.effect === "write" && chance.flip(0.04))
     world.prepareCall(chance.flip(0.5) ? "fail" : "lost");
   const expected = world.watch.accepts(who);
+  const before = { head: world.watch.head, refusals: world.watch.refusals.get(who.agentId ?? "") ?? 0 };
   const answer = await world.attempt(attempt);
   world.prepareCall("go");
-  if (caller.alone) demandAcceptance(who, operation.name, expected, answer);
+  if (caller.alone) {
+    demandAcceptance(who, operation.name, expected, answer);
+    await world.watch.follow();
+    demandRecord(world, attempt, before, answer);
+  }
   // Who hears nothing asks again, if it has a key to ask with: at once, later, or never.
-  if (answer.kind === "lost") return key !== undefined && chance.flip(0.6) ? again(caller, operation, attempt) : late(world, attempt, answer);
+  if (answer.kind === "lost")
+    return key !== undefined && chance.flip(0.6)
+      ? again(caller, operation, attempt)
+      : late(world, attempt, answer);
   if (answer.kind === "ok" && key !== undefined && world.faults && chance.flip(0.05)) world.delayed.push({ attempt, answer });
   if (answer.kind === "refused") return answer;
   return { kind: "ok", value: operation.output.parse(answer.value) };
@@ -80,6 +88,26 @@ function demandAcceptance(who: Who, operation: string, expected: boolean, answer
     throw new Broken("a live session is heard", `${who.label} ${operation}: ${answer.refusal.message}`);
 }
 
+/** What was done is on record, and so is what was refused. */
+function demandRecord(
+  { watch }: World,
+  { who, operation }: Made["attempt"],
+  before: { head: string; refusals: number },
+  answer: Answer<unknown>,
+): void {
+  const name = `${who.label} ${operation.name}`;
+  // Who asks for what it has is told so, and nothing happens.
+  const isAnswered = operation.name === "permission.request";
+  if (answer.kind === "ok" && operation.effect === "write" && !isAnswered && watch.head === before.head)
+    throw new Broken("what is done goes on record", name);
+  const denied = ["forbidden", "refused", "not_found", "gone"];
+  if (answer.kind !== "refused" || who.agentId === null || !denied.includes(answer.refusal.code)) return;
+  // A paused agent is turned away before anybody knows what it wants.
+  if (!watch.accepts(who)) return;
+  if ((watch.refusals.get(who.agentId) ?? 0) === before.refusals)
+    throw new Broken("what is refused goes on record", `${name}: ${answer.refusal.message}`);
+}
+
 export const drives = (agentId: string | null, outcome: OutcomeView): boolean =>
   outcome.responsible_id === agentId;
 
@@ -106,8 +134,41 @@ export async function onOutcome<I extends z.ZodObject, O extends z.ZodType>(
       "nobody reaches over the boundary of a delegation",
       `${caller.who.label} ${operation.name} ${caller.world.trace.name("outcome", outcome.id)}`,
     );
+  if (caller.alone && answer.kind === "ok") await demandConsequences(caller, operation.name, outcome);
   return answer;
 }
+
+/** Whoever still waits for what it delegated is not let go, and what is taken back leaves no right behind. */
+async function demandConsequences({ world, view }: Caller, operation: string, outcome: OutcomeView): Promise<void> {
+  const { id } = outcome;
+  const owner = view.agents.find(
+    ({ mandate_id, made_for_mandate, status }) =>
+      mandate_id === id && made_for_mandate === 1 && status !== "terminated",
+  );
+  const waits = view.outcomes.find(
+    (one) => one.delegated_by === owner?.id && one.kind !== "mandate" && isLive(one) && one.delegated === 1,
+  );
+  const ended = operation === "outcome.complete" || operation === "outcome.close";
+  if (ended && owner !== undefined && waits !== undefined)
+    throw new Broken(
+      "nobody retires who waits for what it delegated",
+      `${owner.name} waits for ${world.trace.name("outcome", waits.id)}`,
+    );
+  if (operation !== "outcome.reclaim") return;
+  const left = await world.store.read((tx) => tx.first(rightsFor, { id, keeper: outcome.delegated_by ?? "" }));
+  if (left !== undefined)
+    throw new Broken("what is taken back leaves no right behind", world.trace.name("grant", left.id));
+}
+
+const rightsFor = query((db, p: { id: string; keeper: string }) =>
+  db
+    .selectFrom("grants")
+    .select("id")
+    .where("scope_id", "=", p.id)
+    .where("grantee_id", "<>", p.keeper)
+    .where("broken", "=", 0)
+    .limit(1),
+);
 
 /** Reading and writing a file needs a right that stands. */
 export async function onFile<I extends z.ZodObject, O extends z.ZodType>(

@@ -58,15 +58,21 @@ export async function checkAfterTurn(world: World, node: Node, next: number | nu
 }
 
 const leaseTolerance = 15_000;
+const summaryGrace = 10_000;
 
 async function checkSessionsOf(world: World, node: Node, tx: ReadTx): Promise<void> {
   const name = (id: string): string => `${world.trace.name("session", id)} on node ${node.name}`;
   const alive = node.machine.alive();
   const rows = await tx.all(liveOn, { nodeId: node.id });
   const live = new Set(rows.map(({ id }) => id));
-  for (const process of alive)
-    if (!live.has(process.sessionId))
-      throw new Broken("no process outlives its session", name(process.sessionId));
+  for (const process of alive) {
+    const { sessionId } = process;
+    if (!live.has(sessionId)) throw new Broken("no process outlives its session", name(sessionId));
+    if (!world.watch.summarized.has(sessionId)) continue;
+    process.endsBy ??= world.now + summaryGrace;
+    if (process.endsBy < world.now)
+      throw new Broken("a session that handed in its summary ends", name(sessionId));
+  }
   for (const row of rows) {
     const process = node.machine.processes.find(({ sessionId }) => sessionId === row.id);
     const known = process !== undefined && node.isCurrent(process.life) && !process.noticed;

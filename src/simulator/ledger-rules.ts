@@ -1,5 +1,5 @@
 import { Broken } from "./broken.ts";
-import type { EventRow, LedgerWatch } from "./ledger-watch.ts";
+import type { EventRow, LedgerWatch, Member } from "./ledger-watch.ts";
 
 /**
  * May this message be delivered, as things stand in the ledger? Written here a second time, on purpose. Undefined where it
@@ -37,12 +37,15 @@ export class StallModel {
   readonly #progressed = new Set<string>();
   readonly #stalls = new Map<string, number>();
   readonly #agents = new Map<string, { idle: number; notBefore: number }>();
+  /** Blocked in the same transaction in which the session ends that is seen next. */
+  #blocked: string | null = null;
 
   see(row: EventRow, stateFileId: string | undefined): void {
     if (row.session_id !== null && !idle.has(row.operation) && row.subject !== stateFileId)
       this.#progressed.add(row.session_id);
     const subject = row.subject ?? "";
     if (["outcome.update", "outcome.reopen", "outcome.stall"].includes(row.operation)) this.#stalls.set(subject, 0);
+    if (row.operation === "outcome.stall") this.#blocked = subject;
     if (row.operation === "agent.wakeup" || row.operation === "agent.resume") this.#agents.delete(subject);
   }
 
@@ -58,17 +61,19 @@ export class StallModel {
   ended(
     end: EventRow,
     sessionId: string,
-    outcome: { id: string; status: string; blocked_reason: string | null },
+    { id: agentId, status }: Member,
+    outcome: { id: string; status: string },
     name: string,
   ): void {
-    const agentId = end.subject ?? "";
+    const blocked = this.#blocked === outcome.id;
+    this.#blocked = null;
     if (this.#progressed.has(sessionId)) {
       this.#stalls.set(outcome.id, 0);
       this.#agents.delete(agentId);
       return;
     }
-    if (outcome.status !== "open") return;
-    if (outcome.blocked_reason !== null) {
+    if (outcome.status !== "open" || status === "terminated") return;
+    if (blocked) {
       this.#agents.delete(agentId);
       return;
     }

@@ -31,6 +31,11 @@ export class LedgerWatch {
   readonly routes = new Set<string>();
   readonly delivered = new Set<string>();
   readonly sessions = new Map<string, { readonly agentId: string; readonly first: string | null }>();
+  /** Sessions that handed in their summary. */
+  readonly summarized = new Set<string>();
+  /** How many refusals of an agent are on record. */
+  readonly refusals = new Map<string, number>();
+  readonly #ends = new Set<string>();
   /** Something about outcomes, agents or rights has changed; whoever looked at that sets it back. */
   changed = false;
   readonly #store: Store;
@@ -123,12 +128,21 @@ export class LedgerWatch {
       case "session.end":
         await this.#ended(tx, row, data, batch);
         break;
+      case "session.submit_summary":
+        this.summarized.add(row.session_id ?? "");
+        break;
+      case "access.refused":
+        this.refusals.set(row.agent_id ?? "", (this.refusals.get(row.agent_id ?? "") ?? 0) + 1);
+        break;
       case "mail.deliver":
       case "mail.fail":
         await this.#mail(tx, row, String(data["message"]));
         break;
       case "permission.grant":
         this.#granted(row, String(data["resource"]));
+        break;
+      case "outcome.reclaim":
+        this.#stopped(data["moved"]);
         break;
       case "outcome.create":
         this.#trace.name("outcome", subject);
@@ -156,6 +170,15 @@ export class LedgerWatch {
     if (member === undefined) throw new Broken("an event tells what happened", "an unknown agent left");
     member.status = status;
     member.session = null;
+  }
+
+  /** Sessions that were started for what is taken back end with that. */
+  #stopped(moved: unknown): void {
+    if (!Array.isArray(moved)) return;
+    for (const member of this.members.values()) {
+      const first = this.sessions.get(member.session ?? "")?.first;
+      if (first !== undefined && moved.includes(first)) member.session = null;
+    }
   }
 
   /** An agent's deed counts only from its newest live session, or by key while it is active. */
@@ -207,13 +230,15 @@ export class LedgerWatch {
   ): Promise<void> {
     const id = String(data["session"]);
     const member = this.members.get(row.subject ?? "");
+    if (this.#ends.has(id)) throw new Broken("a session ends once", this.#trace.name("session", id));
+    this.#ends.add(id);
     if (member?.session === id) member.session = null;
     const first = this.sessions.get(id)?.first;
     const outcome = first === undefined || first === null ? undefined : await tx.first(outcomeRow, { id: first });
     // What happened to the outcome later in the same step is not what the session's end saw.
     const later = batch.some((other) => other.seq > row.seq && other.subject === first);
-    if (outcome !== undefined && member !== undefined && !later && member.status !== "terminated")
-      this.#stalls.ended(row, id, outcome, this.#trace.name("outcome", outcome.id));
+    if (outcome !== undefined && member !== undefined && !later)
+      this.#stalls.ended(row, id, member, outcome, this.#trace.name("outcome", outcome.id));
   }
 
   async #mail(tx: ReadTx, row: EventRow, id: string): Promise<void> {
@@ -257,7 +282,7 @@ const sessionRow = query((db, p: { id: string }) =>
   db.selectFrom("sessions").select(["epoch", "first_outcome_id"]).where("id", "=", p.id),
 );
 const outcomeRow = query((db, p: { id: string }) =>
-  db.selectFrom("outcomes").select(["id", "status", "blocked_reason"]).where("id", "=", p.id),
+  db.selectFrom("outcomes").select(["id", "status"]).where("id", "=", p.id),
 );
 const messageRow = query((db, p: { id: string }) =>
   db

@@ -31,16 +31,16 @@ export class Life {
     return this.#thaw !== null;
   }
 
-  /** From now until disarm: what happens to it, and a promise of that. */
-  arm(plan: Interruption | null): Promise<"crashed" | "paused"> {
-    this.#plan = plan;
+  /** This will happen to it when it gets there. */
+  plan(interruption: Interruption | null): void {
+    this.#plan = interruption;
     this.#writes = 0;
-    this.#interrupted = Promise.withResolvers();
-    return this.#interrupted.promise;
   }
 
-  disarm(): void {
-    this.#plan = null;
+  /** A promise of the next crash or pause. */
+  interrupted(): Promise<"crashed" | "paused"> {
+    this.#interrupted = Promise.withResolvers();
+    return this.#interrupted.promise;
   }
 
   crash(): void {

@@ -22,6 +22,8 @@ export interface Process {
   noticed: boolean;
   /** It lives and does nothing any more. */
   hung: boolean;
+  /** It handed in its summary, its node knows, and ends it then if it has not ended. */
+  endsBy: number | null;
   readonly notice: (exit: Exit) => void;
 }
 
@@ -67,6 +69,7 @@ export class Machine {
       exit: null,
       noticed: false,
       hung: false,
+      endsBy: null,
       notice: exited.resolve,
     };
     this.processes.push(process);

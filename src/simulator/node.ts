@@ -72,33 +72,34 @@ export class Node {
     this.#life = life;
     this.#scheduler = scheduler;
     this.forgetfulUntil = 0;
-    const interrupted = this.#arm(plan);
+    life.plan(plan);
+    // The scheduler begins at once, so what it meets must be known before.
+    const interrupted = life.interrupted();
     return this.#await(
       scheduler.start().then(() => null),
       interrupted,
     );
   }
 
-  tick(plan: Interruption | null): Promise<Turn> {
-    if (this.#scheduler === null) throw new Error(`node ${this.name} is down`);
-    // The scheduler begins at once, so what it meets must be armed before.
-    const interrupted = this.#arm(plan);
+  tick(): Promise<Turn> {
+    if (this.#scheduler === null || this.#life === null) throw new Error(`node ${this.name} is down`);
+    const interrupted = this.#life.interrupted();
     return this.#await(this.#scheduler.tick(), interrupted);
   }
 
-  /** It learns of an exit, and deals with it. */
-  notice(plan: Interruption | null, tell: () => void): void {
-    void this.#arm(plan);
-    tell();
+  /** What will happen to it; null: nothing any more. */
+  doom(plan: Interruption | null): void {
+    this.#life?.plan(plan);
   }
 
   pause(): void {
     this.#life?.freeze();
   }
 
-  async goOn(plan: Interruption | null): Promise<Turn> {
-    const interrupted = this.#arm(plan);
-    this.#life?.thaw();
+  async goOn(): Promise<Turn> {
+    if (this.#life === null) throw new Error(`node ${this.name} is down`);
+    const interrupted = this.#life.interrupted();
+    this.#life.thaw();
     return this.#underWay === null ? { kind: "done", next: null } : this.#settle(this.#underWay, interrupted);
   }
 
@@ -110,6 +111,7 @@ export class Node {
   /** In an orderly way. */
   async stop(): Promise<void> {
     if (this.#life === null || this.#scheduler === null) return;
+    this.doom(null);
     this.#life.seesExitsAtOnce = true;
     for (const process of this.machine.unnoticed()) this.machine.tell(process);
     await this.#scheduler.stop();
@@ -118,15 +120,6 @@ export class Node {
   /** After stop, when nothing goes on any more. */
   putDown(): void {
     this.#life?.crash();
-  }
-
-  disarm(): void {
-    this.#life?.disarm();
-  }
-
-  #arm(plan: Interruption | null): Promise<"crashed" | "paused"> {
-    if (this.#life === null) throw new Error(`node ${this.name} is down`);
-    return this.#life.arm(plan);
   }
 
   #await(work: Promise<number | null>, interrupted: Promise<"crashed" | "paused">): Promise<Turn> {
@@ -143,7 +136,6 @@ export class Node {
   async #settle(turn: Promise<Turn>, interrupted: Promise<"crashed" | "paused">): Promise<Turn> {
     this.#underWay = turn;
     const result = await Promise.race([turn, interrupted.then((kind): Turn => ({ kind }))]);
-    this.disarm();
     if (result.kind !== "paused") this.#underWay = null;
     return result;
   }

@@ -41,10 +41,11 @@ const mostTurns = 60;
 async function oneRound(world: World, mood: Mood): Promise<void> {
   for (const node of world.nodes) {
     node.machine.failNextStart = false;
+    node.doom(null);
     if (node.state === "down") await start(world, node, false);
-    if (node.state === "paused") await goOn(world, node, false);
+    if (node.state === "paused") await goOn(world, node);
     await tickToTheEnd(world, node);
-    for (const process of node.machine.unnoticed()) await noticeExit(world, process, false);
+    for (const process of node.machine.unnoticed()) await noticeExit(world, process);
   }
   const free = world.processes().filter(({ released }) => released);
   for (const process of free) await workOff(world, mood, process);

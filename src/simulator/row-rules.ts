@@ -24,10 +24,6 @@ export const everyStep: readonly Rule[] = [
       where s.ended_at is null and (a.status <> 'idle' or a.epoch <> s.epoch)`,
   },
   {
-    name: "a process does nothing before it is on record",
-    find: `select s.id from sessions s where s.ended_at is null and (s.pid is null) <> (s.pid_started is null)`,
-  },
-  {
     name: "exactly one inbox outcome is open if and only if messages wait",
     find: `select a.id from agents a where a.status ${active} and (
         (select count(*) from outcomes o where o.responsible_id = a.id and o.kind = 'inbox' and o.status ${live})
@@ -46,7 +42,9 @@ export const everyStep: readonly Rule[] = [
   },
   {
     name: "one call has one effect: files and messages",
-    find: `select min(id) as id from files where kind in ('file', 'message') and description glob '*call-*'
+    find: `select min(id) as id from files where kind in ('file', 'message') and (
+        description glob 'call-*' or description glob 'Message: call-*' or description glob 'Message: Please* call-*' or description glob 'Message: You* call-*')
+
       group by description having count(*) > 1`,
   },
 ];

@@ -31,12 +31,15 @@ export async function step(world: World, mood: Mood): Promise<void> {
     [8, () => boardTurn(world)],
     [12, () => passTime(world)],
     one(world.delayed, 4, async (made) => {
-      world.delayed.splice(world.delayed.indexOf(made), chance.flip(0.8) ? 1 : 0);
+      // What has a key may come a third time.
+      if (made.attempt.key === undefined || chance.flip(0.8))
+        world.delayed.splice(world.delayed.indexOf(made), 1);
       await arrive(world, made);
     }),
     one(world.keys, 3, (who) => keyTurn(world, world.company.id, who)),
-    [up.length + free.length > 1 ? 5 : 0, () => together(world, mood, up, free)],
-    one(up, 0.8, (node) => crash(world, node)),
+    [up.length + free.length > 1 ? 6 : 0, () => together(world, mood, up, free)],
+    one(up, 6, (node) => doom(world, node)),
+    one(up, 0.5, (node) => crash(world, node)),
     one(up, 0.8, (node) => pause(world, node)),
     one(up, 0.5, (node) => stop(world, node)),
     one(up, 0.7, async (node) => {
@@ -51,11 +54,10 @@ export async function step(world: World, mood: Mood): Promise<void> {
 
 type Step = Weighted<() => Promise<void>>;
 
-const steps = ["intent", "intended", "spawned", "recorded", "delivery", "delivered"];
+const steps = ["intent", "intended", "spawned", "recorded", "exited", "delivery", "delivered"];
 
-/** Now and then something happens in the middle of what a node does. */
-function interruption({ chance }: World, probability: number, named: readonly string[]): Interruption | null {
-  if (!chance.flip(probability)) return null;
+/** Something that will happen in the middle of what a node does. */
+function interruption({ chance }: World): Interruption {
   const what = chance.weighted<Interruption["what"]>([
     [3, "crash"],
     [2, "crash after"],
@@ -63,30 +65,32 @@ function interruption({ chance }: World, probability: number, named: readonly st
     [2, "fail"],
     [3, "lost"],
   ]);
-  const step = (what === "crash" || what === "pause") && chance.flip(0.5) ? chance.pick(named) : undefined;
+  const step = (what === "crash" || what === "pause") && chance.flip(0.6) ? chance.pick(steps) : undefined;
   return { what, where: step ?? chance.between(1, 4) };
 }
 
-function told(plan: Interruption | null): string {
-  if (plan === null) return "";
-  return ` (${plan.what} at ${typeof plan.where === "number" ? `write ${plan.where}` : plan.where})`;
+async function doom(world: World, node: Node): Promise<void> {
+  const plan = interruption(world);
+  node.doom(plan);
+  const { what, where } = plan;
+  world.say(`node ${node.name} will meet ${what} at ${typeof where === "number" ? `write ${where}` : where}`);
+  world.count(`doom: ${what} at ${typeof where === "number" ? "a write" : where}`);
 }
 
 function report(world: World, node: Node, what: string, turn: Turn): void {
   world.say(`node ${node.name} ${what} → ${turn.kind}`);
-  world.count(`${what.replace(/ \d+/, "")} → ${turn.kind}`);
+  world.count(`${what} → ${turn.kind}`);
 }
 
 async function tick(world: World, node: Node): Promise<void> {
-  const plan = interruption(world, 0.25, steps);
-  report(world, node, `ticks${told(plan)}`, await node.tick(plan));
+  report(world, node, "ticks", await node.tick());
 }
 
 /** As the daemon does: again after every commit, until there is nothing left to do. */
 export async function tickToTheEnd(world: World, node: Node): Promise<void> {
   for (let round = 0; round < 12; round++) {
     const before = world.watch.head;
-    const turn = await node.tick(null);
+    const turn = await node.tick();
     await world.quiet();
     await world.watch.follow();
     report(world, node, "ticks", turn);
@@ -97,19 +101,19 @@ export async function tickToTheEnd(world: World, node: Node): Promise<void> {
 }
 
 export async function start(world: World, node: Node, faults = true): Promise<void> {
-  const plan = faults ? interruption(world, 0.2, steps) : null;
-  const turn = await node.start(plan);
-  report(world, node, `starts${told(plan)}`, turn);
+  const turn = await node.start(faults && world.chance.flip(0.2) ? interruption(world) : null);
+  report(world, node, "starts", turn);
   await world.quiet();
+  // A daemon that cannot start ends.
+  if (turn.kind === "failed") node.crash();
   if (turn.kind !== "done") return;
   for (const { life, sessionId } of node.machine.alive())
     if (!node.isCurrent(life))
       throw new Broken("a node that starts leaves no orphan", world.trace.name("session", sessionId));
 }
 
-export async function goOn(world: World, node: Node, faults = true): Promise<void> {
-  const plan = faults ? interruption(world, 0.1, steps) : null;
-  report(world, node, `goes on${told(plan)}`, await node.goOn(plan));
+export async function goOn(world: World, node: Node): Promise<void> {
+  report(world, node, "goes on", await node.goOn());
 }
 
 async function crash(world: World, node: Node): Promise<void> {
@@ -135,15 +139,13 @@ async function stop(world: World, node: Node): Promise<void> {
     throw new Broken("a node that stops leaves no process", world.trace.name("session", left.sessionId));
 }
 
-export async function noticeExit(world: World, process: Process, faults = true): Promise<void> {
+export async function noticeExit(world: World, process: Process): Promise<void> {
   const node = world.nodes.find(({ machine }) => machine.processes.includes(process));
   if (node === undefined) return;
-  const plan = faults ? interruption(world, 0.12, ["exited"]) : null;
-  node.notice(plan, () => node.machine.tell(process));
-  world.say(`node ${node.name} learns that ${world.trace.name("session", process.sessionId)} exited${told(plan)}`);
+  node.machine.tell(process);
   await world.quiet();
-  node.disarm();
-  if (plan !== null) world.count(`an exit${told(plan).replace(/ \d+/, "")}`);
+  world.say(`node ${node.name} learns that ${world.trace.name("session", process.sessionId)} exited → ${node.state}`);
+  world.count(`learns of an exit → ${node.state}`);
 }
 
 /** Several at once: ticks of different nodes, and calls of different processes. */
@@ -154,7 +156,7 @@ async function together(
   free: readonly Process[],
 ): Promise<void> {
   const { chance } = world;
-  const nodes = up.filter(() => chance.flip(0.7));
+  const nodes = up.filter(() => chance.flip(0.8));
   const processes = free.filter(() => chance.flip(0.6)).slice(0, 3);
   world.say(`at once: ${nodes.length} ticks, ${processes.length} agents`);
   world.count("at once");
@@ -183,5 +185,5 @@ async function passTime(world: World): Promise<void> {
   world.say(`${passed} ms pass`);
   world.count("time passes");
   if (passed > 15_000 && !asleep)
-    for (const node of awake) if (node.state === "up") report(world, node, "ticks", await node.tick(null));
+    for (const node of awake) if (node.state === "up") await tick(world, node);
 }

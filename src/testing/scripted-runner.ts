@@ -21,6 +21,8 @@ export interface ScriptedSession extends StartSpec {
 export interface ScriptedRunner extends Runner {
   /** The next session of this agent plays this. Several plans are played one after another. */
   plan(agentId: string, ...scripts: Script[]): void;
+  /** What every session plays that has no plan of its own; without it such a session is a failure. */
+  otherwise(script: Script): void;
   /** Takes back what was planned for this agent and not played: another node had it. */
   forget(agentId: string): void;
   /** Every session that was started, in order. */
@@ -37,6 +39,35 @@ export interface ScriptedRunner extends Runner {
   failStart(agentId: string, error: Error): void;
   verify(): void;
 }
+
+/** An agent's row, for tests of what is made from one. */
+export const scriptedAgent: StartSpec["agent"] = {
+  id: "01900000-0000-7000-8000-000000000001",
+  company_id: "01900000-0000-7000-8000-000000000000",
+  name: "Ann",
+  name_key: "ann",
+  slug: "ann",
+  role: "Writer",
+  title: null,
+  capabilities: null,
+  boss_id: null,
+  mandate_id: "01900000-0000-7000-8000-000000000001",
+  generation: 1,
+  status: "idle",
+  state_file_id: "01900000-0000-7000-8000-000000000002",
+  log_file_id: null,
+  state_stale: 0,
+  brain_type: "rehearsal",
+  brain_config: "{}",
+  prompt: null,
+  made_for_mandate: 0,
+  idle_sessions: 0,
+  not_before: 0,
+  last_session_at: 0,
+  epoch: 1,
+  created_at: 0,
+  ended_at: null,
+};
 
 class Killed extends Error {}
 
@@ -57,6 +88,7 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
   const orphansKilled: { pid: number; started: string }[] = [];
   const cleaned: string[] = [];
   const processes: Process[] = [];
+  let anybody: Script | undefined;
   let pids = 1000;
 
   const runner: Runner = {
@@ -66,7 +98,7 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
     start: async (spec) => {
       const failure = failures.get(spec.agent.id);
       if (failures.delete(spec.agent.id)) throw failure ?? new Error("unreachable");
-      const script = plans.get(spec.agent.id)?.shift();
+      const script = plans.get(spec.agent.id)?.shift() ?? anybody;
       started.push(spec);
       const { promise: exited, resolve } = Promise.withResolvers<Exit>();
       const process: Process = {
@@ -134,6 +166,9 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
     plan: (agentId, ...scripts) => {
       plans.set(agentId, [...(plans.get(agentId) ?? []), ...scripts]);
     },
+    otherwise: (script) => {
+      anybody = script;
+    },
     forget: (agentId) => void plans.delete(agentId),
     closeGates: () => {
       for (const { state, end } of processes)
@@ -145,9 +180,12 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
     verify: () => {
       const [first, ...more] = problems.splice(0);
       if (first !== undefined)
-        throw more.length === 0 ? first : new AggregateError([first, ...more], String(first));
+        throw more.length === 0
+          ? first
+          : new AggregateError([first, ...more], `${more.length + 1} scripts failed`);
       const unused = [...plans.values()].reduce((sum, left) => sum + left.length, 0);
-      if (unused > 0) throw new Error(`${unused} planned session${unused === 1 ? " was" : "s were"} never started`);
+      if (unused > 0)
+        throw new Error(`${unused} planned session${unused === 1 ? " was" : "s were"} never started`);
       if (failures.size > 0) throw new Error("a start that should fail was never tried");
       const gated = processes.filter(({ state }) => state === "gated");
       if (gated.length > 0)

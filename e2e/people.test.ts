@@ -1,0 +1,163 @@
+// People hold positions: a whole company of them, and one in the middle of programs. Each works over HTTP with a key of the
+// position, from the inbox; nobody is started for them, and nothing tells the others that they are people.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, createClient } from "../src/client/client.ts";
+import { createFile, readFile } from "../src/contract/knowledge.ts";
+import { acknowledgeMessage, boardInbox, type Message, readInbox, sendMessage } from "../src/contract/mail.ts";
+import { createAgent, createKey, updateAgent, viewAgent, viewCompany } from "../src/contract/organization.ts";
+import {
+  completeOutcome,
+  createOutcome,
+  delegateOutcome,
+  listOutcomes,
+  myOutcomes,
+  reopenOutcome,
+  submitOutcome,
+  viewOutcome,
+} from "../src/contract/outcomes.ts";
+import { listSessions, why } from "../src/contract/sessions.ts";
+import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
+
+interface Person {
+  readonly id: string;
+  readonly call: Client["call"];
+}
+
+/** The next message of an inbox that says this; waits for it, acknowledges it. */
+async function next(person: Person, part: string): Promise<Message> {
+  for (const started = performance.now(); performance.now() - started < 60_000; await sleep(50)) {
+    const { messages } = await person.call(readInbox, {});
+    const found = messages.find(({ body }) => body?.includes(part) === true);
+    if (found === undefined) continue;
+    return person.call(acknowledgeMessage, { id: found.id, result: "seen" });
+  }
+  throw new Error(`nothing came that says ${part}`);
+}
+
+describe("people", () => {
+  const folder = temporaryFolder("people");
+  let daemon: BuiltDaemon;
+  let companyId: string;
+  let rootId: string;
+  before(async () => {
+    daemon = await startDaemon({ home: folder.path, env: { AGENCY_SANDBOX: "off" } }).ready;
+    companyId = daemon.companyId;
+    rootId = (await daemon.board.call(viewCompany, { companyId })).rootAgentId;
+  });
+  after(async () => {
+    assert.equal(daemon.log(), "");
+    assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
+    folder.remove();
+  });
+
+  const board = (): Client["call"] => daemon.board.call;
+  const asPerson = async (id: string): Promise<Person> => {
+    const { key } = await board()(createKey, { id });
+    return { id, call: createClient({ url: daemon.url, token: key }).call };
+  };
+  const boardMail = async (part: string): Promise<Message> => {
+    for (const started = performance.now(); performance.now() - started < 60_000; await sleep(50)) {
+      const { messages } = await board()(boardInbox, { companyId });
+      const found = messages.find(({ body }) => body?.includes(part) === true);
+      if (found !== undefined) return board()(acknowledgeMessage, { id: found.id, result: "thanks" });
+    }
+    throw new Error(`the board got nothing that says ${part}`);
+  };
+  const idIn = (message: Message): string => /kb:\/\/([0-9a-f-]{36})/.exec(message.body ?? "")?.[1] ?? "";
+
+  // covers UNI-01, UNI-06, ROOT-03, ROOT-04, ROOT-05
+  test("a company of people only works by inbox alone", async () => {
+    await board()(updateAgent, { id: rootId, adapterType: "human" });
+    const chief = await asPerson(rootId);
+    await board()(sendMessage, { companyId, body: "Open the shop on Monday" });
+    const goal = await next(chief, "Open the shop");
+    assert.equal(goal.from.kind, "board");
+    const shop = await chief.call(createOutcome, { title: "Open the shop", parents: [rootId] });
+    const sign = await chief.call(createOutcome, {
+      title: "Paint the sign",
+      parents: [shop.id],
+      acceptance: "- it can be read from across the street",
+    });
+    // The chief hires a person; the person hears of the work by mail, told in words or not.
+    await chief.call(delegateOutcome, {
+      id: sign.id,
+      hire: { name: "Vera", role: "Painter", adapterType: "human" },
+    });
+    const vera = await asPerson(sign.id);
+    const order = await next(vera, "Paint the sign");
+    assert.equal(idIn(order), sign.id);
+    assert.match(order.body ?? "", /can be read from across the street/);
+    assert.ok((await vera.call(myOutcomes, { status: "open" })).outcomes.some(({ id }) => id === sign.id));
+    const photo = await vera.call(createFile, {
+      companyId,
+      description: "A photograph of the sign",
+      content: "(a photograph)",
+    });
+    await vera.call(sendMessage, { companyId, to: "boss", file: photo.id });
+    await vera.call(submitOutcome, { id: sign.id, note: "dry by tonight" });
+    const asked = await next(chief, "is submitted");
+    assert.match(asked.body ?? "", /dry by tonight/);
+    assert.equal((await chief.call(readFile, { id: photo.id })).content, "(a photograph)");
+    await chief.call(reopenOutcome, { id: sign.id, reason: "the S is missing" });
+    await next(vera, "the S is missing");
+    await vera.call(submitOutcome, { id: sign.id });
+    await next(chief, "is submitted");
+    await chief.call(completeOutcome, { id: sign.id });
+    await chief.call(completeOutcome, { id: shop.id });
+    await chief.call(sendMessage, { companyId, to: "board", body: "The shop is open" });
+    await boardMail("The shop is open");
+    assert.equal((await board()(viewAgent, { id: vera.id })).status, "terminated");
+    // The board acknowledges for a person who only reads paper.
+    const note = await board()(sendMessage, { companyId, body: "Well done" });
+    await board()(acknowledgeMessage, { id: note.id, result: "told her in person" });
+    const open = (await board()(listOutcomes, { companyId, status: "open" })).outcomes;
+    assert.deepEqual(
+      open.map((outcome) => outcome.kind),
+      ["perpetual"],
+    );
+    assert.deepEqual((await board()(listSessions, { companyId })).sessions, []);
+  });
+
+  // covers UNI-01, UNI-06
+  test("a person between programs is boss of one and report of another", async () => {
+    const { id } = await board()(createAgent, {
+      companyId,
+      name: "Paula",
+      role: "Coordinator",
+      adapterType: "human",
+    });
+    const paula = await asPerson(id);
+    await board()(updateAgent, { id: rootId, adapterType: "rehearsal" });
+    await board()(sendMessage, { companyId, body: "Print the menu" });
+    // The program above hands it to the coordinator it has, whoever that is.
+    const order = await next(paula, "Organize: Print the menu");
+    const job = idIn(order);
+    assert.equal((await paula.call(viewOutcome, { id: job })).responsible?.id, paula.id);
+    const waiting = await board()(why, { id: job });
+    assert.deepEqual([waiting.moves, waiting.path.at(-1)?.id], [true, paula.id]);
+    assert.match(waiting.says, /is a person/);
+    // She hires a program for a part of it, and it reports to her.
+    const part = await paula.call(createOutcome, { title: "Set the type", parents: [job] });
+    await paula.call(delegateOutcome, {
+      id: part.id,
+      hire: { name: "Setter", role: "Writer", adapterType: "rehearsal" },
+    });
+    await next(paula, "is submitted");
+    assert.equal((await paula.call(viewOutcome, { id: part.id })).status, "submitted");
+    await paula.call(completeOutcome, { id: part.id, note: "clean" });
+    const result = await paula.call(createFile, { companyId, description: "The menu", content: "Soup. Bread." });
+    await paula.call(sendMessage, { companyId, to: "boss", file: result.id });
+    await paula.call(submitOutcome, { id: job, note: `see kb://${result.id}` });
+    // The program above verifies, completes and tells the board.
+    const report = await boardMail("Done: Print the menu");
+    assert.equal(report.from.id, rootId);
+    assert.equal((await board()(viewOutcome, { id: job })).status, "completed");
+    // Hers is a standing position: she stays.
+    assert.equal((await board()(viewAgent, { id: paula.id })).status, "idle");
+    const { sessions } = await board()(listSessions, { companyId });
+    assert.ok(sessions.length >= 3);
+    assert.ok(sessions.every(({ agent }) => agent.id !== paula.id));
+  });
+});

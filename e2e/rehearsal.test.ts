@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { describe, test, type TestContext } from "node:test";
+import { z } from "zod";
+import { listEvents } from "../src/contract/ledger.ts";
+import { readFile, viewHistory } from "../src/contract/knowledge.ts";
+import { boardInbox, Message } from "../src/contract/mail.ts";
+import { listAgents, viewCompany } from "../src/contract/organization.ts";
+import { listOutcomes, type OutcomeRow } from "../src/contract/outcomes.ts";
+import { listSessions } from "../src/contract/sessions.ts";
+import { sandboxWorks } from "../src/runtime/sandbox.ts";
+import {
+  agency,
+  type BuiltDaemon,
+  type DaemonOptions,
+  startDaemon,
+  temporaryFolder,
+} from "./support/daemon.ts";
+import { allPages } from "./support/pages.ts";
+import { sessionProcesses } from "./support/processes.ts";
+
+// A newcomer without a model types one command and sees an organization work. 20 s is the aim on a machine of one's own;
+// what is asserted leaves room for a busy one.
+const mostSeconds = 60;
+const sandboxes = sandboxWorks() ? ["off", "on"] : ["off"];
+
+const Result = z.object({ status: z.string(), messages: z.array(Message), seconds: z.number() });
+
+for (const sandbox of sandboxes)
+  describe(`the rehearsal with the sandbox ${sandbox}`, () => {
+    const onNewHome = async (play: (options: DaemonOptions) => Promise<void>): Promise<void> => {
+      const home = temporaryFolder("rehearsal");
+      try {
+        await play({ home: home.path, env: { AGENCY_SANDBOX: sandbox } });
+        assert.deepEqual(sessionProcesses(home.path), []);
+      } finally {
+        home.remove();
+      }
+    };
+
+    test("one command from nothing: plans, hires, delegates twice, verifies, reports and rests; and again", (t) =>
+      onNewHome(async (options) => {
+        const first = await run(t, options, "Write a short welcome for new members");
+        // The daemon that the command started has gone with it.
+        assert.equal((await agency(["agents", "list", "--json"], options)).code, 3);
+        let seen = 0;
+        await withDaemon(options, async (daemon) => {
+          seen = await checkWork(daemon, options, "Write a short welcome for new members", first, 0);
+        });
+        const second = await run(t, options, "Plan the summer party");
+        await withDaemon(options, (daemon) =>
+          checkWork(daemon, options, "Plan the summer party", second, seen),
+        );
+      }));
+
+    test("against a daemon that is up, which stays up", (t) =>
+      onNewHome((options) =>
+        withDaemon(options, async (daemon) => {
+          const result = await run(t, options, "Find a name for the cat");
+          await checkWork(daemon, options, "Find a name for the cat", result, 0);
+        }),
+      ));
+  });
+
+describe("the rehearsal with unusual goals", () => {
+  const goals: Readonly<Record<string, string>> = {
+    "in Chinese": "为新成员写一份简短的欢迎词，并附上本周的活动安排",
+    "with emoji": "🎉 Celebrate 👩‍👩‍👧‍👦 and 🏳️‍🌈 with a 🍰",
+    "of 2,000 characters": `Write a very long report. ${"Every detail counts, none may be left out. ".repeat(60)}`.slice(0, 2000),
+    "with quotes, lines and what looks like options or code":
+      '\n  --json "It\'s" a `goal` with $(quotes) \\n and\nlines\r\n\ttabs; {"json": [1, null]} {{role}} <b>html</b> kb://none\n\n',
+  };
+  for (const [kind, goal] of Object.entries(goals))
+    test(`a goal ${kind}`, async (t) => {
+      const home = temporaryFolder("rehearsal");
+      const options = { home: home.path, env: { AGENCY_SANDBOX: "off" } };
+      try {
+        await withDaemon(options, async (daemon) => {
+          const result = await run(t, options, goal);
+          await checkWork(daemon, options, goal, result, 0);
+        });
+      } finally {
+        home.remove();
+      }
+    });
+});
+
+async function run(t: TestContext, options: DaemonOptions, goal: string): Promise<z.infer<typeof Result>> {
+  const start = performance.now();
+  const { code, out, err } = await agency(["run", "--json", "--timeout", "120", "--", goal], options);
+  const seconds = (performance.now() - start) / 1000;
+  assert.equal(code, 0, `${out}${err}`);
+  assert.equal(err, "");
+  const result = Result.parse(JSON.parse(out));
+  t.diagnostic(`done ${result.seconds.toFixed(1)} s after the goal was sent, ${seconds.toFixed(1)} s in all`);
+  assert.equal(result.status, "done");
+  assert.ok(seconds < mostSeconds, `it took ${seconds} s`);
+  return result;
+}
+
+async function withDaemon<T>(options: DaemonOptions, use: (daemon: BuiltDaemon) => Promise<T>): Promise<void> {
+  const daemon = await startDaemon(options).ready;
+  try {
+    await use(daemon);
+    assert.equal(daemon.log(), "");
+  } finally {
+    assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
+  }
+}
+
+/** Everything a goal should have left, told from what is on record since the event `after`. Answers the last event. */
+async function checkWork(
+  daemon: BuiltDaemon,
+  options: DaemonOptions,
+  goal: string,
+  result: z.infer<typeof Result>,
+  after: number,
+): Promise<number> {
+  const { board, companyId } = daemon;
+  const { rootAgentId } = await board.call(viewCompany, { companyId });
+  const events = await allPages(
+    (cursor) => board.call(listEvents, { companyId, limit: 1000, after: cursor ?? after }),
+    "events",
+  );
+  const of = (operation: string) => events.filter((event) => event.operation === operation);
+
+  // Two levels of delegation, each to somebody hired for it.
+  const delegations = of("outcome.delegate").map(({ subject, data }) => ({
+    outcome: subject,
+    from: data["from"],
+    to: data["to"],
+  }));
+  const [down] = delegations.filter(({ from }) => from === rootAgentId);
+  const further = delegations.filter(({ from }) => from === down?.to);
+  assert.deepEqual([delegations.length, further.length], [3, 2]);
+  const hired = new Set(of("agent.create").map(({ subject }) => subject));
+  assert.deepEqual(hired, new Set(delegations.map(({ to }) => to)));
+
+  // Who did the work wrote it down, who handed it out verified it, and both are on record as sessions.
+  for (const { outcome, from, to } of delegations) {
+    const made = of("knowledge.create").filter(({ actor }) => actor.agentId === to);
+    assert.ok(made.length > 0, "whoever was handed an outcome writes a file");
+    for (const { subject } of made) {
+      const { versions } = await board.call(viewHistory, { id: subject ?? "" });
+      assert.equal(versions.at(-1)?.author.agentId, to);
+    }
+    const submitted = of("outcome.submit").filter(({ subject }) => subject === outcome);
+    assert.deepEqual(submitted.map(({ actor }) => actor.agentId), [to]);
+    const verified = of("outcome.complete").filter(({ subject }) => subject === outcome);
+    assert.deepEqual(verified.map(({ actor }) => actor.agentId), [from]);
+    assert.ok([...submitted, ...verified, ...made].every(({ actor }) => actor.sessionId !== null));
+  }
+
+  // The goal arrived as it was typed, and the result is there for the board to read.
+  const asked = of("outcome.create").find(({ actor, data }) => {
+    const { parents } = z.object({ parents: z.array(z.string()).optional() }).loose().parse(data);
+    return actor.agentId === rootAgentId && parents?.includes(rootAgentId) === true;
+  });
+  const text = (await board.call(readFile, { id: asked?.subject ?? "" })).content;
+  assert.ok(text.includes(goal.trim()), text);
+  const { messages } = await board.call(boardInbox, { companyId, limit: 1000 });
+  const report = result.messages.find(({ body }) => body?.startsWith("Done: ") === true);
+  assert.ok(report !== undefined && messages.some(({ id }) => id === report.id));
+  assert.equal(report.from.id, rootAgentId);
+  const link = /kb:\/\/([0-9a-f-]{36})/.exec(report.body ?? "")?.[1] ?? "";
+  assert.match((await board.call(readFile, { id: link })).content, /Put together from:/);
+
+  await checkRest(daemon, options);
+  return events.at(-1)?.seq ?? after;
+}
+
+async function checkRest(daemon: BuiltDaemon, options: DaemonOptions): Promise<void> {
+  const { board, companyId } = daemon;
+  assert.deepEqual((await board.call(listSessions, { companyId, live: true })).sessions, []);
+  assert.deepEqual(sessionProcesses(daemon.home), []);
+  const outcomes: OutcomeRow[] = await allPages(
+    (cursor) => board.call(listOutcomes, { companyId, limit: 1000, cursor }),
+    "outcomes",
+  );
+  const open = outcomes.filter(({ status }) => status === "open" || status === "submitted");
+  assert.deepEqual(open.map(({ kind }) => kind).filter((kind) => kind !== "mandate"), ["perpetual"]);
+  const { agents } = await board.call(listAgents, { companyId, limit: 1000 });
+  // Who was hired for an outcome has retired with it.
+  assert.deepEqual(
+    agents.filter(({ status }) => status !== "terminated").map(({ boss, status }) => [boss, status]),
+    [[null, "idle"]],
+  );
+  const { code, out } = await agency(["audit", "verify", "--json"], options);
+  assert.equal(code, 0, out);
+}

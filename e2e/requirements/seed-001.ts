@@ -1,0 +1,274 @@
+/**
+ * Every requirement of the first design document (agents, outcomes, knowledge, rights, mail), in our words (docs/glossary.md):
+ * an agent is what the document calls a Handler, a session what it calls an Agent. Tests cite the ids, in their names or in a
+ * line `// covers …`; test/requirements.test.ts sees to it that each one that holds now is cited.
+ */
+export interface Requirement {
+  readonly id: string;
+  readonly text: string;
+  readonly status: "now" | `later: ${string}`;
+}
+
+const now = (id: string, text: string): Requirement => ({ id, text, status: "now" });
+const later = (issue: string, id: string, text: string): Requirement => ({
+  id,
+  text,
+  status: `later: ${issue}`,
+});
+
+const knowledge: readonly Requirement[] = [
+  now("KB-01", "The knowledge base holds files of every kind, each under a UUID."),
+  now("KB-02", "Each file has a description."),
+  now("KB-03", "An agent has one of three levels on a file: none, read, write."),
+  now("KB-04", "none: it sees the id and the description, never the content."),
+  now("KB-05", "read: it reads the content and the description."),
+  now("KB-06", "write: it reads, and adds new versions."),
+  now("KB-07", "Each call is checked against the rights of that moment before anything else happens."),
+  now("KB-08", "A file is a folder named by its id; each version lies in it under the hash of its content."),
+  now("KB-09", "The database says which version number has which hash."),
+  now("KB-10", "Whoever may read a file can see its earlier versions."),
+  now("KB-11", "Overwriting takes the version and hash last seen, and succeeds only while they are the newest."),
+  now("KB-12", "Any number of readers read at once."),
+  now("KB-13", "Sessions cannot write to the store's own files: what they see of it are copies."),
+  now("KB-14", "A session writes by naming a file in its own workspace."),
+  now("KB-15", "A permitted write takes the bytes over, adds a version and moves the file to it."),
+  now("KB-16", "A right to a file that is granted or revoked counts from the next call, with no restart."),
+  now("KB-17", "The file's access log tells which agent and session read it, and when."),
+  now("KB-18", "The file's access log tells which agent and session wrote it, and when."),
+  now("KB-19", "Listing shows what the agent can read or write, on demand with a path to each in its workspace."),
+  now("KB-20", "Browsing searches the descriptions of everything the agent may know of."),
+  now("KB-21", "Reading answers content, version number and hash."),
+  now("KB-22", "Writing takes id, path and the pair last seen."),
+  now("KB-23", "Creating takes a path and a description, and answers the new id."),
+  now("KB-24", "History lists every version with number, hash and time."),
+  now("KB-25", "An earlier version is read by its number."),
+  now("KB-26", "Documents refer to each other as kb:// and the id; other addresses are ordinary links."),
+];
+
+const repositories: readonly Requirement[] = [
+  later("repositories", "REPO-01", "Repositories are a tool of their own, apart from knowledge."),
+  later("repositories", "REPO-02", "A clone comes from a local cache, fast."),
+  later("repositories", "REPO-03", "Several agents that need a repository cause one fetch from its origin."),
+  later("repositories", "REPO-04", "A session clones into its workspace, to work there."),
+];
+
+const outcomes: readonly Requirement[] = [
+  now("OUT-01", "All work, large and small, is an outcome: a change to be made in the world."),
+  now("OUT-02", "An outcome is a Markdown file of the knowledge base, under the same id."),
+  now("OUT-03", "The file says what it is, its status, the reason if it was closed, its parents and children."),
+  now("OUT-04", "Outcomes form an acyclic graph: children are how, parents are why."),
+  now("OUT-05", "An outcome may have several parents."),
+  now("OUT-06", "Whoever sees that an outcome will not work out closes it and tries another."),
+  now("OUT-07", "Outcomes are split as deep as needed, and need not be split at all."),
+  now("OUT-08", "Agents, unlike outcomes, form a strict tree."),
+  now("OUT-09", "Each outcome has exactly one responsible agent."),
+  now("OUT-10", "An agent can ask which live outcomes it is responsible for."),
+  now("OUT-11", "Delegation moves responsibility for the outcome and for what is below it."),
+  now("OUT-12", "History: when it was created, by which agent and session."),
+  now("OUT-13", "History: when it was changed, by which agent and session."),
+  now("OUT-14", "History: when it was completed or closed, by whom and why."),
+  now("OUT-15", "Whoever may read an outcome sees its history."),
+  now("OUT-16", "Outcomes that stand still can be found."),
+  now("OUT-17", "Each call is checked: read on what one was handed, write on what one makes below."),
+  now("OUT-18", "Viewing shows the outcome, parents, children, responsible agent and history."),
+  now("OUT-19", "Every chain of whys up to the root can be read."),
+  now("OUT-20", "An outcome can be read with all below it."),
+  now("OUT-21", "Creating one below another makes its creator responsible, and is on record."),
+  now("OUT-22", "Description, state and relations can be changed, and the change is on record."),
+  now("OUT-23", "Completing is on record."),
+  now("OUT-24", "Closing writes the reason into the file and the history, for every reader."),
+];
+
+const capabilities: readonly Requirement[] = [
+  now("CAP-01", "One place decides every access: knowledge, outcomes and mail ask it."),
+  now("CAP-02", "An agent's id is the id of the outcome it was made for."),
+  now("CAP-03", "A session is known as agent and session together, on record with all it does."),
+  now("CAP-04", "A right is about one thing: a file, an outcome, a mail route, an MCP server."),
+  now("CAP-05", "What an agent holds it can grant to a direct report."),
+  now("CAP-06", "A right given for an outcome ends when that completes or closes."),
+  now("CAP-07", "A grant may be narrower than what its giver holds, never wider."),
+  now("CAP-08", "Who lacks a right asks its boss, by message."),
+  now("CAP-09", "A boss that holds it grants it for an outcome."),
+  now("CAP-10", "A boss that lacks it asks its own boss."),
+  now("CAP-11", "The right comes down level by level, tied to an outcome at each."),
+  now("CAP-12", "When the outcome ends, what was granted for it is gone on every level."),
+  now("CAP-13", "Rights that will be needed are granted with the delegation."),
+  now("CAP-14", "Writing to somebody is a right: to one's boss and direct reports."),
+  now("CAP-15", "The routes between boss and report exist from the moment the report does."),
+  now("CAP-16", "Nobody writes to an arbitrary agent of the tree."),
+  now("CAP-17", "Every session has all base tools; it is the single call that is checked."),
+  now("CAP-18", "A changed right takes effect when the call is tried again."),
+  now("CAP-19", "MCP servers are the exception: they are in a session's settings."),
+  now("CAP-20", "A granted MCP server is in the settings of the next session."),
+  now("CAP-21", "An agent that is at work is told of it by message."),
+  now("CAP-22", "It saves its state and ends, and another session starts with the new settings."),
+  now("CAP-23", "An agent can list what it may do."),
+  now("CAP-24", "Granting needs that the giver holds it, may narrow it, and is tied to an outcome."),
+  later("sealed tokens", "CAP-25", "An agent has a secret of its own by which it can prove who it is."),
+];
+
+const mail: readonly Requirement[] = [
+  now("MSG-01", "Sending waits for nobody; reading is another call."),
+  now("MSG-02", "A message is a knowledge file: durable, versioned, on record."),
+  now("MSG-03", "A message is sent by the id of its file."),
+  now("MSG-04", "Sending checks the right to write to that receiver."),
+  now("MSG-05", "A deferred message is held back and delivered at its time."),
+  now("MSG-06", "An agent can send itself a message for later."),
+  now("MSG-07", "Reading the inbox lists what waits."),
+  now("MSG-08", "A message makes one outcome to process the inbox, unless there is one."),
+  now("MSG-09", "By that outcome an agent without a session is started."),
+];
+
+const secrets: readonly Requirement[] = [
+  later("secrets broker", "SEC-01", "Secrets are given to the daemon when it starts."),
+  later("secrets broker", "SEC-02", "They are decrypted once and stay in memory."),
+  later("secrets broker", "SEC-03", "Only servers the agent holds a right to get theirs."),
+  later("secrets broker", "SEC-04", "They reach the server when the session starts, without a look-up for each."),
+  later("secrets broker", "SEC-05", "The session uses the server and never sees the secret."),
+];
+
+const agents: readonly Requirement[] = [
+  now("AGT-01", "An agent is durable: it has an identity, an inbox, responsibilities and rights."),
+  now("AGT-02", "It reads the outcome it was handed and cannot change it; its boss can."),
+  now("AGT-03", "It writes the outcomes it makes below."),
+  now("AGT-04", "It has an inbox."),
+  now("AGT-05", "It has a state document."),
+  now("AGT-06", "It has a log."),
+  now("AGT-07", "It has exactly one boss, who made it; only the root has none among the agents."),
+  now("AGT-08", "It may hand an outcome to a new agent, which thereby comes to be."),
+  now("AGT-09", "It has at most one live session."),
+  now("AGT-10", "Without a session and with something workable, it is started."),
+];
+
+const sessions: readonly Requirement[] = [
+  now("SES-01", "A session is one short run on behalf of an agent, with an id of its own in the record."),
+  now("SES-02", "Its workspace is its own and goes away with it."),
+  now("SES-03", "What is not in the knowledge base is gone when it ends."),
+  now("SES-04", "All sessions of an agent get the same system prompt, so that it can be cached."),
+  now("SES-05", "It goes round inbox and work while something is workable, and then ends."),
+  now("SES-06", "Before it ends it updates the state document and hands in its summary."),
+  now("SES-07", "If it must end earlier, another goes on while there is work."),
+  now("SES-08", "The inbox is sorted into outcomes, not worked on."),
+  now("SES-09", "Every session has the base servers."),
+  now("SES-10", "Further MCP servers come by grants."),
+  now("SES-11", "Its settings are made for it: its workspace, the base servers, those it was granted."),
+];
+
+const documents: readonly Requirement[] = [
+  now("STA-01", "The state document is a knowledge file its agent reads and writes."),
+  now("STA-02", "A session begins with what the state document says."),
+  now("STA-03", "A session brings it up to date before it ends."),
+  now("STA-04", "By it one session goes on where the last one stopped."),
+  now("STA-05", "It is kept short."),
+  now("STA-06", "If it is stale, its earlier versions and the log help; the next session is told."),
+  now("LOG-01", "The log is a knowledge file with an entry for each session."),
+  now("LOG-02", "The agent reads it; only the system writes it."),
+  now("LOG-03", "A session hands in its summary through a tool, and it is appended."),
+  now("LOG-04", "The log has every session, also those that said nothing."),
+  now("LOG-05", "A session can look things up in it."),
+];
+
+const board: readonly Requirement[] = [
+  now("ROOT-01", "A company begins with one perpetual outcome, which is never completed."),
+  now("ROOT-02", "The root agent answers for it and is otherwise an agent like any other."),
+  now("ROOT-03", "Its boss is the board: people."),
+  now("ROOT-04", "The board has an inbox for what the root agent writes."),
+  now("ROOT-05", "The board writes to the root agent: work, answers, direction."),
+  now("ROOT-06", "A message of the board starts the root agent as any message does."),
+  now("ROOT-07", "The root agent splits, delegates and manages as any agent does."),
+  now("UNI-01", "Every boundary speaks the same protocol, so boss and report may be people or programs."),
+  now("UNI-02", "An agent can be tested alone: write to it as its boss, look at what it does."),
+  later("reorganization", "UNI-03", "A layer of management can be put in without the reports noticing."),
+  now("UNI-04", "A layer can be taken out: its work and its reports go to its boss."),
+  later("federation", "UNI-05", "Parts of the tree run elsewhere and speak the same protocol."),
+  now("UNI-06", "People hold positions at any level."),
+  now("CLI-01", "The command line reads the board's inbox and writes to the root agent."),
+  now("CLI-02", "It shows agents and what they do, outcomes, the graph, sessions, inboxes, the record."),
+  now("CLI-03", "It reaches past the root: a message to any agent, a look at any outcome and any log."),
+  now("CLI-04", "Other interfaces rest on the same operations."),
+];
+
+const delegation: readonly Requirement[] = [
+  now("DEL-01", "Handing an outcome to somebody new makes an agent with that outcome's id."),
+  now("DEL-02", "Whoever hands it down is its boss."),
+  now("DEL-03", "The boss chooses which rights go with it."),
+  now("DEL-04", "They live as long as the outcome does."),
+  now("DEL-05", "The outcome and all below it get the new responsible agent."),
+  now("DEL-06", "The boss loses write on what is below."),
+  now("DEL-07", "The boss keeps write on the outcome itself."),
+  now("DEL-08", "The boss keeps read on all below."),
+  now("DEL-09", "The new agent reads its outcome and cannot change it."),
+  now("DEL-10", "The new agent writes what is below."),
+  now("DEL-11", "The new agent reads all the whys above."),
+  now("DEL-12", "It can write to its boss at once."),
+  now("DEL-13", "It can ask its boss for more rights."),
+  now("BND-01", "A boss cannot create, change or close anything inside what it delegated."),
+  now("BND-02", "A boss has no dealings with its reports' reports."),
+  now("BND-03", "A boss can write to its report."),
+  now("BND-04", "A boss can see how the delegated outcome stands."),
+  now("BND-05", "A boss can complete or close the delegated outcome."),
+  now("BND-06", "A boss can stop its report and take the outcome back."),
+  now("BND-07", "A boss that is not content talks, or hands the outcome to somebody else."),
+];
+
+const endings: readonly Requirement[] = [
+  now("END-01", "Who has accomplished its outcome asks its boss to verify; the boss completes it, and the agent ends."),
+  now("END-02", "Who sees that its own part fails closes it and finds another way."),
+  now("END-03", "Who sees that its whole outcome fails tells its boss, who decides."),
+  now("END-04", "What happened is in the log, and the reason in the outcome's own file."),
+  now("STOP-01", "Taking an outcome back stops the report's session."),
+  now("STOP-02", "It stops every session below."),
+  now("STOP-03", "The agents are deactivated, not deleted."),
+  now("STOP-04", "The boss owns the outcome and all below again, with write."),
+  now("STOP-05", "All rights of those agents for it end."),
+  now("STOP-06", "Their documents stay, and the boss can read them."),
+];
+
+const prompt: readonly Requirement[] = [
+  now("PRO-01", "The prompt names the agent's outcome and its boss."),
+  now("PRO-02", "It explains the outcome tools, and that what was delegated is not to be changed."),
+  now("PRO-03", "It explains the knowledge tools."),
+  now("PRO-04", "It explains mail: boss, direct reports, oneself later."),
+  now("PRO-05", "It explains delegation and taking back."),
+  now("PRO-06", "It explains rights: seeing and granting them."),
+  now("PRO-07", "It names the repository tool."),
+  now("PRO-08", "It explains the state document."),
+  now("PRO-09", "It explains the log and the summary."),
+  now("PRO-10", "It sets the loop: inbox, work, again, end."),
+  now("PRO-11", "It sets the order of work by urgency and importance."),
+  now("PRO-12", "It says that messages are sent and forgotten."),
+  now("PRO-13", "It says that the session is short-lived and what lasts must be stored."),
+  now("PRO-14", "It asks for a short and current state document before the end."),
+  now("PRO-15", "It asks for a summary of what was done and why."),
+  now("PRO-16", "It asks for least privilege, granted with the delegation."),
+  now("PRO-17", "It says that outcomes are hypotheses."),
+  now("PRO-18", "It asks to escalate and never just to stop."),
+  now("PRO-19", "It puts the inbox before the work."),
+  now("PRO-20", "It says that a new MCP server needs a new session."),
+  now("PRO-21", "It says how to finish: results stored, state and summary, then ask the boss."),
+  now("PRO-22", "It says that the current folder is the workspace."),
+];
+
+const notes: readonly Requirement[] = [
+  now("NOTE-01", "Agents are asked to keep knowledge in small, linked files."),
+  later("budgets and metrics", "NOTE-02", "Measures show when an agent should delegate more."),
+  now("NOTE-03", "Siblings do not write to each other; their boss mediates."),
+  later("approvals", "NOTE-04", "A single use of a right can need a person's yes."),
+];
+
+export const seed001: readonly Requirement[] = [
+  knowledge,
+  repositories,
+  outcomes,
+  capabilities,
+  mail,
+  secrets,
+  agents,
+  sessions,
+  documents,
+  board,
+  delegation,
+  endings,
+  prompt,
+  notes,
+].flat();

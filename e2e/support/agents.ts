@@ -1,0 +1,176 @@
+// Organizations whose agents are programs: the brain `process` with actor.mjs, or with a line of shell.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { grantPermission } from "../../src/contract/capabilities.ts";
+import { createAgent, updateAgent, updateCompany, viewCompany } from "../../src/contract/organization.ts";
+import type { BuiltDaemon } from "./daemon.ts";
+
+const actor = fileURLToPath(new URL("actor.mjs", import.meta.url));
+
+/** The brain that runs actor.mjs. A wild one does more than it must (see there). */
+export function actorBrain(folder: string, options: { wild: boolean }) {
+  return {
+    adapterType: "process",
+    adapterConfig: {
+      command: process.execPath,
+      args: [actor],
+      env: { ACTOR_FOLDER: folder, ACTOR_WILD: options.wild ? "1" : "0" },
+    },
+  };
+}
+
+/** A brain that says its token and then waits, with a child that waits as well. */
+export const sleeper = {
+  adapterType: "process",
+  adapterConfig: {
+    command: "/bin/sh",
+    args: ["-c", 'echo "token $AGENCY_TOKEN"; sleep 3600 & sleep 3600; wait'],
+  },
+} as const;
+
+/** The sessions of sleepers on a home, with the tokens they said; waits until there are this many. */
+export async function tokensOf(home: string, count: number): Promise<{ id: string; token: string }[]> {
+  const folder = join(home, "transcripts");
+  for (const start = performance.now(); ; await sleep(50)) {
+    const said = readdirSync(folder).flatMap((name) => {
+      const token = /^token (\S+)\n/m.exec(readFileSync(join(folder, name), "utf8"))?.[1];
+      return token === undefined ? [] : [{ id: name.slice(0, -".log".length), token }];
+    });
+    if (said.length >= count) return said;
+    if (performance.now() - start > 120_000)
+      throw new Error(`${said.length} sessions have begun, not ${count}`);
+  }
+}
+
+export interface Staff {
+  readonly rootId: string;
+  /** Who take goals from the board, and may hire. */
+  readonly managerIds: readonly string[];
+}
+
+/** The root and some managers below it, all of them actors that may hire further ones. */
+export async function employActors(
+  daemon: BuiltDaemon,
+  folder: string,
+  options: { wild: boolean; managers: number; maxSessions: number },
+): Promise<Staff> {
+  const { board, companyId } = daemon;
+  mkdirSync(folder, { recursive: true });
+  const { rootAgentId } = await board.call(viewCompany, { companyId });
+  const brain = actorBrain(folder, options);
+  await board.call(updateCompany, {
+    companyId,
+    maxSessions: options.maxSessions,
+    allowedAdapterTypes: ["process"],
+  });
+  await board.call(updateAgent, { id: rootAgentId, ...brain });
+  const managerIds = [];
+  for (let number = 0; number < options.managers; number++) {
+    const name = `Manager ${number}`;
+    const { id } = await board.call(createAgent, { companyId, name, role: "Manager", ...brain });
+    await board.call(grantPermission, { companyId, to: id, resource: "org:hire" });
+    managerIds.push(id);
+  }
+  return { rootId: rootAgentId, managerIds };
+}
+
+/** From now on actors do what they must and nothing else. */
+export function calmDown(folder: string): void {
+  writeFileSync(join(folder, "calm"), "");
+}
+
+const Line = z.object({
+  session: z.string().optional(),
+  token: z.string().optional(),
+  pid: z.number().optional(),
+  agent: z.string().optional(),
+  attempt: z.string().optional(),
+  acknowledged: z.string().optional(),
+  id: z.string().optional(),
+  tool: z.string().optional(),
+  /** What names the effect, in the title, the description or the first line. */
+  outcome: z.string().optional(),
+  file: z.string().optional(),
+  letter: z.string().optional(),
+  /** The message that was acknowledged. */
+  acknowledge: z.string().optional(),
+  ghost: z.string().optional(),
+  haunted: z.string().optional(),
+  error: z.string().optional(),
+});
+
+/** Something that was tried, by what names its effect; with the id that was told, when it was acknowledged. */
+export interface Attempt {
+  readonly kind: "outcome" | "file" | "letter";
+  readonly label: string;
+  readonly id: string | undefined;
+}
+
+export interface Notes {
+  readonly sessions: readonly { id: string; token: string; agentId: string }[];
+  readonly attempts: readonly Attempt[];
+  /** Messages that were acknowledged for certain. */
+  readonly acknowledged: readonly string[];
+  /** Writes tried after the daemon was gone, and those that found one. */
+  readonly ghosts: number;
+  readonly haunted: number;
+  readonly errors: readonly string[];
+  readonly calls: number;
+}
+
+/** What all actors noted so far. The last line of one that was killed may be half. */
+export function readNotes(folder: string): Notes {
+  const notes = {
+    sessions: new Array<Notes["sessions"][number]>(),
+    attempts: new Array<Attempt>(),
+    acknowledged: new Array<string>(),
+    errors: new Array<string>(),
+    ghosts: 0,
+    haunted: 0,
+    calls: 0,
+  };
+  for (const name of readdirSync(folder)) {
+    if (!name.endsWith(".jsonl")) continue;
+    const lines = readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1);
+    const parsed = lines.map((line) => Line.parse(JSON.parse(line)));
+    const answers = new Map(parsed.map((line) => [line.acknowledged, line]));
+    for (const line of parsed) {
+      if (line.session !== undefined)
+        notes.sessions.push({ id: line.session, token: line.token ?? "", agentId: line.agent ?? "" });
+      if (line.error !== undefined) notes.errors.push(line.error);
+      if (line.ghost !== undefined) notes.ghosts += 1;
+      if (line.haunted !== undefined) notes.haunted += 1;
+      if (line.attempt === undefined) continue;
+      const answer = answers.get(line.attempt);
+      if (answer !== undefined) notes.calls += 1;
+      if (line.acknowledge !== undefined && answer !== undefined) notes.acknowledged.push(line.acknowledge);
+      for (const kind of ["outcome", "file", "letter"] as const) {
+        const label = line[kind];
+        // Delegating also sends a letter, but answers with the outcome.
+        const id = line.tool === "delegate_outcome" && answer !== undefined ? "" : answer?.id;
+        if (label !== undefined) notes.attempts.push({ kind, label, id });
+      }
+    }
+  }
+  return notes;
+}
+
+/**
+ * A port to listen on again and again, so that what a killed daemon left behind finds the next one. Below those that the
+ * system gives to connections of its own.
+ */
+export async function fixedPort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+    });
+    if (free) return port;
+  }
+}

@@ -1,0 +1,148 @@
+// An organization of actors at work, whose daemon is killed again and again, and is held to what it promised after each
+// restart. At the end the killing stops, and everything comes to rest.
+import { setTimeout as sleep } from "node:timers/promises";
+import { listSessions } from "../../src/contract/sessions.ts";
+import { calmDown, employActors, readNotes } from "./agents.ts";
+import type { Arena } from "./arena.ts";
+import { Board } from "./living-board.ts";
+import { checkLiving, checkRefused } from "./living-checker.ts";
+import { checkRows } from "./living-rules.ts";
+import { gone, sessionProcesses } from "./processes.ts";
+import type { Random } from "./random.ts";
+import type { Tables } from "./tables.ts";
+
+export interface LivingOptions {
+  readonly arena: Arena;
+  readonly random: Random;
+  /** Where actors take notes. */
+  readonly folder: string;
+  readonly kills: number;
+  /** Everything is checked after this many kills, and at the end. */
+  readonly checkEvery: number;
+  readonly openTables: () => Promise<Tables>;
+}
+
+export interface LivingCampaign {
+  readonly problems: readonly string[];
+  /** In words, for whoever reads the log of the test. */
+  readonly says: string;
+  readonly killedWithSessions: number;
+  readonly orphans: number;
+  readonly accepted: number;
+}
+
+const orphanMilliseconds = 5000;
+
+export async function runLiving(options: LivingOptions): Promise<LivingCampaign> {
+  const { arena, random, folder } = options;
+  const { home } = arena.options;
+  const problems = new Set<string>();
+  const daemon = await arena.start();
+  const staff = await employActors(daemon, folder, { wild: true, managers: 3, maxSessions: 6 });
+  const { token, companyId } = daemon;
+  const board = new Board({ arena, staff, token, companyId, random: random.fork() });
+  const stopping = new AbortController();
+  const running = board.run(stopping.signal);
+  const note = (found: readonly string[]): void => found.forEach((problem) => problems.add(problem));
+
+  const check = async (moment: "busy" | "at rest"): Promise<Awaited<ReturnType<typeof checkLiving>>> => {
+    const tables = await options.openTables();
+    try {
+      const notes = readNotes(folder);
+      const attempts = [...board.attempts, ...notes.attempts];
+      const sight = await checkLiving({
+        daemon: arena.daemon,
+        options: arena.options,
+        tables,
+        notes,
+        attempts,
+        moment,
+      });
+      note(sight.problems);
+      return sight;
+    } finally {
+      await tables.close();
+    }
+  };
+
+  let killedWithSessions = 0;
+  let orphans = 0;
+  let slowest = 0;
+  await board.giveGoals();
+  for (let killed = 1; killed <= options.kills && problems.size === 0; killed++) {
+    await someActivity(arena, random);
+    // What ends between the look and the kill is no orphan, and does no harm here.
+    const before = new Set(sessionProcesses(home).map(({ pid }) => pid));
+    const known = readNotes(folder).sessions;
+    const log = arena.daemon.log();
+    if (log !== "") problems.add(`the daemon complained: ${log.slice(0, 1000)}`);
+    await arena.kill();
+    if (before.size > 0) killedWithSessions += 1;
+    orphans += sessionProcesses(home).filter(({ pid }) => before.has(pid)).length;
+    while (random.chance(0.15)) await arena.killWhileStarting(random.between(50, 500));
+
+    const dead = new Set(known.map(({ id }) => id));
+    await arena.start({ open: false });
+    const old = (): ReturnType<typeof sessionProcesses> =>
+      sessionProcesses(home).filter(({ pid, sessionId }) => before.has(pid) || dead.has(sessionId));
+    slowest = Math.max(slowest, await gone(old, orphanMilliseconds, `kill ${killed}`));
+    const tokens = known.slice(-10).map(({ token: old }) => old);
+    note(await checkRefused(arena.daemon.url, tokens));
+    const tables = await options.openTables();
+    try {
+      note(await checkRows(tables, "busy"));
+    } finally {
+      await tables.close();
+    }
+    if (killed % options.checkEvery === 0) await check("busy");
+    arena.resume();
+    await board.helpOut();
+  }
+  stopping.abort();
+  await running;
+  calmDown(folder);
+  const rested = problems.size > 0 ? 0 : await comeToRest(arena, board);
+  const { accepted, started } = await check("at rest");
+  await gone(() => sessionProcesses(home), orphanMilliseconds, "at rest");
+  note(board.unexpected);
+  const notes = readNotes(folder);
+  return {
+    problems: [...problems],
+    killedWithSessions,
+    orphans,
+    accepted,
+    says:
+      `${options.kills} kills, ${killedWithSessions} of them with live sessions (${orphans} processes outlived the daemon, ` +
+      `gone ${Math.round(slowest)} ms after the next was ready); ${started} sessions, ${accepted} of their writes accepted, ` +
+      `${notes.ghosts} tried by processes without a daemon, ${notes.haunted} of those reached one; ${board.stops} stopped by ` +
+      `the board; at rest ${(rested / 1000).toFixed(1)} s after the last kill`,
+  };
+}
+
+/** Until some sessions have begun, or a while has passed: machines differ in speed. */
+async function someActivity(arena: Arena, random: Random): Promise<void> {
+  const { board, companyId } = arena.daemon;
+  const wanted = random.between(0, 4);
+  const until = performance.now() + 3000;
+  const { sessions } = await board.call(listSessions, { companyId, limit: 1 });
+  const last = sessions[0]?.id ?? "";
+  for (let begun = 0; begun < wanted && performance.now() < until; await sleep(20)) {
+    const page = (await board.call(listSessions, { companyId, limit: 50 })).sessions;
+    begun = page.filter(({ id }) => id > last).length;
+  }
+  await sleep(random.between(0, 400));
+}
+
+/** Waits until nothing is open but what stands; the board helps where only it can. */
+export async function comeToRest(arena: Arena, board: Board): Promise<number> {
+  const start = performance.now();
+  const { board: client, companyId } = arena.daemon;
+  for (let calm = 0; calm < 3; await sleep(300)) {
+    if (performance.now() - start > 120_000) return performance.now() - start;
+    await board.helpOut();
+    const { sessions } = await client.call(listSessions, { companyId, live: true });
+    const open = await board.openWork();
+    calm = sessions.length === 0 && open === 0 ? calm + 1 : 0;
+  }
+  return performance.now() - start;
+}

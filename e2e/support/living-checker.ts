@@ -1,0 +1,106 @@
+// Holds a daemon whose agents were killed with it to what they and the board were told, and to what must hold anyway.
+import type { Attempt, Notes } from "./agents.ts";
+import { agency, type BuiltDaemon, type DaemonOptions } from "./daemon.ts";
+import { listOutcomes } from "../../src/contract/outcomes.ts";
+import { why } from "../../src/contract/sessions.ts";
+import { checkLedger, checkRows, type LedgerSight } from "./living-rules.ts";
+import { allPages } from "./pages.ts";
+import { checkTables, type Tables } from "./tables.ts";
+
+export interface LivingCheck {
+  readonly daemon: BuiltDaemon;
+  readonly options: DaemonOptions;
+  readonly tables: Tables;
+  readonly notes: Notes;
+  readonly attempts: readonly Attempt[];
+  readonly moment: "busy" | "at rest";
+}
+
+export async function checkLiving(check: LivingCheck): Promise<LedgerSight> {
+  const { daemon, options, tables, moment } = check;
+  const isPostgres = options.databaseUrl !== undefined;
+  const ledger = await checkLedger(tables, isPostgres ? 2000 : 0);
+  const problems = [...ledger.problems, ...(await checkRows(tables, moment))];
+  if (moment === "at rest") problems.push(...(await checkTables(tables)));
+  problems.push(...(await checkEffects(tables, check)));
+  problems.push(...(await checkWhy(daemon)));
+  const { code, out, err } = await agency(["audit", "verify", "--json"], options);
+  if (code !== 0) problems.push(`audit verify: ${(out + err).trim().slice(0, 300)}`);
+  return { ...ledger, problems };
+}
+
+/** Every acknowledged attempt has its effect, once; no other has two; and nothing is there that nobody tried. */
+async function checkEffects(tables: Tables, { notes, attempts }: LivingCheck): Promise<string[]> {
+  const problems: string[] = [];
+  const found = {
+    letter: await byLabel(
+      tables,
+      `select m.id, substr(f.description, 10) as label from messages m join files f on f.id = m.file_id
+         where f.kind = 'message' and m.from_system = 0`,
+    ),
+    file: await byLabel(
+      tables,
+      "select id, description as label from files where kind = 'file' and description like 'label-%'",
+    ),
+    outcome: await byLabel(tables, "select id, title as label from outcomes where kind = 'work'"),
+  };
+  const tried = { letter: new Set<string>(), file: new Set<string>(), outcome: new Set<string>() };
+  for (const { kind, label, id } of attempts) {
+    tried[kind].add(label);
+    const ids = found[kind].get(label) ?? [];
+    if (ids.length > 1) problems.push(`${kind} ${label} is there ${ids.length} times`);
+    if (id !== undefined && ids.length === 0) problems.push(`${kind} ${label} was acknowledged and is lost`);
+    if (id !== undefined && id !== "" && !ids.includes(id))
+      problems.push(`${kind} ${label} was acknowledged as ${id} and is ${ids.join() || "nowhere"}`);
+  }
+  for (const kind of ["letter", "file", "outcome"] as const)
+    for (const label of found[kind].keys())
+      if (!tried[kind].has(label)) problems.push(`${kind} ${label} was made by nobody`);
+
+  const acknowledged = new Set(
+    (await tables.ask("select id from messages where acknowledged_at is not null")).map((row) => row["id"]),
+  );
+  for (const id of notes.acknowledged)
+    if (!acknowledged.has(id)) problems.push(`message ${id} was acknowledged and is not`);
+  return problems;
+}
+
+async function byLabel(tables: Tables, sql: string): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>();
+  for (const row of await tables.ask(sql)) {
+    const label = String(row["label"]);
+    found.set(label, [...(found.get(label) ?? []), String(row["id"])]);
+  }
+  return found;
+}
+
+/** Every open outcome has a live path or a named reason. */
+async function checkWhy({ board, companyId }: BuiltDaemon): Promise<string[]> {
+  const problems: string[] = [];
+  const listed = await allPages(
+    (cursor) => board.call(listOutcomes, { companyId, limit: 1000, cursor }),
+    "outcomes",
+  );
+  for (const { id, status, kind } of listed) {
+    if (status !== "open" && status !== "submitted") continue;
+    // It may have ended since, which is a path as well.
+    const answer = await board.call(why, { id });
+    if (answer.says.trim() === "" || answer.path.length === 0)
+      problems.push(`${kind} ${id} is ${status}, and nobody says why: ${JSON.stringify(answer)}`);
+  }
+  return problems;
+}
+
+/** None of these tokens is accepted: not to read, not to write. */
+export async function checkRefused(url: string, tokens: readonly string[]): Promise<string[]> {
+  const problems: string[] = [];
+  for (const token of tokens) {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const read = await fetch(`${url}/api/inbox`, { headers });
+    const body = JSON.stringify({ summary: "from the dead" });
+    const write = await fetch(`${url}/api/summary`, { method: "POST", headers, body });
+    for (const { status } of [read, write])
+      if (status !== 401 && status !== 403) problems.push(`the token of an ended session was answered ${status}`);
+  }
+  return problems;
+}

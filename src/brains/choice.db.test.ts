@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { createAgent, updateAgent, updateCompany, viewAgent } from "../contract/organization.ts";
+import { createOutcome, delegateOutcome } from "../contract/outcomes.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+
+for (const kind of storeKinds)
+  describe(`the choice of a brain on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    before(async () => {
+      opened = await openTestStore(kind);
+      org = await createOrganization(opened.store);
+    });
+    after(() => opened.close());
+
+    test("an agent hires with the brains the company allows; the board with any", async () => {
+      const job = await org.root(createOutcome, { title: "needs a brain", parents: [org.rootId] });
+      const hire = (more: Record<string, unknown>) =>
+        org.root(delegateOutcome, { id: job.id, hire: { name: "Brainy", role: "worker", ...more } });
+      const shell = { command: "/bin/sh", args: ["-c", "id"] };
+      await refusal(hire({ adapterType: "process", adapterConfig: shell }), "refused");
+      await refusal(hire({ adapterType: "telepathy" }), "invalid");
+      await refusal(hire({ adapterType: "rehearsal", adapterConfig: { command: "/bin/sh" } }), "invalid");
+      await refusal(hire({ adapterConfig: { delayMs: "soon" } }), "invalid");
+      // Nor by leaving the type out where the company's own default runs commands.
+      await org.board(updateCompany, { companyId: org.companyId, defaultAdapterType: "process" });
+      await refusal(hire({ adapterConfig: shell }), "refused");
+      await org.board(updateCompany, { companyId: org.companyId, defaultAdapterType: "rehearsal" });
+      await org.board(updateCompany, {
+        companyId: org.companyId,
+        allowedAdapterTypes: ["rehearsal", "human", "process"],
+      });
+      await hire({ adapterType: "process", adapterConfig: { command: "true" } });
+      assert.equal((await org.board(viewAgent, { id: job.id })).adapterType, "process");
+      await org.board(updateCompany, { companyId: org.companyId, allowedAdapterTypes: ["rehearsal"] });
+      const byBoard = await org.board(createAgent, {
+        companyId: org.companyId,
+        name: "By the board",
+        role: "x",
+        adapterType: "process",
+        adapterConfig: { command: "true" },
+      });
+      assert.equal(byBoard.adapterType, "process");
+      for (const wrong of [
+        { adapterType: "nothing" },
+        { adapterType: "process", adapterConfig: {} },
+        { adapterType: "process", adapterConfig: { command: "true", shell: true } },
+        { adapterConfig: { unknown: 1 } },
+      ])
+        await refusal(org.board(updateAgent, { id: byBoard.id, ...wrong }), "invalid");
+    });
+  });

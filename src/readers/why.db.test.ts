@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { acknowledgeMessage, readInbox, sendMessage } from "../contract/mail.ts";
+import { pauseAgent, updateAgent } from "../contract/organization.ts";
+import {
+  closeOutcome,
+  completeOutcome,
+  createOutcome,
+  delegateOutcome,
+  submitOutcome,
+  updateOutcome,
+} from "../contract/outcomes.ts";
+import { why } from "../contract/sessions.ts";
+import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
+import type { Script } from "../testing/scripted-runner.ts";
+import { onStage, type Stage } from "../testing/stage.ts";
+
+// covers OUT-16
+for (const kind of storeKinds)
+  describe(`why on ${kind}`, () => {
+    /** Nothing is started, so that every state can be looked at; ask() is the board asking. */
+    const staged = (name: string, play: (stage: Stage, ask: Ask) => Promise<void>): void => {
+      test(name, () => onStage(kind, (stage) => play(stage, async (id) => stage.org.board(why, { id }))));
+    };
+    type Ask = (id: string) => Promise<{
+      kind: string;
+      moves: boolean;
+      says: string;
+      path: { id: string; what: string }[];
+    }>;
+    const make = (call: Caller, title: string, parents: string[], dependsOn: string[] = []) =>
+      call(createOutcome, { title, parents, dependsOn });
+    const ids = (answer: Awaited<ReturnType<Ask>>) => answer.path.map(({ id }) => id);
+
+    staged("an idle agent with workable work is about to start", async ({ org }, ask) => {
+      const ann = await org.agent("Ann");
+      const job = await make(ann.call, "job", [ann.id]);
+      const answer = await ask(job.id);
+      assert.deepEqual([answer.kind, answer.moves, ids(answer)], ["outcome", true, [job.id, ann.id]]);
+      assert.match(answer.says, /Ann: is idle and is started when it has work/);
+      const agent = await ask(ann.id);
+      assert.deepEqual([agent.kind, agent.moves, ids(agent)], ["agent", true, [ann.id, job.id, ann.id]]);
+    });
+
+    staged(
+      "a session at work is a live path, for the outcome and for whoever waits for it",
+      async (stage, ask) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        const job = await make(ann.call, "job", [ann.id]);
+        const later = await make(ann.call, "later", [ann.id], [job.id]);
+        const gate = Promise.withResolvers<void>();
+        runner.plan(ann.id, async (session) => {
+          await session.hold(gate.promise);
+          await session.call(completeOutcome, { id: job.id });
+          await session.call(completeOutcome, { id: later.id });
+        });
+        await stage.rest();
+        const answer = await ask(later.id);
+        assert.deepEqual([answer.moves, ids(answer)], [true, [later.id, job.id, ann.id]]);
+        assert.match(answer.says, /Ann: is at work/);
+        assert.match((await ask(ann.id)).says, /is at work/);
+        gate.resolve();
+        await stage.rest();
+        assert.deepEqual([(await ask(job.id)).moves, (await ask(job.id)).says], [true, "It is completed."]);
+        assert.match((await ask(ann.id)).says, /It has nothing to do/);
+      },
+    );
+
+    staged("an agent that backs off starts again at a time that is named", async (stage, ask) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      const job = await make(ann.call, "job", [ann.id]);
+      const idle: Script = async () => undefined;
+      runner.plan(ann.id, idle);
+      await stage.rest();
+      const answer = await ask(job.id);
+      assert.equal(answer.moves, true);
+      assert.ok(answer.says.includes(new Date(stage.now() + 1000).toISOString()));
+      // Two more, and it is blocked: nothing will move it but somebody.
+      runner.plan(ann.id, idle, idle);
+      runner.plan(org.rootId, async ({ call }) => {
+        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
+      });
+      for (let step = 0; step < 3; step++) {
+        stage.advance(60_000);
+        await stage.rest();
+      }
+      const blocked = await ask(job.id);
+      assert.equal(blocked.moves, false);
+      assert.match(blocked.says, /It is blocked: 3 sessions of Ann in a row made no progress/);
+      assert.match((await ask(ann.id)).says, /^It is held up\. It is blocked: 3 sessions/);
+    });
+
+    staged(
+      "blocked by a time: it moves then; by a reason alone: it does not; the time counts also beside another outcome",
+      async (stage, ask) => {
+        const { org } = stage;
+        const ann = await org.agent("Ann");
+        const job = await make(ann.call, "job", [ann.id]);
+        const stuck = await make(ann.call, "stuck", [ann.id]);
+        await ann.call(updateOutcome, { id: stuck.id, blocked: { reason: "nobody knows how" } });
+        const broken = await ask(stuck.id);
+        assert.deepEqual([broken.moves, ids(broken)], [false, [stuck.id]]);
+        assert.match(broken.says, /It is blocked: nobody knows how\. Whoever answers for it/);
+        const until = new Date(stage.now() + 60_000).toISOString();
+        await ann.call(updateOutcome, { id: job.id, blocked: { reason: "a holiday", until } });
+        const timed = await ask(job.id);
+        assert.deepEqual([timed.moves, timed.says], [true, `It is blocked until ${until}: a holiday`]);
+        await ann.call(updateOutcome, { id: job.id, blocked: { reason: "or then", until, on: stuck.id } });
+        assert.equal((await ask(job.id)).moves, true);
+        await ann.call(updateOutcome, { id: job.id, blocked: { reason: "first that", on: stuck.id } });
+        const behind = await ask(job.id);
+        assert.deepEqual([behind.moves, ids(behind)], [false, [job.id, stuck.id]]);
+        // A block that has run out is none.
+        await ann.call(updateOutcome, { id: job.id, blocked: { reason: "a holiday", until } });
+        stage.advance(60_000);
+        assert.match((await ask(job.id)).says, /Ann: is idle/);
+        await ann.call(updateOutcome, { id: job.id, blocked: { reason: "first that", on: stuck.id } });
+        await ann.call(closeOutcome, { id: stuck.id, rationale: "given up" });
+        assert.match((await ask(job.id)).says, /Ann: is idle/);
+      },
+    );
+
+    staged(
+      "open work below, and what it depends on, are followed to their end, the stuck one first",
+      async ({ org }, ask) => {
+        const ann = await org.agent("Ann");
+        const ben = await org.agent("Ben");
+        const whole = await make(org.root, "whole", [org.rootId]);
+        const fine = await make(org.root, "fine", [whole.id]);
+        const handed = await make(org.root, "handed", [whole.id]);
+        await org.root(delegateOutcome, { id: fine.id, to: ann.id });
+        await org.root(delegateOutcome, { id: handed.id, to: ben.id });
+        const deep = await make(ben.call, "deep", [handed.id]);
+        const moving = await ask(whole.id);
+        assert.deepEqual([moving.moves, ids(moving)], [true, [whole.id, fine.id, ann.id]]);
+        await org.root(pauseAgent, { id: ben.id });
+        const stuck = await ask(whole.id);
+        assert.deepEqual([stuck.moves, ids(stuck)], [false, [whole.id, handed.id, deep.id, ben.id]]);
+        assert.match(stuck.says, /Ben: is paused; its boss or the board can resume it/);
+        assert.match((await ask(ben.id)).says, /is paused/);
+        const after = await make(org.root, "after", [org.rootId], [handed.id]);
+        assert.deepEqual(ids(await ask(after.id)), [after.id, handed.id, deep.id, ben.id]);
+        assert.equal((await ask(org.rootId)).moves, false);
+      },
+    );
+
+    staged(
+      "what was closed will not complete: whoever depends on it is told to change that",
+      async ({ org }, ask) => {
+        const first = await make(org.root, "first", [org.rootId]);
+        const second = await make(org.root, "second", [org.rootId], [first.id]);
+        await org.root(closeOutcome, { id: first.id, rationale: "no" });
+        const answer = await ask(second.id);
+        assert.deepEqual([answer.moves, ids(answer)], [false, [second.id]]);
+        assert.match(answer.says, /which was closed and will not complete/);
+        assert.ok(answer.says.includes(first.id));
+      },
+    );
+
+    staged("waiting in a circle is named", async ({ org }, ask) => {
+      const ann = await org.agent("Ann");
+      const [a, b, c] = [
+        await make(ann.call, "a", [ann.id]),
+        await make(ann.call, "b", [ann.id]),
+        await make(ann.call, "c", [ann.id]),
+      ];
+      for (const [waiter, other] of [
+        [a, b],
+        [b, c],
+        [c, a],
+      ] as const)
+        await ann.call(updateOutcome, { id: waiter.id, blocked: { reason: "after you", on: other.id } });
+      const answer = await ask(a.id);
+      assert.deepEqual([answer.moves, ids(answer)], [false, [a.id, b.id, c.id, a.id]]);
+      assert.match(answer.says, /wait for each other in a circle/);
+      // Also where one link is a child and the other a block.
+      const whole = await make(ann.call, "whole", [ann.id]);
+      const part = await make(ann.call, "part", [whole.id]);
+      await ann.call(updateOutcome, { id: part.id, blocked: { reason: "the whole first", on: whole.id } });
+      const mixed = await ask(whole.id);
+      assert.deepEqual([mixed.moves, ids(mixed)], [false, [whole.id, part.id, whole.id]]);
+      assert.equal((await ask(ann.id)).moves, false);
+    });
+
+    staged(
+      "what was submitted waits for its verifier: an agent, a person, or nobody who would look",
+      async (stage, ask) => {
+        const { org, runner } = stage;
+        const boss = await org.agent("Boss");
+        const ann = await org.agent("Ann", boss.id);
+        const job = await make(boss.call, "job", [boss.id]);
+        await boss.call(delegateOutcome, { id: job.id, to: ann.id });
+        await ann.call(submitOutcome, { id: job.id });
+        const waiting = await ask(job.id);
+        assert.deepEqual([waiting.moves, ids(waiting)[0], ids(waiting).at(-1)], [true, job.id, boss.id]);
+        // The verifier put the message away without deciding: nothing will make it look again.
+        for (const { id } of (await boss.call(readInbox, {})).messages)
+          await boss.call(acknowledgeMessage, { id });
+        const forgotten = await ask(job.id);
+        assert.equal(forgotten.moves, false);
+        assert.match(forgotten.says, /nothing in its inbox that would start it\. Send it a message/);
+        await ann.call(sendMessage, { to: "boss", body: "please look" });
+        assert.equal((await ask(job.id)).moves, true);
+        // A person is a live path by being there.
+        for (const { id } of (await boss.call(readInbox, {})).messages)
+          await boss.call(acknowledgeMessage, { id });
+        await org.board(updateAgent, { id: boss.id, adapterType: "human" });
+        const person = await ask(job.id);
+        assert.equal(person.moves, true);
+        assert.match(person.says, /Boss: is a person, who works from the inbox/);
+        await org.board(updateAgent, { id: boss.id, adapterType: "rehearsal" });
+        await org.root(pauseAgent, { id: boss.id });
+        assert.equal((await ask(job.id)).moves, false);
+        assert.equal(runner.started.length, 0);
+      },
+    );
+
+    staged("a verifier whose inbox is blocked will not look either", async (stage, ask) => {
+      const { org, runner } = stage;
+      const boss = await org.agent("Boss");
+      const ann = await org.agent("Ann", boss.id);
+      await org.board(updateAgent, { id: ann.id, adapterType: "human" });
+      const job = await make(boss.call, "job", [boss.id]);
+      await boss.call(delegateOutcome, { id: job.id, to: ann.id });
+      await ann.call(submitOutcome, { id: job.id });
+      const idle: Script = async () => undefined;
+      runner.plan(boss.id, idle, idle, idle);
+      runner.plan(org.rootId, async ({ call }) => {
+        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
+      });
+      for (let step = 0; step < 4; step++) {
+        await stage.rest();
+        stage.advance(60_000);
+      }
+      const answer = await ask(job.id);
+      assert.equal(answer.moves, false);
+      assert.match(answer.says, /3 sessions of Boss in a row made no progress/);
+    });
+
+    staged(
+      "a person's outcome moves, a standing mandate stands, and work of nobody does not move",
+      async ({ org }, ask) => {
+        const person = await org.agent("Person");
+        await org.board(updateAgent, { id: person.id, adapterType: "human" });
+        const job = await make(person.call, "by hand", [person.id]);
+        assert.match((await ask(job.id)).says, /Person: is a person/);
+        assert.equal((await ask(job.id)).moves, true);
+        const idle = await org.agent("Idle");
+        assert.match((await ask(idle.id)).says, /It has nothing to do/);
+      },
+    );
+
+    staged(
+      "an agent asks about itself, its reports and what it may read, and learns of nothing else",
+      async ({ org }) => {
+        const boss = await org.agent("Boss");
+        const ann = await org.agent("Ann", boss.id);
+        const ben = await org.agent("Ben");
+        const job = await make(ann.call, "job", [ann.id]);
+        assert.equal((await ann.call(why, { id: ann.id })).kind, "agent");
+        assert.equal((await boss.call(why, { id: ann.id })).kind, "agent");
+        assert.equal((await boss.call(why, { id: job.id })).kind, "outcome");
+        await refusal(ben.call(why, { id: job.id }), "not_found");
+        await refusal(ben.call(why, { id: ann.id }), "not_found");
+        const elsewhere = await org.another();
+        await refusal(elsewhere.root(why, { id: job.id }), "not_found");
+        await refusal(org.board(why, { id: org.companyId }), "not_found");
+      },
+    );
+  });

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { scriptedAgent } from "../testing/scripted-runner.ts";
+import { processRunner, readTranscript, usageIn } from "./processes.ts";
+import type { Running } from "./runner.ts";
+
+interface Place {
+  readonly folder: string;
+  readonly start: (script: string, id?: string) => Promise<Running>;
+  readonly runner: ReturnType<typeof processRunner>;
+}
+
+/** A runner without a sandbox whose brain is a shell script. */
+function place(context: TestContext): Place {
+  const folder = mkdtempSync(join(tmpdir(), "agency-processes-"));
+  const started: Running[] = [];
+  const runner = processRunner({
+    workspaces: join(folder, "workspaces"),
+    transcripts: join(folder, "transcripts"),
+    home: folder,
+    url: () => "http://127.0.0.1:1",
+    sandbox: false,
+    path: "/usr/bin:/bin",
+  });
+  context.after(async () => {
+    for (const running of started) running.kill();
+    await Promise.all(started.map(({ exited }) => exited));
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    folder,
+    runner,
+    start: async (script, id = "one") => {
+      const config = JSON.stringify({ command: "/bin/sh", args: ["-c", script], env: { EXTRA: "given" } });
+      const running = await runner.start({
+        id,
+        token: "the-token",
+        workspace: runner.workspaceFor(id),
+        agent: { ...scriptedAgent, brain_type: "process", brain_config: config },
+        briefing: { text: "the briefing", systemPrompt: "", mcpServers: [] },
+      });
+      started.push(running);
+      return running;
+    },
+  };
+}
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test("a process does nothing before it is let go, and then gets the briefing", async (context) => {
+  const { start, folder } = place(context);
+  const running = await start('touch ran; read -r line; echo "got $line"');
+  const ran = join(folder, "workspaces", "one", "ran");
+  await sleep(200);
+  assert.ok(isAlive(running.pid));
+  assert.ok(!existsSync(ran));
+  running.release();
+  const exit = await running.exited;
+  assert.deepEqual([exit.code, exit.reason, exit.output], [0, "it exited with 0", "got the briefing\n"]);
+  assert.ok(existsSync(ran));
+});
+
+// covers SES-02, SES-03
+test("its workspace is its own and goes away with it; its transcript stays", async (context) => {
+  const { start, runner, folder } = place(context);
+  const running = await start("pwd; ls -A; echo 'on stderr' >&2");
+  running.release();
+  const { output } = await running.exited;
+  const [path, ...names] = output.trim().split("\n");
+  assert.equal(path, runner.workspaceFor("one"));
+  assert.deepEqual(names.toSorted(), [".mcp.json", ".tmp", "settings.json", "system-prompt.md"]);
+  assert.equal(statSync(path).mode & 0o077, 0);
+  runner.cleanUp("one");
+  assert.deepEqual(readdirSync(join(folder, "workspaces")), []);
+  const transcript = () => readTranscript(join(folder, "transcripts"), "one");
+  // It is written behind the session.
+  for (let tries = 0; !transcript().transcript.includes("on stderr") && tries < 200; tries++) await sleep(10);
+  assert.ok(
+    transcript().transcript.includes("on stderr") && transcript().transcript.includes("settings.json"),
+  );
+  assert.equal(transcript().truncated, false);
+  assert.deepEqual(readTranscript(join(folder, "transcripts"), "unknown"), {
+    transcript: "",
+    truncated: false,
+  });
+});
+
+test("its environment is made for it: nothing of the daemon's", async (context) => {
+  process.env["A_SECRET_OF_THE_DAEMON"] = "hidden";
+  context.after(() => delete process.env["A_SECRET_OF_THE_DAEMON"]);
+  const { start } = place(context);
+  const running = await start("env | cut -d= -f1 | sort | tr '\\n' ' '");
+  running.release();
+  const names = (await running.exited).output.trim().split(" ");
+  const own = ["AGENCY_TOKEN", "AGENCY_URL", "AGENCY_WORKSPACE", "EXTRA", "HOME", "LANG", "PATH", "TMPDIR"];
+  // The shell itself sets a few.
+  assert.deepEqual(
+    names.filter((name) => !["PWD", "OLDPWD", "SHLVL", "_"].includes(name)),
+    own,
+  );
+});
+
+test("killing it kills all it started", async (context) => {
+  const { start, folder } = place(context);
+  const running = await start("sleep 100 & echo $!; wait");
+  running.release();
+  while (readTranscript(join(folder, "transcripts"), "one").transcript === "") await sleep(10);
+  running.kill();
+  const exit = await running.exited;
+  assert.deepEqual([exit.code, exit.reason], [null, "it was ended by SIGKILL"]);
+  const child = Number(exit.output.trim());
+  for (let tries = 0; isAlive(child) && !isZombie(child) && tries < 100; tries++) await sleep(10);
+  assert.ok(!isAlive(child) || isZombie(child));
+});
+
+test("what it leaves running in the background goes with it, and does not hold the session open", async (context) => {
+  const { start } = place(context);
+  const running = await start("sleep 100 & echo $!");
+  running.release();
+  const exit = await running.exited;
+  assert.equal(exit.code, 0);
+  const child = Number(exit.output.trim());
+  for (let tries = 0; isAlive(child) && !isZombie(child) && tries < 100; tries++) await sleep(10);
+  assert.ok(!isAlive(child) || isZombie(child));
+});
+
+test("an orphan is killed only if it is still the same process", async (context) => {
+  const { start, runner } = place(context);
+  const running = await start("sleep 100");
+  running.release();
+  runner.killOrphan(running.pid, `${running.started}0`);
+  await sleep(50);
+  assert.ok(isAlive(running.pid));
+  runner.killOrphan(running.pid, running.started);
+  assert.equal((await running.exited).code, null);
+});
+
+test("the last 64 kB are its output, whole characters only, wherever the pipe cut them", async (context) => {
+  const { start } = place(context);
+  const running = await start(
+    `i=0; while [ $i -lt 3000 ]; do printf '語語語語語語語語語語'; i=$((i+1)); done > big; cat big; echo; echo '{"usage":{"inputTokens":7,"outputTokens":3,"costUsd":0.5}}'; printf '終わり'`,
+  );
+  running.release();
+  const { output, usage } = await running.exited;
+  assert.ok(output.endsWith("終わり"));
+  assert.ok(!output.includes("\uFFFD"), "half a character");
+  assert.ok(output.length <= 64 * 1024);
+  assert.deepEqual(usage, { inputTokens: 7, outputTokens: 3, costUsd: 0.5 });
+});
+
+test("the last report of usage counts, also without a line end, and nonsense does not", async (context) => {
+  const { start } = place(context);
+  const running = await start(
+    `echo '{"usage":{"inputTokens":1}}'; echo '{"usage": broken'; printf '{"usage":{"inputTokens":2,"outputTokens":1,"costUsd":0.1}}'`,
+  );
+  running.release();
+  assert.deepEqual((await running.exited).usage, { inputTokens: 2, outputTokens: 1, costUsd: 0.1 });
+  assert.equal(usageIn("plain text"), undefined);
+  assert.equal(usageIn('{"usage"'), undefined);
+  assert.equal(usageIn('["usage"]'), undefined);
+  assert.deepEqual(usageIn('{"usage":{"inputTokens":-5,"outputTokens":"many","costUsd":1e999}}'), {
+    inputTokens: 0,
+    outputTokens: 0,
+    costUsd: 0,
+  });
+});
+
+test("a command that is not there ends at once with a code, and a person is never started", async (context) => {
+  const { start, runner } = place(context);
+  const running = await start("exec /nowhere/at-all");
+  running.release();
+  assert.equal((await running.exited).code, 127);
+  await assert.rejects(
+    runner.start({
+      id: "two",
+      token: "t",
+      workspace: runner.workspaceFor("two"),
+      agent: { ...scriptedAgent, brain_type: "human", brain_config: "{}" },
+      briefing: { text: "", systemPrompt: "", mcpServers: [] },
+    }),
+    /never started/,
+  );
+});
+
+function isZombie(pid: number): boolean {
+  try {
+    return / Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}

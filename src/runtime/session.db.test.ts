@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { grantPermission, revokePermission } from "../contract/capabilities.ts";
+import { createFile } from "../contract/knowledge.ts";
+import { listAgentEvents } from "../contract/ledger.ts";
+import { acknowledgeMessage, readInbox, sendMessage } from "../contract/mail.ts";
+import { putMcpServer } from "../contract/organization.ts";
+import { listAgentSessions, submitSummary, viewSession } from "../contract/sessions.ts";
+import { refusal, storeKinds } from "../testing/organization.ts";
+import type { Script } from "../testing/scripted-runner.ts";
+import { onStage, type Stage } from "../testing/stage.ts";
+
+const clearInbox: Script = async ({ call }) => {
+  for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
+};
+
+for (const kind of storeKinds)
+  describe(`a session on ${kind}`, () => {
+    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
+      test(name, () => onStage(kind, play));
+    };
+
+    // covers CAP-18, CAP-19, CAP-20, CAP-21, CAP-22
+    staged(
+      "a granted MCP server comes with the next session, and the agent is told to end this one",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId } = org;
+        const ann = await org.agent("Ann");
+        const config = { type: "http" as const, url: "https://chat.example/mcp" };
+        await org.board(putMcpServer, { companyId, name: "chat", config });
+        await org.board(grantPermission, { companyId, to: org.rootId, resource: "mcp:chat" });
+        const told = Promise.withResolvers<void>();
+        const letters: (string | null)[] = [];
+        runner.plan(org.rootId, clearInbox);
+        runner.plan(
+          ann.id,
+          async (session) => {
+            assert.deepEqual(session.briefing.mcpServers, []);
+            await clearInbox(session);
+            await session.hold(told.promise);
+            letters.push(...(await session.call(readInbox, {})).messages.map(({ body }) => body));
+            // It saves its state and goes; the message is left to the next.
+          },
+          async (session) => {
+            assert.deepEqual(session.briefing.mcpServers, [{ name: "chat", config }]);
+            await clearInbox(session);
+          },
+          async (session) => {
+            assert.deepEqual(session.briefing.mcpServers, []);
+            await clearInbox(session);
+          },
+        );
+        await org.root(sendMessage, { to: ann.id, body: "begin" });
+        await stage.rest();
+        const grant = await org.root(grantPermission, { to: ann.id, resource: "mcp:chat" });
+        told.resolve();
+        await stage.rest();
+        assert.match(
+          letters[0] ?? "",
+          /The MCP server chat was granted to you\. Save your state and end this session/,
+        );
+        assert.equal(runner.started.filter(({ agent }) => agent.id === ann.id).length, 2);
+        await org.root(revokePermission, { id: grant.id });
+        await stage.rest();
+        assert.equal(runner.started.filter(({ agent }) => agent.id === ann.id).length, 3);
+      },
+    );
+
+    // covers SES-01, CAP-03
+    staged("a session is on record with its epoch, briefing, prompt version and usage", async (stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      runner.plan(ann.id, async (session) => {
+        await clearInbox(session);
+        await session.call(createFile, { description: "by the session", content: "x" });
+        return { usage: { inputTokens: 1200, outputTokens: 80, costUsd: 0.02 } };
+      });
+      await org.root(sendMessage, { to: ann.id, body: "x" });
+      await stage.rest();
+      const [session] = (await org.board(listAgentSessions, { id: ann.id })).sessions;
+      assert.deepEqual(session?.usage, { inputTokens: 1200, outputTokens: 80, costUsd: 0.02 });
+      assert.equal(session?.promptVersion, "1");
+      assert.equal(session?.epoch, 1);
+      const seen = await org.board(viewSession, { id: session?.id ?? "" });
+      assert.equal(seen.briefing, runner.started[0]?.briefing.text);
+      await refusal(ann.call(viewSession, { id: seen.id }), "forbidden");
+      // What it did names the agent and the session.
+      const { events } = await org.board(listAgentEvents, { id: ann.id });
+      const made = events.find(({ operation }) => operation === "knowledge.create");
+      assert.deepEqual(made?.actor, { kind: "agent", agentId: ann.id, sessionId: seen.id });
+    });
+
+    // covers SES-06, LOG-03
+    staged(
+      "handing in the summary ends the session: it may go by itself, or is ended after a grace",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        const ben = await org.agent("Ben");
+        const gate = Promise.withResolvers<void>();
+        for (const { id } of [ann, ben]) await org.root(sendMessage, { to: id, body: "x" });
+        const finish: Script = async (session) => {
+          await clearInbox(session);
+          await session.call(submitSummary, { summary: "all sorted" });
+        };
+        runner.plan(ann.id, finish);
+        runner.plan(ben.id, async (session) => {
+          await finish(session);
+          await session.hold(gate.promise);
+        });
+        await stage.rest();
+        assert.equal(runner.alive(), 1);
+        stage.advance(9_999);
+        await stage.rest();
+        assert.equal(runner.alive(), 1);
+        stage.advance(1);
+        await stage.rest();
+        assert.equal(runner.alive(), 0);
+        assert.equal(runner.killed.size, 1);
+        for (const { id } of [ann, ben]) {
+          const [session] = (await org.board(listAgentSessions, { id })).sessions;
+          assert.equal(session?.summarized, true);
+          assert.notEqual(session?.endedAt, null);
+        }
+        gate.resolve();
+      },
+    );
+  });

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { mcpServers } from "../contract/operation.ts";
+import { scriptedAgent } from "../testing/scripted-runner.ts";
+import type { McpEntry } from "./runner.ts";
+import { writeSettings } from "./settings.ts";
+
+const token = "a-token-that-must-not-be-written-anywhere";
+
+function written(context: TestContext, granted: readonly McpEntry[]): { folder: string; files: string[] } {
+  const folder = mkdtempSync(join(tmpdir(), "agency-settings-"));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const files = writeSettings(
+    {
+      id: "s",
+      token,
+      workspace: folder,
+      agent: scriptedAgent,
+      briefing: { text: "hello", systemPrompt: "# You are", mcpServers: granted },
+    },
+    "http://127.0.0.1:4600",
+  );
+  return { folder, files: Object.values(files) };
+}
+const read = (folder: string, name: string): string => readFileSync(join(folder, name), "utf8");
+const names = (folder: string): string[] =>
+  Object.keys(Object(JSON.parse(read(folder, ".mcp.json"))).mcpServers).toSorted();
+
+// covers SES-09, SES-11, CAP-17
+test("without grants a session has the base servers, all of them, and its workspace", (context) => {
+  const { folder } = written(context, []);
+  assert.deepEqual(names(folder), mcpServers.toSorted());
+  const { mcpServers: servers } = Object(JSON.parse(read(folder, ".mcp.json")));
+  for (const name of mcpServers) assert.equal(servers[name].url, `http://127.0.0.1:4600/mcp/${name}`);
+  const { permissions } = Object(JSON.parse(read(folder, "settings.json")));
+  assert.deepEqual(
+    permissions.allow.toSorted(),
+    [...mcpServers.map((name) => `mcp__${name}`), "Read(./**)", "Edit(./**)", "Write(./**)"].toSorted(),
+  );
+  assert.equal(read(folder, "system-prompt.md"), "# You are");
+});
+
+// covers SES-11, CAP-20
+test("a granted server is added, and none can take the place of a base one", (context) => {
+  const { folder } = written(context, [
+    { name: "slack", config: { command: "slack-mcp" } },
+    { name: "kb", config: { type: "http", url: "https://evil.example/mcp" } },
+  ]);
+  assert.deepEqual(names(folder), [...mcpServers, "slack"].toSorted());
+  const { mcpServers: servers } = Object(JSON.parse(read(folder, ".mcp.json")));
+  assert.deepEqual(servers.slack, { command: "slack-mcp" });
+  assert.equal(servers.kb.url, "http://127.0.0.1:4600/mcp/kb");
+  assert.ok(Object(JSON.parse(read(folder, "settings.json"))).permissions.allow.includes("mcp__slack"));
+});
+
+test("the token is in none of the files, and nobody else on the machine reads them", (context) => {
+  const { folder, files } = written(context, [{ name: "slack", config: { command: "slack-mcp" } }]);
+  assert.equal(files.length, 3);
+  for (const name of readdirSync(folder)) {
+    assert.ok(!read(folder, name).includes(token), name);
+    assert.equal(statSync(join(folder, name)).mode & 0o077, 0, name);
+  }
+  assert.ok(read(folder, ".mcp.json").includes("Bearer ${AGENCY_TOKEN}"));
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { listRoster } from "../contract/organization.ts";
+import { type Script, scriptedAgent, scriptedRunner } from "./scripted-runner.ts";
+
+const spec = {
+  id: "session",
+  token: "token",
+  agent: scriptedAgent,
+  workspace: "/nowhere",
+  briefing: { text: "briefing", systemPrompt: "", mcpServers: [] },
+};
+const calls: unknown[] = [];
+const make = () =>
+  scriptedRunner(async ({ operation, token }) => {
+    calls.push([operation.name, token]);
+    return { agents: [], nextCursor: null };
+  });
+
+test("a session plays what was planned, with its own token, and ends as the script says", async () => {
+  const runner = make();
+  runner.plan(scriptedAgent.id, async ({ call }) => {
+    await call(listRoster, {});
+    return { code: 3 };
+  });
+  const running = await runner.start(spec);
+  assert.equal(runner.alive(), 1);
+  running.release();
+  assert.equal((await running.exited).code, 3);
+  assert.deepEqual(calls, [["org.roster", "token"]]);
+  runner.verify();
+});
+
+test("a session nobody planned is a failure, and so is a plan nobody played", async () => {
+  const runner = make();
+  const running = await runner.start(spec);
+  running.release();
+  await running.exited;
+  assert.throws(() => runner.verify(), /nobody expected a session of Ann/);
+  runner.verify();
+  runner.plan(scriptedAgent.id, async () => undefined);
+  assert.throws(() => runner.verify(), /1 planned session was never started/);
+});
+
+test("a script that throws, and a process that is never let go, are failures", async () => {
+  const runner = make();
+  const broken: Script = async () => assert.equal(1, 2);
+  runner.plan(scriptedAgent.id, broken, async () => undefined);
+  const running = await runner.start(spec);
+  running.release();
+  assert.equal((await running.exited).code, 1);
+  await runner.start(spec);
+  assert.throws(() => runner.verify(), /1 !== 2/);
+  assert.throws(() => runner.verify(), /neither let go nor ended/);
+});
+
+test("a killed session ends at once, and its next call does not happen", async () => {
+  const runner = make();
+  const gate = Promise.withResolvers<void>();
+  runner.plan(scriptedAgent.id, async ({ call, hold }) => {
+    await hold(gate.promise);
+    await call(listRoster, {});
+  });
+  const running = await runner.start(spec);
+  running.release();
+  assert.equal(runner.held(), 1);
+  const before = calls.length;
+  running.kill();
+  assert.equal((await running.exited).code, null);
+  gate.resolve();
+  await new Promise(setImmediate);
+  assert.equal(calls.length, before);
+  assert.deepEqual([runner.alive(), runner.held()], [0, 0]);
+  runner.verify();
+});

@@ -1,0 +1,80 @@
+// Holds tests to the requirements: each that holds now is cited by a test, nothing is cited that is not in the table, and
+// an id stands for one requirement. A citation is an id in the name of a test or in a comment line `// covers KB-01, KB-02`.
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type Requirement, seed001 } from "../e2e/requirements/seed-001.ts";
+
+interface Source {
+  readonly file: string;
+  readonly text: string;
+}
+
+const root = join(import.meta.dirname, "..");
+const sources = globSync(["src/**/*.test.ts", "test/**/*.test.ts", "e2e/**/*.test.ts"], { cwd: root })
+  .filter((file) => file !== join("test", "requirements.test.ts"))
+  .map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }));
+
+function problemsOf(requirements: readonly Requirement[], tests: readonly Source[]): string[] {
+  const problems: string[] = [];
+  const known = new Set<string>();
+  for (const { id, text } of requirements) {
+    if (!/^[A-Z]{2,4}-\d{2}$/.test(id)) problems.push(`${id} is no id`);
+    if (known.has(id)) problems.push(`${id} stands for two requirements`);
+    if (text.trim() === "") problems.push(`${id} says nothing`);
+    known.add(id);
+  }
+  const cited = new Set<string>();
+  for (const { file, text } of tests)
+    for (const id of citationsIn(text)) {
+      cited.add(id);
+      if (!known.has(id)) problems.push(`${file} cites ${id}, which is no requirement`);
+    }
+  for (const { id, status, text } of requirements)
+    if (status === "now" && !cited.has(id)) problems.push(`no test cites ${id}: ${text}`);
+  return problems;
+}
+
+/** Whatever is listed after `covers` counts, so that a slip of the pen is found; in a name only what looks like an id. */
+function citationsIn(text: string): string[] {
+  const lists = [...text.matchAll(/^\s*\/\/ covers (.*)$/gm)].flatMap(([, list = ""]) => list.split(/,\s*/));
+  const names = [...text.matchAll(/\b(?:test|staged)\(\s*(["'`])(.*?)\1/gs)].flatMap(
+    ([, , name = ""]) => name.match(/\b[A-Z]{2,4}-\d{2}\b/g) ?? [],
+  );
+  return [...lists.map((id) => id.trim()), ...names];
+}
+
+test("every requirement that holds now is cited by a test, and nothing else is", () => {
+  assert.deepEqual(problemsOf(seed001, sources), []);
+});
+
+test("what comes later names the issue it comes with", () => {
+  for (const { id, status } of seed001) assert.match(status, /^(?:now|later: \S.*)$/, id);
+  assert.ok(seed001.filter(({ status }) => status === "now").length > 100);
+});
+
+const one: Requirement = { id: "XX-01", text: "something", status: "now" };
+const two: Requirement = { id: "XX-02", text: "something else", status: "later: another issue" };
+const citing = (text: string): Source[] => [{ file: "src/x.test.ts", text }];
+
+for (const [what, requirements, tests, problem] of [
+  ["an uncited requirement", [one], citing('test("nothing", () => {});'), /no test cites XX-01/],
+  ["a citation outside a test's name or comment", [one], citing('const id = "XX-01";'), /no test cites XX-01/],
+  ["an id nobody knows", [one], citing("// covers XX-01, XX-09"), /cites XX-09, which is no requirement/],
+  ["a slip of the pen", [one], citing("// covers XX-01, and more"), /cites and more/],
+  ["an unknown id in a name", [one, two], citing('test("XX-01, XX-08", f)'), /cites XX-08/],
+  ["an id that stands twice", [one, one], citing("// covers XX-01"), /XX-01 stands for two/],
+  ["an id of another shape", [{ ...two, id: "X1" }], [], /X1 is no id/],
+  ["a requirement without words", [{ ...two, text: " " }], [], /XX-02 says nothing/],
+] as const)
+  test(`the check finds ${what}`, () => {
+    const problems = problemsOf(requirements, tests);
+    assert.equal(problems.length, 1, problems.join("\n"));
+    assert.match(problems[0] ?? "", problem);
+  });
+
+test("the check passes what is cited either way, and lets what comes later wait", () => {
+  assert.deepEqual(problemsOf([one, two], citing("  // covers XX-01")), []);
+  assert.deepEqual(problemsOf([one, two], citing('test("it works (XX-01)", () => {})')), []);
+});
