@@ -1,5 +1,4 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
 
 // What mcp.ts measures beside ours: the protocol's own handler, mounted as its documentation says, with a tool that does
@@ -34,5 +33,5 @@ const http = createServer((request, response) => {
       });
   });
 });
-http.listen(0, "127.0.0.1", () => process.send?.((http.address() as AddressInfo).port));
+http.listen(0, "127.0.0.1", () => process.send?.(http.address()));
 process.once("disconnect", () => process.exit());

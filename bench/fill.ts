@@ -1,13 +1,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { type Compilable, sql } from "kysely";
 import { giveCreator } from "../src/capabilities/grants.ts";
 import { type Resource, ranks } from "../src/contract/resources.ts";
 import { newId } from "../src/daemon/ids.ts";
 import { type Actor, system } from "../src/events/ledger.ts";
 import { insertFile } from "../src/knowledge/table.ts";
 import { insertOutcome } from "../src/outcomes/table.ts";
-import { dynamic } from "../src/store/query.ts";
+import { type Db, dynamic } from "../src/store/query.ts";
 import type { Schema } from "../src/store/schema.ts";
 import type { Store } from "../src/store/store.ts";
 import { sequence } from "./timing.ts";
@@ -21,22 +22,33 @@ type Row<T extends keyof Schema> = "num" extends keyof Schema[T] ? Omit<Schema[T
 /** SQLite takes 32,766 parameters in a statement; the widest of these tables has 20 columns. */
 const rowsPerStatement = 1000;
 
-export async function insertRows<T extends "agents" | "files" | "outcomes" | "edges" | "grants">(
+async function insertRows<R>(
   store: Store,
-  table: T,
-  rows: Iterable<Row<T>>,
+  rows: Iterable<R>,
+  insert: (db: Db, rows: R[]) => Compilable<unknown>,
 ): Promise<void> {
-  const insert = (slice: Row<T>[]) =>
-    store.write((tx) => tx.run(dynamic((db) => db.insertInto(table).values(slice as never)), {}));
-  let slice: Row<T>[] = [];
+  const flush = (slice: R[]) =>
+    store.write((tx) =>
+      tx.run(
+        dynamic((db) => insert(db, slice)),
+        {},
+      ),
+    );
+  let slice: R[] = [];
   for (const row of rows) {
     slice.push(row);
     if (slice.length < rowsPerStatement) continue;
-    await insert(slice);
+    await flush(slice);
     slice = [];
   }
-  if (slice.length > 0) await insert(slice);
+  if (slice.length > 0) await flush(slice);
 }
+
+const insertAgents = (db: Db, rows: Row<"agents">[]) => db.insertInto("agents").values(rows);
+const insertFiles = (db: Db, rows: Row<"files">[]) => db.insertInto("files").values(rows);
+const insertOutcomes = (db: Db, rows: Row<"outcomes">[]) => db.insertInto("outcomes").values(rows);
+const insertEdges = (db: Db, rows: Row<"edges">[]) => db.insertInto("edges").values(rows);
+const insertGrants = (db: Db, rows: Row<"grants">[]) => db.insertInto("grants").values(rows);
 
 export interface Place {
   readonly id: string;
@@ -67,23 +79,23 @@ export async function fillAgents(
   const made = places.slice(1);
   await insertRows(
     store,
-    "agents",
     made.map(({ id, path }, index) => agentRow(companyId, id, path.at(-2) ?? rootId, index)),
+    insertAgents,
   );
   await insertRows(
     store,
-    "outcomes",
     made.map(({ id, path }, index) => ({
       ...outcomeRow(companyId, id, `Mandate ${index}`, id),
       kind: "mandate",
       delegated: 1,
       delegated_by: path.at(-2) ?? rootId,
     })),
+    insertOutcomes,
   );
   await insertRows(
     store,
-    "edges",
     made.map(({ id, path }) => ({ parent_id: path.at(-2) ?? rootId, child_id: id })),
+    insertEdges,
   );
   return places;
 }
@@ -114,20 +126,23 @@ export async function fillChains(
       holders: bottom[pick(bottom.length)]?.path ?? [],
       scopeId: newId(),
     });
-  await insertRows(store, "files", lazily(chains, ({ resource }) => [fileRow(companyId, resource.slice(3))]));
   await insertRows(
     store,
-    "outcomes",
+    lazily(chains, ({ resource }) => [fileRow(companyId, resource.slice(3))]),
+    insertFiles,
+  );
+  await insertRows(
+    store,
     lazily(chains, ({ scopeId, holders }) => [outcomeRow(companyId, scopeId, "Scope", holders[0] ?? null)]),
+    insertOutcomes,
   );
   await insertRows(
     store,
-    "edges",
     lazily(chains, ({ scopeId, holders }) => [{ parent_id: holders[0] ?? "", child_id: scopeId }]),
+    insertEdges,
   );
   await insertRows(
     store,
-    "grants",
     lazily(chains, ({ resource, grants, holders, scopeId }) =>
       grants.map((id, link) => ({
         id,
@@ -145,6 +160,7 @@ export async function fillChains(
         revoked_at: null,
       })),
     ),
+    insertGrants,
   );
   return chains;
 }
@@ -166,12 +182,11 @@ export async function fillSubtrees(
   );
   await insertRows(
     store,
-    "outcomes",
     lazily(subtrees, (ids) => ids.map((id, n) => outcomeRow(companyId, id, `Outcome ${n}`, responsibleId))),
+    insertOutcomes,
   );
   await insertRows(
     store,
-    "edges",
     lazily(subtrees, (ids) =>
       ids.flatMap((id, n) => {
         const above = Math.floor((n - 1) / 10);
@@ -183,6 +198,7 @@ export async function fillSubtrees(
         }));
       }),
     ),
+    insertEdges,
   );
   return subtrees.flatMap(([top]) => (top === undefined ? [] : [top]));
 }
@@ -261,11 +277,24 @@ export async function fillOutcomes(
   return ids;
 }
 
+/** What PostgreSQL does by itself a minute after so many rows came: look at them, to plan by what is there. */
+export async function lookAtRows(store: Store): Promise<void> {
+  if (store.dialect === "postgres")
+    await store.write((tx) =>
+      tx.run(
+        dynamic((db) => ({ compile: () => sql`analyze`.compile(db) })),
+        {},
+      ),
+    );
+}
+
 /** What the daemon does in its own time: content out of the database into files. Not durable; it is only a benchmark. */
 export function moveContentOut(database: string, folder: string): void {
   const db = new DatabaseSync(database);
   try {
-    for (const { file_id, hash, content } of db.prepare("select file_id, hash, content from blobs").iterate()) {
+    for (const { file_id, hash, content } of db
+      .prepare("select file_id, hash, content from blobs")
+      .iterate()) {
       if (!(content instanceof Uint8Array)) continue;
       mkdirSync(join(folder, String(file_id)), { recursive: true, mode: 0o700 });
       writeFileSync(join(folder, String(file_id), String(hash)), content, { mode: 0o600 });

@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { createClient, type Client } from "../src/client/client.ts";
 import { createCompany, createKey } from "../src/contract/organization.ts";
@@ -14,7 +16,7 @@ import { openPostgres } from "../src/store/postgres.ts";
 import { openSqlite } from "../src/store/sqlite.ts";
 import type { Store } from "../src/store/store.ts";
 import type { Bench } from "./bench.ts";
-import { moveContentOut } from "./fill.ts";
+import { lookAtRows, moveContentOut } from "./fill.ts";
 
 /** A home with a company in it, filled through the store before any daemon runs on it. */
 export interface Home<T> {
@@ -42,11 +44,11 @@ export async function prepareHome<T>(bench: Bench, fill: (filling: Filling) => P
   try {
     await admitBoard(store, token, newId());
     const { dispatch } = createCore({ store, newId, newSecret });
-    const operation: unknown = createCompany;
     const company = createCompany.output.parse(
-      await dispatch({ operation: operation as Operation, token, input: { name: "Bench" } }),
+      await dispatch({ operation: createCompany, token, input: { name: "Bench" } }),
     );
     const filled = await fill({ store, companyId: company.id, rootAgentId: company.rootAgentId });
+    await lookAtRows(store);
     made = { companyId: company.id, rootAgentId: company.rootAgentId, filled };
   } finally {
     await store.close();
@@ -60,8 +62,7 @@ export async function openCore(home: Home<unknown>) {
   const store = await openStore(home.database, home.databaseUrl);
   const { dispatch } = createCore({ store, newId, newSecret });
   return {
-    call: (operation: unknown, input: unknown, token: string) =>
-      dispatch({ operation: operation as Operation, token, input }),
+    call: (operation: Operation, input: unknown, token: string) => dispatch({ operation, token, input }),
     close: () => store.close(),
   };
 }
@@ -76,24 +77,20 @@ export interface Daemon {
   readonly client: Client;
   /** From the start of the process to the first 200 of its health. */
   readonly startMilliseconds: number;
-  agentKey(agentId: string): Promise<string>;
-  stop(): Promise<void>;
+  readonly agentKey: (agentId: string) => Promise<string>;
+  readonly stop: () => Promise<void>;
 }
 
 /** The daemon in a process of its own, as `agency up` runs it. */
 export async function startDaemon(bench: Bench, home: Home<unknown>): Promise<Daemon> {
   const start = performance.now();
-  const child = spawn(
-    process.execPath,
-    [bench.cli, "up", "--port", "0", "--home", home.path, "--json"],
-    {
-      env: {
-        ...process.env,
-        ...(home.databaseUrl === undefined ? {} : { DATABASE_URL: home.databaseUrl }),
-      },
-      stdio: ["ignore", "pipe", "inherit"],
+  const child = spawn(process.execPath, [bench.cli, "up", "--port", "0", "--home", home.path, "--json"], {
+    env: {
+      ...process.env,
+      ...(home.databaseUrl === undefined ? {} : { DATABASE_URL: home.databaseUrl }),
     },
-  );
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const ended = once(child, "exit");
   const said = once(createInterface({ input: child.stdout }), "line");
   const stop = async (): Promise<void> => {
@@ -119,6 +116,18 @@ export async function startDaemon(bench: Bench, home: Home<unknown>): Promise<Da
   }
 }
 
+/** Waits until the daemon has moved written content out of its database, so that the next slice does not pay for it. */
+export async function atRest(home: Home<unknown>): Promise<void> {
+  if (home.databaseUrl !== undefined) return;
+  const db = new DatabaseSync(home.database, { readOnly: true, timeout: 5000 });
+  try {
+    const left = db.prepare("select 1 from blobs limit 1");
+    for (let waited = 0; waited < 300 && left.get() !== undefined; waited++) await sleep(100);
+  } finally {
+    db.close();
+  }
+}
+
 /** What the process keeps in memory, in MB. */
 export function residentMegabytes(pid: number): number {
   const status = `/proc/${pid}/status`;
@@ -139,6 +148,6 @@ async function untilHealthy(home: string, hasEnded: () => boolean): Promise<stri
     } catch {
       // Not yet.
     }
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await sleep(2);
   }
 }

@@ -19,7 +19,7 @@ let serial = 0;
 process.on("message", (plan: Plan) => {
   run(plan).then(
     (loaded) => process.send?.(loaded),
-    (error: unknown) => process.send?.({ failure: String(error) }),
+    (error: unknown) => process.send?.(String(error)),
   );
 });
 
@@ -89,7 +89,11 @@ function nextCall({ requests }: Plan, client: number): Call {
           accept: "application/json, text/event-stream",
           ...(requests.era === "2025"
             ? { "mcp-protocol-version": "2025-11-25" }
-            : { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": requests.tool }),
+            : {
+                "mcp-protocol-version": "2026-07-28",
+                "mcp-method": "tools/call",
+                "mcp-name": requests.tool,
+              }),
         },
         body: JSON.stringify({
           jsonrpc: "2.0",

@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { z } from "zod";
 
 /** What a load process is told to do: so many clients, each sending its next request when the last was answered. */
 export interface Plan {
@@ -31,16 +32,13 @@ export interface Pair {
   readonly hash: string;
 }
 
-export interface Loaded {
-  readonly perSecond: number;
-  readonly p50: number;
-  readonly p99: number;
-}
+const Loaded = z.object({ perSecond: z.number(), p50: z.number(), p99: z.number() });
+export type Loaded = z.infer<typeof Loaded>;
 
 /** Load comes from a process of its own, so that it does not run on the time of what it measures. */
 export interface Load {
-  run(plan: Plan): Promise<Loaded>;
-  stop(): Promise<void>;
+  readonly run: (plan: Plan) => Promise<Loaded>;
+  readonly stop: () => Promise<void>;
 }
 
 export function startLoad(): Load {
@@ -49,12 +47,12 @@ export function startLoad(): Load {
   return {
     run: async (plan) => {
       child.send(plan);
-      const [answer] = (await Promise.race([
+      const [answer]: unknown[] = await Promise.race([
         once(child, "message"),
         ended.then(() => Promise.reject(new Error("the load process ended"))),
-      ])) as [Loaded | { failure: string }];
-      if ("failure" in answer) throw new Error(answer.failure);
-      return answer;
+      ]);
+      if (typeof answer === "string") throw new Error(answer);
+      return Loaded.parse(answer);
     },
     stop: async () => {
       child.disconnect();

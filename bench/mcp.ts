@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { z } from "zod";
 import { type Entry, rounds, sizes, sliceMilliseconds } from "./bench.ts";
 import { fillFiles, fillOutcomes } from "./fill.ts";
 import { type Daemon, type Home, prepareHome, startDaemon } from "./home.ts";
@@ -93,9 +94,10 @@ const tools: readonly (readonly [string, (home: Filled, era: "2025" | "2026") =>
 async function startEmpty(): Promise<{ url: string; stop: () => Promise<void> }> {
   const child = fork(fileURLToPath(new URL("empty-mcp-process.ts", import.meta.url)), { stdio: "inherit" });
   const ended = once(child, "exit");
-  const [port]: unknown[] = await once(child, "message");
+  const [address]: unknown[] = await once(child, "message");
+  const { port } = z.object({ port: z.number() }).parse(address);
   return {
-    url: `http://127.0.0.1:${String(port)}`,
+    url: `http://127.0.0.1:${port}`,
     stop: async () => {
       child.disconnect();
       await ended;

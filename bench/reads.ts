@@ -74,7 +74,7 @@ export const subtree: Entry = {
 };
 
 const recursive = `with recursive down(id) as (
-    select cast(? as text) union select e.child_id from edges e join down d on d.id = e.parent_id)
+    select id from outcomes where id = ? union select e.child_id from edges e join down d on d.id = e.parent_id)
   select o.* from down join outcomes o on o.id = down.id`;
 
 /** Whole pages of a thousand rows, as the board sees them. */

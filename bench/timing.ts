@@ -4,15 +4,28 @@
  */
 export type Slice = () => Promise<number>;
 
-export async function inTurns<K extends string>(
-  rounds: number,
-  subjects: Readonly<Record<K, Slice>>,
-): Promise<Record<K, number>> {
-  const names = Object.keys(subjects) as K[];
-  const slices = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<K, number[]>;
+/** The product with few rows and with many, and the raw loop on as many as it needs. */
+export interface Compared<T> {
+  readonly small: T;
+  readonly large: T;
+  readonly rawSmall: T;
+  readonly raw: T;
+}
+
+/** What is left out is not a number in the answer. */
+export async function inTurns(rounds: number, slices: Partial<Compared<Slice>>): Promise<Compared<number>> {
+  const times: Compared<number[]> = { small: [], large: [], rawSmall: [], raw: [] };
   for (let round = 0; round < rounds; round++)
-    for (const name of names) slices[name].push(await subjects[name]());
-  return Object.fromEntries(names.map((name) => [name, percentile(slices[name], 50)])) as Record<K, number>;
+    for (const name of ["small", "large", "rawSmall", "raw"] as const) {
+      const slice = slices[name];
+      if (slice !== undefined) times[name].push(await slice());
+    }
+  return {
+    small: percentile(times.small, 50),
+    large: percentile(times.large, 50),
+    rawSmall: percentile(times.rawSmall, 50),
+    raw: percentile(times.raw, 50),
+  };
 }
 
 /** How often `work` can be done in a second; it is given the number of the repetition. */

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import { type Bench, type Entry, rounds, sizes, sliceMilliseconds } from "./bench.ts";
 import { fillFiles, fillOutcomes } from "./fill.ts";
-import { type Daemon, type Home, prepareHome, startDaemon } from "./home.ts";
+import { atRest, type Daemon, type Home, prepareHome, startDaemon } from "./home.ts";
 import { type Pair, type Requests, startLoad } from "./load.ts";
 import { inTurns, ratePerSecond } from "./timing.ts";
 
@@ -22,7 +22,7 @@ export const writes: Entry = {
     try {
       const raw = bench.store === "sqlite" ? rawSqlite(bench) : await rawPostgres(bench);
       stops.push(raw.close);
-      const subjects: { home: Filled; daemon: Daemon; token: string }[] = [];
+      const subjects: Subject[] = [];
       for (const rows of [few, many]) {
         bench.say(`filling a home with ${rows} files and ${rows} outcomes`);
         const home = await prepareHome(bench, async ({ store, companyId, rootAgentId }) => ({
@@ -34,38 +34,49 @@ export const writes: Entry = {
         subjects.push({ home, daemon, token: await daemon.agentKey(home.rootAgentId) });
       }
       const figures = [];
+      const slice =
+        (subject: Subject | undefined, clients: number, requestsOn: (home: Filled) => Requests) =>
+        async (milliseconds = sliceMilliseconds(bench)) => {
+          if (subject === undefined) return Number.NaN;
+          for (const { home } of subjects) await atRest(home);
+          const { home, daemon, token } = subject;
+          const requests = requestsOn(home);
+          return (await load.run({ url: daemon.url, token, clients, milliseconds, requests })).perSecond;
+        };
+      const rawRate = async () => {
+        for (const { home } of subjects) await atRest(home);
+        return ratePerSecond(sliceMilliseconds(bench), raw.insert);
+      };
+      const what = "commits of one row";
       for (const [name, requestsOn] of kinds)
         for (const clients of [1, 16]) {
-          const slice = (subject: (typeof subjects)[number] | undefined) => async () => {
-            if (subject === undefined) return Number.NaN;
-            const { home, daemon, token } = subject;
-            return (
-              await load.run({
-                url: daemon.url,
-                token,
-                clients,
-                milliseconds: sliceMilliseconds(bench),
-                requests: requestsOn(home),
-              })
-            ).perSecond;
-          };
+          const [small, large] = [0, 1].map((index) => slice(subjects[index], clients, requestsOn));
+          if (small === undefined || large === undefined) continue;
           // The first requests pay for what is compiled and opened on first use.
-          for (const subject of subjects) await slice(subject)();
-          const measured = await inTurns(rounds(bench), {
-            small: slice(subjects[0]),
-            large: slice(subjects[1]),
-            raw: () => ratePerSecond(sliceMilliseconds(bench), raw.insert),
-          });
+          await small();
+          await large();
+          const measured = await inTurns(rounds(bench), { small, large, raw: rawRate });
           figures.push({
             name: `${name}, ${clients} client${clients === 1 ? "" : "s"}`,
             unit: "/s" as const,
             rows: `${many} of each`,
             value: measured.large,
             small: measured.small,
-            baseline: { what: "commits of one row", value: measured.raw },
+            baseline: { what, value: measured.raw },
             aim: { atLeast: 1 / 3, of: "baseline" as const },
           });
         }
+      // Long enough for what happens behind the writes (content to files, checkpoints) to come due meanwhile.
+      const seconds = bench.quick ? 1 : 20;
+      const sustained = slice(subjects[1], 16, createFile);
+      figures.push({
+        name: `create a file, 16 clients, ${seconds} s without a pause`,
+        unit: "/s" as const,
+        rows: `${many} of each`,
+        value: await sustained(seconds * 1000),
+        baseline: { what, value: await rawRate() },
+        aim: { atLeast: 1 / 3, of: "baseline" as const },
+      });
       return figures;
     } finally {
       for (const stop of stops.toReversed()) await stop();
@@ -78,9 +89,17 @@ const payload = "Some notes of ordinary length. ".repeat(40).slice(0, bytes);
 
 type Filled = Home<{ files: Pair[]; outcomes: string[] }>;
 
+interface Subject {
+  readonly home: Filled;
+  readonly daemon: Daemon;
+  readonly token: string;
+}
+
+const createFile = (home: Filled): Requests => ({ kind: "create file", companyId: home.companyId, bytes });
+
 const kinds: readonly (readonly [string, (home: Filled) => Requests])[] = [
   ["overwrite a file", (home) => ({ kind: "overwrite", files: home.filled.files.slice(0, 16), bytes })],
-  ["create a file", (home) => ({ kind: "create file", companyId: home.companyId, bytes })],
+  ["create a file", createFile],
   [
     "create an outcome",
     (home) => ({

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import {
-  appendFileSync,
   linkSync,
   mkdirSync,
   mkdtempSync,
@@ -165,12 +164,10 @@ describe("the workspace", () => {
        }`,
       { path },
       () => {
-        const code = codeOf(() => assert.ok(read("growing", limit).length <= limit));
-        return code;
+        return codeOf(() => assert.ok(read("growing", limit).length <= limit));
       },
     );
-    assert.deepEqual(Object.keys(codes).toSorted(), ["answered", "too_large"]);
-    appendFileSync(path, "");
+    assert.deepEqual(without(codes, "answered", "too_large"), {});
   });
 
   test("a file that is deleted again and again is read whole or refused", async () => {
@@ -184,7 +181,7 @@ describe("the workspace", () => {
       { path, mine },
       () => codeOf(() => assert.equal(read("fleeting"), mine)),
     );
-    assert.deepEqual(Object.keys(codes).toSorted(), ["answered", "refused"]);
+    assert.deepEqual(without(codes, "answered", "refused"), {});
   });
 
   const swaps = {
@@ -220,11 +217,7 @@ describe("the workspace", () => {
         codeOf(() => assert.equal(read("swapped/secret"), mine)),
       );
       // Both were seen: the file as it should be, and something else in its place.
-      assert.deepEqual(Object.keys(codes).toSorted(), ["answered", "refused"]);
-      assert.ok(
-        Object.values(codes).every((count) => count >= 10),
-        JSON.stringify(codes),
-      );
+      assert.deepEqual(Object.keys(codes).toSorted(), ["answered", "refused"], JSON.stringify(codes));
       assert.equal(readFileSync(data.secret, "utf8"), secret);
     });
 
@@ -301,6 +294,10 @@ function codeOf(call: () => unknown): string {
     throw error;
   }
   return "answered";
+}
+
+function without(counts: Record<string, number>, ...expected: string[]): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).filter(([code]) => !expected.includes(code)));
 }
 
 /** Does something again and again for two seconds while a thread works against it; counts what came of it. */

@@ -4,6 +4,7 @@ import {
   fchmodSync,
   fstatSync,
   mkdirSync,
+  opendirSync,
   openSync,
   readlinkSync,
   readSync,
@@ -13,7 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { isAbsolute, join, resolve, sep } from "node:path";
+import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { Refusal } from "../contract/refusal.ts";
 
 /**
@@ -44,7 +45,12 @@ export function readFromWorkspace(workspace: string, path: string, maxBytes: num
         `${path} has more than one name (hard links).`,
         "Copy it within your workspace and name the copy.",
       );
-    if (!liesWithin(descriptor, target, root)) throw outside(path);
+    const place = placeOf(descriptor, target);
+    if (!liesWithin(place, root)) throw outside(path);
+    // A name that is being removed has left the count before it leaves the folder: a file outside looks for a moment as
+    // if it had one name, and that one here. Whoever removes it holds the folder; reading the folder waits for that.
+    waitForFolder(dirname(place));
+    if (placeOf(descriptor, target) !== place) throw outside(path);
     if (before.size > maxBytes) throw tooLarge(before.size, maxBytes);
     return readWhole(descriptor, maxBytes);
   } finally {
@@ -128,12 +134,29 @@ function codeOf(error: unknown): string {
   return typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 }
 
-function liesWithin(descriptor: number, target: string, root: string): boolean {
-  const place =
-    process.platform === "linux"
+/** Where the opened file lies; the empty text when nobody can tell. */
+function placeOf(descriptor: number, target: string): string {
+  try {
+    return process.platform === "linux"
       ? readlinkSync(`/proc/self/fd/${descriptor}`)
-      : whereItIsNow(descriptor, target);
-  return place !== undefined && place.startsWith(root + sep) && !place.endsWith(" (deleted)");
+      : (whereItIsNow(descriptor, target) ?? "");
+  } catch {
+    return "";
+  }
+}
+
+function liesWithin(place: string, root: string): boolean {
+  return place.startsWith(root + sep) && !place.endsWith(" (deleted)");
+}
+
+function waitForFolder(folder: string): void {
+  try {
+    const entries = opendirSync(folder, { bufferSize: 1 });
+    entries.readSync();
+    entries.closeSync();
+  } catch {
+    // It was moved or deleted; then the file is not where it was either.
+  }
 }
 
 /** Without /proc: the name as it resolves now, if it still leads to the very file that was opened. */

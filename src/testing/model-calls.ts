@@ -79,12 +79,28 @@ export type Change = (carried: Carried) => void;
 export function companyOf(world: World, call: ModelCall): string | undefined {
   const me = world.agents.get(call.actor);
   if (me !== undefined) return me.companyId;
+  // Whoever names an agent by its id has said which company.
+  if (call.operation === "permission.explain" && isId(call.input.agent ?? ""))
+    return world.agents.get(call.input.agent ?? "")?.companyId;
   if ("companyId" in call.input) return call.input.companyId;
   if (!("id" in call.input)) return undefined;
   const { id } = call.input;
   return [world.files, world.agents, world.outcomes, world.grants]
     .map((things) => things.get(id)?.companyId)
     .find((companyId) => companyId !== undefined);
+}
+
+/** The ids in a call that belong to another company than the call happens in. */
+export function foreignIdsIn(world: World, call: ModelCall): string[] {
+  const companyId = companyOf(world, call);
+  const ids = JSON.stringify(call.input).match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? [];
+  return [...new Set(ids)].filter((id) => {
+    const owner =
+      [world.files, world.agents, world.outcomes, world.grants]
+        .map((things) => things.get(id)?.companyId)
+        .find((found) => found !== undefined) ?? (world.companies.has(id) ? id : undefined);
+    return owner !== undefined && companyId !== undefined && owner !== companyId;
+  });
 }
 
 /** Another company's thing is not there. */
@@ -115,6 +131,22 @@ export function sameCompany<T extends { readonly companyId: string }>(
 ): T {
   if (thing === undefined || thing.companyId !== companyId) throw new No("not_found");
   return thing;
+}
+
+/** By id, or by the slug of one that is there. */
+export function agentNamed(world: World, companyId: string, reference: string): Agent {
+  const bySlug = [...world.agents.values()].find(
+    (agent) => agent.companyId === companyId && agent.active && slugOf(agent) === reference,
+  );
+  return sameCompany(world.agents.get(reference) ?? bySlug, companyId);
+}
+
+export function slugOf({ name }: Agent): string {
+  return name.toLowerCase().replaceAll(" ", "-");
+}
+
+export function isId(reference: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(reference);
 }
 
 /** One of the levels is needed; what an agent has no right on at all is not there for it. */

@@ -17,15 +17,18 @@ import {
   type World,
 } from "./model.ts";
 import {
+  agentNamed,
   type Change,
   idIn,
   type Inputs,
+  isId,
   named,
   need,
   No,
   owned,
   reached,
   sameCompany,
+  slugOf,
 } from "./model-calls.ts";
 
 /** What the larger operations demand and change. */
@@ -212,8 +215,11 @@ export function delegate(world: World, me: Agent | null, input: Inputs["outcome.
   const outcome = reached(world, me, input.id, ["drive"]);
   if (outcome.status !== "open" || outcome.kind !== "work" || outcome.handedDown) throw new No("refused");
   const from = world.agents.get(outcome.responsibleId);
-  const to = world.agents.get(input.to);
-  if (from === undefined || to === undefined || !to.active || to.bossId !== from.id) throw new No("refused");
+  const reports = [...world.agents.values()].filter(({ active, bossId }) => active && bossId === from?.id);
+  // By id, by slug, or by the role that all have here, which says who only when there is one.
+  const [only, ...more] = input.to === "worker" ? reports : [];
+  const to = reports.find((agent) => agent.id === input.to || slugOf(agent) === input.to) ?? only;
+  if (from === undefined || to === undefined || more.length > 0) throw new No("refused");
   // The rights given along are those the giver has left once the outcome is in other hands.
   const grants = input.grants ?? [];
   const after = grants.length === 0 ? world : structuredClone(world);
@@ -317,9 +323,12 @@ export function adopt(world: World, rows: Grant[], due: readonly Given[]): void 
 /** What explain_access is allowed to say to whom; what it says is compared by the checker. */
 export function explain(world: World, me: Agent | null, input: Inputs["permission.explain"]): Change {
   const { kind } = split(input.resource);
-  if (input.agent === undefined) named(world, me, input.companyId);
-  const subject = input.agent === undefined ? me : owned(world.agents, me, input.agent);
+  const isPlain = input.agent !== undefined && isId(input.agent);
+  const byId = isPlain ? owned(world.agents, me, input.agent ?? "") : undefined;
+  const companyId = byId?.companyId ?? named(world, me, input.companyId);
   if (input.level !== undefined && !levelsOf[kind].includes(input.level)) throw new No("invalid");
+  if (me === null && input.agent === undefined) throw new No("invalid");
+  const subject = byId ?? (input.agent === undefined ? me : agentNamed(world, companyId, input.agent));
   if (subject === null) throw new No("invalid");
   if (me !== null && subject.id !== me.id) {
     if (subject.bossId !== me.id) throw new No("forbidden");

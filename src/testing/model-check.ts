@@ -2,7 +2,6 @@ import { effectiveRank, holds as productHolds } from "../capabilities/rights.ts"
 import type { Level, Resource } from "../contract/resources.ts";
 import type { ReadTx } from "../store/store.ts";
 import {
-  childrenOf,
   effective,
   holds,
   isActive,
@@ -175,36 +174,6 @@ export function levelsFor(resource: Resource): readonly Level[] {
   return kind === "outcome" ? [...levelsOf[kind], "drive"] : levelsOf[kind];
 }
 
-/** An outcome as an operation answered it. */
-export interface SeenOutcome {
-  readonly id: string;
-  readonly status: string;
-  readonly responsible: { readonly id: string } | null;
-  readonly delegated: boolean;
-  readonly delegatedBy: { readonly id: string } | null;
-  readonly parents: readonly { readonly id: string }[];
-  readonly children: readonly { readonly id: string }[];
-  readonly dependsOn: readonly { readonly id: string }[];
-  readonly workable: boolean;
-}
-
-export function compareOutcome(world: World, seen: SeenOutcome, now: number): void {
-  const outcome = known("outcome", world.outcomes, seen.id);
-  const ids = (refs: Iterable<{ readonly id: string } | string>): string =>
-    [...refs]
-      .map((ref) => (typeof ref === "string" ? ref : ref.id))
-      .toSorted()
-      .join(" ");
-  same(`status of ${seen.id} as answered`, seen.status, outcome.status);
-  same(`owner of ${seen.id} as answered`, seen.responsible?.id ?? null, outcome.responsibleId);
-  same(`whether ${seen.id} is handed down, as answered`, seen.delegated, outcome.handedDown);
-  same(`who handed ${seen.id} down, as answered`, seen.delegatedBy?.id ?? null, outcome.handedDownBy);
-  same(`parents of ${seen.id} as answered`, ids(seen.parents), ids(outcome.parents));
-  same(`children of ${seen.id} as answered`, ids(seen.children), ids(childrenOf(world, seen.id)));
-  same(`dependencies of ${seen.id} as answered`, ids(seen.dependsOn), ids(outcome.dependsOn));
-  compareWorkable(world, outcome, seen.workable, now);
-}
-
 export function compareWorkable(world: World, outcome: Outcome, isSo: boolean, now: number): void {
   same(`${outcome.id} is workable`, isSo, isWorkable(world, outcome, now));
 }
@@ -214,7 +183,7 @@ export function same(what: string, product: unknown, model: unknown): void {
     throw new Violation(`${what}: the product says ${String(product)}, the model ${String(model)}`);
 }
 
-function known<T>(noun: string, things: ReadonlyMap<string, T>, id: string): T {
+export function known<T>(noun: string, things: ReadonlyMap<string, T>, id: string): T {
   const thing = things.get(id);
   if (thing === undefined) throw new Violation(`the product has a ${noun} ${id} that should not be there`);
   return thing;

@@ -1,6 +1,6 @@
 import type { World } from "./model.ts";
 import type { ModelCall, OperationName } from "./model-calls.ts";
-import { type Chance, missingId } from "./model-chance.ts";
+import { type Chance, chanceFor, missingId } from "./model-chance.ts";
 import { makeCall, rivalOf } from "./model-make.ts";
 import { Scene } from "./model-scene.ts";
 
@@ -16,7 +16,7 @@ export interface Step {
   readonly thenFix: boolean;
 }
 
-const most = { agents: 6, outcomes: 16, files: 8, left: 4 };
+const most = { agents: 6, outcomes: 16, files: 8, left: 5 };
 
 export function nextStep(world: World, chance: Chance, seed: number, step: number): Step {
   const companyId = chance.pick(companiesByTurn(world)) ?? "";
@@ -71,14 +71,25 @@ function companiesByTurn(world: World): string[] {
   return [first, first, first, first, first, first, second];
 }
 
+/** Each seed does much of some things and little of others, so that rare meetings of two happen in some seeds. */
 function weights(scene: Scene): Record<OperationName, number> {
+  const taste = chanceFor(scene.seed, tastes);
+  const usual = usualWeights(scene);
+  for (const name of Object.keys(usual) as OperationName[])
+    usual[name] *= taste.pick([0.2, 0.6, 1, 1, 1.6, 3.5]) ?? 1;
+  return usual;
+}
+
+const tastes = 0xfffc;
+
+function usualWeights(scene: Scene): Record<OperationName, number> {
   const active = scene.agents.length;
   const left = [...scene.world.agents.values()].filter((agent) => !agent.active).length;
   const outcomes = scene.outcomes.length;
   const files = scene.files.filter(({ kind }) => kind === "file").length;
   return {
     "agent.create": active < most.agents ? 4 : 0.3,
-    "agent.terminate": left < most.left && active > 2 ? 1.6 : 0.2,
+    "agent.terminate": left < most.left && active > 2 ? 2.2 : 0.2,
     "outcome.create": outcomes < most.outcomes ? 12 : 0.5,
     "outcome.update": 11,
     "outcome.submit": 5,

@@ -1,5 +1,16 @@
 import type { Resource } from "../contract/resources.ts";
-import { type Grant, isLive, levelsOf, nothing, rankOf, selfAndAbove, split, worthOf } from "./model.ts";
+import {
+  chainOf,
+  type Grant,
+  isLive,
+  levelsOf,
+  nothing,
+  rankOf,
+  selfAndAbove,
+  split,
+  structural,
+  worthOf,
+} from "./model.ts";
 import type { Made, Scene } from "./model-scene.ts";
 
 /** Inputs about rights that fit the scene. */
@@ -11,10 +22,10 @@ export function grant(scene: Scene): Made {
     ({ holderId, resource }) => scene.reportsOf(holderId).length > 0 && split(resource).kind !== "mail",
   );
   const long = able.filter(({ parentId }) => parentId !== null);
-  const how = chance.weighted({ on: 55, place: 20, board: 25 });
+  const how = chance.weighted({ on: 50, place: 25, board: 25 });
   const source = how === "on" ? chance.pick(chance.percent(60) && long.length > 0 ? long : able) : undefined;
   if (source !== undefined) {
-    const to = scene.id(scene.reportsOf(source.holderId));
+    const to = scene.reference(scene.reportsOf(source.holderId));
     const within = scene.outcomes.filter(
       (outcome) => isLive(outcome) && selfAndAbove(world, outcome.id).has(source.scopeId),
     );
@@ -25,10 +36,26 @@ export function grant(scene: Scene): Made {
   }
   const bosses = scene.agents.filter(({ id }) => scene.reportsOf(id).length > 0);
   const giver = how === "board" ? undefined : chance.pick(bosses);
-  const to = chance.pick(giver === undefined ? scene.agents : scene.reportsOf(giver.id));
+  const to = scene.reference(giver === undefined ? scene.agents : scene.reportsOf(giver.id));
   const live = scene.outcomes.filter((outcome) => isLive(outcome) || chance.percent(8));
-  const outcome = chance.percent(35) ? undefined : scene.id(preferWork(scene, live));
-  const input = { to: scene.idOf(to), ...someRight(scene, giver?.id), ...(outcome && { outcome }) };
+  // Also for the mandate of somebody else, who may leave.
+  const mandates = live.filter(({ kind, id }) => kind === "mandate" && id !== to);
+  const scopes = mandates.length > 0 && chance.percent(25) ? mandates : preferWork(scene, live);
+  const outcome = chance.percent(35) ? undefined : scene.id(scopes);
+  const own = scene.outcomes.filter(({ id }) => giver && structural(world, giver.id, `outcome:${id}`) > 1);
+  // Rather what lies below other work of the giver, with which it may go away.
+  const deep = own.filter(({ parents, responsibleId }) =>
+    [...parents].some((id) => {
+      const parent = world.outcomes.get(id);
+      return parent?.kind === "work" && !parent.handedDown && parent.responsibleId === responsibleId;
+    }),
+  );
+  const place = chance.pick(deep.length > 0 && chance.percent(70) ? deep : own);
+  const right =
+    place !== undefined && chance.percent(60)
+      ? { resource: `outcome:${place.id}`, level: chance.percent(75) ? "write" : "read" }
+      : someRight(scene, giver?.id);
+  const input = { to, ...right, ...(outcome && { outcome }) };
   return giver === undefined
     ? { input: { ...input, companyId: scene.companyId }, actors: ["board"] }
     : { input, actors: [giver.id] };
@@ -52,11 +79,12 @@ export function revoke(scene: Scene): Made {
 export function explain(scene: Scene): Made {
   const { chance } = scene;
   const isThere = (agentId: string): boolean => scene.agents.some(({ id }) => id === agentId);
-  const lost = chance.percent(50)
-    ? chance.pick(
-        scene.grants.filter((each) => isThere(each.holderId) && worthOf(scene.world, each) < each.rank),
-      )
-    : undefined;
+  const dead = scene.grants.filter(
+    (each) => isThere(each.holderId) && worthOf(scene.world, each) < each.rank,
+  );
+  // Rather one that nobody revoked: it may come back.
+  const dormant = dead.filter((each) => chainOf(scene.world, each).every(({ revoked }) => !revoked));
+  const lost = chance.percent(50) ? (chance.pick(dormant) ?? chance.pick(dead)) : undefined;
   const agent = scene.agents.find(({ id }) => id === lost?.holderId) ?? chance.pick(scene.agents);
   const boss = agent?.bossId ?? "board";
   const right =
@@ -64,7 +92,8 @@ export function explain(scene: Scene): Made {
       ? someRight(scene, chance.percent(50) || boss === "board" ? agent?.id : boss)
       : { resource: lost.resource, ...levelUpTo(scene, lost) };
   if (agent !== undefined && chance.percent(25)) return { input: right, actors: [agent.id] };
-  return { input: { ...right, agent: scene.idOf(agent) }, actors: chance.percent(50) ? ["board"] : [boss] };
+  const whose = { agent: scene.reference(agent === undefined ? [] : [agent]), companyId: scene.companyId };
+  return { input: { ...right, ...whose }, actors: chance.percent(50) ? ["board"] : [boss] };
 }
 
 /** What goes along with a delegation: mostly what the giver holds in a way that covers the outcome. */
@@ -117,6 +146,6 @@ function standing(scene: Scene): Grant[] {
 }
 
 function preferWork<T extends { readonly kind: string }>(scene: Scene, outcomes: readonly T[]): readonly T[] {
-  const work = outcomes.filter(({ kind }) => kind === "work" || scene.chance.percent(30));
+  const work = outcomes.filter(({ kind }) => kind === "work" || scene.chance.percent(50));
   return work.length > 0 ? work : outcomes;
 }

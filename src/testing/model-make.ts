@@ -1,5 +1,6 @@
 import { childrenOf, isLive, type Outcome, rankOf } from "./model.ts";
 import type { ModelCall, OperationName } from "./model-calls.ts";
+import { chanceFor } from "./model-chance.ts";
 import { explain, grant, revoke, rightsFor } from "./model-make-rights.ts";
 import type { Made, Scene } from "./model-scene.ts";
 
@@ -20,9 +21,10 @@ export function rivalOf(
 }
 
 const makers: Readonly<Record<OperationName, (scene: Scene) => Made>> = {
-  "agent.create": ({ chance, agents, companyId }) => {
-    // Rather deep than wide: chains are what is tested.
-    const reportsTo = chance.percent(60) ? agents.at(-1)?.id : chance.pick(agents)?.id;
+  "agent.create": ({ chance, agents, companyId, seed }) => {
+    // Some worlds are deep, so that chains are long, some wide, so that there are peers.
+    const deep = chanceFor(seed, shapes).pick([15, 50, 85]) ?? 50;
+    const reportsTo = chance.percent(deep) ? agents.at(-1)?.id : chance.pick(agents)?.id;
     const name = `Agent ${chance.int(10)}`;
     return { input: { companyId, name, role: "worker", reportsTo }, actors: ["board"] };
   },
@@ -80,6 +82,8 @@ const makers: Readonly<Record<OperationName, (scene: Scene) => Made>> = {
   "knowledge.delete": (scene) => file(scene, 25, rankOf.write),
 };
 
+const shapes = 0xfffb;
+
 function create(scene: Scene): Made {
   const { chance } = scene;
   const live = scene.outcomes.filter(isLive);
@@ -99,10 +103,13 @@ function create(scene: Scene): Made {
 function update(scene: Scene): Made {
   const { chance } = scene;
   const live = scene.outcomes.filter(isLive);
-  const outcome =
-    chance.pick(live.filter(({ kind }) => kind === "work" || chance.percent(10))) ?? chance.pick(live);
+  const work = live.filter(({ kind }) => kind === "work" || chance.percent(10));
+  const handed = work.filter(({ handedDown }) => handedDown);
   const byBoard = chance.percent(25);
-  const near = byBoard ? live : live.filter((other) => other.responsibleId === outcome?.responsibleId);
+  // Only the board may put something below the work of others, or what was handed down below its owner's other work.
+  const isFar = byBoard && chance.percent(45);
+  const outcome = chance.pick(byBoard && !isFar && handed.length > 0 ? handed : work) ?? chance.pick(live);
+  const near = isFar ? live : live.filter((other) => other.responsibleId === outcome?.responsibleId);
   const several = (): string[] => Array.from({ length: 1 + chance.int(2) }, () => scene.id(near));
   const parents = [...several(), ...(chance.percent(40) ? (outcome?.parents ?? []) : [])];
   const dependsOn = chance.percent(20) ? [] : several();
@@ -137,9 +144,13 @@ function delegate(scene: Scene): Made {
       !outcome.handedDown &&
       scene.reportsOf(outcome.responsibleId).length > 0,
   );
-  const outcome = chance.pick(able) ?? chance.pick(scene.outcomes);
+  // Rather one with something below it, which then goes along, or stays.
+  const large = able.filter((each) => !isReady(scene, each));
+  const outcome =
+    (chance.percent(50) ? chance.pick(large) : chance.pick(able)) ?? chance.pick(scene.outcomes);
   const giverId = outcome?.responsibleId ?? "";
-  const to = scene.id(chance.percent(94) ? scene.reportsOf(giverId) : scene.agents);
+  const report = scene.reference(chance.percent(94) ? scene.reportsOf(giverId) : scene.agents);
+  const to = chance.percent(4) ? "worker" : report;
   const grants = outcome === undefined ? [] : rightsFor(scene, giverId, outcome.id);
   return {
     input: { id: scene.idOf(outcome), to, ...(grants.length > 0 && { grants }) },

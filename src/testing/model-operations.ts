@@ -1,6 +1,7 @@
 import type { RefusalCode } from "../contract/refusal.ts";
 import { type Agent, childrenOf, isLive, rankOf, type World } from "./model.ts";
 import {
+  agentNamed,
   type Carried,
   type Change,
   fileFor,
@@ -10,7 +11,6 @@ import {
   No,
   owned,
   reached,
-  sameCompany,
   sha256,
 } from "./model-calls.ts";
 import {
@@ -101,7 +101,7 @@ function changeOf(world: World, me: Agent | null, call: ModelCall): Change {
     case "permission.grant": {
       const { companyId, to, resource, level, outcome } = call.input;
       const company = named(world, me, companyId);
-      const receiver = sameCompany(world.agents.get(to), company);
+      const receiver = agentNamed(world, company, to);
       const given = give(world, company, me, receiver, resource, level, outcome ?? receiver.id);
       return ({ newGrants }) => adopt(world, newGrants, [given]);
     }

@@ -7,21 +7,20 @@ import { listOutcomes } from "../contract/outcomes.ts";
 import { Refusal } from "../contract/refusal.ts";
 import type { Core } from "../daemon/core.ts";
 import type { ReadTx } from "../store/store.ts";
-import { effective, emptyWorld, type Grant, holds, nothing, rankOf, worthOf, type World } from "./model.ts";
-import { type Carried, companyOf, type ModelCall } from "./model-calls.ts";
+import { emptyWorld, type Grant, holds, type rankOf, worthOf, type World } from "./model.ts";
+import { checkAnswer, checkRefusal, type Refused } from "./model-answers.ts";
+import { type Carried, companyOf, foreignIdsIn, type ModelCall } from "./model-calls.ts";
 import { type Chance, chanceFor, idFor, missingId } from "./model-chance.ts";
 import {
   checkVersions,
   compareAllRights,
   compareLevel,
-  compareOutcome,
   compareRight,
   compareRows,
   compareWorkable,
   levelsFor,
   resourcesOf,
   same,
-  type SeenOutcome,
   Violation,
 } from "./model-check.ts";
 import type { Step } from "./model-generate.ts";
@@ -36,9 +35,7 @@ export interface Bench {
   readonly ids: { seed: number; step: number; count: number };
 }
 
-type Answer =
-  | { readonly code: "ok"; readonly answer: Record<string, unknown> }
-  | { readonly code: string; readonly message: string; readonly hint: string; readonly details: unknown };
+type Answer = { readonly code: "ok"; readonly answer: Record<string, unknown> } | Refused;
 
 /**
  * One world, in the product and in the model, moved by the same steps. After each step both must have given the same
@@ -171,8 +168,9 @@ export class Play {
       }
       await this.#sample(tx, chance);
     });
-    if ("answer" in result) {
-      this.#checkAnswer(call, result.answer);
+    if (!("answer" in result)) checkRefusal(this.world, call, result);
+    else {
+      checkAnswer(this.world, call, result.answer);
       if (call.operation === "agent.create") await this.#keyFor(String(result.answer["id"]));
     }
     return result;
@@ -285,33 +283,6 @@ export class Play {
       await compareRight(tx, this.world, agent.id, `kb:${chance.pick(others)?.id ?? agent.id}`);
   }
 
-  #checkAnswer(call: ModelCall, answer: Record<string, unknown>): void {
-    const { world } = this;
-    if (call.operation.startsWith("outcome."))
-      return compareOutcome(world, answer as unknown as SeenOutcome, Date.now());
-    switch (call.operation) {
-      case "permission.explain": {
-        const { id } = answer["agent"] as { id: string };
-        const held = effective(world, id, call.input.resource);
-        const level = answer["level"] as keyof typeof rankOf;
-        same(`allowed, of ${id} on ${call.input.resource}`, answer["allowed"], held >= rankOf[level]);
-        const rank = answer["held"] === null ? nothing : rankOf[answer["held"] as keyof typeof rankOf];
-        same(`held, by ${id} on ${call.input.resource}`, rank, held);
-        return;
-      }
-      case "knowledge.create":
-      case "knowledge.write":
-      case "knowledge.read": {
-        const file = world.files.get(String(answer["id"]));
-        if (file?.kind === "outcome") return;
-        same(`version of file ${String(answer["id"])}`, answer["version"], file?.hashes.length);
-        same(`hash of file ${String(answer["id"])}`, answer["hash"], file?.hashes.at(-1));
-        return;
-      }
-      default:
-    }
-  }
-
   #carried(answer: Record<string, unknown>, all: readonly Rows[]): Carried {
     const newGrants: Grant[] = all
       .flatMap(({ grants }) => grants)
@@ -367,19 +338,6 @@ function isReading({ operation }: ModelCall): boolean {
 function hashIn(all: readonly Rows[], fileId: string): string {
   for (const { files } of all) for (const { id, hash } of files) if (id === fileId) return hash;
   throw new Violation(`file ${fileId} was not stored`);
-}
-
-/** The ids in a call that belong to another company than the call happens in. */
-function foreignIdsIn(world: World, call: ModelCall): string[] {
-  const companyId = companyOf(world, call);
-  const ids = JSON.stringify(call.input).match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? [];
-  return [...new Set(ids)].filter((id) => {
-    const owner =
-      [world.files, world.agents, world.outcomes, world.grants]
-        .map((things) => things.get(id)?.companyId)
-        .find((found) => found !== undefined) ?? (world.companies.has(id) ? id : undefined);
-    return owner !== undefined && companyId !== undefined && owner !== companyId;
-  });
 }
 
 function orders(count: number): number[][] {

@@ -1,5 +1,6 @@
 import type { Resource } from "../contract/resources.ts";
 import { type Agent, type File, type Grant, type Outcome, split, worthOf, type World } from "./model.ts";
+import { slugOf } from "./model-calls.ts";
 import { type Chance, missingId } from "./model-chance.ts";
 
 /** One company as it stands when the next step is chosen. */
@@ -36,6 +37,12 @@ export class Scene {
 
   idOf(thing: { readonly id: string } | undefined): string {
     return this.id(thing === undefined ? [] : [thing]);
+  }
+
+  /** How somebody might name an agent: mostly by its id, sometimes by its slug, which the other company may have too. */
+  reference(from: readonly Agent[]): string {
+    const agent = this.chance.pick(from);
+    return agent !== undefined && this.chance.percent(12) ? slugOf(agent) : this.idOf(agent);
   }
 
   reportsOf(agentId: string | undefined): Agent[] {

@@ -42,7 +42,7 @@ function runFor(kind: StoreKind, part: number, parts: number): Run {
 }
 
 function seedsOn(kind: StoreKind): number {
-  if (kind === "postgres") return process.env["AGENCY_TEST_LONG"] === "1" ? 2000 : 56;
+  if (kind === "postgres") return process.env["AGENCY_TEST_LONG"] === "1" ? 800 : 56;
   if (process.env["AGENCY_TEST_LONG"] === "1") return 100_000;
   return storeKinds.length === 1 ? 300 : 2000;
 }

@@ -4,7 +4,13 @@ import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Edit } from "./bugs.ts";
+
+export interface Edit {
+  readonly file: string;
+  /** Occurs exactly once in the file. */
+  readonly find: string;
+  readonly replace: string;
+}
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const edits: Edit[] = JSON.parse(process.env["AGENCY_PLANT"] ?? "[]");

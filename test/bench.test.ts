@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { z } from "zod";
+
+const root = join(import.meta.dirname, "..");
+const Kept = z.object({
+  figures: z.array(
+    z.object({
+      name: z.string(),
+      value: z.number().positive(),
+      small: z.number().positive().optional(),
+      ratio: z.number().positive().optional(),
+      growth: z.number().positive().optional(),
+    }),
+  ),
+});
+
+/** Runs the benchmark as `npm run bench` does, but on the sources, so that nothing has to be built. */
+function bench(...flags: string[]) {
+  const output = mkdtempSync(join(tmpdir(), "agency-bench-test-"));
+  try {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [
+        join(root, "bench/main.ts"),
+        "--quick",
+        "--cli",
+        join(root, "src/cli/main.ts"),
+        "--output",
+        output,
+        ...flags,
+      ],
+      { encoding: "utf8", timeout: 120_000 },
+    );
+    const [file] = readdirSync(output);
+    return {
+      status,
+      table: stdout,
+      said: stderr,
+      figures:
+        file === undefined ? [] : Kept.parse(JSON.parse(readFileSync(join(output, file), "utf8"))).figures,
+    };
+  } finally {
+    rmSync(output, { recursive: true, force: true });
+  }
+}
+
+test("the benchmark measures, compares with a raw loop and shows growth", () => {
+  const { status, table, said, figures } = bench("--only", "rights");
+  assert.equal(status, 0, said);
+  const check = figures.find(({ name }) => name === "right check, granted");
+  assert.ok(check?.ratio !== undefined && check.growth !== undefined && check.small !== undefined);
+  assert.equal(check.growth, check.small / check.value);
+  for (const { name } of figures) assert.ok(table.includes(name), `the table leaves out ${name}`);
+});
+
+test("the benchmark drives a real daemon over HTTP and MCP", () => {
+  const { status, said, figures } = bench("--only", "mcp", "--only", "start");
+  assert.equal(status, 0, said);
+  assert.ok(figures.some(({ name }) => name.startsWith("read_file (2026)")));
+  assert.ok(figures.some(({ name }) => name === "start until healthy"));
+});
+
+test("the benchmark says which entries there are when it is asked for another", () => {
+  const { status, said, figures } = bench("--only", "everything");
+  assert.equal(status, 2);
+  assert.match(said, /rights, writes/);
+  assert.deepEqual(figures, []);
+});
