@@ -19,7 +19,11 @@ import { reclaimOutcome } from "../src/contract/outcomes.ts";
 import { listAgentSessions, viewTranscript } from "../src/contract/sessions.ts";
 import { call, McpWorld, refused, rpc, rpcHeaders, send } from "./support/mcp.ts";
 
-type Tools = (server: string, tool: string, input: Record<string, unknown>) => Promise<Record<string, unknown>>;
+type Tools = (
+  server: string,
+  tool: string,
+  input: Record<string, unknown>,
+) => Promise<Record<string, unknown>>;
 interface Agent {
   readonly id: string;
   readonly token: string;
@@ -56,7 +60,10 @@ async function agentOf(id: string): Promise<Agent> {
   };
 }
 let made = 0;
-async function hire(reportsTo?: string, more: { adapterType?: string; adapterConfig?: Record<string, unknown> } = {}) {
+async function hire(
+  reportsTo?: string,
+  more: { adapterType?: string; adapterConfig?: Record<string, unknown> } = {},
+) {
   const { board, companyId } = world.daemon;
   const name = `Member ${++made}`;
   const boss = reportsTo === undefined ? {} : { reportsTo };
@@ -68,7 +75,9 @@ async function team() {
   const lead = await hire(boss.id);
   const sibling = await hire(boss.id);
   const hand = await hire(lead.id);
-  const top = String((await boss.ask("outcome", "create_outcome", { title: "top", parents: [boss.id] }))["id"]);
+  const top = String(
+    (await boss.ask("outcome", "create_outcome", { title: "top", parents: [boss.id] }))["id"],
+  );
   const part = String((await boss.ask("outcome", "create_outcome", { title: "part", parents: [top] }))["id"]);
   await boss.ask("outcome", "delegate_outcome", { id: top, to: lead.id });
   return { boss, lead, sibling, hand, top, part };
@@ -97,19 +106,29 @@ async function onlyRefusals(since: number): Promise<unknown[]> {
 test("nobody reaches past its own level: by mail, rights, work or force", async () => {
   const { boss, lead, sibling, hand, top } = await team();
   const file = await boss.ask("kb", "create_file", { description: "held", content: "x" });
-  const job = String((await boss.ask("outcome", "create_outcome", { title: "job", parents: [boss.id] }))["id"]);
-  const below = String((await lead.ask("outcome", "create_outcome", { title: "below", parents: [top] }))["id"]);
+  const job = String(
+    (await boss.ask("outcome", "create_outcome", { title: "job", parents: [boss.id] }))["id"],
+  );
+  const below = String(
+    (await lead.ask("outcome", "create_outcome", { title: "below", parents: [top] }))["id"],
+  );
   await lead.ask("outcome", "delegate_outcome", { id: below, to: hand.id });
   const since = await lastSeq();
   await boss.refused("forbidden", "mail", "send_message", { to: hand.id, body: "skip-level" });
   await hand.refused("forbidden", "mail", "send_message", { to: boss.id, body: "over my boss" });
   await lead.refused("forbidden", "mail", "send_message", { to: sibling.id, body: "sibling" });
   await lead.refused("forbidden", "mail", "send_message", { to: "board", body: "to the top" });
-  await boss.refused("refused", "permissions", "grant_permission", { to: hand.id, resource: `kb:${String(file["id"])}` });
+  await boss.refused("refused", "permissions", "grant_permission", {
+    to: hand.id,
+    resource: `kb:${String(file["id"])}`,
+  });
   await boss.refused("refused", "outcome", "delegate_outcome", { id: job, to: hand.id });
   await boss.refused("forbidden", "outcome", "reclaim_outcome", { id: below, reason: "skip-level" });
   await boss.refused("forbidden", "org", "pause_agent", { id: hand.id });
-  await boss.refused("forbidden", "permissions", "explain_access", { resource: `kb:${String(file["id"])}`, agent: hand.id });
+  await boss.refused("forbidden", "permissions", "explain_access", {
+    resource: `kb:${String(file["id"])}`,
+    agent: hand.id,
+  });
   await sibling.refused("not_found", "outcome", "view_outcome", { id: top });
   assert.equal((await onlyRefusals(since)).length, 10);
 });
@@ -149,9 +168,18 @@ test("a right that is not held, is wider than held, or reaches further cannot be
   const { boss, lead, hand, top } = await team();
   const { board, companyId } = world.daemon;
   const file = String((await boss.ask("kb", "create_file", { description: "lent", content: "x" }))["id"]);
-  const other = String((await boss.ask("kb", "create_file", { description: "not lent", content: "x" }))["id"]);
-  await boss.ask("permissions", "grant_permission", { to: lead.id, resource: `kb:${file}`, level: "read", outcome: top });
-  const elsewhere = String((await lead.ask("outcome", "create_outcome", { title: "elsewhere", parents: [lead.id] }))["id"]);
+  const other = String(
+    (await boss.ask("kb", "create_file", { description: "not lent", content: "x" }))["id"],
+  );
+  await boss.ask("permissions", "grant_permission", {
+    to: lead.id,
+    resource: `kb:${file}`,
+    level: "read",
+    outcome: top,
+  });
+  const elsewhere = String(
+    (await lead.ask("outcome", "create_outcome", { title: "elsewhere", parents: [lead.id] }))["id"],
+  );
   const since = await lastSeq();
   const grant = (input: Record<string, unknown>, code = "refused") =>
     lead.refused(code, "permissions", "grant_permission", { to: hand.id, ...input });
@@ -164,7 +192,11 @@ test("a right that is not held, is wider than held, or reaches further cannot be
   await grant({ resource: "mcp:mail" });
   await grant({ resource: `mail:${boss.id}` });
   await grant({ resource: `kb:${file}`, level: "use" }, "invalid");
-  await lead.refused("refused", "permissions", "grant_permission", { to: boss.id, resource: `kb:${file}`, outcome: top });
+  await lead.refused("refused", "permissions", "grant_permission", {
+    to: boss.id,
+    resource: `kb:${file}`,
+    outcome: top,
+  });
   assert.ok((await onlyRefusals(since)).length >= 8);
   await lead.ask("permissions", "grant_permission", { to: hand.id, resource: `kb:${file}`, outcome: top });
   await hand.ask("kb", "read_file", { id: file });
@@ -191,7 +223,9 @@ test("an older generation is nobody", async () => {
   const { board, companyId } = world.daemon;
   const boss = await hire();
   await board.call(grantPermission, { companyId, to: boss.id, resource: "org:hire" });
-  const job = String((await boss.ask("outcome", "create_outcome", { title: "job", parents: [boss.id] }))["id"]);
+  const job = String(
+    (await boss.ask("outcome", "create_outcome", { title: "job", parents: [boss.id] }))["id"],
+  );
   const name = `Generation ${++made}`;
   await boss.ask("outcome", "delegate_outcome", { id: job, hire: { name, role: "worker" } });
   const first = await agentOf(job);

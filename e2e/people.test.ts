@@ -5,7 +5,13 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient } from "../src/client/client.ts";
 import { createFile, readFile } from "../src/contract/knowledge.ts";
-import { acknowledgeMessage, boardInbox, type Message, readInbox, sendMessage } from "../src/contract/mail.ts";
+import {
+  acknowledgeMessage,
+  boardInbox,
+  type Message,
+  readInbox,
+  sendMessage,
+} from "../src/contract/mail.ts";
 import { createAgent, createKey, updateAgent, viewAgent, viewCompany } from "../src/contract/organization.ts";
 import {
   completeOutcome,
@@ -20,9 +26,8 @@ import {
 import { listSessions, why } from "../src/contract/sessions.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 
-interface Person {
+interface Person extends Client {
   readonly id: string;
-  readonly call: Client["call"];
 }
 
 /** The next message of an inbox that says this; waits for it, acknowledges it. */
@@ -52,16 +57,16 @@ describe("people", () => {
     folder.remove();
   });
 
-  const board = (): Client["call"] => daemon.board.call;
+  const board = (): Client => daemon.board;
   const asPerson = async (id: string): Promise<Person> => {
-    const { key } = await board()(createKey, { id });
-    return { id, call: createClient({ url: daemon.url, token: key }).call };
+    const { key } = await board().call(createKey, { id });
+    return { id, ...createClient({ url: daemon.url, token: key }) };
   };
   const boardMail = async (part: string): Promise<Message> => {
     for (const started = performance.now(); performance.now() - started < 60_000; await sleep(50)) {
-      const { messages } = await board()(boardInbox, { companyId });
+      const { messages } = await board().call(boardInbox, { companyId });
       const found = messages.find(({ body }) => body?.includes(part) === true);
-      if (found !== undefined) return board()(acknowledgeMessage, { id: found.id, result: "thanks" });
+      if (found !== undefined) return board().call(acknowledgeMessage, { id: found.id, result: "thanks" });
     }
     throw new Error(`the board got nothing that says ${part}`);
   };
@@ -69,13 +74,18 @@ describe("people", () => {
 
   // covers UNI-01, UNI-06, ROOT-03, ROOT-04, ROOT-05
   test("a company of people only works by inbox alone", async () => {
-    await board()(updateAgent, { id: rootId, adapterType: "human" });
+    await board().call(updateAgent, { id: rootId, adapterType: "human" });
     const chief = await asPerson(rootId);
-    await board()(sendMessage, { companyId, body: "Open the shop on Monday" });
+    await board().call(sendMessage, { companyId, body: "Open the shop on Monday" });
     const goal = await next(chief, "Open the shop");
     assert.equal(goal.from.kind, "board");
-    const shop = await chief.call(createOutcome, { title: "Open the shop", parents: [rootId] });
+    const shop = await chief.call(createOutcome, {
+      companyId,
+      title: "Open the shop",
+      parents: [rootId],
+    });
     const sign = await chief.call(createOutcome, {
+      companyId,
       title: "Paint the sign",
       parents: [shop.id],
       acceptance: "- it can be read from across the street",
@@ -99,6 +109,7 @@ describe("people", () => {
     await vera.call(submitOutcome, { id: sign.id, note: "dry by tonight" });
     const asked = await next(chief, "is submitted");
     assert.match(asked.body ?? "", /dry by tonight/);
+    assert.equal((await next(chief, "(a photograph)")).file, photo.id);
     assert.equal((await chief.call(readFile, { id: photo.id })).content, "(a photograph)");
     await chief.call(reopenOutcome, { id: sign.id, reason: "the S is missing" });
     await next(vera, "the S is missing");
@@ -108,38 +119,38 @@ describe("people", () => {
     await chief.call(completeOutcome, { id: shop.id });
     await chief.call(sendMessage, { companyId, to: "board", body: "The shop is open" });
     await boardMail("The shop is open");
-    assert.equal((await board()(viewAgent, { id: vera.id })).status, "terminated");
+    assert.equal((await board().call(viewAgent, { id: vera.id })).status, "terminated");
     // The board acknowledges for a person who only reads paper.
-    const note = await board()(sendMessage, { companyId, body: "Well done" });
-    await board()(acknowledgeMessage, { id: note.id, result: "told her in person" });
-    const open = (await board()(listOutcomes, { companyId, status: "open" })).outcomes;
+    const note = await board().call(sendMessage, { companyId, body: "Well done" });
+    await board().call(acknowledgeMessage, { id: note.id, result: "told her in person" });
+    const open = (await board().call(listOutcomes, { companyId, status: "open" })).outcomes;
     assert.deepEqual(
       open.map((outcome) => outcome.kind),
       ["perpetual"],
     );
-    assert.deepEqual((await board()(listSessions, { companyId })).sessions, []);
+    assert.deepEqual((await board().call(listSessions, { companyId })).sessions, []);
   });
 
   // covers UNI-01, UNI-06
   test("a person between programs is boss of one and report of another", async () => {
-    const { id } = await board()(createAgent, {
+    const { id } = await board().call(createAgent, {
       companyId,
       name: "Paula",
       role: "Coordinator",
       adapterType: "human",
     });
     const paula = await asPerson(id);
-    await board()(updateAgent, { id: rootId, adapterType: "rehearsal" });
-    await board()(sendMessage, { companyId, body: "Print the menu" });
+    await board().call(updateAgent, { id: rootId, adapterType: "rehearsal" });
+    await board().call(sendMessage, { companyId, body: "Print the menu" });
     // The program above hands it to the coordinator it has, whoever that is.
     const order = await next(paula, "Organize: Print the menu");
     const job = idIn(order);
     assert.equal((await paula.call(viewOutcome, { id: job })).responsible?.id, paula.id);
-    const waiting = await board()(why, { id: job });
+    const waiting = await board().call(why, { id: job });
     assert.deepEqual([waiting.moves, waiting.path.at(-1)?.id], [true, paula.id]);
     assert.match(waiting.says, /is a person/);
     // She hires a program for a part of it, and it reports to her.
-    const part = await paula.call(createOutcome, { title: "Set the type", parents: [job] });
+    const part = await paula.call(createOutcome, { companyId, title: "Set the type", parents: [job] });
     await paula.call(delegateOutcome, {
       id: part.id,
       hire: { name: "Setter", role: "Writer", adapterType: "rehearsal" },
@@ -147,16 +158,20 @@ describe("people", () => {
     await next(paula, "is submitted");
     assert.equal((await paula.call(viewOutcome, { id: part.id })).status, "submitted");
     await paula.call(completeOutcome, { id: part.id, note: "clean" });
-    const result = await paula.call(createFile, { companyId, description: "The menu", content: "Soup. Bread." });
+    const result = await paula.call(createFile, {
+      companyId,
+      description: "The menu",
+      content: "Soup. Bread.",
+    });
     await paula.call(sendMessage, { companyId, to: "boss", file: result.id });
     await paula.call(submitOutcome, { id: job, note: `see kb://${result.id}` });
     // The program above verifies, completes and tells the board.
     const report = await boardMail("Done: Print the menu");
     assert.equal(report.from.id, rootId);
-    assert.equal((await board()(viewOutcome, { id: job })).status, "completed");
+    assert.equal((await board().call(viewOutcome, { id: job })).status, "completed");
     // Hers is a standing position: she stays.
-    assert.equal((await board()(viewAgent, { id: paula.id })).status, "idle");
-    const { sessions } = await board()(listSessions, { companyId });
+    assert.equal((await board().call(viewAgent, { id: paula.id })).status, "idle");
+    const { sessions } = await board().call(listSessions, { companyId });
     assert.ok(sessions.length >= 3);
     assert.ok(sessions.every(({ agent }) => agent.id !== paula.id));
   });

@@ -15,7 +15,11 @@ test("kill -9 while agents work: one accepted session each, no orphan, no stale 
   t.diagnostic(`AGENCY_TEST_SEED=${seed} repeats the plan of this run`);
   // Two organizations side by side: most of a kill is waiting for processes to start.
   const kills = isLong ? 500 : 50;
-  await Promise.all([killWhileAgentsWork(t, seed, kills), killWhileAgentsWork(t, seed + 1, kills)]);
+  const both = await Promise.allSettled([
+    killWhileAgentsWork(t, seed, kills),
+    killWhileAgentsWork(t, seed + 1, kills),
+  ]);
+  for (const result of both) if (result.status === "rejected") throw result.reason;
 });
 
 async function killWhileAgentsWork(t: TestContext, seed: number, kills: number): Promise<void> {

@@ -60,7 +60,12 @@ const citing = (text: string): Source[] => [{ file: "src/x.test.ts", text }];
 
 for (const [what, requirements, tests, problem] of [
   ["an uncited requirement", [one], citing('test("nothing", () => {});'), /no test cites XX-01/],
-  ["a citation outside a test's name or comment", [one], citing('const id = "XX-01";'), /no test cites XX-01/],
+  [
+    "a citation outside a test's name or comment",
+    [one],
+    citing('const id = "XX-01";'),
+    /no test cites XX-01/,
+  ],
   ["an id nobody knows", [one], citing("// covers XX-01, XX-09"), /cites XX-09, which is no requirement/],
   ["a slip of the pen", [one], citing("// covers XX-01, and more"), /cites and more/],
   ["an unknown id in a name", [one, two], citing('test("XX-01, XX-08", f)'), /cites XX-08/],

@@ -27,7 +27,10 @@ const knowledge: readonly Requirement[] = [
   now("KB-08", "A file is a folder named by its id; each version lies in it under the hash of its content."),
   now("KB-09", "The database says which version number has which hash."),
   now("KB-10", "Whoever may read a file can see its earlier versions."),
-  now("KB-11", "Overwriting takes the version and hash last seen, and succeeds only while they are the newest."),
+  now(
+    "KB-11",
+    "Overwriting takes the version and hash last seen, and succeeds only while they are the newest.",
+  ),
   now("KB-12", "Any number of readers read at once."),
   now("KB-13", "Sessions cannot write to the store's own files: what they see of it are copies."),
   now("KB-14", "A session writes by naming a file in its own workspace."),
@@ -35,7 +38,10 @@ const knowledge: readonly Requirement[] = [
   now("KB-16", "A right to a file that is granted or revoked counts from the next call, with no restart."),
   now("KB-17", "The file's access log tells which agent and session read it, and when."),
   now("KB-18", "The file's access log tells which agent and session wrote it, and when."),
-  now("KB-19", "Listing shows what the agent can read or write, on demand with a path to each in its workspace."),
+  now(
+    "KB-19",
+    "Listing shows what the agent can read or write, on demand with a path to each in its workspace.",
+  ),
   now("KB-20", "Browsing searches the descriptions of everything the agent may know of."),
   now("KB-21", "Reading answers content, version number and hash."),
   now("KB-22", "Writing takes id, path and the pair last seen."),
@@ -55,7 +61,10 @@ const repositories: readonly Requirement[] = [
 const outcomes: readonly Requirement[] = [
   now("OUT-01", "All work, large and small, is an outcome: a change to be made in the world."),
   now("OUT-02", "An outcome is a Markdown file of the knowledge base, under the same id."),
-  now("OUT-03", "The file says what it is, its status, the reason if it was closed, its parents and children."),
+  now(
+    "OUT-03",
+    "The file says what it is, its status, the reason if it was closed, its parents and children.",
+  ),
   now("OUT-04", "Outcomes form an acyclic graph: children are how, parents are why."),
   now("OUT-05", "An outcome may have several parents."),
   now("OUT-06", "Whoever sees that an outcome will not work out closes it and tries another."),
@@ -123,7 +132,11 @@ const secrets: readonly Requirement[] = [
   later("secrets broker", "SEC-01", "Secrets are given to the daemon when it starts."),
   later("secrets broker", "SEC-02", "They are decrypted once and stay in memory."),
   later("secrets broker", "SEC-03", "Only servers the agent holds a right to get theirs."),
-  later("secrets broker", "SEC-04", "They reach the server when the session starts, without a look-up for each."),
+  later(
+    "secrets broker",
+    "SEC-04",
+    "They reach the server when the session starts, without a look-up for each.",
+  ),
   later("secrets broker", "SEC-05", "The session uses the server and never sees the secret."),
 ];
 
@@ -212,7 +225,10 @@ const delegation: readonly Requirement[] = [
 ];
 
 const endings: readonly Requirement[] = [
-  now("END-01", "Who has accomplished its outcome asks its boss to verify; the boss completes it, and the agent ends."),
+  now(
+    "END-01",
+    "Who has accomplished its outcome asks its boss to verify; the boss completes it, and the agent ends.",
+  ),
   now("END-02", "Who sees that its own part fails closes it and finds another way."),
   now("END-03", "Who sees that its whole outcome fails tells its boss, who decides."),
   now("END-04", "What happened is in the log, and the reason in the outcome's own file."),

@@ -32,6 +32,20 @@ export const sleeper = {
   },
 } as const;
 
+/** The same with a child that left the group of its parent, which only a sandbox can hold. */
+export const runaway = {
+  adapterType: "process",
+  adapterConfig: {
+    command: process.execPath,
+    args: [
+      "-e",
+      `const { spawn } = require("node:child_process");
+       for (const detached of [true, false]) spawn("sleep", ["3600"], { stdio: "ignore", detached });
+       console.log("token " + process.env.AGENCY_TOKEN);`,
+    ],
+  },
+} as const;
+
 /** The sessions of sleepers on a home, with the tokens they said; waits until there are this many. */
 export async function tokensOf(home: string, count: number): Promise<{ id: string; token: string }[]> {
   const folder = join(home, "transcripts");

@@ -16,7 +16,7 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { chooseBrain, employ } from "./employ.ts";
 import { reclaimAgents } from "./leaving.ts";
-import { agentOfMandate, type AgentRow, endSessions } from "./table.ts";
+import { agentById, agentOfMandate, type AgentRow, endSessions } from "./table.ts";
 
 /** Handing an outcome to somebody, and taking it back. */
 
@@ -43,7 +43,9 @@ const onDelegate = guarded(contract.delegateOutcome, async (call) => {
   }
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
   await call.record(outcome.id, { from: from.id, to: to.id, moved });
-  if (input.message !== undefined)
+  // A person works from the inbox: without a word the work would lie there unseen.
+  const isPerson = (await agentById(tx, to.id)).brain_type === "human";
+  if (input.message !== undefined || isPerson)
     await post(
       tx,
       {
@@ -51,10 +53,7 @@ const onDelegate = guarded(contract.delegateOutcome, async (call) => {
         companyId,
         from: from.id,
         to: to.id,
-        content: {
-          fileId: call.newId(),
-          text: `${input.message}\n\nOutcome: "${outcome.title}" kb://${outcome.id}`,
-        },
+        content: { fileId: call.newId(), text: orderFor(outcome, input.message ?? "This is yours now.") },
         deliverAt: tx.now,
       },
       call.newId,
@@ -71,6 +70,15 @@ const onReclaim = guarded(contract.reclaimOutcome, async (call) => {
 });
 
 export const delegationHandlers = [onDelegate, onReclaim];
+
+function orderFor(outcome: OutcomeRow, message: string): string {
+  return [
+    message,
+    "",
+    `Outcome: "${outcome.title}" kb://${outcome.id}`,
+    ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),
+  ].join("\n");
+}
 
 type Hire = NonNullable<Input<typeof contract.delegateOutcome>["hire"]>;
 

@@ -73,6 +73,8 @@ export async function reclaimAgents(
   }
   for (const member of ended) {
     await end(tx, member);
+    // Also of what has ended: when it is reopened, there is somebody to verify it.
+    await tx.run(reroute, { from: member.id, to: bossId, now: tx.now });
     for (const work of await tx.all(liveWorkOf, { agentId: member.id })) {
       if (work.kind === "inbox") await endInbox(tx, work.id);
       else await saveOutcome(tx, takenBack(await outcomeById(tx, work.id), bossId), call.actor);
@@ -109,7 +111,11 @@ async function depart(call: Scene, agent: AgentRow, bossId: string): Promise<str
   // What it verified, its boss verifies now, and is told of what waits: the message about it went to the one who left.
   for (const { id, title, status } of await tx.all(liveDelegationsOf, { agentId: agent.id }))
     if (status === "submitted")
-      await notify(call, bossId, `"${title}" (kb://${id}) is submitted, and ${agent.name} has left: verify it.`);
+      await notify(
+        call,
+        bossId,
+        `"${title}" (kb://${id}) is submitted, and ${agent.name} has left: verify it.`,
+      );
   await tx.run(reroute, { from: agent.id, to: bossId, now: tx.now });
   // What still lives below the mandate gets the boss's mandate as its why, before the mandate ends.
   for (const child of await liveChildrenOf(tx, agent.mandate_id))

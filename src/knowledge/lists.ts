@@ -70,8 +70,17 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
         .select(["id", sql<number>`${sql.lit(ranks.read)}`.as("level"), sql<number>`0`.as("structural")])
         .where("responsible_id", "=", agentId)
         .where("status", "in", ["open", "submitted"]);
+      const mailed = db
+        .selectFrom("messages")
+        .select([
+          "file_id as id",
+          sql<number>`${sql.lit(ranks.read)}`.as("level"),
+          sql<number>`0`.as("structural"),
+        ])
+        .where("to_id", "=", agentId)
+        .where("delivered_at", "is not", null);
       let files = db
-        .selectFrom(granted.unionAll(owned).unionAll(driven).as("r"))
+        .selectFrom(granted.unionAll(owned).unionAll(driven).unionAll(mailed).as("r"))
         .innerJoin("files as f", "f.id", "r.id")
         .selectAll("f")
         .select([
@@ -81,6 +90,8 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
         .where("f.company_id", "=", filter.companyId)
         .where("f.deleted_at", "is", null)
         .where("f.num", ">", filter.after);
+      // Messages are in the inbox; they are listed here when they are asked for.
+      if (filter.kind === undefined) files = files.where("f.kind", "<>", "message");
       if (filter.kind !== undefined) files = files.where("f.kind", "=", filter.kind);
       if (words.length > 0) files = files.where(sql<boolean>`f.${describedBy(tx.dialect, words)}`);
       return files

@@ -138,10 +138,10 @@ test("an orphan is killed only if it is still the same process", async (context)
   const { start, runner } = place(context);
   const running = await start("sleep 100");
   running.release();
-  runner.killOrphan(running.pid, `${running.started}0`);
+  runner.killOrphan(running.pid, `${running.started}0`, "another session");
   await sleep(50);
   assert.ok(isAlive(running.pid));
-  runner.killOrphan(running.pid, running.started);
+  runner.killOrphan(running.pid, running.started, "one");
   assert.equal((await running.exited).code, null);
 });
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { launchBrain } from "../brains/registry.ts";
@@ -30,11 +30,16 @@ const mostTranscript = 8 * 1024 * 1024;
 
 export function processRunner(options: ProcessOptions): Runner {
   mkdirSync(options.transcripts, { recursive: true, mode: 0o700 });
+  const killLeftovers = leftoverKiller();
   return {
     workspaceFor: (id) => join(options.workspaces, id),
     start: async (session) => startProcess(options, session),
-    killOrphan: (pid, started) => {
-      if (startTimeOf(pid) === started) killGroup(pid);
+    killOrphan: (pid, started, id) => {
+      const found = startTimeOf(pid);
+      if (found === started) killGroup(pid);
+      if (process.platform === "linux") killLeftovers(join(options.workspaces, id));
+      // A number is not given away while it is a group's: without a leader, what is in the group was left by ours.
+      else if (found === undefined) killGroup(pid);
     },
     cleanUp: (id) => rmSync(join(options.workspaces, id), { recursive: true, force: true }),
   };
@@ -187,6 +192,36 @@ function killGroup(pid: number): void {
     process.kill(-pid, "SIGKILL");
   } catch {
     // Nobody is left.
+  }
+}
+
+/**
+ * A process that ended while no daemon ran may have left others behind, in its group or outside. All have inherited where
+ * its workspace is. Looked up once for all sessions; each is asked again before it is killed, because numbers are reused.
+ */
+function leftoverKiller(): (workspace: string) => void {
+  let seen: Map<string, number[]> | undefined;
+  return (workspace) => {
+    seen ??= Map.groupBy(
+      readdirSync("/proc").map(Number).filter(Number.isInteger),
+      (pid) => workspaceOf(pid) ?? "",
+    );
+    for (const pid of seen.get(workspace) ?? [])
+      if (workspaceOf(pid) === workspace)
+        try {
+          process.kill(pid, "SIGKILL");
+        } catch {
+          // It has just ended.
+        }
+  };
+}
+
+/** The workspace of the session that a process belongs to, if any. */
+function workspaceOf(pid: number): string | undefined {
+  try {
+    return /(?:^|\0)AGENCY_WORKSPACE=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, "utf8"))?.[1];
+  } catch {
+    return undefined;
   }
 }
 

@@ -5,8 +5,8 @@ export interface Runner {
   workspaceFor(sessionId: string): string;
   /** Makes the workspace and starts the process, which does nothing until it is released. */
   start(session: StartSpec): Promise<Running>;
-  /** Kills a process of an earlier life of this node, if that pid is still the same process. */
-  killOrphan(pid: number, started: string): void;
+  /** Kills a process of an earlier life of this node, if that pid is still the same process, and what it left behind. */
+  killOrphan(pid: number, started: string, sessionId: string): void;
   /** Removes what the session left on disk, but for its transcript. */
   cleanUp(sessionId: string): void;
 }

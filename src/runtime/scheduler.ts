@@ -351,7 +351,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       live: await tx.all(liveOn, { nodeId }),
     }));
     for (const { id, pid, pid_started } of left) {
-      if (pid !== null && pid_started !== null) runner.killOrphan(pid, pid_started);
+      if (pid !== null && pid_started !== null) runner.killOrphan(pid, pid_started, id);
       await store.write((tx) => tx.run(forgetProcess, { id }));
     }
     for (const session of live) await settle(session, { reason: "the daemon was restarted", exitCode: null });

@@ -85,6 +85,7 @@ const foundation: readonly Step[] = [
   `create index messages_inbox on messages(to_id, company_id, num)
      where delivered_at is not null and acknowledged_at is null`,
   `create index messages_file on messages(file_id)`,
+  `create index messages_to on messages(to_id) where to_id is not null`,
   `create index messages_from on messages(from_id, num) where from_id is not null`,
   `create index messages_done on messages(acknowledged_at) where acknowledged_at is not null`,
   `create table mcp_servers (

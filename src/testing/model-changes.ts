@@ -63,6 +63,7 @@ export function hire(world: World, me: Agent | null, input: Inputs["agent.create
       id: stateFileId,
       companyId,
       kind: "state",
+      mailedTo: new Set(),
       ownerId: id,
       hashes,
       deleted: false,
@@ -80,10 +81,41 @@ export function fire(world: World, agent: Agent, bossId: string): void {
     if (!isLive(outcome) || outcome.id === agent.id) continue;
     if (outcome.parents.has(agent.id)) outcome.parents.add(bossId);
     if (outcome.responsibleId === agent.id)
-      Object.assign(outcome, { responsibleId: bossId, handedDown: false, handedDownBy: null });
+      Object.assign(outcome, {
+        status: "open",
+        responsibleId: bossId,
+        handedDown: false,
+        handedDownBy: null,
+      });
   }
   const mandate = world.outcomes.get(agent.id);
   if (mandate !== undefined) mandate.status = "closed";
+}
+
+/**
+ * Its mandate is reclaimed: the agent and everybody below it end; all their live work is its boss's, who gets to read what
+ * they knew.
+ */
+export function dissolve(world: World, agentId: string): void {
+  const bossId = world.agents.get(agentId)?.bossId ?? "";
+  const ended = [...world.agents.values()].filter((agent) => agent.active && isBelow(world, agent, agentId));
+  for (const agent of ended) {
+    agent.active = false;
+    world.files.get(agent.stateFileId)?.mailedTo?.add(bossId);
+    for (const outcome of world.outcomes.values()) {
+      if (outcome.handedDownBy === agent.id) outcome.handedDownBy = bossId;
+      if (!isLive(outcome) || outcome.responsibleId !== agent.id) continue;
+      const back = { status: "open", responsibleId: bossId, handedDown: false, handedDownBy: null } as const;
+      Object.assign(outcome, back, outcome.kind === "mandate" ? { kind: "work" } : {});
+    }
+  }
+}
+
+/** The agent itself, or one that answers to it at any distance. */
+function isBelow(world: World, agent: Agent, bossId: string): boolean {
+  for (let next: Agent | undefined = agent; next !== undefined; next = world.agents.get(next.bossId ?? ""))
+    if (next.id === bossId) return true;
+  return false;
 }
 
 // ---- outcomes ---------------------------------------------------------------------------------------------------
@@ -259,7 +291,7 @@ export function takeBack(world: World, outcome: Outcome, ownerId: string): void 
       const wasHandedOn = child.handedDownBy === parent.responsibleId && child.kind !== "mandate";
       if ((isHolders || wasHandedOn) && !taken.includes(child)) taken.push(child);
     }
-  if (outcome.status === "submitted") outcome.status = "open";
+  for (const each of taken) if (each.status === "submitted") each.status = "open";
   for (const each of taken)
     Object.assign(each, { responsibleId: ownerId, handedDown: false, handedDownBy: null });
   const scopes = new Set(taken.map(({ id }) => id));

@@ -67,7 +67,7 @@ const makers: Readonly<Record<OperationName, (scene: Scene) => Made>> = {
     ),
   "outcome.delegate": delegate,
   "outcome.reclaim": (scene) =>
-    on(scene, { reason: "late" }, (outcome) => outcome.handedDown && isLiveWork(outcome), writers),
+    on(scene, { reason: "late" }, (outcome) => outcome.handedDown && isLive(outcome), writers),
   "permission.grant": grant,
   "permission.revoke": revoke,
   "permission.explain": explain,

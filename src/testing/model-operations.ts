@@ -18,6 +18,7 @@ import {
   createOne,
   delegate,
   demandEndable,
+  dissolve,
   explain,
   fire,
   give,
@@ -92,8 +93,8 @@ function changeOf(world: World, me: Agent | null, call: ModelCall): Change {
     case "outcome.reclaim": {
       const outcome = reached(world, me, call.input.id, ["write"]);
       const by = outcome.handedDownBy;
-      if (!isLive(outcome) || by === null || outcome.kind === "mandate") throw new No("refused");
-      return () => takeBack(world, outcome, by);
+      if (!isLive(outcome) || by === null) throw new No("refused");
+      return () => (outcome.kind === "mandate" ? dissolve(world, outcome.id) : takeBack(world, outcome, by));
     }
     case "outcome.view":
       reached(world, me, call.input.id, ["read"]);

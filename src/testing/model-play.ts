@@ -87,7 +87,14 @@ export class Play {
       const file = { companyId: id, deleted: false };
       this.world.files.set(rootId, { ...file, id: rootId, kind: "outcome", ownerId: null, hashes: [] });
       const hashes = [hashIn([rows], stateFileId)];
-      this.world.files.set(stateFileId, { ...file, id: stateFileId, kind: "state", ownerId: rootId, hashes });
+      this.world.files.set(stateFileId, {
+        ...file,
+        id: stateFileId,
+        kind: "state",
+        ownerId: rootId,
+        hashes,
+        mailedTo: new Set(),
+      });
       for (const row of rows.grants) this.world.grants.set(row.id, asGrant(row));
       same(
         "what the root agent is granted",
@@ -130,8 +137,9 @@ export class Play {
   async #checkLists(companyId: string): Promise<void> {
     const outcomes = await this.#ask("board", listOutcomes, { companyId, limit: 1000 });
     if (!("answer" in outcomes)) throw new Violation(`no list of outcomes: ${outcomes.message}`);
-    const listed = outcomes.answer["outcomes"] as { id: string; workable: boolean }[];
-    for (const { id, workable } of listed) {
+    const listed = outcomes.answer["outcomes"] as { id: string; kind: string; workable: boolean }[];
+    for (const { id, kind, workable } of listed) {
+      if (kind === "inbox") continue;
       const outcome = this.world.outcomes.get(id);
       if (outcome === undefined) throw new Violation(`${id} is listed`);
       compareWorkable(this.world, outcome, workable, Date.now());

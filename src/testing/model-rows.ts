@@ -61,6 +61,8 @@ const outcomes = query((db, p: OfCompany) =>
       "blocked_on",
     ])
     .where("company_id", "=", p.companyId)
+    // The inbox is the mail's own; no rule of the core depends on it.
+    .where("kind", "<>", "inbox")
     .orderBy("num"),
 );
 
@@ -69,7 +71,8 @@ const edges = query((db, p: OfCompany) =>
     .selectFrom("outcomes as o")
     .innerJoin("edges as e", "e.child_id", "o.id")
     .select(["e.parent_id", "e.child_id"])
-    .where("o.company_id", "=", p.companyId),
+    .where("o.company_id", "=", p.companyId)
+    .where("o.kind", "<>", "inbox"),
 );
 
 const dependencies = query((db, p: OfCompany) =>
@@ -93,7 +96,9 @@ const files = query((db, p: OfCompany) =>
   db
     .selectFrom("files")
     .select(["id", "kind", "owner_id", "version", "hash", "deleted_at"])
-    .where("company_id", "=", p.companyId),
+    .where("company_id", "=", p.companyId)
+    .where("kind", "<>", "message")
+    .where("id", "not in", db.selectFrom("outcomes").select("id").where("kind", "=", "inbox")),
 );
 
 const versions = query((db, p: OfCompany) =>
@@ -102,6 +107,8 @@ const versions = query((db, p: OfCompany) =>
     .innerJoin("versions as v", "v.file_id", "f.id")
     .select(["v.file_id", "v.version", "v.hash"])
     .where("f.company_id", "=", p.companyId)
+    .where("f.kind", "<>", "message")
+    .where("f.id", "not in", db.selectFrom("outcomes").select("id").where("kind", "=", "inbox"))
     .orderBy("v.file_id")
     .orderBy("v.version"),
 );

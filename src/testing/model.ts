@@ -35,7 +35,7 @@ export interface Agent {
 export interface Outcome {
   readonly id: string;
   readonly companyId: string;
-  readonly kind: OutcomeKind;
+  kind: OutcomeKind;
   status: OutcomeStatus;
   responsibleId: string;
   /** Handed to its owner by somebody, who verifies it: an agent, or (null) the board. */
@@ -54,6 +54,8 @@ export interface File {
   /** The hash of each version, from 1; nothing for an outcome's file, which is rendered. */
   readonly hashes: string[];
   deleted: boolean;
+  /** Agents it was sent to as a message: they may read it. */
+  readonly mailedTo?: Set<string>;
 }
 
 export interface Grant {
@@ -149,7 +151,8 @@ export function structural(world: World, agentId: string, resource: Resource): n
   if (kind === "kb") {
     const file = world.files.get(id);
     if (file?.kind === "outcome") return Math.min(structuralOnOutcome(world, agentId, id), rankOf.read);
-    return file !== undefined && file.ownerId === agentId ? rankOf.write : nothing;
+    if (file !== undefined && file.ownerId === agentId) return rankOf.write;
+    return file?.mailedTo?.has(agentId) === true ? rankOf.read : nothing;
   }
   if (kind === "mail") {
     const [me, other] = [world.agents.get(agentId), world.agents.get(id)];
