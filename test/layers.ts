@@ -48,6 +48,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   cli: { mayImport: ["contract", "client"] },
   web: { mayImport: ["contract", "client"] },
   daemon: { mayImport: [...organization, "readers", "brains", "runtime", "doors", "client"] },
+  simulator: { mayImport: [...organization, "readers", "brains", "runtime", "daemon"] },
   testing: {
     mayImport: [...organization, "readers", "brains", "runtime", "doors", "client", "cli", "daemon"],
   },
@@ -56,6 +57,7 @@ export const layers: Readonly<Record<string, Layer>> = {
 /** Files that may load a folder with `import()`, so that what does not need it starts without it. */
 export const lazyImports: Readonly<Record<string, readonly string[]>> = {
   "src/cli/main.ts": ["daemon"],
+  "src/cli/sim.ts": ["simulator"],
   "src/cli/up.ts": ["daemon"],
 };
 

@@ -93,13 +93,13 @@ const bugs: readonly Bug[] = [
       'row.status === "terminated" || row.status === "pending_approval"': 'row.status === "pending_approval"',
     },
     {
-      file: "src/agents/operations.ts",
+      file: "src/agents/leaving.ts",
       find: "await tx.run(endCredentials, { agentId: agent.id, now: tx.now });",
       replace: "",
     },
   ),
   bug("completing does not end the rights given for it", "src/outcomes/operations.ts", {
-    "  await shiftScope(call.tx, outcome.id, 1);\n": "",
+    "await shiftScope(call.tx, outcome.id, 1);\n": "",
   }),
   bug("closing does not end the rights given for what goes with it", "src/outcomes/operations.ts", {
     "    await shiftScope(tx, below.id, 1);\n": "",
@@ -111,8 +111,8 @@ const bugs: readonly Bug[] = [
     "if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);": "await shiftScope(tx, outcome.id, -1);",
   }),
   bug("an outcome completes above open ones", "src/outcomes/operations.ts", {
-    "  demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));\n  await shiftScope(":
-      "  await shiftScope(",
+    "demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));\n    await retire(":
+      "await retire(",
   }),
   bug("closing abandons what others work on", "src/outcomes/operations.ts", {
     "if (child.delegated === 1) others.push(child);\n      else order": "order",
@@ -134,20 +134,20 @@ const bugs: readonly Bug[] = [
   bug("the boss keeps what lies below what it delegated", "src/outcomes/delegation.ts", {
     "await assign(tx, child.id, { responsibleId: to.id, delegated: 0, delegatedBy: null });": "",
   }),
-  bug("reclaiming leaves the rights that were given for it", "src/outcomes/delegation.ts", {
+  bug("reclaiming leaves the rights that were given for it", "src/agents/delegating.ts", {
     "await markRevoked(tx, grantId);": "void grantId;",
   }),
-  bug("reclaiming takes what others hang below it", "src/outcomes/delegation.ts", {
+  bug("reclaiming takes what others hang below it", "src/agents/delegating.ts", {
     "if (seen.has(child.id) || !(isHolders || wasHandedOn)) continue;":
       "if (seen.has(child.id) || child.kind === 'mandate') continue;",
   }),
   bug("a closed outcome counts as one that was completed", "src/outcomes/workable.ts", {
     "p.status <> 'completed'": "p.status not in ('completed', 'closed')",
   }),
-  bug("the rights of an agent that left live on in its reports", "src/agents/operations.ts", {
+  bug("the rights of an agent that left live on in its reports", "src/agents/leaving.ts", {
     "  await shiftHolder(tx, agent.id, 1);\n": "",
   }),
-  bug("nobody verifies what an agent that left had delegated", "src/agents/operations.ts", {
+  bug("nobody verifies what an agent that left had delegated", "src/agents/leaving.ts", {
     "  await tx.run(reroute, { from: agent.id, to: bossId, now: tx.now });\n": "",
   }),
   bug("an old version may be overwritten", "src/knowledge/operations.ts", {

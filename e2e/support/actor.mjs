@@ -32,10 +32,13 @@ async function live() {
   const { grants } = await call("permissions", "list_permissions", {});
   const mayHire = grants.some(({ resource, stands }) => resource === "org:hire" && stands);
   for (let turn = 0; turn < 8; turn++) {
-    const sorted = await sortInbox();
+    const { messages } = await call("mail", "read_inbox", { limit: 20 });
+    // Before the messages that ask for it are acknowledged: who dies in between is started again for them alone.
+    while (await settleReports());
+    await sortInbox(messages);
     const worked = await workOnce(mayHire);
     if (wild(0.6)) await whim();
-    if (!sorted && !worked) break;
+    if (messages.length === 0 && !worked) break;
   }
   if (wild(0.08)) process.exit(1);
   if (wild(0.08)) await sleep(4000);
@@ -44,8 +47,7 @@ async function live() {
 }
 
 /** A message that says "goal" becomes an outcome, once, however often it is read. */
-async function sortInbox() {
-  const { messages } = await call("mail", "read_inbox", { limit: 20 });
+async function sortInbox(messages) {
   for (const { id, from, body } of messages) {
     let result = "noted";
     if (from.kind === "board" && body?.startsWith("goal ") === true) {
@@ -55,12 +57,11 @@ async function sortInbox() {
     }
     await tell("mail", "acknowledge_message", { id, result }, { acknowledge: id });
   }
-  return messages.length > 0;
 }
 
-async function workOnce(mayHire) {
-  const { outcomes: below } = await call("outcome", "view_subtree", { id: me.mandate, limit: 1000 });
-  const { outcomes: mine } = await call("outcome", "my_outcomes", { status: "open", limit: 1000 });
+/** Verifies what was submitted, and lets go on what failed; one at a time, for it may change what follows. */
+async function settleReports() {
+  const { below, mine } = await look();
   const owned = new Set(mine.map(({ id }) => id));
   for (const outcome of below) {
     const isMine = owned.has(outcome.id);
@@ -77,6 +78,17 @@ async function workOnce(mayHire) {
       return true;
     }
   }
+  return false;
+}
+
+async function look() {
+  const { outcomes: below } = await call("outcome", "view_subtree", { id: me.mandate, limit: 1000 });
+  const { outcomes: mine } = await call("outcome", "my_outcomes", { status: "open", limit: 1000 });
+  return { below, mine };
+}
+
+async function workOnce(mayHire) {
+  const { below, mine } = await look();
   const next = mine.find(({ workable, kind }) => workable && kind !== "inbox");
   if (next === undefined) return false;
   const isWhole = !below.some(({ parents }) => parents.includes(next.id));

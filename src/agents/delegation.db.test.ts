@@ -217,12 +217,15 @@ for (const kind of storeKinds)
       const foreign = await org.root(createFile, { description: "not held", content: "x" });
       await org.root(grantPermission, { to: lead.id, resource: `kb:${file.id}`, level: "read" });
       const job = await make(lead.call, "with too much", [lead.id]);
-      for (const grants of [
-        [{ resource: `kb:${file.id}`, level: "write" as const }],
-        [{ resource: `kb:${foreign.id}` }],
-        [{ resource: "org:hire" }],
-      ])
-        await refusal(lead.call(delegateOutcome, { id: job.id, to: "below-modest", grants }), "refused");
+      for (const [grants, code] of [
+        [[{ resource: `kb:${file.id}`, level: "write" }], "refused"],
+        [[{ resource: `kb:${foreign.id}` }], "not_found"],
+        [[{ resource: `kb:${file.id}` }, { resource: "org:hire" }], "refused"],
+      ] as const)
+        await refusal(
+          lead.call(delegateOutcome, { id: job.id, to: "below-modest", grants: [...grants] }),
+          code,
+        );
       assert.equal((await lead.call(viewOutcome, { id: job.id })).delegated, false);
     });
 
@@ -239,7 +242,7 @@ for (const kind of storeKinds)
       const resource = `kb:${file.id}`;
       await asker(requestPermission, { resource, reason: "needed" });
       // Its boss does not hold it either, cannot give it, and asks in turn.
-      await refusal(lead.call(grantPermission, { to: part.id, resource }), "refused");
+      await refusal(lead.call(grantPermission, { to: part.id, resource }), "not_found");
       await lead.call(requestPermission, { resource, reason: "Asker needs it" });
       await org.root(grantPermission, { to: lead.id, resource, outcome: whole.id });
       await lead.call(grantPermission, { to: part.id, resource, outcome: part.id });

@@ -4,6 +4,7 @@ import { Refusal, refusalCodes } from "../contract/refusal.ts";
 import { addAuditVerify } from "./audit.ts";
 import { addRun } from "./goal.ts";
 import { addDoctor } from "./doctor.ts";
+import { addSim } from "./sim.ts";
 import type { Terminal } from "./terminal.ts";
 import { addOperations } from "./operations.ts";
 import { addTree } from "./tree.ts";
@@ -32,6 +33,7 @@ export async function run(
   addRun(program, context);
   addDoctor(program, context);
   addTree(program, context);
+  addSim(program, context);
   addOperations(program, context);
   addAuditVerify(program, context);
   try {

@@ -89,7 +89,8 @@ async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks
   }
   const standing = outcome.kind === "perpetual" || outcome.kind === "mandate";
   for (const child of await liveChildrenOf(tx, id)) {
-    if (child.kind === "inbox" || (child.kind === "mandate" && standing)) continue;
+    // What only stands waits for neither; work waits for its agent's inbox as for anything else below it.
+    if (standing && (child.kind === "inbox" || child.kind === "mandate")) continue;
     if (child.kind === "mandate")
       return end(
         false,

@@ -34,7 +34,9 @@ for (const kind of storeKinds)
     const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
       test(name, () => onStage(kind, play));
     };
-    const sessionsOf = async (call: Caller, id: string) => (await call(listAgentSessions, { id })).sessions;
+    /** Newest first, also when the clock stood still between them. */
+    const sessionsOf = async (call: Caller, id: string) =>
+      (await call(listAgentSessions, { id })).sessions.toSorted((a, b) => b.epoch - a.epoch);
     /** The first node was never there. */
     const alone = (stage: Stage): void => stage.crash(stage);
 

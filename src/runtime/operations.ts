@@ -2,7 +2,7 @@ import * as contract from "../contract/sessions.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { agentById } from "../agents/table.ts";
 import { type Guarded, guarded } from "../capabilities/guarded.ts";
-import { defaultPage, pageAfter } from "../capabilities/page.ts";
+import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
 import type { ReadTx } from "../store/store.ts";
 import { appendToLog } from "./log.ts";
 import { markSummarized, sessionById, type SessionRow, sessionsPage } from "./sessions.ts";
@@ -61,7 +61,8 @@ async function page(
 ) {
   const limit = input.limit ?? defaultPage;
   // Ids begin with the time, so the newest session has the greatest.
-  const rows = await sessionsPage(tx, { ...filter, before: input.cursor ?? "g", limit: limit + 1 });
+  const [before = "g"] = cursorParts(input.cursor, "id");
+  const rows = await sessionsPage(tx, { ...filter, before, limit: limit + 1 });
   const { page: shown, nextCursor } = pageAfter(rows, limit, (row) => row.id);
   return { sessions: shown.map(present), nextCursor };
 }

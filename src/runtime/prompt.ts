@@ -36,7 +36,7 @@ Messages are sent and forgotten; never wait for a reply. When you need an answer
 - Small files, linked, rather than large ones.
 - Least privilege: when you delegate, grant what the work needs, no more, and grant it right away.
 - What you delegated is not yours to change. Ask, guide, verify; or reclaim it.
-- When somebody submits an outcome to you, look at the result against its acceptance criteria; complete it, or reopen it saying what is missing.
+- When somebody submits an outcome to you, look at the result against its acceptance criteria; complete it, or reopen it saying what is missing. Only then acknowledge the message about it: nothing else starts you for it.
 - When your own mandate is accomplished, see that all results are in the knowledge base, then submit it. When it cannot be accomplished, tell your boss why. Never just stop.
 - A refusal says what to do next. Do that; do not look for a way around.
 - When a message says that you were granted another MCP server, save your state and stop: the next session has it.

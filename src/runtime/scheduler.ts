@@ -115,7 +115,8 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       const { agents, last, count } = await store.read(async (tx) => {
         const events = await listAfter(tx, { companyId: null, after: seen, limit: 500 });
         for (const { operation, session_id, company_id } of events) {
-          if (operation === "session.submit_summary" && session_id !== null)
+          // The first one counts: whoever hands in another does not gain time.
+          if (operation === "session.submit_summary" && session_id !== null && !finishing.has(session_id))
             finishing.set(session_id, tx.now + grace);
           if (company_id !== null && freesAPlace.has(operation)) lookAgain(company_id);
         }

@@ -29,11 +29,11 @@ export async function boardTurn(world: World): Promise<void> {
     [6, () => unblock(board, live)],
     [3, () => reopen(board, chance.pick(view.outcomes.filter((one) => !isLive(one))))],
     [2, () => reclaim(board, chance.pick(live.filter(({ delegated }) => delegated === 1)))],
-    [2, () => end(board, chance.pick(live))],
+    [6, () => end(board, chance.pick(live.filter(({ kind }) => kind === "work")))],
     [2, () => move(board, live)],
     [2, () => delegate(board, live, employed)],
-    [2, () => grant(board, employed)],
-    [1, () => revoke(board, agent)],
+    [4, () => grant(board, employed)],
+    [3, () => revoke(board, agent)],
     [2, () => (agent === undefined ? Promise.resolve() : giveKey(world, agent.id))],
     [2, () => readInbox(board)],
   ];
@@ -45,7 +45,7 @@ async function write(board: Caller, agent: AgentView | undefined): Promise<unkno
   if (agent === undefined) return;
   const input = { companyId: world.company.id, to: agent.id, body: world.newKey() };
   if (world.chance.flip(0.5)) return call(board, sendMessage, input);
-  const deliverAt = new Date(world.now + world.chance.between(0, 3600_000)).toISOString();
+  const deliverAt = new Date(world.now + world.chance.between(0, 300_000)).toISOString();
   return call(board, sendDeferredMessage, { ...input, deliverAt });
 }
 

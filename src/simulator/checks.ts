@@ -17,6 +17,7 @@ export async function checkStep(world: World, thorough: boolean): Promise<void> 
     if (changed || thorough) await demandRules(tx, afterChanges, world.trace);
     if (thorough) await demandRules(tx, nowAndThen, world.trace);
     await checkProcesses(world, tx);
+    for (const taken of world.watch.takenOver.splice(0)) await checkTakeover(world, tx, taken);
   });
   if (thorough) await checkWhy(world);
 }
@@ -31,6 +32,21 @@ async function checkProcesses(world: World, tx: ReadTx): Promise<void> {
     if (row.pid !== process.pid || row.pid_started !== process.started)
       throw new Broken("a process acts only after its pid is on record", name);
   }
+}
+
+/** A node renews its leases at least every 15 seconds of 60, so nobody takes its sessions while it is well. */
+async function checkTakeover(
+  world: World,
+  tx: ReadTx,
+  { session, at }: { session: string; at: number },
+): Promise<void> {
+  const row = await tx.first(sessionRow, { id: session });
+  const node = world.nodes.find(({ id }) => id === row?.node_id);
+  if (node === undefined) return;
+  // At this very time it may have come too late.
+  const well = node.wellAt < at ? node.wellAt : node.wellBefore;
+  if (at - well < lease - leaseTolerance)
+    throw new Broken("nobody takes the sessions of a node that is well", world.trace.name("session", session));
 }
 
 /**
@@ -57,6 +73,7 @@ export async function checkAfterTurn(world: World, node: Node, next: number | nu
   });
 }
 
+const lease = 60_000;
 const leaseTolerance = 15_000;
 const summaryGrace = 10_000;
 
@@ -100,7 +117,10 @@ export async function checkWhy(world: World, atRest = false): Promise<void> {
     const rests = answer.kind === "agent" && answer.says.endsWith("It has nothing to do.");
     const starts = answer.moves && !rests && end !== undefined && end.what.startsWith("is idle and is started");
     if (starts && (atRest || (idle.get(end.id) ?? 0) === 0))
-      throw new Broken("what why calls a live path is one", `${name}: ${answer.says}`);
+      throw new Broken(
+        "what why calls a live path is one",
+        `${name}: ${answer.path.map((step) => `${world.trace.name("thing", step.id)} ${step.what}`).join(" → ")}`,
+      );
   }
 }
 
@@ -150,7 +170,7 @@ export const nextTimes = query((db, p: { now: number }) => ({
 }));
 
 const sessionRow = query((db, p: { id: string }) =>
-  db.selectFrom("sessions").select(["pid", "pid_started"]).where("id", "=", p.id),
+  db.selectFrom("sessions").select(["pid", "pid_started", "node_id"]).where("id", "=", p.id),
 );
 const dueNow = query((db, p: { now: number }) =>
   db

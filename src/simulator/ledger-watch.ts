@@ -35,6 +35,8 @@ export class LedgerWatch {
   readonly summarized = new Set<string>();
   /** How many refusals of an agent are on record. */
   readonly refusals = new Map<string, number>();
+  /** Sessions that another node took over, until somebody has looked at that. */
+  readonly takenOver: { readonly session: string; readonly at: number }[] = [];
   readonly #ends = new Set<string>();
   /** Something about outcomes, agents or rights has changed; whoever looked at that sets it back. */
   changed = false;
@@ -136,7 +138,7 @@ export class LedgerWatch {
         break;
       case "mail.deliver":
       case "mail.fail":
-        await this.#mail(tx, row, String(data["message"]));
+        await this.#mail(tx, row, String(data["message"]), batch);
         break;
       case "permission.grant":
         this.#granted(row, String(data["resource"]));
@@ -232,6 +234,7 @@ export class LedgerWatch {
     const member = this.members.get(row.subject ?? "");
     if (this.#ends.has(id)) throw new Broken("a session ends once", this.#trace.name("session", id));
     this.#ends.add(id);
+    if (data["reason"] === "its node stopped answering") this.takenOver.push({ session: id, at: row.at });
     if (member?.session === id) member.session = null;
     const first = this.sessions.get(id)?.first;
     const outcome = first === undefined || first === null ? undefined : await tx.first(outcomeRow, { id: first });
@@ -241,11 +244,16 @@ export class LedgerWatch {
       this.#stalls.ended(row, id, member, outcome, this.#trace.name("outcome", outcome.id));
   }
 
-  async #mail(tx: ReadTx, row: EventRow, id: string): Promise<void> {
+  async #mail(tx: ReadTx, row: EventRow, id: string, batch: readonly EventRow[]): Promise<void> {
     const message = await tx.first(messageRow, { id });
     const name = this.#trace.name("message", id);
     if (message === undefined) throw new Broken("an event tells what happened", `${name} is missing`);
-    const allowed = routeAllows(this, message);
+    const opened = `mail:${message.to_id ?? "board"}` as const;
+    const grant = await tx.first(standingRoute, { agentId: message.from_id ?? "", resource: opened });
+    // A right that changed later in the same step says nothing about this moment.
+    const changed = batch.some(({ seq, operation }) => seq > row.seq && !operation.startsWith("mail."));
+    const line = routeAllows(this, message);
+    const allowed = line === "with a grant" ? (grant !== undefined ? true : changed ? undefined : false) : line;
     if (this.delivered.has(id)) throw new Broken("a message is delivered once", name);
     this.delivered.add(id);
     if (row.at < message.deliver_at)
@@ -283,6 +291,15 @@ const sessionRow = query((db, p: { id: string }) =>
 );
 const outcomeRow = query((db, p: { id: string }) =>
   db.selectFrom("outcomes").select(["id", "status"]).where("id", "=", p.id),
+);
+const standingRoute = query((db, p: { agentId: string; resource: `mail:${string}` }) =>
+  db
+    .selectFrom("grants")
+    .select("id")
+    .where("grantee_id", "=", p.agentId)
+    .where("resource", "=", p.resource)
+    .where("broken", "=", 0)
+    .limit(1),
 );
 const messageRow = query((db, p: { id: string }) =>
   db

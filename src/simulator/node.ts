@@ -30,6 +30,9 @@ export class Node {
   readonly machine = new Machine();
   /** Until then it may have forgotten whom to look at, because of an error; its sweep finds them. */
   forgetfulUntil = 0;
+  /** When it last did all it had to do, and when before that: then its leases were good for a while. */
+  wellAt = -Infinity;
+  wellBefore = -Infinity;
   /** A bug it reported. */
   bug: unknown;
   readonly #parts: NodeParts;
@@ -123,8 +126,14 @@ export class Node {
   }
 
   #await(work: Promise<number | null>, interrupted: Promise<"crashed" | "paused">): Promise<Turn> {
+    const began = this.#parts.clock();
     const turn = work.then(
-      (next): Turn => ({ kind: "done", next }),
+      (next): Turn => {
+        // It renewed them at the beginning, which may be long ago.
+        if (this.wellAt < began) this.wellBefore = this.wellAt;
+        this.wellAt = began;
+        return { kind: "done", next };
+      },
       (error: unknown): Turn => {
         this.#failed(error, "tick");
         return { kind: "failed" };

@@ -12,8 +12,8 @@ import { type AgentView, filesMade, grantsAround } from "./view.ts";
 /** What an agent does besides its outcomes: mail, knowledge, rights, its reports; and what it must not. */
 export async function dealings(actor: Actor): Promise<void> {
   const deed = actor.world.chance.weighted<Deed>([
-    [7, send],
-    [5, sendLater],
+    [6, send],
+    [8, sendLater],
     [4, makeFile],
     [4, useFile],
     [4, grant],
@@ -30,8 +30,10 @@ const isReport = (actor: Actor, agent: AgentView): boolean =>
   agent.boss_id === actor.me.id && agent.status !== "terminated";
 
 function receiver(actor: Actor): string | undefined {
-  const { chance } = actor.world;
+  const { chance, watch } = actor.world;
   if (chance.flip(0.3)) return "boss";
+  const opened = [...watch.routes].filter((route) => route.startsWith(actor.me.id));
+  if (chance.flip(0.5) && opened.length > 0) return chance.pick(opened)?.slice(actor.me.id.length + 1);
   const reports = actor.view.agents.filter((agent) => isReport(actor, agent));
   return (chance.flip(0.8) ? chance.pick(reports) : chance.pick(actor.view.agents))?.id;
 }
@@ -46,7 +48,7 @@ async function sendLater(actor: Actor): Promise<unknown> {
   const { world } = actor;
   const to = world.chance.flip(0.5) ? "self" : receiver(actor);
   if (to === undefined) return;
-  const deliverAt = new Date(world.now + world.chance.between(-1000, 2 * 3600_000)).toISOString();
+  const deliverAt = new Date(world.now + world.chance.between(-1000, world.chance.flip(0.8) ? 60_000 : 2 * 3600_000)).toISOString();
   return call(actor, mail.sendDeferredMessage, { to, body: world.newKey(), deliverAt });
 }
 

@@ -1,7 +1,7 @@
 import * as outcomes from "../contract/outcomes.ts";
 import type { Actor, Deed } from "./agent-turn.ts";
 import { drives, onOutcome, writes } from "./calling.ts";
-import { isLive, type OutcomeView } from "./view.ts";
+import { grantsAround, isLive, type OutcomeView } from "./view.ts";
 
 /** What an agent does with outcomes: mostly with its own, sometimes with others', where it must be refused. */
 export async function orders(actor: Actor): Promise<void> {
@@ -76,7 +76,7 @@ async function block(actor: Actor): Promise<unknown> {
   const outcome = choose(actor, (one) => own(actor)(one) && one.status === "open" && one.kind !== "inbox");
   const other = choose(actor, own(actor));
   if (outcome === undefined) return;
-  const until = new Date(world.now + chance.between(1000, 3 * 3600_000)).toISOString();
+  const until = new Date(world.now + chance.between(1000, chance.flip(0.8) ? 60_000 : 3 * 3600_000)).toISOString();
   const blocked = {
     reason: "It has to wait.",
     ...(chance.flip(0.6) ? { until } : other === undefined ? {} : { on: other.id }),
@@ -138,9 +138,12 @@ async function delegate(actor: Actor): Promise<unknown> {
   const to = chance.flip(0.9) ? chance.pick(reports) : chance.pick(view.agents);
   const outcome = choose(actor, delegable(actor));
   if (outcome === undefined || to === undefined) return;
+  const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: me.id }));
+  const held = chance.pick(grants.filter(({ grantee_id, broken }) => grantee_id === me.id && broken === 0));
   return onOutcome(actor, outcomes.delegateOutcome, outcome, "drive", {
     id: outcome.id,
     to: to.id,
+    ...(held !== undefined && chance.flip(0.5) ? { grants: [{ resource: held.resource }] } : {}),
     ...(chance.flip(0.5) ? { message: `Please see to it. ${world.newKey()}` } : {}),
   });
 }

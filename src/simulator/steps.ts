@@ -36,7 +36,7 @@ export async function step(world: World, mood: Mood): Promise<void> {
         world.delayed.splice(world.delayed.indexOf(made), 1);
       await arrive(world, made);
     }),
-    one(world.keys, 3, (who) => keyTurn(world, world.company.id, who)),
+    one(world.keys, 6, (who) => keyTurn(world, world.company.id, who)),
     [up.length + free.length > 1 ? 6 : 0, () => together(world, mood, up, free)],
     one(up, 6, (node) => doom(world, node)),
     one(up, 0.5, (node) => crash(world, node)),

@@ -51,9 +51,12 @@ export class BlobFiles {
   }
 
   async #settle(db: DatabaseSync, limit: number): Promise<void> {
-    const rows = db.prepare("select file_id, hash, content from blobs limit ?").all(limit);
+    const rows = db.prepare("select file_id, hash from blobs limit ?").all(limit);
+    const contentOf = db.prepare("select content from blobs where file_id = ? and hash = ?");
     const folders = new Set<string>();
-    for (const { file_id, hash, content } of rows) {
+    // One at a time: many large ones together would not fit into memory.
+    for (const { file_id, hash } of rows) {
+      const content = contentOf.get(String(file_id), String(hash))?.["content"];
       if (!(content instanceof Uint8Array)) continue;
       const folder = join(this.#folder, String(file_id));
       await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -130,6 +130,9 @@ export function openSqlite(options: SqliteOptions): Store {
   }
   const reading = reader === undefined ? writing : new Connection(reader);
 
+  // What an earlier process left in the table.
+  files?.settleSoon(db);
+
   return {
     dialect: "sqlite",
     write,

@@ -1,4 +1,10 @@
-import type { Bug, Edit } from "../planted-bugs/bugs.ts";
+import type { Edit } from "../planted-bugs/plant.ts";
+
+interface Bug {
+  readonly name: string;
+  /** More than one where two guards stand behind each other, and only without both there is a bug. */
+  readonly edits: readonly Edit[];
+}
 
 /** Bugs that the simulator must find; most are what other systems that do this job suffered from. */
 export const simulatorBugs: readonly Bug[] = [
@@ -17,7 +23,7 @@ export const simulatorBugs: readonly Bug[] = [
     "if (session === undefined || session.settled === 1) return false;": "if (session === undefined) return false;",
   }),
   bug("an orphan is not killed on restart", "src/runtime/scheduler.ts", {
-    "if (pid !== null && pid_started !== null) runner.killOrphan(pid, pid_started);": "",
+    "runner.killOrphan(pid, pid_started, id);": "void runner;",
   }),
   bug("a process acts before its pid is on record", "src/runtime/scheduler.ts", {
     'await at("spawned");': 'process.release();\n    await at("spawned");',
@@ -84,10 +90,16 @@ export const simulatorBugs: readonly Bug[] = [
     "tx.all(dueMessages, { now: tx.now, limit: deliveriesAtOnce })":
       "tx.all(dueMessages, { now: tx.now + 60_000, limit: deliveriesAtOnce })",
   }),
-  bug("deferred mail that came due while the node was down is lost", "src/runtime/scheduler.ts", {
-    "for (const [companyId, messages] of byCompany) {":
-      "for (const [companyId, messages] of firstRound ? [] : byCompany) {",
-  }),
+  bug(
+    "deferred mail that came due while the node was down is lost",
+    "src/runtime/scheduler.ts",
+    {
+      "let alarmsSeen = 0;": "let alarmsSeen = 0;\n  let born = 0;",
+      "await reconcile();\n": "born = await store.read(async (tx) => tx.now);\n      await reconcile();\n",
+      "Map.groupBy(due,": "Map.groupBy(due.filter(({ deliver_at }) => deliver_at >= born),",
+    },
+    edit("src/mail/table.ts", '.select(["id", "company_id"])', '.select(["id", "company_id", "deliver_at"])'),
+  ),
   bug("nobody is called when mail comes due", "src/runtime/scheduler.ts", {
     "(await tx.first(nextDue, {}))?.deliver_at ?? null,": "null,",
   }),
@@ -122,7 +134,7 @@ export const simulatorBugs: readonly Bug[] = [
     "await markRevoked(tx, grantId);": "void grantId;",
   }),
   bug("a departure strands outcomes", "src/agents/leaving.ts", {
-    "await assign(tx, work.id, { responsibleId: bossId, delegated: 0, delegatedBy: null });": "",
+    'await assign(tx, work.id, { responsibleId: bossId, delegated: 0, delegatedBy: null, status: "open" });': "",
   }),
   bug("retiring forgets the reports", "src/agents/leaving.ts", {
     "await tx.run(reanchor, { from: agent.id, to: bossId });": "",
@@ -130,9 +142,12 @@ export const simulatorBugs: readonly Bug[] = [
   bug("nobody verifies what an agent that left had delegated", "src/agents/leaving.ts", {
     "await tx.run(reroute, { from: agent.id, to: bossId, now: tx.now });": "",
   }),
-  bug("a mandate is completed while its agent waits for what it delegated", "src/agents/leaving.ts", {
-    "if (open.length > 0)": "if (open.length > 1_000_000)",
-  }),
+  bug(
+    "a mandate is completed while its agent waits for what it delegated",
+    "src/agents/leaving.ts",
+    { "if (open.length > 0)": "if (open.length > 1_000_000)" },
+    edit("src/outcomes/outcome.ts", "if (live.length === 0) return;", "if (live.length >= 0) return;"),
+  ),
 
   // Runaways and silent stalls
   bug("sessions that do nothing never block their outcome", "src/runtime/sessions.ts", {
@@ -149,9 +164,6 @@ export const simulatorBugs: readonly Bug[] = [
   }),
   bug("a wakeup is lost: who is blocked on an outcome is not told", "src/runtime/attention.ts", {
     '.where("blocked_on", "=", p.id)': '.where("blocked_on", "=", "")',
-  }),
-  bug("a wakeup is lost: the boss who gets the work is not told", "src/runtime/attention.ts", {
-    'if (typeof boss === "string") agents.add(boss);': "",
   }),
   bug("a wakeup is lost: the end of a block by time", "src/runtime/scheduler.ts", {
     "tx.all(alarmed, { after: alarmsSeen, now: tx.now })": "tx.all(alarmed, { after: tx.now, now: tx.now })",

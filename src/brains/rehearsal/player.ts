@@ -53,9 +53,12 @@ export async function play(call: Call): Promise<void> {
   const did: string[] = [];
   const me = await whoAmI(call);
   for (let turns = 0; turns < 20; turns++) {
-    const sorted = await sortInbox(call, me, did);
+    const { messages } = Inbox.parse(await call("mail", "read_inbox", {}));
+    // Before the messages that say so are acknowledged: who dies in between is started again for them, and only for them.
+    const verified = await verifyReports(call, did);
+    await sortInbox(call, me, messages, did);
     const worked = await workOnce(call, me, did);
-    if (!sorted && !worked) break;
+    if (messages.length === 0 && !verified && !worked) break;
   }
   await saveState(call, did);
   await call("audit", "submit_summary", {
@@ -88,8 +91,12 @@ async function whoAmI(call: Call): Promise<Me> {
   };
 }
 
-async function sortInbox(call: Call, me: Me, did: string[]): Promise<boolean> {
-  const { messages } = Inbox.parse(await call("mail", "read_inbox", {}));
+async function sortInbox(
+  call: Call,
+  me: Me,
+  messages: z.infer<typeof Inbox>["messages"],
+  did: string[],
+): Promise<void> {
   for (const { id, from, body } of messages) {
     let result = "noted";
     if (me.isRoot && from.kind === "board" && body !== null) {
@@ -107,11 +114,9 @@ async function sortInbox(call: Call, me: Me, did: string[]): Promise<boolean> {
     }
     await call("mail", "acknowledge_message", { id, result });
   }
-  return messages.length > 0;
 }
 
 async function workOnce(call: Call, me: Me, did: string[]): Promise<boolean> {
-  if (await verifyReports(call, did)) return true;
   const { outcomes } = Mine.parse(await call("outcome", "my_outcomes", { status: "open", limit: 1000 }));
   const next = outcomes.find(({ workable, kind }) => workable && kind !== "inbox");
   if (next === undefined) return false;

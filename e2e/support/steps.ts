@@ -1,0 +1,103 @@
+// A daemon that kills itself at one named step (src/runtime/fail-points.ts), and the next one, which must find everything
+// that was begun: ended or done, never half, and go on to the end.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
+import { listOutcomes } from "../../src/contract/outcomes.ts";
+import { employActors, fixedPort, readNotes } from "./agents.ts";
+import { Arena } from "./arena.ts";
+import { type DaemonOptions, type End, startDaemon, type Starting, temporaryFolder } from "./daemon.ts";
+import { Board } from "./living-board.ts";
+import { comeToRest } from "./living-campaign.ts";
+import { checkLiving, checkRefused } from "./living-checker.ts";
+import { gone, type SessionProcess, sessionProcesses } from "./processes.ts";
+import { Random } from "./random.ts";
+import { sqliteTables } from "./tables.ts";
+
+/**
+ * A goal is taken on, handed to somebody hired for it, done, verified and reported. The daemon dies at this step of the
+ * way, and the next one brings the goal to its end.
+ */
+export async function dieOnTheWay(step: string): Promise<void> {
+  await onNewHome(async (options, folder) => {
+    const starting = startDaemon({ ...options, env: { ...options.env, AGENCY_FAIL_AT: step } });
+    const { board, companyId, token } = await starting.ready;
+    const staff = await employActors(await starting.ready, folder, { wild: false, managers: 0, maxSessions: 4 });
+    const goal = { companyId, to: staff.rootId, body: "goal one" };
+    const deliverAt = new Date(Date.now() + 300).toISOString();
+    const later = { companyId, to: staff.rootId, body: "deferred one", deliverAt };
+    // It may die before it answers.
+    const calls = [
+      board.call(sendMessage, goal, { key: "goal" }),
+      board.call(sendDeferredMessage, later, { key: "later" }),
+    ];
+    await Promise.allSettled(calls);
+    assert.deepEqual(await endOf(starting, step), { code: null, signal: "SIGKILL" });
+    const before = readNotes(folder).sessions;
+
+    const arena = new Arena(options);
+    try {
+      const daemon = await arena.start();
+      await gone(() => ofSessions(options.home, before), 5000, step);
+      assert.deepEqual(await checkRefused(daemon.url, before.map(({ token: old }) => old)), []);
+      // Whoever got no answer asks again, under the same key.
+      const sent = await daemon.board.call(sendMessage, goal, { key: "goal" });
+      const deferred = await daemon.board.call(sendDeferredMessage, later, { key: "later" });
+      const onlooker = new Board({ arena, staff, token, companyId, random: new Random(1) });
+      await comeToRest(arena, onlooker);
+      const { outcomes } = await daemon.board.call(listOutcomes, { companyId, limit: 1000 });
+      const goals = outcomes.filter(({ title }) => title === "goal one");
+      assert.deepEqual(goals.map(({ status }) => status), ["completed"]);
+      const notes = readNotes(folder);
+      const letters = [
+        { kind: "letter" as const, label: "goal one", id: sent.id },
+        { kind: "letter" as const, label: "deferred one", id: deferred.id },
+      ];
+      const tables = sqliteTables(options.home);
+      const attempts = [...letters, ...onlooker.attempts, ...notes.attempts];
+      const sight = await checkLiving({ daemon, options, tables, notes, attempts, moment: "at rest" });
+      await tables.close();
+      assert.deepEqual(sight.problems, []);
+      assert.deepEqual(sessionProcesses(options.home), []);
+      assert.equal(daemon.log(), "");
+      await arena.stop();
+    } finally {
+      await arena.end();
+    }
+  });
+}
+
+/** A home, a port that stays the same, and a folder for what actors note. */
+export async function onNewHome(play: (options: DaemonOptions, folder: string) => Promise<void>): Promise<void> {
+  const home = temporaryFolder("steps");
+  const notes = temporaryFolder("notes");
+  try {
+    const options = { home: home.path, port: await fixedPort(), env: { AGENCY_SANDBOX: "off" } };
+    await play(options, join(notes.path, "notes"));
+  } finally {
+    home.remove();
+    notes.remove();
+  }
+}
+
+/** How it ended; it must come to the step by itself. */
+export async function endOf(starting: Starting, step: string): Promise<End> {
+  const tooLate = AbortSignal.timeout(60_000);
+  const late = new Promise<never>((_, reject) => {
+    tooLate.addEventListener("abort", () => reject(new Error(`it never came to "${step}"`)));
+  });
+  try {
+    return await Promise.race([starting.ended, late]);
+  } catch (error) {
+    await starting.kill();
+    throw error;
+  }
+}
+
+export function ofSessions(
+  home: string,
+  sessions: readonly { readonly id: string }[],
+): SessionProcess[] {
+  const ids = new Set(sessions.map(({ id }) => id));
+  return sessionProcesses(home).filter(({ sessionId }) => ids.has(sessionId));
+}
