@@ -198,7 +198,7 @@ async function call(server, tool, args, key) {
       return await once(server, tool, args, key);
     } catch (error) {
       // Without a key nobody knows whether it happened.
-      if (!(error instanceof Lost) || key === undefined || tries > 20) throw error;
+      if (!(error instanceof Lost) || key === undefined || tries > 15) throw error;
       await sleep(100);
     }
   }
@@ -245,7 +245,7 @@ async function once(server, tool, args, key) {
 
 /** Nobody answers: the daemon is dead. Keep trying to write, as a stale process would, until somebody stops us. */
 async function haunt() {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 30; tries++) {
     const description = `ghost of ${session} ${tries}`;
     note({ ghost: description });
     try {
@@ -254,7 +254,7 @@ async function haunt() {
     } catch (error) {
       if (!(error instanceof Lost)) throw error;
     }
-    await sleep(20);
+    await sleep(100);
   }
 }
 

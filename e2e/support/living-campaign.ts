@@ -5,7 +5,7 @@ import { listSessions } from "../../src/contract/sessions.ts";
 import { calmDown, employActors, readNotes } from "./agents.ts";
 import type { Arena } from "./arena.ts";
 import { Board } from "./living-board.ts";
-import { checkLiving, checkRefused } from "./living-checker.ts";
+import { checkLiving, checkRefused, type LivingCheck } from "./living-checker.ts";
 import { checkRows } from "./living-rules.ts";
 import { gone, sessionProcesses } from "./processes.ts";
 import type { Random } from "./random.ts";
@@ -38,7 +38,7 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
   const { home } = arena.options;
   const problems = new Set<string>();
   const daemon = await arena.start();
-  const staff = await employActors(daemon, folder, { wild: true, managers: 3, maxSessions: 6 });
+  const staff = await employActors(daemon, folder, { wild: true, managers: 2, maxSessions: 4 });
   const { token, companyId } = daemon;
   const board = new Board({ arena, staff, token, companyId, random: random.fork() });
   const stopping = new AbortController();
@@ -48,16 +48,12 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
   const check = async (moment: "busy" | "at rest"): Promise<Awaited<ReturnType<typeof checkLiving>>> => {
     const tables = await options.openTables();
     try {
-      const notes = readNotes(folder);
-      const attempts = [...board.attempts, ...notes.attempts];
-      const sight = await checkLiving({
-        daemon: arena.daemon,
-        options: arena.options,
-        tables,
-        notes,
-        attempts,
-        moment,
-      });
+      const recall = (): ReturnType<LivingCheck["recall"]> => {
+        const { attempts, acknowledged } = readNotes(folder);
+        return { attempts: [...board.attempts, ...attempts], acknowledged };
+      };
+      const { daemon, options: how } = arena;
+      const sight = await checkLiving({ daemon, options: how, tables, recall, moment });
       note(sight.problems);
       return sight;
     } finally {
@@ -69,6 +65,7 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
   let orphans = 0;
   let slowest = 0;
   await board.giveGoals();
+  let checkedAt = 0;
   for (let killed = 1; killed <= options.kills && problems.size === 0; killed++) {
     await someActivity(arena, random);
     // What ends between the look and the kill is no orphan, and does no harm here.
@@ -79,14 +76,15 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
     await arena.kill();
     if (before.size > 0) killedWithSessions += 1;
     orphans += sessionProcesses(home).filter(({ pid }) => before.has(pid)).length;
-    while (random.chance(0.15)) await arena.killWhileStarting(random.between(50, 500));
+    for (; killed < options.kills && random.chance(0.2); killed++)
+      await arena.killWhileStarting(random.between(50, 500));
 
     const dead = new Set(known.map(({ id }) => id));
     await arena.start({ open: false });
     const old = (): ReturnType<typeof sessionProcesses> =>
       sessionProcesses(home).filter(({ pid, sessionId }) => before.has(pid) || dead.has(sessionId));
     slowest = Math.max(slowest, await gone(old, orphanMilliseconds, `kill ${killed}`));
-    const tokens = known.slice(-10).map(({ token: old }) => old);
+    const tokens = known.slice(-5).map(({ token: old }) => old);
     note(await checkRefused(arena.daemon.url, tokens));
     const tables = await options.openTables();
     try {
@@ -94,7 +92,10 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
     } finally {
       await tables.close();
     }
-    if (killed % options.checkEvery === 0) await check("busy");
+    if (killed - checkedAt >= options.checkEvery) {
+      checkedAt = killed;
+      await check("busy");
+    }
     arena.resume();
     await board.helpOut();
   }
@@ -122,15 +123,15 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
 /** Until some sessions have begun, or a while has passed: machines differ in speed. */
 async function someActivity(arena: Arena, random: Random): Promise<void> {
   const { board, companyId } = arena.daemon;
-  const wanted = random.between(0, 4);
-  const until = performance.now() + 3000;
+  const wanted = random.between(0, 3);
+  const until = performance.now() + 2000;
   const { sessions } = await board.call(listSessions, { companyId, limit: 1 });
   const last = sessions[0]?.id ?? "";
   for (let begun = 0; begun < wanted && performance.now() < until; await sleep(20)) {
     const page = (await board.call(listSessions, { companyId, limit: 50 })).sessions;
     begun = page.filter(({ id }) => id > last).length;
   }
-  await sleep(random.between(0, 400));
+  await sleep(random.between(0, 300));
 }
 
 /** Waits until nothing is open but what stands; the board helps where only it can. */

@@ -11,8 +11,8 @@ export interface LivingCheck {
   readonly daemon: BuiltDaemon;
   readonly options: DaemonOptions;
   readonly tables: Tables;
-  readonly notes: Notes;
-  readonly attempts: readonly Attempt[];
+  /** What was tried and told so far, read anew each time. */
+  readonly recall: () => { readonly attempts: readonly Attempt[]; readonly acknowledged: Notes["acknowledged"] };
   readonly moment: "busy" | "at rest";
 }
 
@@ -30,8 +30,9 @@ export async function checkLiving(check: LivingCheck): Promise<LedgerSight> {
 }
 
 /** Every acknowledged attempt has its effect, once; no other has two; and nothing is there that nobody tried. */
-async function checkEffects(tables: Tables, { notes, attempts }: LivingCheck): Promise<string[]> {
+async function checkEffects(tables: Tables, { recall }: LivingCheck): Promise<string[]> {
   const problems: string[] = [];
+  const before = recall();
   const found = {
     letter: await byLabel(
       tables,
@@ -44,23 +45,23 @@ async function checkEffects(tables: Tables, { notes, attempts }: LivingCheck): P
     ),
     outcome: await byLabel(tables, "select id, title as label from outcomes where kind = 'work'"),
   };
-  const tried = { letter: new Set<string>(), file: new Set<string>(), outcome: new Set<string>() };
-  for (const { kind, label, id } of attempts) {
-    tried[kind].add(label);
+  for (const { kind, label, id } of before.attempts) {
     const ids = found[kind].get(label) ?? [];
     if (ids.length > 1) problems.push(`${kind} ${label} is there ${ids.length} times`);
     if (id !== undefined && ids.length === 0) problems.push(`${kind} ${label} was acknowledged and is lost`);
     if (id !== undefined && id !== "" && !ids.includes(id))
       problems.push(`${kind} ${label} was acknowledged as ${id} and is ${ids.join() || "nowhere"}`);
   }
+  // Actors go on while the tables are read: what is there was tried before now.
+  const tried = new Set(recall().attempts.map(({ kind, label }) => `${kind} ${label}`));
   for (const kind of ["letter", "file", "outcome"] as const)
     for (const label of found[kind].keys())
-      if (!tried[kind].has(label)) problems.push(`${kind} ${label} was made by nobody`);
+      if (!tried.has(`${kind} ${label}`)) problems.push(`${kind} ${label} was made by nobody`);
 
   const acknowledged = new Set(
     (await tables.ask("select id from messages where acknowledged_at is not null")).map((row) => row["id"]),
   );
-  for (const id of notes.acknowledged)
+  for (const id of before.acknowledged)
     if (!acknowledged.has(id)) problems.push(`message ${id} was acknowledged and is not`);
   return problems;
 }

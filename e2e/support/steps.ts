@@ -48,14 +48,16 @@ export async function dieOnTheWay(step: string): Promise<void> {
       const { outcomes } = await daemon.board.call(listOutcomes, { companyId, limit: 1000 });
       const goals = outcomes.filter(({ title }) => title === "goal one");
       assert.deepEqual(goals.map(({ status }) => status), ["completed"]);
-      const notes = readNotes(folder);
       const letters = [
         { kind: "letter" as const, label: "goal one", id: sent.id },
         { kind: "letter" as const, label: "deferred one", id: deferred.id },
       ];
       const tables = sqliteTables(options.home);
-      const attempts = [...letters, ...onlooker.attempts, ...notes.attempts];
-      const sight = await checkLiving({ daemon, options, tables, notes, attempts, moment: "at rest" });
+      const recall = () => {
+        const { attempts, acknowledged } = readNotes(folder);
+        return { attempts: [...letters, ...onlooker.attempts, ...attempts], acknowledged };
+      };
+      const sight = await checkLiving({ daemon, options, tables, recall, moment: "at rest" });
       await tables.close();
       assert.deepEqual(sight.problems, []);
       assert.deepEqual(sessionProcesses(options.home), []);

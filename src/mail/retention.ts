@@ -33,6 +33,21 @@ const longDone = query((db, p: { companyId: string; before: number; limit: numbe
     .where("m.acknowledged_at", "<", p.before)
     .where("f.kind", "=", "message")
     .where("f.deleted_at", "is", null)
+    // Passed on: whoever has not read it yet still can.
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom("messages as other")
+            .select("other.id")
+            .whereRef("other.file_id", "=", "m.file_id")
+            .where("other.failure", "is", null)
+            .where((e) =>
+              e.or([e("other.acknowledged_at", "is", null), e("other.acknowledged_at", ">=", p.before)]),
+            ),
+        ),
+      ),
+    )
     .orderBy("m.acknowledged_at")
     .limit(p.limit),
 );

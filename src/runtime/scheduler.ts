@@ -162,16 +162,13 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     alarmsSeen = now;
   }
 
-  /** Renews our leases, ends what we lost, and takes over what a node left that no longer renews its own. */
+  /** Renews our leases and takes over what a node left that no longer renews its own. */
   async function keepLeases(): Promise<void> {
     if (processes.size > 0)
       await store.write(async (tx) => {
         await tx.run(renewLeases, { nodeId, until: tx.now + leaseMilliseconds });
       });
     const live = await store.read(async (tx) => ({ now: tx.now, sessions: await tx.all(liveSessions, {}) }));
-    // Another node may have taken ours over while we did not answer; what they ran must not run on.
-    const alive = new Set(live.sessions.map(({ id }) => id));
-    for (const [id, process] of processes) if (!alive.has(id)) process.kill();
     for (const session of live.sessions)
       if (session.node_id !== null && session.node_id !== nodeId && session.lease_until < live.now)
         await settle(session, { reason: "its node stopped answering", exitCode: null });

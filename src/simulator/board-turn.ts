@@ -1,10 +1,20 @@
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
+import { deleteFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, boardInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
 import * as organization from "../contract/organization.ts";
 import * as outcomes from "../contract/outcomes.ts";
 import { call, type Caller, onOutcome } from "./calling.ts";
 import { giveKey } from "./founding.ts";
-import { type AgentView, grantsAround, isLive, look, type OutcomeView } from "./view.ts";
+import {
+  type AgentView,
+  filesMade,
+  grantsAround,
+  isLive,
+  look,
+  type OutcomeView,
+  pendingMail,
+  waitingMessages,
+} from "./view.ts";
 import type { World } from "./world.ts";
 
 /** What people do to the organization: one thing. They may do anything that makes sense. */
@@ -23,7 +33,7 @@ export async function boardTurn(world: World): Promise<void> {
     [4, () => pause(board, agent)],
     [8, () => resume(board, employed)],
     [3, () => wake(board, agent)],
-    [employed.length > 4 ? 3 : 0, () => fire(board, below)],
+    [employed.length > 4 ? 4 : 0, () => fire(board, below)],
     [employed.length < 6 ? 4 : 0, () => hire(board, agent)],
     [4, () => setPlaces(board)],
     [6, () => unblock(board, live)],
@@ -36,6 +46,9 @@ export async function boardTurn(world: World): Promise<void> {
     [3, () => revoke(board, agent)],
     [2, () => (agent === undefined ? Promise.resolve() : giveKey(world, agent.id))],
     [2, () => readInbox(board)],
+    [2, () => actFor(board, chance.pick(employed.filter(({ brain_type }) => brain_type === "human")))],
+    [1, () => deleteSome(board)],
+    [2, () => elsewhere(world)],
   ];
   await chance.weighted(deeds)();
 }
@@ -73,8 +86,16 @@ async function wake(board: Caller, agent: AgentView | undefined): Promise<unknow
   return agent === undefined ? undefined : call(board, organization.wakeAgent, { id: agent.id });
 }
 
+/** Rather somebody who has mail under way: what becomes of that is worth seeing. */
 async function fire(board: Caller, agent: AgentView | undefined): Promise<unknown> {
-  return agent === undefined ? undefined : call(board, organization.terminateAgent, { id: agent.id });
+  const { world, view } = board;
+  const pending = await world.store.read((tx) => tx.all(pendingMail, { companyId: world.company.id }));
+  const senders = view.agents.filter(
+    ({ id, boss_id, status }) =>
+      boss_id !== null && status !== "terminated" && pending.some(({ from_id }) => from_id === id),
+  );
+  const chosen = world.chance.flip(0.6) ? (world.chance.pick(senders) ?? agent) : agent;
+  return chosen === undefined ? undefined : call(board, organization.terminateAgent, { id: chosen.id });
 }
 
 async function hire(board: Caller, boss: AgentView | undefined): Promise<unknown> {
@@ -86,6 +107,7 @@ async function hire(board: Caller, boss: AgentView | undefined): Promise<unknown
     name,
     role: "worker",
     reportsTo: boss.id,
+    ...(world.chance.flip(0.2) ? { adapterType: "human" } : {}),
   });
 }
 
@@ -150,15 +172,24 @@ async function grant(board: Caller, employed: readonly AgentView[]): Promise<unk
   const { chance, company } = board.world;
   const [one, other] = [chance.pick(employed), chance.pick(employed)];
   if (one === undefined || other === undefined) return;
-  const resource = chance.flip(0.5) ? ("org:hire" as const) : (`mail:${other.id}` as const);
+  const resource = chance.pick(["org:hire", "mcp:slack", `mail:${other.id}`, `mail:${other.id}`]) ?? "org:hire";
   return call(board, grantPermission, { companyId: company.id, to: one.id, resource });
 }
 
 async function revoke(board: Caller, agent: AgentView | undefined): Promise<unknown> {
   const { world } = board;
-  if (agent === undefined || agent.boss_id === null) return;
-  const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: agent.id }));
-  const one = world.chance.pick(grants.filter(({ revoked_at }) => revoked_at === null));
+  const pending = await world.store.read((tx) => tx.all(pendingMail, { companyId: world.company.id }));
+  const letter = world.chance.pick(pending.filter(({ from_id, to_id }) => world.watch.routes.has(`${from_id} ${to_id}`)));
+  const holder = world.chance.flip(0.7) ? (letter?.from_id ?? agent?.id) : agent?.id;
+  if (holder === undefined) return;
+  const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: holder }));
+  // The right to hire of the root agent is what lets a company grow; it stays.
+  const one = world.chance.pick(
+    grants.filter(
+      ({ revoked_at, grantee_id }) =>
+        revoked_at === null && grantee_id === holder && holder !== world.company.rootAgentId,
+    ),
+  );
   return one === undefined ? undefined : call(board, revokePermission, { id: one.id });
 }
 
@@ -167,4 +198,24 @@ async function readInbox(board: Caller): Promise<unknown> {
   const { messages } = await world.askQuietly(board.who, boardInbox, { companyId: world.company.id });
   const message = world.chance.pick(messages);
   return message === undefined ? undefined : call(board, acknowledgeMessage, { id: message.id });
+}
+
+/** A person holds this position; the board speaks for people. */
+async function actFor(board: Caller, person: AgentView | undefined): Promise<unknown> {
+  if (person === undefined) return;
+  const waiting = await board.world.store.read((tx) => tx.all(waitingMessages, { agentId: person.id }));
+  const message = board.world.chance.pick(waiting);
+  return message === undefined ? undefined : call(board, acknowledgeMessage, { id: message.id, result: "seen" });
+}
+
+async function deleteSome(board: Caller): Promise<unknown> {
+  const { world } = board;
+  const files = await world.store.read((tx) => tx.all(filesMade, { companyId: world.company.id }));
+  const file = world.chance.pick(files);
+  return file === undefined ? undefined : call(board, deleteFile, { id: file.id });
+}
+
+/** Something for the other company to do, so that two of them share the nodes. */
+async function elsewhere(world: World): Promise<unknown> {
+  return world.ask(world.board, sendMessage, { companyId: world.foreign.companyId, body: world.newKey() });
 }

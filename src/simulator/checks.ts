@@ -17,6 +17,7 @@ export async function checkStep(world: World, thorough: boolean): Promise<void> 
     if (changed || thorough) await demandRules(tx, afterChanges, world.trace);
     if (thorough) await demandRules(tx, nowAndThen, world.trace);
     await checkProcesses(world, tx);
+    for (const started of world.watch.startedFor.splice(0)) await checkStart(world, tx, started);
     for (const taken of world.watch.takenOver.splice(0)) await checkTakeover(world, tx, taken);
   });
   if (thorough) await checkWhy(world);
@@ -32,6 +33,19 @@ async function checkProcesses(world: World, tx: ReadTx): Promise<void> {
     if (row.pid !== process.pid || row.pid_started !== process.started)
       throw new Broken("a process acts only after its pid is on record", name);
   }
+}
+
+async function checkStart(
+  world: World,
+  tx: ReadTx,
+  { session, outcome, agentId }: { session: string; outcome: string; agentId: string },
+): Promise<void> {
+  const row = await tx.first(workableOne, { id: outcome, now: world.now });
+  if (row?.responsible_id !== agentId)
+    throw new Broken(
+      "a session starts for work that can be done",
+      `${world.trace.name("session", session)}, ${world.trace.name("outcome", outcome)}`,
+    );
 }
 
 /** A node renews its leases at least every 15 seconds of 60, so nobody takes its sessions while it is well. */
@@ -154,6 +168,14 @@ const workableBy = query((db, p: { now: number }) => ({
       `select o.responsible_id as id, count(*) as count from outcomes o where ${workable} group by o.responsible_id`,
       p.now,
     )}`.compile(db),
+}));
+
+const workableOne = query((db, p: { id: string; now: number }) => ({
+  compile: () =>
+    sql<{ responsible_id: string | null }>`${withNow(
+      `select o.responsible_id from outcomes o where ${workable}`,
+      p.now,
+    )} and o.id = ${p.id}`.compile(db),
 }));
 
 /** When something happens next by itself: mail, an alarm, an agent whose pause ends and that has work. */

@@ -33,9 +33,9 @@ export async function found(world: World): Promise<void> {
   for (const id of [company.rootAgentId, ...staff]) await giveKey(world, id);
   await world.askQuietly(board, sendMessage, { companyId: company.id, body: world.newKey() });
 
-  // It has no places for sessions, so nothing happens there.
+  // It shares the nodes, and nothing else.
   const other = await world.askQuietly(board, createCompany, { name: "Umbrella" });
-  await world.askQuietly(board, updateCompany, { companyId: other.id, maxSessions: 0 });
+  await world.askQuietly(board, updateCompany, { companyId: other.id, maxSessions: 1 });
   const parents = [other.rootOutcomeId];
   const outcome = await world.askQuietly(board, createOutcome, { companyId: other.id, title: "Theirs", parents });
   const file = await world.askQuietly(board, createFile, {
@@ -43,7 +43,7 @@ export async function found(world: World): Promise<void> {
     description: "Theirs",
     content: "secret",
   });
-  world.foreign = { agentId: other.rootAgentId, outcomeId: outcome.id, fileId: file.id };
+  world.foreign = { companyId: other.id, agentId: other.rootAgentId, outcomeId: outcome.id, fileId: file.id };
   await world.watch.follow();
 }
 

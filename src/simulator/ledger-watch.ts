@@ -35,6 +35,8 @@ export class LedgerWatch {
   readonly summarized = new Set<string>();
   /** How many refusals of an agent are on record. */
   readonly refusals = new Map<string, number>();
+  /** What sessions were started for, until somebody has looked at that. */
+  readonly startedFor: { readonly session: string; readonly outcome: string; readonly agentId: string }[] = [];
   /** Sessions that another node took over, until somebody has looked at that. */
   readonly takenOver: { readonly session: string; readonly at: number }[] = [];
   readonly #ends = new Set<string>();
@@ -125,7 +127,7 @@ export class LedgerWatch {
           if (other.boss === subject && other.status !== "terminated") other.boss = String(data["boss"]);
         break;
       case "session.start":
-        await this.#started(tx, row, data);
+        await this.#started(tx, row, data, batch);
         break;
       case "session.end":
         await this.#ended(tx, row, data, batch);
@@ -200,7 +202,12 @@ export class LedgerWatch {
       );
   }
 
-  async #started(tx: ReadTx, row: EventRow, data: Record<string, unknown>): Promise<void> {
+  async #started(
+    tx: ReadTx,
+    row: EventRow,
+    data: Record<string, unknown>,
+    batch: readonly EventRow[],
+  ): Promise<void> {
     const member = this.members.get(row.subject ?? "");
     const id = String(data["session"]);
     const session = await tx.first(sessionRow, { id });
@@ -219,6 +226,9 @@ export class LedgerWatch {
     member.session = id;
     member.epoch = session.epoch;
     this.sessions.set(id, { agentId: member.id, first: session.first_outcome_id });
+    // What was done later in the same step may have changed what it was started for.
+    if (!batch.some(({ seq, operation }) => seq > row.seq && /^(?:outcome|agent|mail)\./.test(operation)))
+      this.startedFor.push({ session: id, outcome: session.first_outcome_id, agentId: member.id });
     const most = this.maxSessions(member.companyId);
     if (this.liveSessions(member.companyId) > most)
       throw new Broken("maxSessions is kept", `${name} is one more than ${most}`);

@@ -125,7 +125,7 @@ async function resumeReport(actor: Actor): Promise<unknown> {
 async function pry(actor: Actor): Promise<void> {
   const { world } = actor;
   const foreign = world.chance.pick([world.foreign.agentId, world.foreign.outcomeId, world.foreign.fileId]);
-  if (foreign === undefined || actor.who.agentId === null || !actor.alone) return;
+  if (foreign === undefined || companyOf(actor) !== world.company.id || !actor.alone) return;
   const nowhere = `${foreign.slice(0, 24)}${"f".repeat(12)}`;
   const [operation, input]: [Operation, (id: string) => Record<string, unknown>] = world.chance.weighted<
     [Operation, (id: string) => Record<string, unknown>]

@@ -45,6 +45,7 @@ async function oneRound(world: World, mood: Mood): Promise<void> {
     if (node.state === "down") await start(world, node, false);
     if (node.state === "paused") await goOn(world, node);
     await tickToTheEnd(world, node);
+    await checkStep(world, false);
     for (const process of node.machine.unnoticed()) await noticeExit(world, process);
   }
   const free = world.processes().filter(({ released }) => released);
@@ -83,7 +84,7 @@ async function isAtRest(world: World, butForLater = false): Promise<boolean> {
   return world.store.read(async (tx) => {
     const left = await tx.first(unfinished, {});
     if (left !== undefined) return false;
-    if ((await tx.all(startable, { now })).some(({ company_id }) => company_id === world.company.id)) return false;
+    if ((await tx.first(startable, { now })) !== undefined) return false;
     const times = await tx.first(nextTimes, { now });
     return butForLater || [times?.mail, times?.alarm, times?.agent].every((time) => time === null);
   });

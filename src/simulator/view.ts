@@ -11,7 +11,7 @@ export interface View {
 
 export type AgentView = Pick<
   Schema["agents"],
-  "id" | "name" | "status" | "boss_id" | "mandate_id" | "state_file_id" | "made_for_mandate"
+  "id" | "name" | "status" | "boss_id" | "mandate_id" | "state_file_id" | "made_for_mandate" | "brain_type"
 >;
 export type OutcomeView = Pick<
   Schema["outcomes"],
@@ -30,7 +30,16 @@ export const isLive = ({ status }: { status: string }): boolean => status === "o
 const agentsOf = query((db, p: { companyId: string }) =>
   db
     .selectFrom("agents")
-    .select(["id", "name", "status", "boss_id", "mandate_id", "state_file_id", "made_for_mandate"])
+    .select([
+      "id",
+      "name",
+      "status",
+      "boss_id",
+      "mandate_id",
+      "state_file_id",
+      "made_for_mandate",
+      "brain_type",
+    ])
     .where("company_id", "=", p.companyId)
     .orderBy("created_at")
     .orderBy("id"),
@@ -60,6 +69,18 @@ export const waitingMessages = query((db, p: { agentId: string }) =>
     .where("acknowledged_at", "is", null)
     .orderBy("num")
     .limit(20),
+);
+
+/** Who has mail under way. */
+export const pendingMail = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("messages")
+    .select(["from_id", "to_id"])
+    .where("company_id", "=", p.companyId)
+    .where("delivered_at", "is", null)
+    .where("failure", "is", null)
+    .where("from_id", "is not", null)
+    .orderBy("num"),
 );
 
 export const grantsAround = query((db, p: { agentId: string }) =>

@@ -75,7 +75,7 @@ export class World {
   readonly keys: Who[] = [];
   /** The company everything happens in, and things of another that nobody here may know of. */
   company: Company = { id: "", rootAgentId: "", rootOutcomeId: "" };
-  foreign = { agentId: "", outcomeId: "", fileId: "" };
+  foreign = { companyId: "", agentId: "", outcomeId: "", fileId: "" };
   /** Messages that a sender was told are on their way. */
   readonly taken: string[] = [];
   /** How often what happened. */
