@@ -52,7 +52,9 @@ describe("stopping 200 sessions that run at once", () => {
     withCrowd(t, { sandbox: "off", leads: 10, workers: 189 }, async ({ daemon, sessions }) => {
       const start = performance.now();
       assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
-      t.diagnostic(`${sessions.length} sessions ended ${Math.round(performance.now() - start)} ms after SIGTERM`);
+      t.diagnostic(
+        `${sessions.length} sessions ended ${Math.round(performance.now() - start)} ms after SIGTERM`,
+      );
       assert.deepEqual(sessionProcesses(daemon.home), []);
       assert.equal(daemon.log(), "");
     }));
@@ -88,31 +90,41 @@ for (const sandbox of sandboxWorks() ? ["off", "on"] : ["off"])
       }));
 
     test("the boss of a few dozen is reclaimed: nothing is left", (t) =>
-      withCrowd(t, { sandbox, leads: 2, workers, runaway: sandbox === "on" }, async ({ daemon, boss, sessions }) => {
-        const start = performance.now();
-        await daemon.board.call(reclaimOutcome, { id: boss.mandateId, reason: "force-stop" });
-        await gone(() => sessionProcesses(daemon.home), promised, "reclaim");
-        t.diagnostic(`${sessions.length} sessions ended after ${Math.round(performance.now() - start)} ms`);
-        assert.deepEqual(await checkRefused(daemon.url, tokensIn(sessions)), []);
-        await nobodyWorks(daemon);
-      }));
+      withCrowd(
+        t,
+        { sandbox, leads: 2, workers, runaway: sandbox === "on" },
+        async ({ daemon, boss, sessions }) => {
+          const start = performance.now();
+          await daemon.board.call(reclaimOutcome, { id: boss.mandateId, reason: "force-stop" });
+          await gone(() => sessionProcesses(daemon.home), promised, "reclaim");
+          t.diagnostic(`${sessions.length} sessions ended after ${Math.round(performance.now() - start)} ms`);
+          assert.deepEqual(await checkRefused(daemon.url, tokensIn(sessions)), []);
+          await nobodyWorks(daemon);
+        },
+      ));
 
     test("kill -9 of the daemon: the next one has no process of before", (t) =>
-      withCrowd(t, { sandbox, leads: 2, workers, runaway: sandbox === "on" }, async ({ daemon, sessions }) => {
-        await daemon.kill();
-        const before = new Set(sessionProcesses(daemon.home).map(({ pid }) => pid));
-        const options = { home: daemon.home, env: { AGENCY_SANDBOX: sandbox } };
-        const next = await startDaemon(options).ready;
-        try {
-          const left = () => sessionProcesses(daemon.home).filter(({ pid }) => before.has(pid));
-          const took = await gone(left, promised, "kill -9");
-          t.diagnostic(`${before.size} processes outlived it, gone ${Math.round(took)} ms after the next was ready`);
-          assert.deepEqual(await checkRefused(next.url, tokensIn(sessions)), []);
-        } finally {
-          assert.deepEqual(await next.stop(), { code: 0, signal: null });
-        }
-        assert.deepEqual(sessionProcesses(daemon.home), []);
-      }));
+      withCrowd(
+        t,
+        { sandbox, leads: 2, workers, runaway: sandbox === "on" },
+        async ({ daemon, sessions }) => {
+          await daemon.kill();
+          const before = new Set(sessionProcesses(daemon.home).map(({ pid }) => pid));
+          const options = { home: daemon.home, env: { AGENCY_SANDBOX: sandbox } };
+          const next = await startDaemon(options).ready;
+          try {
+            const left = () => sessionProcesses(daemon.home).filter(({ pid }) => before.has(pid));
+            const took = await gone(left, promised, "kill -9");
+            t.diagnostic(
+              `${before.size} processes outlived it, gone ${Math.round(took)} ms after the next was ready`,
+            );
+            assert.deepEqual(await checkRefused(next.url, tokensIn(sessions)), []);
+          } finally {
+            assert.deepEqual(await next.stop(), { code: 0, signal: null });
+          }
+          assert.deepEqual(sessionProcesses(daemon.home), []);
+        },
+      ));
 
     const stopped = new Set<string>();
   });
@@ -137,10 +149,17 @@ async function withCrowd(
     await board.call(updateAgent, { id: rootAgentId, adapterType: "human" });
     await board.call(updateCompany, { companyId, maxSessions: 500 });
     const hire = (name: string, reportsTo: string | undefined, brain: typeof sleeper | typeof runaway) =>
-      board.call(createAgent, { companyId, name, role: "sleeper", ...brain, ...(reportsTo === undefined ? {} : { reportsTo }) });
+      board.call(createAgent, {
+        companyId,
+        name,
+        role: "sleeper",
+        ...brain,
+        ...(reportsTo === undefined ? {} : { reportsTo }),
+      });
     const boss = await hire("Boss", undefined, sleeper);
     const leads = [];
-    for (let number = 0; number < size.leads; number++) leads.push(await hire(`Lead ${number}`, boss.id, sleeper));
+    for (let number = 0; number < size.leads; number++)
+      leads.push(await hire(`Lead ${number}`, boss.id, sleeper));
     const all = [boss, ...leads];
     for (let number = 0; number < size.workers; number++) {
       const brain = number === 0 && size.runaway === true ? runaway : sleeper;
@@ -153,10 +172,16 @@ async function withCrowd(
       (cursor) => board.call(listSessions, { companyId, live: true, limit: 1000, cursor }),
       "sessions",
     );
-    t.diagnostic(`${said.length} sessions said their token ${Math.round(performance.now() - start)} ms after the first message`);
+    t.diagnostic(
+      `${said.length} sessions said their token ${Math.round(performance.now() - start)} ms after the first message`,
+    );
     const agents = new Map(live.map(({ id, agent }) => [id, agent.id]));
     const sessions = said.map(({ id, token }) => ({ id, token, agentId: agents.get(id) ?? "" }));
-    assert.equal(new Set(sessions.map(({ agentId }) => agentId)).size, all.length, "everybody has one session");
+    assert.equal(
+      new Set(sessions.map(({ agentId }) => agentId)).size,
+      all.length,
+      "everybody has one session",
+    );
     assert.ok(sessionProcesses(home.path).length >= 3 * all.length, "a shell and its children for each");
     await play({ daemon, boss, sessions });
   } finally {

@@ -65,7 +65,8 @@ describe("the rehearsal with unusual goals", () => {
   const goals: Readonly<Record<string, string>> = {
     "in Chinese": "为新成员写一份简短的欢迎词，并附上本周的活动安排",
     "with emoji": "🎉 Celebrate 👩‍👩‍👧‍👦 and 🏳️‍🌈 with a 🍰",
-    "of 2,000 characters": `Write a very long report. ${"Every detail counts, none may be left out. ".repeat(60)}`.slice(0, 2000),
+    "of 2,000 characters":
+      `Write a very long report. ${"Every detail counts, none may be left out. ".repeat(60)}`.slice(0, 2000),
     "with quotes, lines and what looks like options or code":
       '\n  --json "It\'s" a `goal` with $(quotes) \\n and\nlines\r\n\ttabs; {"json": [1, null]} {{role}} <b>html</b> kb://none\n\n',
   };
@@ -97,7 +98,10 @@ async function run(t: TestContext, options: DaemonOptions, goal: string): Promis
   return result;
 }
 
-async function withDaemon<T>(options: DaemonOptions, use: (daemon: BuiltDaemon) => Promise<T>): Promise<void> {
+async function withDaemon<T>(
+  options: DaemonOptions,
+  use: (daemon: BuiltDaemon) => Promise<T>,
+): Promise<void> {
   const daemon = await startDaemon(options).ready;
   try {
     await use(daemon);
@@ -144,15 +148,24 @@ async function checkWork(
       assert.equal(versions.at(-1)?.author.agentId, to);
     }
     const submitted = of("outcome.submit").filter(({ subject }) => subject === outcome);
-    assert.deepEqual(submitted.map(({ actor }) => actor.agentId), [to]);
+    assert.deepEqual(
+      submitted.map(({ actor }) => actor.agentId),
+      [to],
+    );
     const verified = of("outcome.complete").filter(({ subject }) => subject === outcome);
-    assert.deepEqual(verified.map(({ actor }) => actor.agentId), [from]);
+    assert.deepEqual(
+      verified.map(({ actor }) => actor.agentId),
+      [from],
+    );
     assert.ok([...submitted, ...verified, ...made].every(({ actor }) => actor.sessionId !== null));
   }
 
   // The goal arrived as it was typed, and the result is there for the board to read.
   const asked = of("outcome.create").find(({ actor, data }) => {
-    const { parents } = z.object({ parents: z.array(z.string()).optional() }).loose().parse(data);
+    const { parents } = z
+      .object({ parents: z.array(z.string()).optional() })
+      .loose()
+      .parse(data);
     return actor.agentId === rootAgentId && parents?.includes(rootAgentId) === true;
   });
   const text = (await board.call(readFile, { id: asked?.subject ?? "" })).content;
@@ -177,7 +190,10 @@ async function checkRest(daemon: BuiltDaemon, options: DaemonOptions): Promise<v
     "outcomes",
   );
   const open = outcomes.filter(({ status }) => status === "open" || status === "submitted");
-  assert.deepEqual(open.map(({ kind }) => kind).filter((kind) => kind !== "mandate"), ["perpetual"]);
+  assert.deepEqual(
+    open.map(({ kind }) => kind).filter((kind) => kind !== "mandate"),
+    ["perpetual"],
+  );
   const { agents } = await board.call(listAgents, { companyId, limit: 1000 });
   // Who was hired for an outcome has retired with it.
   assert.deepEqual(

@@ -36,7 +36,8 @@ const stops = {
 describe("a daemon that dies while it stops agents", { concurrency: 2 }, () => {
   for (const [event, stop] of Object.entries(stops)) {
     test(`before "${event}" has stopped nobody`, () => dieWhileStopping(event, stop, false));
-    test(`after "${event}" has stopped them all, and their processes end`, () => dieWhileStopping(event, stop, true));
+    test(`after "${event}" has stopped them all, and their processes end`, () =>
+      dieWhileStopping(event, stop, true));
   }
 });
 
@@ -68,7 +69,13 @@ async function dieWhileStopping(
     const next = await startDaemon(options).ready;
     try {
       await gone(() => ofSessions(options.home, before), 5000, step);
-      assert.deepEqual(await checkRefused(next.url, before.map(({ token }) => token)), []);
+      assert.deepEqual(
+        await checkRefused(
+          next.url,
+          before.map(({ token }) => token),
+        ),
+        [],
+      );
       const statuses = [];
       for (const { id } of all) statuses.push((await next.board.call(viewAgent, { id })).status);
       const isAll = event.endsWith("reclaim");

@@ -28,9 +28,14 @@ const mail = [
   "after mail.acknowledge",
 ];
 /** Also for the sessions that come later on the way. */
-const further = ["intended", "spawned", "recorded", "exited", "before session.end", "after session.end"].flatMap(
-  (step) => [`${step}#2`, `${step}#3`],
-);
+const further = [
+  "intended",
+  "spawned",
+  "recorded",
+  "exited",
+  "before session.end",
+  "after session.end",
+].flatMap((step) => [`${step}#2`, `${step}#3`]);
 
 describe("a daemon that dies while sessions start and end", { concurrency: 2 }, () => {
   for (const step of isLong ? [...steps, ...further] : steps)

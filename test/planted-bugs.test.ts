@@ -159,7 +159,7 @@ const bugs: readonly Bug[] = [
 ];
 
 const root = join(import.meta.dirname, "..");
-const seeds = 60;
+const seeds = 300;
 const hook = fileURLToPath(new URL("./planted-bugs/plant.ts", import.meta.url));
 const player = fileURLToPath(new URL("./planted-bugs/play.ts", import.meta.url));
 const endWithRunner = fileURLToPath(new URL("../scripts/end-with-runner.ts", import.meta.url));

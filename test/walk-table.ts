@@ -278,7 +278,13 @@ export const table: readonly Row[] = [
   row(sessions.listAgentSessions, "board", ({ report }) => ({ id: report.id }), boardOnly),
   row(sessions.viewSession, "board", aSession, boardOnly),
   row(sessions.viewTranscript, "board", aSession, boardOnly),
-  row(sessions.submitSummary, "session", () => ({ summary: "done" }), { board: "refused", boss: "refused" }, ownOnly),
+  row(
+    sessions.submitSummary,
+    "session",
+    () => ({ summary: "done" }),
+    { board: "refused", boss: "refused" },
+    ownOnly,
+  ),
   row(sessions.why, "boss", work, stranger),
 
   row(ledger.listEvents, "board", company, boardOnly),

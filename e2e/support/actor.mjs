@@ -220,7 +220,11 @@ async function once(server, tool, args, key) {
         jsonrpc: "2.0",
         id: 1,
         method: "tools/call",
-        params: { name: tool, arguments: args, ...(key === undefined ? {} : { _meta: { idempotencyKey: key } }) },
+        params: {
+          name: tool,
+          arguments: args,
+          ...(key === undefined ? {} : { _meta: { idempotencyKey: key } }),
+        },
       }),
     });
     text = await response.text();

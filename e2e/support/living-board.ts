@@ -76,7 +76,8 @@ export class Board {
     const dice = this.#random.next();
     if (dice < 0.3) {
       const { rootId, managerIds } = this.#staff;
-      if (await this.#wantsWork()) await this.#letter(this.#random.pick([rootId, ...managerIds]), "goal ", false);
+      if (await this.#wantsWork())
+        await this.#letter(this.#random.pick([rootId, ...managerIds]), "goal ", false);
       return;
     }
     const agents = await this.#agents();

@@ -12,7 +12,10 @@ export interface LivingCheck {
   readonly options: DaemonOptions;
   readonly tables: Tables;
   /** What was tried and told so far, read anew each time. */
-  readonly recall: () => { readonly attempts: readonly Attempt[]; readonly acknowledged: Notes["acknowledged"] };
+  readonly recall: () => {
+    readonly attempts: readonly Attempt[];
+    readonly acknowledged: Notes["acknowledged"];
+  };
   readonly moment: "busy" | "at rest";
 }
 
@@ -101,7 +104,8 @@ export async function checkRefused(url: string, tokens: readonly string[]): Prom
     const body = JSON.stringify({ summary: "from the dead" });
     const write = await fetch(`${url}/api/summary`, { method: "POST", headers, body });
     for (const { status } of [read, write])
-      if (status !== 401 && status !== 403) problems.push(`the token of an ended session was answered ${status}`);
+      if (status !== 401 && status !== 403)
+        problems.push(`the token of an ended session was answered ${status}`);
   }
   return problems;
 }

@@ -22,7 +22,11 @@ export async function dieOnTheWay(step: string): Promise<void> {
   await onNewHome(async (options, folder) => {
     const starting = startDaemon({ ...options, env: { ...options.env, AGENCY_FAIL_AT: step } });
     const { board, companyId, token } = await starting.ready;
-    const staff = await employActors(await starting.ready, folder, { wild: false, managers: 0, maxSessions: 4 });
+    const staff = await employActors(await starting.ready, folder, {
+      wild: false,
+      managers: 0,
+      maxSessions: 4,
+    });
     const goal = { companyId, to: staff.rootId, body: "goal one" };
     const deliverAt = new Date(Date.now() + 300).toISOString();
     const later = { companyId, to: staff.rootId, body: "deferred one", deliverAt };
@@ -39,7 +43,13 @@ export async function dieOnTheWay(step: string): Promise<void> {
     try {
       const daemon = await arena.start();
       await gone(() => ofSessions(options.home, before), 5000, step);
-      assert.deepEqual(await checkRefused(daemon.url, before.map(({ token: old }) => old)), []);
+      assert.deepEqual(
+        await checkRefused(
+          daemon.url,
+          before.map(({ token: old }) => old),
+        ),
+        [],
+      );
       // Whoever got no answer asks again, under the same key.
       const sent = await daemon.board.call(sendMessage, goal, { key: "goal" });
       const deferred = await daemon.board.call(sendDeferredMessage, later, { key: "later" });
@@ -47,7 +57,10 @@ export async function dieOnTheWay(step: string): Promise<void> {
       await comeToRest(arena, onlooker);
       const { outcomes } = await daemon.board.call(listOutcomes, { companyId, limit: 1000 });
       const goals = outcomes.filter(({ title }) => title === "goal one");
-      assert.deepEqual(goals.map(({ status }) => status), ["completed"]);
+      assert.deepEqual(
+        goals.map(({ status }) => status),
+        ["completed"],
+      );
       const letters = [
         { kind: "letter" as const, label: "goal one", id: sent.id },
         { kind: "letter" as const, label: "deferred one", id: deferred.id },
@@ -70,7 +83,9 @@ export async function dieOnTheWay(step: string): Promise<void> {
 }
 
 /** A home, a port that stays the same, and a folder for what actors note. */
-export async function onNewHome(play: (options: DaemonOptions, folder: string) => Promise<void>): Promise<void> {
+export async function onNewHome(
+  play: (options: DaemonOptions, folder: string) => Promise<void>,
+): Promise<void> {
   const home = temporaryFolder("steps");
   const notes = temporaryFolder("notes");
   try {
@@ -96,10 +111,7 @@ export async function endOf(starting: Starting, step: string): Promise<End> {
   }
 }
 
-export function ofSessions(
-  home: string,
-  sessions: readonly { readonly id: string }[],
-): SessionProcess[] {
+export function ofSessions(home: string, sessions: readonly { readonly id: string }[]): SessionProcess[] {
   const ids = new Set(sessions.map(({ id }) => id));
   return sessionProcesses(home).filter(({ sessionId }) => ids.has(sessionId));
 }

@@ -13,7 +13,6 @@ import { chooseBrain, employ, freeSlug } from "./employ.ts";
 import { keyHandlers } from "./keys.ts";
 import { demandThere, fire } from "./leaving.ts";
 import {
-  agentById,
   type AgentRow,
   endSessions,
   listRows,

@@ -6,7 +6,9 @@ import type { Context } from "./terminal.ts";
 export function addSim(program: Command, context: Context): void {
   program
     .command("sim")
-    .description("Simulate an organization under faults; says which rule broke, if one did, and how to see it again.")
+    .description(
+      "Simulate an organization under faults; says which rule broke, if one did, and how to see it again.",
+    )
     .requiredOption("--seed <number>", "What happens: the same seed, the same run.", Number)
     .option("--steps <number>", "How much happens before the world has to come to rest.", Number, 500)
     .option("--seeds <count>", "Run so many seeds, from --seed on; stops at the first that fails.", Number, 1)
@@ -20,7 +22,9 @@ export function addSim(program: Command, context: Context): void {
         const run = await simulate(seed, flags.steps);
         if (flags.json === true) context.terminal.out(JSON.stringify(run));
         else if (run.failure === null)
-          context.terminal.out(`Seed ${seed}: ${run.lines} lines, every rule held, at rest. Trace ${run.hash}`);
+          context.terminal.out(
+            `Seed ${seed}: ${run.lines} lines, every rule held, at rest. Trace ${run.hash}`,
+          );
         else context.terminal.out(describeFailure(run.failure, seed));
         if (run.failure === null) continue;
         context.exitCode = 1;

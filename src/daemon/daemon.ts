@@ -134,7 +134,7 @@ async function startLocked(
             }),
             newId,
             newSecret,
-            ...(failing === undefined ? {} : { at: failing.at }),
+            ...(failing === undefined ? {} : { at: (step: string) => failing.at(step) }),
             reportBug,
           }),
           reportBug,

@@ -12,7 +12,8 @@ import { mcpServers, type McpServerName, type Operation } from "../contract/oper
 import { operations } from "../contract/operations.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
-import { bearer, maxBodyBytes, type OtherDoor } from "./http.ts";
+import { bearer, maxBodyBytes, type OtherDoor, send } from "./http.ts";
+import { answerTo, plainCallIn } from "./mcp-call.ts";
 
 /**
  * The MCP door: one streamable-HTTP endpoint per server, `/mcp/<server>`, stateless. The credential is checked before
@@ -29,25 +30,35 @@ export interface McpParts {
 }
 
 export function mcpDoor(parts: McpParts): OtherDoor {
-  const servers = new Map<string, McpHttpHandler>(mcpServers.map((name) => [name, handlerFor(parts, name)]));
+  const servers = new Map<string, ReturnType<typeof serve>>(
+    mcpServers.map((name) => [name, serve(parts, name)]),
+  );
   return {
     prefix: "/mcp",
     handle: async (request, response, url) => {
       const token = bearer(request);
       await parts.authenticate(token);
       const name = url.pathname.slice("/mcp/".length);
-      const handler = servers.get(name);
-      if (handler === undefined) throw notFound("MCP server", name.slice(0, 100));
+      const served = servers.get(name);
+      if (served === undefined) throw notFound("MCP server", name.slice(0, 100));
       const body = request.method === "POST" ? readJson(await readBody(request, maxBodyBytes)) : undefined;
-      const abort = new AbortController();
-      response.on("close", () => abort.abort());
+      const gone = new AbortController();
+      response.on("close", () => {
+        if (!response.writableFinished) gone.abort();
+      });
+      const call = plainCallIn(request, body);
+      if (call !== undefined) {
+        const answer = await answerTo(served.newServer(token), call, gone.signal);
+        if (answer !== undefined) send(response, 200, answer);
+        return;
+      }
       const webRequest = new Request(`http://localhost${url.pathname}`, {
         method: request.method ?? "GET",
         headers: headersOf(request),
-        signal: abort.signal,
+        signal: gone.signal,
         ...(body === undefined ? {} : { body: "{}" }),
       });
-      const answer = await handler.fetch(webRequest, {
+      const answer = await served.handler.fetch(webRequest, {
         authInfo: { token: token ?? "", clientId: "agency", scopes: [] },
         ...(body === undefined ? {} : { parsedBody: body }),
       });
@@ -93,52 +104,57 @@ function withoutCompany(operation: Operation): { companyId?: true } {
   return "companyId" in operation.input.shape ? { companyId: true } : {};
 }
 
-function handlerFor(parts: McpParts, name: McpServerName): McpHttpHandler {
+/** One server: made anew for every request, with the credential of whoever sent it. */
+function serve(
+  parts: McpParts,
+  name: McpServerName,
+): { newServer: (token: string | undefined) => Server; handler: McpHttpHandler } {
   const tools = toolsOf(name);
   const byName = new Map(tools.map(({ operation, tool }) => [tool.name, operation]));
   const list = tools.map(({ tool }) => ({ ...tool }));
-  return createMcpHandler(
-    ({ authInfo }) => {
-      const server = new Server(
-        { name: `agency-${name}`, version: parts.version },
-        { capabilities: { tools: {} } },
-      );
-      server.setRequestHandler("tools/list", () => ({ tools: list }));
-      server.setRequestHandler("tools/call", async ({ params }) => {
-        const operation = byName.get(params.name);
-        if (operation === undefined) throw unknownTool(params.name, [...byName.keys()]);
-        try {
-          const output = await parts.dispatch({
-            operation,
-            token: authInfo?.token,
-            input: params.arguments ?? {},
-            key: keyIn(params._meta),
-          });
-          const unread = await parts.unread(authInfo?.token);
-          const notice = `You have ${unread} unread message${unread === 1 ? "" : "s"}: read_inbox, between outcomes.`;
-          return {
-            content: [
-              { type: "text" as const, text: JSON.stringify(output) },
-              ...(unread === 0 ? [] : [{ type: "text" as const, text: notice }]),
-            ],
-            structuredContent: { ...Object(output) },
-          };
-        } catch (error) {
-          if (error instanceof Refusal) return refused(error);
-          const id = parts.reportBug(error, `mcp ${params.name}`);
-          return failed({
-            error: {
-              code: "internal",
-              message: `Something went wrong here (${id}).`,
-              hint: "Tell the board.",
-            },
-          });
-        }
-      });
-      return server;
-    },
-    { maxRequestBodySize: maxBodyBytes },
-  );
+  const newServer = (token: string | undefined): Server => {
+    const server = new Server(
+      { name: `agency-${name}`, version: parts.version },
+      { capabilities: { tools: {} } },
+    );
+    server.setRequestHandler("tools/list", () => ({ tools: list }));
+    server.setRequestHandler("tools/call", async ({ params }) => {
+      const operation = byName.get(params.name);
+      if (operation === undefined) throw unknownTool(params.name, [...byName.keys()]);
+      try {
+        const output = await parts.dispatch({
+          operation,
+          token,
+          input: params.arguments ?? {},
+          key: keyIn(params._meta),
+        });
+        const unread = await parts.unread(token);
+        const notice = `You have ${unread} unread message${unread === 1 ? "" : "s"}: read_inbox, between outcomes.`;
+        return {
+          content: [
+            { type: "text" as const, text: JSON.stringify(output) },
+            ...(unread === 0 ? [] : [{ type: "text" as const, text: notice }]),
+          ],
+          structuredContent: { ...Object(output) },
+        };
+      } catch (error) {
+        if (error instanceof Refusal) return refused(error);
+        const id = parts.reportBug(error, `mcp ${params.name}`);
+        return failed({
+          error: {
+            code: "internal",
+            message: `Something went wrong here (${id}).`,
+            hint: "Tell the board.",
+          },
+        });
+      }
+    });
+    return server;
+  };
+  const handler = createMcpHandler(({ authInfo }) => newServer(authInfo?.token), {
+    maxRequestBodySize: maxBodyBytes,
+  });
+  return { newServer, handler };
 }
 
 /** Not a refusal but a call that is wrong as such: the protocol has its own error for it (tools, error handling). */

@@ -79,7 +79,7 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
 /** MCP servers of the company that the agent holds a right to; nothing else gets into its settings. */
 async function grantedServers(tx: ReadTx, agent: AgentRow): Promise<McpEntry[]> {
   const rows = await tx.all(serversFor, { agentId: agent.id, companyId: agent.company_id });
-  return rows.map(({ name, config }) => ({ name, config: JSON.parse(config) as McpEntry["config"] }));
+  return rows.map(({ name, config }) => ({ name, config: { ...Object(JSON.parse(config)) } }));
 }
 
 /** In one line, as a JSON string of at most this many bytes. */

@@ -100,7 +100,12 @@ function hang(world: World, process: Process, who: Who): void {
 }
 
 const exits = {
-  done: { code: 0, reason: "it exited with 0", output: "done", usage: { inputTokens: 10, outputTokens: 5, costUsd: 0.01 } },
+  done: {
+    code: 0,
+    reason: "it exited with 0",
+    output: "done",
+    usage: { inputTokens: 10, outputTokens: 5, costUsd: 0.01 },
+  },
   nothing: { code: 0, reason: "it exited with 0 at once", output: "" },
   crash: { code: 1, reason: "it exited with 1", output: "" },
 } satisfies Record<string, Exit>;
@@ -151,7 +156,12 @@ async function saveState(actor: Actor): Promise<void> {
   const file = await world.store.read((tx) => tx.first(fileNow, { id: me.state_file_id }));
   if (file === undefined) return;
   const { id, version, hash } = file;
-  await onFile(actor, knowledge.writeFile, file, 2, { id, version, hash, content: `# State at ${world.now}` });
+  await onFile(actor, knowledge.writeFile, file, 2, {
+    id,
+    version,
+    hash,
+    content: `# State at ${world.now}`,
+  });
 }
 
 async function summarize(actor: Actor): Promise<void> {

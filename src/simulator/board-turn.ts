@@ -142,7 +142,8 @@ async function reclaim(board: Caller, outcome: OutcomeView | undefined): Promise
 async function end(board: Caller, outcome: OutcomeView | undefined): Promise<unknown> {
   if (outcome === undefined) return;
   const { id } = outcome;
-  if (board.world.chance.flip(0.5)) return onOutcome(board, outcomes.completeOutcome, outcome, "write", { id });
+  if (board.world.chance.flip(0.5))
+    return onOutcome(board, outcomes.completeOutcome, outcome, "write", { id });
   return onOutcome(board, outcomes.closeOutcome, outcome, "write", { id, rationale: "No longer wanted." });
 }
 
@@ -151,7 +152,9 @@ async function move(board: Caller, live: readonly OutcomeView[]): Promise<unknow
   const { chance } = board.world;
   const [outcome, other] = [chance.pick(live), chance.pick(live)];
   if (outcome === undefined || other === undefined) return;
-  const change = chance.flip(0.6) ? { parents: [other.id] } : { dependsOn: chance.flip(0.5) ? [] : [other.id] };
+  const change = chance.flip(0.6)
+    ? { parents: [other.id] }
+    : { dependsOn: chance.flip(0.5) ? [] : [other.id] };
   return call(board, outcomes.updateOutcome, { id: outcome.id, ...change });
 }
 
@@ -172,14 +175,17 @@ async function grant(board: Caller, employed: readonly AgentView[]): Promise<unk
   const { chance, company } = board.world;
   const [one, other] = [chance.pick(employed), chance.pick(employed)];
   if (one === undefined || other === undefined) return;
-  const resource = chance.pick(["org:hire", "mcp:slack", `mail:${other.id}`, `mail:${other.id}`]) ?? "org:hire";
+  const resource =
+    chance.pick(["org:hire", "mcp:slack", `mail:${other.id}`, `mail:${other.id}`]) ?? "org:hire";
   return call(board, grantPermission, { companyId: company.id, to: one.id, resource });
 }
 
 async function revoke(board: Caller, agent: AgentView | undefined): Promise<unknown> {
   const { world } = board;
   const pending = await world.store.read((tx) => tx.all(pendingMail, { companyId: world.company.id }));
-  const letter = world.chance.pick(pending.filter(({ from_id, to_id }) => world.watch.routes.has(`${from_id} ${to_id}`)));
+  const letter = world.chance.pick(
+    pending.filter(({ from_id, to_id }) => world.watch.routes.has(`${from_id} ${to_id}`)),
+  );
   const holder = world.chance.flip(0.7) ? (letter?.from_id ?? agent?.id) : agent?.id;
   if (holder === undefined) return;
   const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: holder }));
@@ -205,7 +211,9 @@ async function actFor(board: Caller, person: AgentView | undefined): Promise<unk
   if (person === undefined) return;
   const waiting = await board.world.store.read((tx) => tx.all(waitingMessages, { agentId: person.id }));
   const message = board.world.chance.pick(waiting);
-  return message === undefined ? undefined : call(board, acknowledgeMessage, { id: message.id, result: "seen" });
+  return message === undefined
+    ? undefined
+    : call(board, acknowledgeMessage, { id: message.id, result: "seen" });
 }
 
 async function deleteSome(board: Caller): Promise<unknown> {

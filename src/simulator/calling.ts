@@ -47,7 +47,8 @@ export async function call<I extends z.ZodObject, O extends z.ZodType>(
     return key !== undefined && chance.flip(0.6)
       ? again(caller, operation, attempt)
       : late(world, attempt, answer);
-  if (answer.kind === "ok" && key !== undefined && world.faults && chance.flip(0.05)) world.delayed.push({ attempt, answer });
+  if (answer.kind === "ok" && key !== undefined && world.faults && chance.flip(0.05))
+    world.delayed.push({ attempt, answer });
   if (answer.kind === "refused") return answer;
   return { kind: "ok", value: operation.output.parse(answer.value) };
 }
@@ -139,7 +140,11 @@ export async function onOutcome<I extends z.ZodObject, O extends z.ZodType>(
 }
 
 /** Whoever still waits for what it delegated is not let go, and what is taken back leaves no right behind. */
-async function demandConsequences({ world, view }: Caller, operation: string, outcome: OutcomeView): Promise<void> {
+async function demandConsequences(
+  { world, view }: Caller,
+  operation: string,
+  outcome: OutcomeView,
+): Promise<void> {
   const { id } = outcome;
   const owner = view.agents.find(
     ({ mandate_id, made_for_mandate, status }) =>
@@ -155,7 +160,9 @@ async function demandConsequences({ world, view }: Caller, operation: string, ou
       `${owner.name} waits for ${world.trace.name("outcome", waits.id)}`,
     );
   if (operation !== "outcome.reclaim") return;
-  const left = await world.store.read((tx) => tx.first(rightsFor, { id, keeper: outcome.delegated_by ?? "" }));
+  const left = await world.store.read((tx) =>
+    tx.first(rightsFor, { id, keeper: outcome.delegated_by ?? "" }),
+  );
   if (left !== undefined)
     throw new Broken("what is taken back leaves no right behind", world.trace.name("grant", left.id));
 }
@@ -201,7 +208,9 @@ const rightTo = query((db, p: { agentId: string; resource: `kb:${string}`; fileI
     .where("resource", "=", p.resource)
     .where("level", ">=", p.level)
     .where("broken", "=", 0)
-    .union(db.selectFrom("agents").select("id").where("id", "=", p.agentId).where("state_file_id", "=", p.fileId))
+    .union(
+      db.selectFrom("agents").select("id").where("id", "=", p.agentId).where("state_file_id", "=", p.fileId),
+    )
     .union(
       db
         .selectFrom("messages")

@@ -64,10 +64,7 @@ export class Chance {
 export type Weighted<T> = readonly [weight: number, choice: T];
 
 /** Ids as the daemon makes them (time first), and secrets, all from the seed. */
-export function idsFrom(
-  seed: number,
-  clock: () => number,
-): { newId: () => string; newSecret: () => string } {
+export function idsFrom(seed: number, clock: () => number): { newId: () => string; newSecret: () => string } {
   const chance = new Chance(seed, "ids");
   const hex = (): string => chance.bits().toString(16).padStart(8, "0");
   return {

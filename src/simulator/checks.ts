@@ -60,7 +60,10 @@ async function checkTakeover(
   // At this very time it may have come too late.
   const well = node.wellAt < at ? node.wellAt : node.wellBefore;
   if (at - well < lease - leaseTolerance)
-    throw new Broken("nobody takes the sessions of a node that is well", world.trace.name("session", session));
+    throw new Broken(
+      "nobody takes the sessions of a node that is well",
+      world.trace.name("session", session),
+    );
 }
 
 /**
@@ -119,7 +122,10 @@ async function checkSessionsOf(world: World, node: Node, tx: ReadTx): Promise<vo
 export async function checkWhy(world: World, atRest = false): Promise<void> {
   const open = await world.store.read((tx) => tx.all(openOutcomes, { companyId: world.company.id }));
   const idle = new Map(
-    (await world.store.read((tx) => tx.all(workableBy, { now: world.now }))).map(({ id, count }) => [id, count]),
+    (await world.store.read((tx) => tx.all(workableBy, { now: world.now }))).map(({ id, count }) => [
+      id,
+      count,
+    ]),
   );
   for (const { id } of open) {
     const answer = await world.askQuietly(world.board, why, { id });
@@ -129,7 +135,8 @@ export async function checkWhy(world: World, atRest = false): Promise<void> {
     const end = answer.path.at(-1);
     // An agent and its mandate share an id; of an agent it may say that there is nothing to do.
     const rests = answer.kind === "agent" && answer.says.endsWith("It has nothing to do.");
-    const starts = answer.moves && !rests && end !== undefined && end.what.startsWith("is idle and is started");
+    const starts =
+      answer.moves && !rests && end !== undefined && end.what.startsWith("is idle and is started");
     if (starts && (atRest || (idle.get(end.id) ?? 0) === 0))
       throw new Broken(
         "what why calls a live path is one",
@@ -204,7 +211,11 @@ const dueNow = query((db, p: { now: number }) =>
     .limit(1),
 );
 const liveOn = query((db, p: { nodeId: string }) =>
-  db.selectFrom("sessions").select(["id", "started_at"]).where("node_id", "=", p.nodeId).where("ended_at", "is", null),
+  db
+    .selectFrom("sessions")
+    .select(["id", "started_at"])
+    .where("node_id", "=", p.nodeId)
+    .where("ended_at", "is", null),
 );
 const unsettledOn = query((db, p: { nodeId: string }) =>
   db

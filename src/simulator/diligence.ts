@@ -18,7 +18,10 @@ export async function diligentTurn(actor: Actor): Promise<boolean> {
   // First what was submitted, so that the message about it is not forgotten before its cause.
   if (submitted !== undefined) {
     const { id } = submitted;
-    const done = await onOutcome(actor, outcomes.completeOutcome, submitted, "write", { id, note: "verified" });
+    const done = await onOutcome(actor, outcomes.completeOutcome, submitted, "write", {
+      id,
+      note: "verified",
+    });
     if (done.kind === "refused")
       await onOutcome(actor, outcomes.reopenOutcome, submitted, "write", { id, reason: "not yet" });
     return true;

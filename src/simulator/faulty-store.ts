@@ -30,7 +30,11 @@ export function faultyStore(real: Store, traffic: Traffic, guard: Guard): Store 
     }
   }
 
-  async function call<T>(kind: "read" | "write", work: () => Promise<T>, undone: () => Promise<T>): Promise<T> {
+  async function call<T>(
+    kind: "read" | "write",
+    work: () => Promise<T>,
+    undone: () => Promise<T>,
+  ): Promise<T> {
     switch (await guard(kind)) {
       case "go":
         return counted(work);

@@ -37,7 +37,11 @@ export async function found(world: World): Promise<void> {
   const other = await world.askQuietly(board, createCompany, { name: "Umbrella" });
   await world.askQuietly(board, updateCompany, { companyId: other.id, maxSessions: 1 });
   const parents = [other.rootOutcomeId];
-  const outcome = await world.askQuietly(board, createOutcome, { companyId: other.id, title: "Theirs", parents });
+  const outcome = await world.askQuietly(board, createOutcome, {
+    companyId: other.id,
+    title: "Theirs",
+    parents,
+  });
   const file = await world.askQuietly(board, createFile, {
     companyId: other.id,
     description: "Theirs",

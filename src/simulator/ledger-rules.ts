@@ -41,7 +41,8 @@ export class StallModel {
     if (row.session_id !== null && !idle.has(row.operation) && row.subject !== stateFileId)
       this.#progressed.add(row.session_id);
     const subject = row.subject ?? "";
-    if (["outcome.update", "outcome.reopen", "outcome.stall"].includes(row.operation)) this.#stalls.set(subject, 0);
+    if (["outcome.update", "outcome.reopen", "outcome.stall"].includes(row.operation))
+      this.#stalls.set(subject, 0);
     if (row.operation === "outcome.stall") this.#blocked = subject;
     if (row.operation === "agent.wakeup" || row.operation === "agent.resume") this.#agents.delete(subject);
   }

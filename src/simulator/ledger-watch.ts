@@ -36,7 +36,8 @@ export class LedgerWatch {
   /** How many refusals of an agent are on record. */
   readonly refusals = new Map<string, number>();
   /** What sessions were started for, until somebody has looked at that. */
-  readonly startedFor: { readonly session: string; readonly outcome: string; readonly agentId: string }[] = [];
+  readonly startedFor: { readonly session: string; readonly outcome: string; readonly agentId: string }[] =
+    [];
   /** Sessions that another node took over, until somebody has looked at that. */
   readonly takenOver: { readonly session: string; readonly at: number }[] = [];
   readonly #ends = new Set<string>();
@@ -247,7 +248,8 @@ export class LedgerWatch {
     if (data["reason"] === "its node stopped answering") this.takenOver.push({ session: id, at: row.at });
     if (member?.session === id) member.session = null;
     const first = this.sessions.get(id)?.first;
-    const outcome = first === undefined || first === null ? undefined : await tx.first(outcomeRow, { id: first });
+    const outcome =
+      first === undefined || first === null ? undefined : await tx.first(outcomeRow, { id: first });
     // What happened to the outcome later in the same step is not what the session's end saw.
     const later = batch.some((other) => other.seq > row.seq && other.subject === first);
     if (outcome !== undefined && member !== undefined && !later)
@@ -263,7 +265,8 @@ export class LedgerWatch {
     // A right that changed later in the same step says nothing about this moment.
     const changed = batch.some(({ seq, operation }) => seq > row.seq && !operation.startsWith("mail."));
     const line = routeAllows(this, message);
-    const allowed = line === "with a grant" ? (grant !== undefined ? true : changed ? undefined : false) : line;
+    const allowed =
+      line === "with a grant" ? (grant !== undefined ? true : changed ? undefined : false) : line;
     if (this.delivered.has(id)) throw new Broken("a message is delivered once", name);
     this.delivered.add(id);
     if (row.at < message.deliver_at)
@@ -282,7 +285,8 @@ export class LedgerWatch {
         "a right goes from a boss to a direct report",
         `${this.#name(row.agent_id)} gave ${this.#name(row.subject)} ${resource}`,
       );
-    if (resource.startsWith("mail:")) this.routes.add(`${row.subject ?? ""} ${resource.slice("mail:".length)}`);
+    if (resource.startsWith("mail:"))
+      this.routes.add(`${row.subject ?? ""} ${resource.slice("mail:".length)}`);
   }
 
   #name(id: string | null): string {
@@ -312,8 +316,5 @@ const standingRoute = query((db, p: { agentId: string; resource: `mail:${string}
     .limit(1),
 );
 const messageRow = query((db, p: { id: string }) =>
-  db
-    .selectFrom("messages")
-    .select(["from_id", "from_system", "to_id", "deliver_at"])
-    .where("id", "=", p.id),
+  db.selectFrom("messages").select(["from_id", "from_system", "to_id", "deliver_at"]).where("id", "=", p.id),
 );

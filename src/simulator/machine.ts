@@ -114,7 +114,9 @@ export class Machine {
 
   /** Those that nobody will ask about again need not be kept. */
   forgetTheDead(): void {
-    const kept = this.processes.filter(({ exit, noticed, life }) => exit === null || (!noticed && life.alive));
+    const kept = this.processes.filter(
+      ({ exit, noticed, life }) => exit === null || (!noticed && life.alive),
+    );
     this.processes.splice(0, this.processes.length, ...kept);
   }
 }

@@ -48,7 +48,9 @@ async function sendLater(actor: Actor): Promise<unknown> {
   const { world } = actor;
   const to = world.chance.flip(0.5) ? "self" : receiver(actor);
   if (to === undefined) return;
-  const deliverAt = new Date(world.now + world.chance.between(-1000, world.chance.flip(0.8) ? 60_000 : 2 * 3600_000)).toISOString();
+  const deliverAt = new Date(
+    world.now + world.chance.between(-1000, world.chance.flip(0.8) ? 60_000 : 2 * 3600_000),
+  ).toISOString();
   return call(actor, mail.sendDeferredMessage, { to, body: world.newKey(), deliverAt });
 }
 
@@ -66,7 +68,12 @@ async function useFile(actor: Actor): Promise<unknown> {
   const { id, hash } = file;
   if (chance.flip(0.5)) return onFile(actor, knowledge.readFile, file, 1, { id });
   const version = chance.flip(0.2) ? file.version + 1 : file.version;
-  const saved = await onFile(actor, knowledge.writeFile, file, 2, { id, version, hash, content: `At ${world.now}` });
+  const saved = await onFile(actor, knowledge.writeFile, file, 2, {
+    id,
+    version,
+    hash,
+    content: `At ${world.now}`,
+  });
   if (actor.alone && saved.kind === "ok" && version !== file.version)
     throw new Broken("who has not seen the newest version does not overwrite it", `${actor.who.label} ${id}`);
   return saved;
@@ -76,7 +83,9 @@ async function grant(actor: Actor): Promise<unknown> {
   const { world, me, view } = actor;
   const { chance } = world;
   const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: me.id }));
-  const held = chance.flip(0.85) ? grants.filter((one) => one.grantee_id === me.id && one.broken === 0) : grants;
+  const held = chance.flip(0.85)
+    ? grants.filter((one) => one.grantee_id === me.id && one.broken === 0)
+    : grants;
   const one = chance.pick(held);
   const to = chance.flip(0.85)
     ? chance.pick(view.agents.filter((agent) => isReport(actor, agent)))
@@ -96,7 +105,8 @@ async function revoke(actor: Actor): Promise<unknown> {
   const given = world.chance.flip(0.8) ? grants.filter((one) => one.granted_by === me.id) : grants;
   const one = world.chance.pick(given);
   // The right to hire of the root agent is what lets a company grow; it stays.
-  if (one === undefined || (one.resource === "org:hire" && me.boss_id === null && one.grantee_id === me.id)) return;
+  if (one === undefined || (one.resource === "org:hire" && me.boss_id === null && one.grantee_id === me.id))
+    return;
   return call(actor, capabilities.revokePermission, { id: one.id });
 }
 

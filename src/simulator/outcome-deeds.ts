@@ -76,7 +76,9 @@ async function block(actor: Actor): Promise<unknown> {
   const outcome = choose(actor, (one) => own(actor)(one) && one.status === "open" && one.kind !== "inbox");
   const other = choose(actor, own(actor));
   if (outcome === undefined) return;
-  const until = new Date(world.now + chance.between(1000, chance.flip(0.8) ? 60_000 : 3 * 3600_000)).toISOString();
+  const until = new Date(
+    world.now + chance.between(1000, chance.flip(0.8) ? 60_000 : 3 * 3600_000),
+  ).toISOString();
   const blocked = {
     reason: "It has to wait.",
     ...(chance.flip(0.6) ? { until } : other === undefined ? {} : { on: other.id }),
@@ -123,7 +125,10 @@ async function close(actor: Actor): Promise<unknown> {
 async function reopen(actor: Actor): Promise<unknown> {
   const outcome = choose(actor, (one) => one.status !== "open" && writes(actor.me.id, one));
   if (outcome === undefined) return;
-  return onOutcome(actor, outcomes.reopenOutcome, outcome, "write", { id: outcome.id, reason: "Not good enough." });
+  return onOutcome(actor, outcomes.reopenOutcome, outcome, "write", {
+    id: outcome.id,
+    reason: "Not good enough.",
+  });
 }
 
 const delegable =
@@ -164,7 +169,10 @@ async function hire(actor: Actor): Promise<unknown> {
 }
 
 async function reclaim(actor: Actor): Promise<unknown> {
-  const outcome = choose(actor, (one) => isLive(one) && one.delegated === 1 && one.delegated_by === actor.me.id);
+  const outcome = choose(
+    actor,
+    (one) => isLive(one) && one.delegated === 1 && one.delegated_by === actor.me.id,
+  );
   if (outcome === undefined) return;
   return onOutcome(actor, outcomes.reclaimOutcome, outcome, "write", {
     id: outcome.id,

@@ -32,7 +32,10 @@ export async function comeToRest(world: World, mood: Mood): Promise<void> {
     if (await isAtRest(world)) return demandRest(world);
   }
   const left = world.processes().map(({ sessionId }) => world.trace.name("session", sessionId));
-  throw new Broken("the world comes to rest once faults stop", `${mostRounds} rounds did not do; ${left.join(", ")}`);
+  throw new Broken(
+    "the world comes to rest once faults stop",
+    `${mostRounds} rounds did not do; ${left.join(", ")}`,
+  );
 }
 
 const mostRounds = 300;

@@ -149,13 +149,13 @@ export async function demandRules(tx: ReadTx, rules: readonly Rule[], trace: Tra
   const statement = statements.get(rules) ?? statementFor(rules);
   statements.set(rules, statement);
   const broken = await tx.first(statement, {});
-  if (broken !== undefined)
-    throw new Broken(broken.rule, `${trace.name("thing", broken.id)} (${broken.id})`);
+  if (broken !== undefined) throw new Broken(broken.rule, `${trace.name("thing", broken.id)} (${broken.id})`);
 }
 
 function statementFor(rules: readonly Rule[]) {
   const parts = rules.map(
-    ({ name, find }) => `select * from (select '${name.replaceAll("'", "''")}' as rule, f.id as id from (${find}) f limit 1)`,
+    ({ name, find }) =>
+      `select * from (select '${name.replaceAll("'", "''")}' as rule, f.id as id from (${find}) f limit 1)`,
   );
   return query((db, _: Record<never, never>) => ({
     compile: () => sql.raw<{ rule: string; id: string }>(parts.join(" union all ")).compile(db),

@@ -53,7 +53,12 @@ export async function simulate(seed: number, steps: number): Promise<Run> {
     failure = {
       step: at,
       rule: error instanceof Broken ? error.rule : "the simulator does not break",
-      message: error instanceof Broken ? error.message : error instanceof Error ? (error.stack ?? "") : String(error),
+      message:
+        error instanceof Broken
+          ? error.message
+          : error instanceof Error
+            ? (error.stack ?? "")
+            : String(error),
       trace: world.trace.last(),
       replay: `agency sim --seed ${seed} --steps ${steps}`,
     };

@@ -144,7 +144,9 @@ export async function noticeExit(world: World, process: Process): Promise<void> 
   if (node === undefined) return;
   node.machine.tell(process);
   await world.quiet();
-  world.say(`node ${node.name} learns that ${world.trace.name("session", process.sessionId)} exited → ${node.state}`);
+  world.say(
+    `node ${node.name} learns that ${world.trace.name("session", process.sessionId)} exited → ${node.state}`,
+  );
   world.count(`learns of an exit → ${node.state}`);
 }
 
@@ -184,6 +186,5 @@ async function passTime(world: World): Promise<void> {
   world.now += passed;
   world.say(`${passed} ms pass`);
   world.count("time passes");
-  if (passed > 15_000 && !asleep)
-    for (const node of awake) if (node.state === "up") await tick(world, node);
+  if (passed > 15_000 && !asleep) for (const node of awake) if (node.state === "up") await tick(world, node);
 }

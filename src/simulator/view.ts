@@ -25,7 +25,8 @@ export function look(store: Store, companyId: string): Promise<View> {
   }));
 }
 
-export const isLive = ({ status }: { status: string }): boolean => status === "open" || status === "submitted";
+export const isLive = ({ status }: { status: string }): boolean =>
+  status === "open" || status === "submitted";
 
 const agentsOf = query((db, p: { companyId: string }) =>
   db
@@ -53,7 +54,11 @@ const outcomesOf = query((db, p: { companyId: string }) =>
     .where((eb) =>
       eb.or([
         eb("status", "in", ["open", "submitted"]),
-        eb("num", ">", eb.selectFrom("outcomes as n").select((e) => e(e.fn.max("n.num"), "-", 25).as("from"))),
+        eb(
+          "num",
+          ">",
+          eb.selectFrom("outcomes as n").select((e) => e(e.fn.max("n.num"), "-", 25).as("from")),
+        ),
       ]),
     )
     .orderBy("num"),

@@ -177,7 +177,9 @@ export class World {
     const answer = await this.#call(attempt);
     this.say(
       `${who.label} ${operation.name} ${this.#shown(input)}${key === undefined ? "" : ` (${key})`} → ${
-        answer.kind === "refused" ? `${answer.refusal.code}: ${this.#shown(answer.refusal.message)}` : answer.kind
+        answer.kind === "refused"
+          ? `${answer.refusal.code}: ${this.#shown(answer.refusal.message)}`
+          : answer.kind
       }`,
     );
     this.count(`${operation.name} ${answer.kind}`);
@@ -208,7 +210,10 @@ export class World {
 
   #shown(value: unknown): string {
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    return text.slice(0, 400).replace(uuid, (id) => this.trace.name("thing", id)).slice(0, 240);
+    return text
+      .slice(0, 400)
+      .replace(uuid, (id) => this.trace.name("thing", id))
+      .slice(0, 240);
   }
 }
 

@@ -101,7 +101,7 @@ function usualWeights(scene: Scene): Record<OperationName, number> {
     "outcome.view": 2,
     "permission.grant": 16,
     "permission.revoke": 4,
-    "permission.explain": 6,
+    "permission.explain": 10,
     "knowledge.create": files < most.files ? 6 : 0.2,
     "knowledge.read": 3,
     "knowledge.write": 7,

@@ -84,7 +84,8 @@ export function explain(scene: Scene): Made {
   );
   // Rather one that nobody revoked: it may come back.
   const dormant = dead.filter((each) => chainOf(scene.world, each).every(({ revoked }) => !revoked));
-  const lost = chance.percent(50) ? (chance.pick(dormant) ?? chance.pick(dead)) : undefined;
+  const likely = chance.percent(60) && dormant.length > 0 ? dormant : dead;
+  const lost = chance.percent(50) ? chance.pick(likely) : undefined;
   const agent = scene.agents.find(({ id }) => id === lost?.holderId) ?? chance.pick(scene.agents);
   const boss = agent?.bossId ?? "board";
   const right =

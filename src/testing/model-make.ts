@@ -110,9 +110,12 @@ function update(scene: Scene): Made {
   const isFar = byBoard && chance.percent(45);
   const outcome = chance.pick(byBoard && !isFar && handed.length > 0 ? handed : work) ?? chance.pick(live);
   const near = isFar ? live : live.filter((other) => other.responsibleId === outcome?.responsibleId);
-  const several = (): string[] => Array.from({ length: 1 + chance.int(2) }, () => scene.id(near));
-  const parents = [...several(), ...(chance.percent(40) ? (outcome?.parents ?? []) : [])];
-  const dependsOn = chance.percent(20) ? [] : several();
+  const several = (from: readonly Outcome[]): string[] =>
+    Array.from({ length: 1 + chance.int(2) }, () => scene.id(from));
+  const parents = [...several(near), ...(chance.percent(40) ? (outcome?.parents ?? []) : [])];
+  // What has ended can be depended on as well: then it is done, or never will be.
+  const ended = scene.outcomes.filter((other) => other.responsibleId === outcome?.responsibleId);
+  const dependsOn = chance.percent(20) ? [] : several(chance.percent(50) ? near : ended);
   const blocked = chance.percent(25)
     ? null
     : {

@@ -74,8 +74,8 @@ async function playOne(
       if (next === undefined) break;
       trace.push(next);
       await play.step(next.step, next.index);
-      const place = next.index % (3 * run.wholeEach);
-      if (place % run.wholeEach === run.wholeEach - 1) await play.checkAll({ lists: place < run.wholeEach });
+      const isDue = next.index % run.wholeEach === run.wholeEach - 1 && next.index < run.steps - 1;
+      if (isDue) await play.checkAll({ lists: next.index % (3 * run.wholeEach) < run.wholeEach });
     }
     await play.checkAll({ lists: true });
     return undefined;

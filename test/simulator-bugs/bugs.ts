@@ -20,7 +20,8 @@ export const simulatorBugs: readonly Bug[] = [
       }`,
   }),
   bug("what a session leaves is settled twice", "src/runtime/sessions.ts", {
-    "if (session === undefined || session.settled === 1) return false;": "if (session === undefined) return false;",
+    "if (session === undefined || session.settled === 1) return false;":
+      "if (session === undefined) return false;",
   }),
   bug("an orphan is not killed on restart", "src/runtime/scheduler.ts", {
     "runner.killOrphan(pid, pid_started, id);": "void runner;",
@@ -134,7 +135,8 @@ export const simulatorBugs: readonly Bug[] = [
     "await markRevoked(tx, grantId);": "void grantId;",
   }),
   bug("a departure strands outcomes", "src/agents/leaving.ts", {
-    'await assign(tx, work.id, { responsibleId: bossId, delegated: 0, delegatedBy: null, status: "open" });': "",
+    'await assign(tx, work.id, { responsibleId: bossId, delegated: 0, delegatedBy: null, status: "open" });':
+      "",
   }),
   bug("retiring forgets the reports", "src/agents/leaving.ts", {
     "await tx.run(reanchor, { from: agent.id, to: bossId });": "",
@@ -177,15 +179,26 @@ export const simulatorBugs: readonly Bug[] = [
   }),
 
   // Calls
-  bug("a repeated call has its effect again", "src/capabilities/dispatch.ts", {
-    "const first = await tx.first(firstResult, { actor: who, key });":
-      "const first = await tx.first(firstResult, { actor: `${who}!`, key });",
-  }, edit("src/capabilities/dispatch.ts", "await tx.run(keepResult, {\n      actor: who,", "await tx.run(keepResult, {\n      actor: `${who} ${parts.newId()}`,")),
+  bug(
+    "a repeated call has its effect again",
+    "src/capabilities/dispatch.ts",
+    {
+      "const first = await tx.first(firstResult, { actor: who, key });":
+        "const first = await tx.first(firstResult, { actor: `${who}!`, key });",
+    },
+    edit(
+      "src/capabilities/dispatch.ts",
+      "await tx.run(keepResult, {\n      actor: who,",
+      "await tx.run(keepResult, {\n      actor: `${who} ${parts.newId()}`,",
+    ),
+  ),
   bug("a refusal is not put on record", "src/capabilities/dispatch.ts", {
-    "error instanceof Refusal && seen.caller !== undefined": "error instanceof TypeError && seen.caller !== undefined",
+    "error instanceof Refusal && seen.caller !== undefined":
+      "error instanceof TypeError && seen.caller !== undefined",
   }),
   bug("another company's things look different from what does not exist", "src/capabilities/dispatch.ts", {
-    "        throw notFound(noun, id);": "        throw notFound(owner === undefined ? noun : `foreign ${noun}`, id);",
+    "        throw notFound(noun, id);":
+      "        throw notFound(owner === undefined ? noun : `foreign ${noun}`, id);",
   }),
 ];
 

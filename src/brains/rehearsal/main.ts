@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { play } from "./player.ts";
 
 /** The rehearsal's process: plays one session over MCP, prints what it does, and ends. */
@@ -5,6 +6,15 @@ const url = process.env["AGENCY_URL"] ?? "";
 const token = process.env["AGENCY_TOKEN"] ?? "";
 const delay = Number(process.env["AGENCY_REHEARSAL_DELAY"] ?? 0);
 let calls = 0;
+
+const Answer = z.object({
+  result: z
+    .object({
+      structuredContent: z.record(z.string(), z.unknown()).optional(),
+      isError: z.boolean().optional(),
+    })
+    .optional(),
+});
 
 async function call(
   server: string,
@@ -35,9 +45,7 @@ async function call(
         .split("\n")
         .find((candidate) => candidate.startsWith("data:"))
         ?.slice(5) ?? "{}");
-  const { result } = JSON.parse(line) as {
-    result?: { structuredContent?: Record<string, unknown>; isError?: boolean };
-  };
+  const { result } = Answer.parse(JSON.parse(line));
   const answer = result?.structuredContent ?? {};
   console.log(`${tool} ${JSON.stringify(args).slice(0, 200)}`);
   if (result?.isError === true) throw new Error(`${tool} was refused: ${JSON.stringify(answer)}`);

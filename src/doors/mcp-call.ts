@@ -1,0 +1,78 @@
+import type { IncomingMessage } from "node:http";
+import {
+  classifyInboundRequest,
+  DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
+  isJSONRPCErrorResponse,
+  isJsonContentType,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type Server,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  type Transport,
+} from "@modelcontextprotocol/server";
+
+/**
+ * Nearly all that comes over MCP is one tool call of a client that speaks a revision of 2025. The protocol's own HTTP
+ * transport answers it through a web Request, two streams and a Response, which takes more time than most calls. A call
+ * that is plainly in order therefore goes to the protocol's server as it is, and its one answer comes back as JSON. What
+ * is not (or not a call, or of the later revision, or wrong in any way) is left to that transport to judge.
+ */
+export function plainCallIn(request: IncomingMessage, body: unknown): JSONRPCRequest | undefined {
+  const { accept = "", "content-type": type } = request.headers;
+  const version = headerIn(request, "mcp-protocol-version");
+  const isPlain =
+    request.method === "POST" &&
+    isJSONRPCRequest(body) &&
+    body.method === "tools/call" &&
+    accept.includes("application/json") &&
+    accept.includes("text/event-stream") &&
+    isJsonContentType(type) &&
+    SUPPORTED_PROTOCOL_VERSIONS.includes(version ?? DEFAULT_NEGOTIATED_PROTOCOL_VERSION) &&
+    routeOf(request, body) === "legacy";
+  return isPlain ? body : undefined;
+}
+
+/** The protocol's own word for the revisions of 2025 is legacy. */
+function routeOf(request: IncomingMessage, body: JSONRPCRequest): "legacy" | "modern" | "reject" {
+  const version = headerIn(request, "mcp-protocol-version");
+  const method = headerIn(request, "mcp-method");
+  const name = headerIn(request, "mcp-name");
+  return classifyInboundRequest({
+    httpMethod: "POST",
+    ...(version === undefined ? {} : { protocolVersionHeader: version }),
+    ...(method === undefined ? {} : { mcpMethodHeader: method }),
+    ...(name === undefined ? {} : { mcpNameHeader: name }),
+    body,
+  }).kind;
+}
+
+function headerIn(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** The server's answer to one call. Whatever else it says meanwhile, nobody is there to hear. */
+export async function answerTo(
+  server: Server,
+  call: JSONRPCRequest,
+  gone: AbortSignal,
+): Promise<JSONRPCMessage | undefined> {
+  const answer = Promise.withResolvers<JSONRPCMessage | undefined>();
+  const transport: Transport = {
+    start: async () => undefined,
+    close: async () => transport.onclose?.(),
+    send: async (message) => {
+      if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) answer.resolve(message);
+    },
+  };
+  gone.addEventListener("abort", () => answer.resolve(undefined));
+  await server.connect(transport);
+  transport.onmessage?.(call);
+  try {
+    return await answer.promise;
+  } finally {
+    await server.close();
+  }
+}
