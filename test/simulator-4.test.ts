@@ -1,3 +1,0 @@
-import { testQuarter } from "./simulator.ts";
-
-testQuarter(4);
