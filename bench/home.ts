@@ -84,11 +84,10 @@ export interface Daemon {
 /** The daemon in a process of its own, as `agency up` runs it. */
 export async function startDaemon(bench: Bench, home: Home<unknown>): Promise<Daemon> {
   const start = performance.now();
-  const child = spawn(process.execPath, [bench.cli, "up", "--port", "0", "--home", home.path, "--json"], {
-    env: {
-      ...process.env,
-      ...(home.databaseUrl === undefined ? {} : { DATABASE_URL: home.databaseUrl }),
-    },
+  // Without sessions: what the agents of a filled home would do is no part of the figures.
+  const args = ["up", "--no-agents", "--port", "0", "--home", home.path, "--json"];
+  const child = spawn(process.execPath, [bench.cli, ...args], {
+    env: { ...process.env, DATABASE_URL: home.databaseUrl },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "exit");

@@ -57,6 +57,7 @@ async function measureOn(store: "sqlite" | "postgres"): Promise<void> {
         // The aims are those of the store nobody has to install.
         for (const { aim, ...figure } of measured)
           figures.push({ ...figure, store, ...(store === "sqlite" && aim !== undefined ? { aim } : {}) });
+        say(`done\n${asTable(figures.slice(-measured.length), !flags.quick)}`);
       } finally {
         rmSync(folder, { recursive: true, force: true });
       }

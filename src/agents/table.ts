@@ -6,7 +6,10 @@ import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 export type AgentRow = Schema["agents"];
-type Shown = AgentRow & { boss_name: string | null; live_session: string | null };
+type Shown = Pick<AgentRow, (typeof shownColumns)[number]> & {
+  boss_name: string | null;
+  live_session: string | null;
+};
 
 export async function insertAgent(tx: Tx, row: AgentRow): Promise<void> {
   await tx.run(insertRow, row);
@@ -68,6 +71,7 @@ export function listRows(
   return tx.all(
     dynamic((db) => {
       let list = shown(db)
+        .select(shownOfA)
         .where("a.company_id", "=", filter.companyId)
         .where((eb) =>
           eb.or([
@@ -177,16 +181,32 @@ const byMandate = query((db, p: { mandateId: string }) =>
     .where("status", "<>", "terminated"),
 );
 
+/** A list shows these; reading a row's other columns would take most of its time. */
+const shownColumns = [
+  "id",
+  "name",
+  "slug",
+  "role",
+  "title",
+  "status",
+  "boss_id",
+  "mandate_id",
+  "generation",
+  "created_at",
+] as const;
+const shownOfA = shownColumns.map((column) => `a.${column}` as const);
+
 const shown = (db: Parameters<Parameters<typeof dynamic>[0]>[0]) =>
   db
     .selectFrom("agents as a")
     .leftJoin("agents as b", "b.id", "a.boss_id")
     .leftJoin("sessions as s", (join) => join.onRef("s.agent_id", "=", "a.id").on("s.ended_at", "is", null))
-    .selectAll("a")
     .select(["b.name as boss_name", "s.id as live_session"]);
 
 const byId = query((db, p: { id: string }) => db.selectFrom("agents").selectAll().where("id", "=", p.id));
-const shownById = query((db, p: { id: string }) => shown(db).where("a.id", "=", p.id).limit(1));
+const shownById = query((db, p: { id: string }) =>
+  shown(db).selectAll("a").where("a.id", "=", p.id).limit(1),
+);
 
 const insertRow = query((db, p: AgentRow) =>
   db.insertInto("agents").values({

@@ -45,12 +45,12 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
     case "outcome":
       return outcomeRank(await outcomeRights(tx, agentId, id));
     case "kb": {
-      const file = await tx.first(fileOwner, { id });
-      if (file?.kind === "outcome")
+      const file = await tx.first(fileSeenBy, { agent: agentId, id });
+      if (file === undefined) return noRight;
+      if (file.kind === "outcome")
         return Math.min(outcomeRank(await outcomeRights(tx, agentId, id)), ranks.read);
-      if (file?.owner_id === agentId) return file.kind === "log" ? ranks.read : ranks.write;
-      const letter = file?.kind === "message" ? isMail : isEnclosed;
-      return (await tx.first(letter, { agent: agentId, id })) === undefined ? noRight : ranks.read;
+      if (file.owner_id === agentId) return file.kind === "log" ? ranks.read : ranks.write;
+      return file.sent === 0 ? noRight : ranks.read;
     }
     case "mail":
       if (id === "board")
@@ -118,34 +118,42 @@ const isWhyOf = query((db, p: { agent: string; id: string }) =>
     .limit(1),
 );
 
-const fileOwner = query((db, p: { id: string }) =>
-  db.selectFrom("files").select(["kind", "owner_id"]).where("id", "=", p.id),
-);
-
-const isMail = query((db, p: { agent: string; id: string }) =>
+/**
+ * Sent: others sent it to the agent; or it is a message that the agent sent. Sending a file gives its sender nothing:
+ * otherwise whoever lends it could never take it back.
+ */
+const fileSeenBy = query((db, p: { agent: string; id: string }) =>
   db
-    .selectFrom("messages")
-    .select(sql<number>`1`.as("yes"))
-    .where("file_id", "=", p.id)
-    .where((eb) =>
-      eb.or([
-        eb("from_id", "=", p.agent),
-        eb.and([eb("to_id", "=", p.agent), eb("delivered_at", "is not", null)]),
-      ]),
-    )
-    .limit(1),
-);
-
-/** Sending a file gives its sender nothing: otherwise whoever lends it could never take it back. */
-const isEnclosed = query((db, p: { agent: string; id: string }) =>
-  db
-    .selectFrom("messages")
-    .select(sql<number>`1`.as("yes"))
-    .where("file_id", "=", p.id)
-    .where("to_id", "=", p.agent)
-    .where("delivered_at", "is not", null)
-    .where((eb) => eb.or([eb("from_id", "is", null), eb("from_id", "<>", p.agent)]))
-    .limit(1),
+    .selectFrom("files as f")
+    .select((eb) => [
+      "f.kind",
+      "f.owner_id",
+      eb
+        .case()
+        .when(
+          eb.exists(
+            eb
+              .selectFrom("messages as m")
+              .select("m.id")
+              .whereRef("m.file_id", "=", "f.id")
+              .where((m) =>
+                m.or([
+                  m.and([
+                    m("m.to_id", "=", p.agent),
+                    m("m.delivered_at", "is not", null),
+                    m.or([m("m.from_id", "is", null), m("m.from_id", "<>", p.agent)]),
+                  ]),
+                  m.and([m("f.kind", "=", "message"), m("m.from_id", "=", p.agent)]),
+                ]),
+              ),
+          ),
+        )
+        .then(sql<number>`1`)
+        .else(sql<number>`0`)
+        .end()
+        .as("sent"),
+    ])
+    .where("f.id", "=", p.id),
 );
 
 const answersToBoard = query((db, p: { agent: string }) =>

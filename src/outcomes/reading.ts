@@ -90,7 +90,10 @@ const onSubtree = guarded(contract.viewSubtree, async ({ tx, actor, input }) => 
   const page = rows.slice(0, limit);
   const inPage = new Set(page.map(({ id }) => id));
   const parentsInPage = (row: WithParents): string[] =>
-    (row.parents ?? "").split(" ").filter((id) => inPage.has(id));
+    (row.parents ?? "")
+      .split(" ")
+      .filter((id) => inPage.has(id))
+      .toSorted();
   return {
     id: input.id,
     outcomes: page.map((row) => ({ ...presentRow(row), parents: parentsInPage(row) })),
@@ -171,7 +174,7 @@ type WithParents = ListedRow & { parents: string | null };
 /** Ids never have a space in them. */
 const parentIds = sql<
   string | null
->`(select string_agg(e.parent_id, ' ' order by e.parent_id) from edges e where e.child_id = o.id)`;
+>`(select string_agg(e.parent_id, ' ') from edges e where e.child_id = o.id)`;
 
 const oneRow = query((db, p: { id: string }) =>
   db

@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { type Blobs } from "./store.ts";
 import type { ReadTx, Store, Tx } from "./store.ts";
 import { migrations, statementsFor } from "./migrations.ts";
-import { fill, type Query, query, type Value } from "./query.ts";
+import { fill, type Prepared, type Query, query, type Value } from "./query.ts";
 import { BlobFiles } from "./blob-files.ts";
 
 /**
@@ -55,7 +55,7 @@ export function openSqlite(options: SqliteOptions): Store {
     now: options.clock(),
     blobs: blobsOn(connection),
     all: async (q, params) => typed(q, connection.all(q.on("sqlite"), params)),
-    first: async (q, params) => typed(q, connection.all(q.on("sqlite"), params))[0],
+    first: async (q, params) => typed(q, connection.first(q.on("sqlite"), params))[0],
     run: async (q, params) => connection.run(q.on("sqlite"), params),
     lock: async () => undefined,
   });
@@ -152,35 +152,60 @@ export function openSqlite(options: SqliteOptions): Store {
   };
 }
 
-/** A connection with its prepared statements. */
+/**
+ * A connection with its prepared statements. Rows are taken as arrays and made objects here, which takes half the time
+ * of letting the driver make them.
+ */
 class Connection {
   readonly #db: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements = new Map<string, Statement>();
 
   constructor(db: DatabaseSync) {
     this.#db = db;
   }
 
   exec(sql: string): void {
-    this.#statement(sql).run();
+    this.#statement(sql).prepared.run();
   }
 
-  all(prepared: { sql: string; slots: Parameters<typeof fill>[0] }, params: Row): Row[] {
-    return this.#statement(prepared.sql).all(...fill(prepared.slots, params)) as Row[];
+  all({ sql, slots }: Prepared, params: Row): Row[] {
+    const { prepared, columns } = this.#statement(sql);
+    return prepared.all(...fill(slots, params)).map((values) => rowOf(columns, values));
   }
 
-  run(prepared: { sql: string; slots: Parameters<typeof fill>[0] }, params: Row): number {
-    return Number(this.#statement(prepared.sql).run(...fill(prepared.slots, params)).changes);
+  /** One row or none, in a list, so that both are typed in one place. */
+  first({ sql, slots }: Prepared, params: Row): Row[] {
+    const { prepared, columns } = this.#statement(sql);
+    const values = prepared.get(...fill(slots, params));
+    return values === undefined ? [] : [rowOf(columns, values)];
   }
 
-  #statement(sql: string): StatementSync {
+  run({ sql, slots }: Prepared, params: Row): number {
+    return Number(this.#statement(sql).prepared.run(...fill(slots, params)).changes);
+  }
+
+  #statement(sql: string): Statement {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
-      statement = this.#db.prepare(sql);
+      const prepared = this.#db.prepare(sql);
+      prepared.setReturnArrays(true);
+      statement = { prepared, columns: prepared.columns().map(({ name }) => name) };
       this.#statements.set(sql, statement);
     }
     return statement;
   }
+}
+
+interface Statement {
+  readonly prepared: StatementSync;
+  readonly columns: readonly string[];
+}
+
+function rowOf(columns: readonly string[], values: unknown): Row {
+  const list = values as Value[];
+  const row: Row = {};
+  for (let index = 0; index < columns.length; index++) row[columns[index] ?? ""] = list[index] ?? null;
+  return row;
 }
 
 const blobContent = query((db, p: { fileId: string; hash: string }) =>
