@@ -2,17 +2,7 @@
 // `architecture.test.ts` enforces it. Tests (`*.test.ts`, e2e, bench) may import everything.
 
 const foundation = ["contract", "store", "events", "capabilities"];
-const domains = [
-  "knowledge",
-  "outcomes",
-  "agents",
-  "companies",
-  "mail",
-  "approvals",
-  "hiring",
-  "budgets",
-  "repos",
-];
+const domains = ["knowledge", "outcomes", "agents", "companies", "mail", "approvals", "budgets", "repos"];
 const organization = [...foundation, ...domains];
 
 export type Layer = {
@@ -33,10 +23,9 @@ export const layers: Readonly<Record<string, Layer>> = {
   outcomes: { mayImport: [...foundation, "knowledge"] },
   mail: { mayImport: [...foundation, "knowledge", "outcomes"] },
   brains: { mayImport: ["contract"] },
-  agents: { mayImport: [...foundation, "knowledge", "outcomes", "mail", "brains"] },
-  companies: { mayImport: [...foundation, "knowledge", "outcomes", "agents"] },
+  agents: { mayImport: [...foundation, "knowledge", "outcomes", "mail", "brains", "approvals"] },
+  companies: { mayImport: [...foundation, "knowledge", "outcomes", "brains", "agents"] },
   approvals: { mayImport: foundation },
-  hiring: { mayImport: foundation },
   budgets: { mayImport: foundation },
   repos: { mayImport: foundation },
 

@@ -14,8 +14,12 @@ export function nameKey(name: string): string {
   return name.normalize("NFKC").toLowerCase().replace(/\s+/gu, " ").trim();
 }
 
+export function isReserved(name: string): boolean {
+  return reserved.has(nameKey(name));
+}
+
 export function demandUsableName(name: string): void {
-  if (reserved.has(nameKey(name)))
+  if (isReserved(name))
     throw new Refusal(
       "refused",
       `The name ${name} is reserved.`,

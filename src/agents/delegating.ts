@@ -3,7 +3,7 @@ import type { Input } from "../contract/operation.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { give } from "../capabilities/grants.ts";
 import { type Call, guarded } from "../capabilities/guarded.ts";
-import { type Member, memberById } from "../capabilities/members.ts";
+import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { markRevoked } from "../capabilities/table.ts";
 import { recordGrant, tellOfServer } from "../capabilities/operations.ts";
 import { holds } from "../capabilities/rights.ts";
@@ -14,50 +14,24 @@ import { demandLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import { assign, childrenOf, outcomeById, presentOutcome, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import { chooseBrain, employ } from "./employ.ts";
+import { sendOrder, takeOn } from "./hiring.ts";
 import { reclaimAgents } from "./leaving.ts";
 import { agentById, agentOfMandate, type AgentRow, endSessions } from "./table.ts";
 
 /** Handing an outcome to somebody, and taking it back. */
 
 const onDelegate = guarded(contract.delegateOutcome, async (call) => {
-  const { tx, companyId, input } = call;
+  const { tx, input } = call;
   const outcome = await outcomeById(tx, input.id);
   demandDelegable(outcome);
   const from = await ownerOf(tx, outcome);
-  const to = await receiverOf(call, outcome, from);
+  const { to, hired } = await receiverOf(call, outcome, from);
   const moved = await handDown(tx, outcome, from.id, to);
-  for (const { resource, level } of input.grants ?? []) {
-    const gift = {
-      id: call.newId(),
-      companyId,
-      giver: from,
-      receiver: to,
-      resource,
-      level,
-      scopeId: outcome.id,
-    };
-    const row = await give(tx, gift);
-    await recordGrant(call, "permission.grant", row);
-    await tellOfServer(call, notify, row, "granted to you");
-  }
+  // Who was hired for it has its rights with the hire, or gets them with its approval.
+  if (!hired) await giveRights(call, outcome, from, to);
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
   await call.record(outcome.id, { from: from.id, to: to.id, moved });
-  // A person works from the inbox: without a word the work would lie there unseen.
-  const isPerson = (await agentById(tx, to.id)).brain_type === "human";
-  if (input.message !== undefined || isPerson)
-    await post(
-      tx,
-      {
-        id: call.newId(),
-        companyId,
-        from: from.id,
-        to: to.id,
-        content: { fileId: call.newId(), text: orderFor(outcome, input.message ?? "This is yours now.") },
-        deliverAt: tx.now,
-      },
-      call.newId,
-    );
+  if (isActive(to)) await sendOrder(call, from.id, await agentById(tx, to.id), outcome, input.message);
   return presentOutcome(tx, saved);
 });
 
@@ -71,66 +45,52 @@ const onReclaim = guarded(contract.reclaimOutcome, async (call) => {
 
 export const delegationHandlers = [onDelegate, onReclaim];
 
-function orderFor(outcome: OutcomeRow, message: string): string {
-  return [
-    message,
-    "",
-    `Outcome: "${outcome.title}" kb://${outcome.id}`,
-    ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),
-  ].join("\n");
-}
-
 type Hire = NonNullable<Input<typeof contract.delegateOutcome>["hire"]>;
+type Delegation = Call<{
+  to?: string | undefined;
+  hire?: Hire | undefined;
+  grants?: Input<typeof contract.delegateOutcome>["grants"];
+  message?: string | undefined;
+}>;
 
 async function receiverOf(
-  call: Call<{ to?: string | undefined; hire?: Hire | undefined }>,
+  call: Delegation,
   outcome: OutcomeRow,
   from: Member,
-): Promise<Member> {
+): Promise<{ to: Member; hired: boolean }> {
   const { to, hire } = call.input;
-  if (to !== undefined && hire === undefined) return findReport(call.tx, from, to);
-  if (hire !== undefined && to === undefined) return hireFor(call, outcome, from, hire);
+  if (to !== undefined && hire === undefined)
+    return { to: await findReport(call.tx, from, to), hired: false };
+  if (hire !== undefined && to === undefined)
+    return { to: await hireFor(call, outcome, from, hire), hired: true };
   throw new Refusal("invalid", "Delegate to somebody or hire somebody for it.", "Give either to or hire.");
 }
 
-async function hireFor(call: Call<unknown>, outcome: OutcomeRow, from: Member, hire: Hire): Promise<Member> {
-  const { tx, companyId } = call;
-  if (!(await holds(tx, from.id, "org:hire", "use")))
+/** The same door as any other hire. It waits for approval where the company wants that, unless the board itself hires. */
+async function hireFor(call: Delegation, outcome: OutcomeRow, from: Member, hire: Hire): Promise<Member> {
+  if (!(await holds(call.tx, from.id, "org:hire", "use")))
     throw new Refusal(
       "forbidden",
       `${from.name} may not hire.`,
       'Delegate to a direct report, or ask your boss: request_permission {"resource":"org:hire","reason":"…"}.',
     );
-  // The first agent of a mandate has the mandate's id; a successor has one of its own, so nothing of the old one revives.
-  const generation = ((await tx.first(generations, { mandateId: outcome.id }))?.count ?? 0) + 1;
-  const id = generation === 1 ? outcome.id : call.newId();
-  await employ(
-    tx,
-    {
-      id,
-      companyId,
-      name: hire.name,
-      role: hire.role,
-      title: hire.title ?? null,
-      capabilities: hire.capabilities ?? null,
-      prompt: hire.prompt ?? null,
-      brain: await chooseBrain(call, hire),
-      bossId: from.id,
-      mandateId: outcome.id,
-      madeForMandate: true,
-      generation,
-      stateFileId: call.newId(),
-    },
-    call.actor,
-  );
-  await call.record(
-    id,
-    { name: hire.name, role: hire.role, boss: from.id, mandate: outcome.id },
-    "agent.create",
-  );
-  const member = await memberById(tx, id);
-  if (member === undefined) throw new Error("an agent just made is missing");
-  return member;
+  const { requireBoardApprovalForNewAgents } = await call.settings();
+  const { agent } = await takeOn(call, {
+    input: { ...hire, grants: call.input.grants },
+    boss: from,
+    waits: requireBoardApprovalForNewAgents && call.actor.agentId !== null,
+    made: { outcome, message: call.input.message },
+  });
+  return agent;
+}
+
+async function giveRights(call: Delegation, outcome: OutcomeRow, from: Member, to: Member): Promise<void> {
+  for (const { resource, level } of call.input.grants ?? []) {
+    const gift = { id: call.newId(), companyId: call.companyId, giver: from, receiver: to };
+    const row = await give(call.tx, { ...gift, resource, level, scopeId: outcome.id });
+    await recordGrant(call, "permission.grant", row);
+    await tellOfServer(call, notify, row, "granted to you");
+  }
 }
 
 async function reclaimWork(call: Call<{ reason: string }>, outcome: OutcomeRow): Promise<contract.Outcome> {
@@ -266,13 +226,6 @@ const atWork = query((db, p: { companyId: string }) =>
     .select(["agent_id", "first_outcome_id"])
     .where("company_id", "=", p.companyId)
     .where("ended_at", "is", null),
-);
-
-const generations = query((db, p: { mandateId: string }) =>
-  db
-    .selectFrom("agents")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("mandate_id", "=", p.mandateId),
 );
 
 const grantsFor = query((db, p: { scopeId: string; keeper: string }) =>

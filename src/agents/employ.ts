@@ -1,4 +1,5 @@
 import { Refusal } from "../contract/refusal.ts";
+import { openApprovalOfName } from "../approvals/table.ts";
 import { checkBrainConfig, findBrain } from "../brains/registry.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import type { Actor } from "../events/ledger.ts";
@@ -17,6 +18,12 @@ export interface NewAgent {
   readonly capabilities: string | null;
   readonly prompt: string | null;
   readonly brain: BrainChoice;
+  readonly model: string | null;
+  readonly effort: string | null;
+  readonly budget: string | null;
+  readonly autoReply: boolean;
+  /** It waits for an approval before it is anybody. */
+  readonly pending: boolean;
   /** Null: the board is its boss. */
   readonly bossId: string | null;
   readonly mandateId: string;
@@ -31,10 +38,7 @@ export interface BrainChoice {
 }
 
 export async function employ(tx: Tx, agent: NewAgent, by: Actor): Promise<void> {
-  demandUsableName(agent.name);
-  const key = nameKey(agent.name);
-  if ((await tx.first(sameName, { companyId: agent.companyId, nameKey: key })) !== undefined)
-    throw new Refusal("conflict", `There is already an agent named ${agent.name}.`, "Choose another name.");
+  const key = await freeName(tx, agent.companyId, agent.name, agent.id);
   const slug = await freeSlug(tx, agent.companyId, agent.name, agent.id);
   await insertAgent(tx, {
     id: agent.id,
@@ -48,13 +52,17 @@ export async function employ(tx: Tx, agent: NewAgent, by: Actor): Promise<void> 
     boss_id: agent.bossId,
     mandate_id: agent.mandateId,
     generation: agent.generation,
-    status: "idle",
+    status: agent.pending ? "pending_approval" : "idle",
     state_file_id: agent.stateFileId,
     log_file_id: null,
     state_stale: 0,
     brain_type: agent.brain.type,
     brain_config: agent.brain.config,
     prompt: agent.prompt,
+    model: agent.model,
+    effort: agent.effort,
+    budget: agent.budget,
+    auto_reply: agent.autoReply ? 1 : 0,
     made_for_mandate: agent.madeForMandate ? 1 : 0,
     idle_sessions: 0,
     not_before: 0,
@@ -83,17 +91,35 @@ export async function chooseBrain(
   call: Pick<Surroundings, "actor" | "settings">,
   asked: { adapterType?: string | undefined; adapterConfig?: Record<string, unknown> | undefined },
 ): Promise<BrainChoice> {
-  const { defaultAdapterType, allowedAdapterTypes } = await call.settings();
-  const type = findBrain(asked.adapterType ?? defaultAdapterType).type;
+  const { defaultAdapterType, defaultAdapterConfig, allowedAdapterTypes } = await call.settings();
   // Leaving the type out takes the board's choice, but not with a configuration of the agent's own.
   const isAsked = asked.adapterType !== undefined || asked.adapterConfig !== undefined;
-  if (call.actor.kind === "agent" && isAsked && !allowedAdapterTypes.includes(type))
+  if (!isAsked)
+    return { type: defaultAdapterType, config: checkBrainConfig(defaultAdapterType, defaultAdapterConfig) };
+  const type = findBrain(asked.adapterType ?? defaultAdapterType).type;
+  if (call.actor.kind === "agent" && !allowedAdapterTypes.includes(type))
     throw new Refusal(
       "refused",
       `Agents may not hire with the brain ${type}.`,
       `Use one of: ${allowedAdapterTypes.join(", ")}; or ask the board.`,
     );
   return { type, config: checkBrainConfig(type, asked.adapterConfig) };
+}
+
+/** The name as it is compared, if nobody has it and it is kept for nobody. */
+export async function freeName(tx: Tx, companyId: string, name: string, id: string): Promise<string> {
+  demandUsableName(name);
+  const key = nameKey(name);
+  const taken = await tx.first(sameName, { companyId, nameKey: key });
+  if (taken !== undefined && taken.id !== id)
+    throw new Refusal("conflict", `There is already an agent named ${name}.`, "Choose another name.");
+  if ((await openApprovalOfName(tx, companyId, key)) !== undefined)
+    throw new Refusal(
+      "conflict",
+      `The name ${name} is kept for an agent that waits for approval.`,
+      "Choose another name.",
+    );
+  return key;
 }
 
 /** Different names can make the same slug ("A B", "A-B"); a later one gets a piece of its id. */

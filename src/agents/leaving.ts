@@ -1,4 +1,5 @@
 import { Refusal } from "../contract/refusal.ts";
+import { openApprovalsOf, setStatus } from "../approvals/table.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { shiftHolder, shiftScope } from "../capabilities/table.ts";
 import { notify } from "../mail/operations.ts";
@@ -99,6 +100,9 @@ function takenBack(row: OutcomeRow, bossId: string): OutcomeRow {
 async function end(tx: Tx, agent: AgentRow): Promise<void> {
   await saveAgent(tx, { ...agent, status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
   await tx.run(endCredentials, { agentId: agent.id, now: tx.now });
+  // Nobody is left for whom an open approval could say yes; requests of its own end with it as well.
+  for (const approval of await openApprovalsOf(tx, agent.id))
+    await setStatus(tx, approval, "cancelled", `${agent.name} has left`);
   await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);
 }

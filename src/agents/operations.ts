@@ -9,7 +9,8 @@ import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { demandUsableName, nameKey } from "./agent.ts";
 import { delegationHandlers } from "./delegating.ts";
-import { chooseBrain, employ, freeSlug } from "./employ.ts";
+import { freeName, freeSlug } from "./employ.ts";
+import { hireHandlers } from "./hiring.ts";
 import { keyHandlers } from "./keys.ts";
 import { demandThere, fire } from "./leaving.ts";
 import {
@@ -22,60 +23,6 @@ import {
   saveAgent,
 } from "./table.ts";
 
-const onCreate = guarded(contract.createAgent, async (call) => {
-  const { tx, companyId, input } = call;
-  const bossId = input.reportsTo ?? (await tx.first(rootAgent, { id: companyId }))?.root_agent_id ?? "";
-  const boss = await memberById(tx, bossId);
-  if (boss === undefined || boss.company_id !== companyId) throw notFound("agent", bossId);
-  if (!isActive(boss))
-    throw new Refusal(
-      "refused",
-      `${boss.name} is ${boss.status} and cannot have reports.`,
-      "Choose an active boss.",
-    );
-  const id = call.newId();
-  await insertOutcome(
-    tx,
-    {
-      id,
-      company_id: companyId,
-      kind: "mandate",
-      title: `${input.name}: ${input.role}`,
-      description: input.mandate ?? "",
-      acceptance: null,
-      responsible_id: id,
-      delegated: 1,
-      delegated_by: boss.id,
-      urgent: 0,
-      important: 0,
-      parents: [boss.mandate_id],
-      dependsOn: [],
-    },
-    call.actor,
-  );
-  await employ(
-    tx,
-    {
-      id,
-      companyId,
-      name: input.name,
-      role: input.role,
-      title: input.title ?? null,
-      capabilities: input.capabilities ?? null,
-      prompt: input.prompt ?? null,
-      brain: await chooseBrain(call, input),
-      bossId: boss.id,
-      mandateId: id,
-      madeForMandate: false,
-      generation: 1,
-      stateFileId: call.newId(),
-    },
-    call.actor,
-  );
-  await call.record(id, { name: input.name, role: input.role, boss: boss.id });
-  return presentAgent(tx, id);
-});
-
 const onList = guarded(contract.listAgents, ({ tx, companyId, input }) => listPage(tx, companyId, input));
 
 const onRoster = guarded(contract.listRoster, async ({ tx, companyId, input }) =>
@@ -87,6 +34,12 @@ const onView = guarded(contract.viewAgent, ({ tx, input }) => presentAgent(tx, i
 const onUpdate = guarded(contract.updateAgent, async (call) => {
   const { tx, input } = call;
   const agent = await demandThere(tx, input.id);
+  if (agent.status === "pending_approval")
+    throw new Refusal(
+      "refused",
+      `${agent.name} waits for approval; what was asked for stays as it is.`,
+      "Ask for a revision, and let it be resubmitted.",
+    );
   const renamed = input.name === undefined ? {} : await rename(tx, agent, input.name);
   await saveAgent(tx, {
     ...agent,
@@ -148,7 +101,6 @@ const onTerminate = guarded(contract.terminateAgent, async (call) => {
 });
 
 export const agentHandlers = [
-  onCreate,
   onList,
   onRoster,
   onView,
@@ -157,6 +109,7 @@ export const agentHandlers = [
   onResume,
   onWake,
   onTerminate,
+  ...hireHandlers,
   ...delegationHandlers,
   ...keyHandlers,
 ];
@@ -212,14 +165,6 @@ async function rename(
   agent: AgentRow,
   name: string,
 ): Promise<Pick<AgentRow, "name" | "name_key" | "slug">> {
-  demandUsableName(name);
-  const key = nameKey(name);
-  const taken = await tx.first(sameName, { companyId: agent.company_id, nameKey: key });
-  if (taken !== undefined && taken.id !== agent.id)
-    throw new Refusal("conflict", `There is already an agent named ${name}.`, "Choose another name.");
+  const key = await freeName(tx, agent.company_id, name, agent.id);
   return { name, name_key: key, slug: await freeSlug(tx, agent.company_id, name, agent.id) };
 }
-
-const rootAgent = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id),
-);

@@ -31,9 +31,17 @@ for (const kind of storeKinds)
       await refusal(hire({ adapterType: "rehearsal", adapterConfig: { command: "/bin/sh" } }), "invalid");
       await refusal(hire({ adapterConfig: { delayMs: "soon" } }), "invalid");
       // Nor by leaving the type out where the company's own default runs commands.
-      await org.board(updateCompany, { companyId: org.companyId, defaultAdapterType: "process" });
+      await org.board(updateCompany, {
+        companyId: org.companyId,
+        defaultAdapterType: "process",
+        defaultAdapterConfig: { command: "true" },
+      });
       await refusal(hire({ adapterConfig: shell }), "refused");
-      await org.board(updateCompany, { companyId: org.companyId, defaultAdapterType: "rehearsal" });
+      await org.board(updateCompany, {
+        companyId: org.companyId,
+        defaultAdapterType: "rehearsal",
+        defaultAdapterConfig: {},
+      });
       await org.board(updateCompany, {
         companyId: org.companyId,
         allowedAdapterTypes: ["rehearsal", "human", "process"],

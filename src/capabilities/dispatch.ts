@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
+import { canonicalJson } from "../contract/canonical.ts";
 import type { Operation } from "../contract/operation.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { append } from "../events/ledger.ts";
@@ -97,7 +98,7 @@ async function run(
 
   const key = operation.effect === "write" ? request.key : undefined;
   const who = actor.agentId ?? actor.kind;
-  const inputHash = key === undefined ? "" : hash("sha256", JSON.stringify([companyId, sorted(input)]));
+  const inputHash = key === undefined ? "" : hash("sha256", canonicalJson([companyId, input]));
   if (key !== undefined) {
     const first = await tx.first(firstResult, { actor: who, key });
     if (first !== undefined) {
@@ -235,17 +236,16 @@ function withoutSecrets(operation: Operation, output: unknown): unknown {
   return { ...output, ...Object.fromEntries(operation.shownOnce.map((key) => [key, "[shown once]"])) };
 }
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, inner]) => [key, sorted(inner)]),
-  );
-}
-
-const nouns = ["file", "agent", "outcome", "grant", "message", "session", "agent or outcome"] as const;
+const nouns = [
+  "file",
+  "agent",
+  "outcome",
+  "grant",
+  "message",
+  "session",
+  "approval",
+  "agent or outcome",
+] as const;
 
 const owners = {
   file: query((db, p: { id: string }) => db.selectFrom("files").select("company_id").where("id", "=", p.id)),
@@ -263,6 +263,9 @@ const owners = {
   ),
   session: query((db, p: { id: string }) =>
     db.selectFrom("sessions").select("company_id").where("id", "=", p.id),
+  ),
+  approval: query((db, p: { id: string }) =>
+    db.selectFrom("approvals").select("company_id").where("id", "=", p.id),
   ),
   "agent or outcome": query((db, p: { id: string }) =>
     db

@@ -34,13 +34,8 @@ export interface Gift {
 }
 
 export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
-  const level = checkLevel(gift.resource, gift.level);
   checkReceiver(gift.giver, gift.receiver);
-  await checkResourceExists(tx, gift.companyId, gift.giver, gift.resource);
-  const scopeId = gift.scopeId ?? gift.receiver.mandate_id;
-  await checkScope(tx, gift.companyId, scopeId);
-  const source =
-    gift.giver === null ? board : await sourceFor(tx, gift.giver, gift.resource, ranks[level], scopeId);
+  const { level, scopeId, source } = await weigh(tx, gift);
   const row = {
     id: gift.id,
     company_id: gift.companyId,
@@ -63,6 +58,17 @@ export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
     at: tx.now,
   });
   return { ...row, num: 0 };
+}
+
+/** Could it be given, once its receiver may hold rights? Refuses like give() if not. */
+export async function weigh(tx: ReadTx, gift: Omit<Gift, "id">) {
+  const level = checkLevel(gift.resource, gift.level);
+  await checkResourceExists(tx, gift.companyId, gift.giver, gift.resource);
+  const scopeId = gift.scopeId ?? gift.receiver.mandate_id;
+  await checkScope(tx, gift.companyId, scopeId);
+  const source =
+    gift.giver === null ? board : await sourceFor(tx, gift.giver, gift.resource, ranks[level], scopeId);
+  return { level, scopeId, source };
 }
 
 /** What an agent makes is its own, for as long as its mandate lives. */

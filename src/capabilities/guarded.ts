@@ -72,6 +72,12 @@ export const defaultSettings: Settings = {
   messageRetentionDays: 90,
   defaultAdapterType: "rehearsal",
   allowedAdapterTypes: ["rehearsal", "human"],
+  requireBoardApprovalForNewAgents: true,
+  maxAgents: null,
+  defaultAdapterConfig: {},
+  chatLLMProvider: null,
+  chatLLMModel: null,
+  approvalExpirySeconds: 86_400,
 };
 
 /** Settings are stored as far as they were set; the rest is the default of the running version. */

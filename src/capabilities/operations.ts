@@ -85,7 +85,11 @@ const onExplain = guarded(contract.explainAccess, async ({ tx, actor, companyId,
 });
 
 /** A message to an agent or (null) the board, in the same transaction. */
-export type Notify = (call: Surroundings, to: string | null, text: string) => Promise<void>;
+export type Notify = (
+  call: Pick<Surroundings, "tx" | "companyId" | "newId">,
+  to: string | null,
+  text: string,
+) => Promise<void>;
 
 export function capabilityHandlers(notify: Notify): Guarded[] {
   const onGrant = guarded(contract.grantPermission, async (call) => {

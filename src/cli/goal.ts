@@ -11,6 +11,7 @@ import {
 import { viewSubtree } from "../contract/outcomes.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { listSessions } from "../contract/sessions.ts";
+import { type Asking, decidePending } from "./approvals.ts";
 import { clientOf, companyOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
 import { drawTree } from "./tree.ts";
 
@@ -25,14 +26,17 @@ export function addRun(program: Command, context: Context): void {
     .argument("<goal>", "What is to be achieved, in your own words.")
     .option("--company <id or name>", "The company, when there are several.")
     .option("--timeout <seconds>", "Give up watching after this long; the work goes on.", Number, 3600)
+    .option("--yes", "Approve whatever the organization asks for, without being asked.")
     .option("--json", "Print the result as JSON.")
-    .action(async (goal: string, flags: { company?: string; timeout: number; json?: true }) => {
+    .action(async (goal: string, flags: Flags) => {
       const daemon = await daemonFor(context);
       try {
         const companyId = await firstCompany(daemon.client, flags.company);
         const result = await watchGoal(daemon.client, companyId, goal, {
           seconds: flags.timeout,
-          say: (text) => (flags.json === true ? undefined : context.terminal.out(text)),
+          yes: flags.yes === true,
+          say: (text) => (flags.json === true ? context.terminal.err(text) : context.terminal.out(text)),
+          ...(context.terminal.ask === undefined || flags.json === true ? {} : { ask: context.terminal.ask }),
         });
         if (flags.json === true) context.terminal.out(JSON.stringify(result));
         else context.terminal.out(describe(result));
@@ -41,6 +45,13 @@ export function addRun(program: Command, context: Context): void {
         await daemon.stop();
       }
     });
+}
+
+interface Flags {
+  readonly company?: string;
+  readonly timeout: number;
+  readonly yes?: true;
+  readonly json?: true;
 }
 
 interface Result {
@@ -81,7 +92,7 @@ async function watchGoal(
   client: Client,
   companyId: string,
   goal: string,
-  options: { seconds: number; say: (text: string) => void },
+  options: { seconds: number } & Asking,
 ): Promise<Result> {
   const { rootAgentId, rootOutcomeId } = await client.call(viewCompany, { companyId });
   const root = await client.call(viewAgent, { id: rootAgentId });
@@ -101,13 +112,15 @@ async function watchGoal(
   const elapsed = (): number => (performance.now() - started) / 1000;
   let drawn = "";
   let calm = 0;
+  const told = new Set<string>();
   while (elapsed() < options.seconds) {
     await new Promise((resolve) => setTimeout(resolve, 250));
     const picture = await draw(client, companyId, rootOutcomeId);
     if (picture.text !== drawn) options.say(`${picture.text}\n`);
     drawn = picture.text;
+    const waiting = await decidePending(client, companyId, options, told);
     const taken = (await client.call(viewMessage, { id: sent.id })).acknowledgedAt !== null;
-    calm = taken && picture.atWork === 0 && !picture.workable ? calm + 1 : 0;
+    calm = taken && waiting === 0 && picture.atWork === 0 && !picture.workable ? calm + 1 : 0;
     // Twice in a row, so that a session about to start is not missed.
     if (calm < 3) continue;
     const messages = (await inboxOf(client, companyId)).filter(({ id }) => !before.has(id));

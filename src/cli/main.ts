@@ -4,6 +4,16 @@ import { enableCompileCache } from "node:module";
 // The second start reads compiled code instead of compiling it again.
 enableCompileCache();
 
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
+}
+
 const { run } = await import("./run.ts");
 process.exitCode = await run(process.argv.slice(2), process.env, {
   out: (text) => process.stdout.write(`${text}\n`),
@@ -13,4 +23,5 @@ process.exitCode = await run(process.argv.slice(2), process.env, {
     for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
     return Buffer.concat(chunks);
   },
+  ...(process.stdin.isTTY && process.stdout.isTTY ? { ask } : {}),
 });

@@ -9,6 +9,8 @@ export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly readStdin: () => Promise<Buffer>;
+  /** Absent where nobody sits at the terminal. */
+  readonly ask?: (question: string) => Promise<string>;
 }
 
 export interface Context {

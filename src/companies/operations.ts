@@ -3,7 +3,9 @@ import { notFound } from "../contract/refusal.ts";
 import { ranks } from "../contract/resources.ts";
 import { guarded, parseSettings, storedSettings } from "../capabilities/guarded.ts";
 import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
+import { redact } from "../capabilities/redaction.ts";
 import { insertGrant } from "../capabilities/table.ts";
+import { checkBrainConfig, findBrain } from "../brains/registry.ts";
 import { chooseBrain, employ } from "../agents/employ.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import { dynamic, query } from "../store/query.ts";
@@ -55,6 +57,11 @@ const onCreate = guarded(contract.createCompany, async (call) => {
       capabilities: null,
       prompt: null,
       brain: await chooseBrain(call, {}),
+      model: null,
+      effort: null,
+      budget: null,
+      autoReply: false,
+      pending: false,
       bossId: null,
       mandateId: rootId,
       madeForMandate: false,
@@ -112,10 +119,23 @@ const onUpdate = guarded(contract.updateCompany, async (call) => {
     name: name ?? row.name,
     settings: JSON.stringify({ ...storedSettings(row.settings), ...settings }),
   };
+  checkDefaultBrain(parseSettings(changed.settings), settings);
   await tx.run(updateRow, { id: row.id, name: changed.name, settings: changed.settings });
-  await call.record(companyId, { ...(name === undefined ? {} : { name }), ...settings });
+  await call.record(companyId, {
+    ...(name === undefined ? {} : { name }),
+    ...Object(redact(settings).value),
+  });
   return present(changed);
 });
+
+/** Whatever brain agents get without being asked must be one they can have. */
+function checkDefaultBrain(settings: contract.Settings, changed: Readonly<Record<string, unknown>>): void {
+  const { defaultAdapterType, defaultAdapterConfig, allowedAdapterTypes, chatLLMProvider } = settings;
+  if ("defaultAdapterType" in changed || "defaultAdapterConfig" in changed)
+    checkBrainConfig(defaultAdapterType, defaultAdapterConfig);
+  for (const type of allowedAdapterTypes) findBrain(type);
+  if (chatLLMProvider !== null) findBrain(chatLLMProvider);
+}
 
 export const companyHandlers = [onCreate, onList, onView, onUpdate];
 
@@ -123,11 +143,16 @@ function present(row: Schema["companies"]) {
   return {
     id: row.id,
     name: row.name,
-    settings: parseSettings(row.settings),
+    settings: withoutSecrets(parseSettings(row.settings)),
     rootAgentId: row.root_agent_id,
     rootOutcomeId: row.root_outcome_id,
     createdAt: new Date(row.created_at).toISOString(),
   };
+}
+
+/** Every member may look at the settings, and the configuration of a brain may hold keys. */
+function withoutSecrets(settings: contract.Settings): contract.Settings {
+  return { ...settings, defaultAdapterConfig: { ...Object(redact(settings.defaultAdapterConfig).value) } };
 }
 
 async function companyById(tx: ReadTx, id: string): Promise<Schema["companies"]> {

@@ -23,6 +23,15 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   readonly needs: "board" | "member" | ((input: z.infer<I>) => readonly Need[]);
   readonly http: { readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"; readonly path: string };
   readonly mcp?: { readonly server: McpServerName; readonly tool: string };
+  /**
+   * The answer may take a person. While `again` finds in the output what to ask next, the door asks `by` (the operation
+   * itself, if absent) anew whenever something has changed, for at most so many seconds.
+   */
+  readonly waits?: {
+    readonly seconds: (input: Readonly<Record<string, unknown>>) => number;
+    readonly again: (output: unknown) => Readonly<Record<string, unknown>> | null;
+    readonly by?: Operation;
+  };
   /** Output keys that are secrets: a repeated idempotency key does not show them again, and no store keeps them. */
   readonly shownOnce?: readonly string[];
   /** `args` are the input keys given by position; every other key is a flag. */
@@ -38,7 +47,15 @@ export type Within =
   | "company"
   | {
       readonly [
-        noun in "file" | "agent" | "outcome" | "grant" | "message" | "session" | "agent or outcome"
+        noun in
+          | "file"
+          | "agent"
+          | "outcome"
+          | "grant"
+          | "message"
+          | "session"
+          | "approval"
+          | "agent or outcome"
       ]?: string;
     };
 

@@ -1,5 +1,7 @@
 import type { Operation } from "./operation.ts";
+import * as approvals from "./approvals.ts";
 import * as capabilities from "./capabilities.ts";
+import * as createAgent from "./create-agent.ts";
 import * as knowledge from "./knowledge.ts";
 import * as mail from "./mail.ts";
 import * as ledger from "./ledger.ts";
@@ -13,6 +15,8 @@ export const operations: readonly Operation[] = [
   knowledge,
   outcomes,
   capabilities,
+  approvals,
+  createAgent,
   mail,
   sessions,
   ledger,

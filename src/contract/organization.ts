@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { mcpServers, operation } from "./operation.ts";
+import { LevelName, ResourceName } from "./resources.ts";
 import { AgentRef, CompanyId, Id, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Companies, agents and their keys. */
@@ -10,6 +11,14 @@ const AdapterType = z
   .max(60)
   .regex(/^[a-z0-9_]+$/, "a brain's type, such as rehearsal");
 
+export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
+
+const Budget = z.strictObject({
+  usd: z.number().min(0).max(1e9).optional(),
+  tokens: z.number().int().min(0).max(1e15).optional(),
+  sessions: z.number().int().min(0).max(1e9).optional(),
+});
+
 /** What a new agent is made of, whoever makes it. */
 export const hireShape = {
   name: Name,
@@ -19,7 +28,17 @@ export const hireShape = {
   prompt: text(50_000).optional().describe("Added to the system prompt of its sessions."),
   adapterType: AdapterType.optional().describe("Which brain; default the company's."),
   adapterConfig: z.record(z.string(), z.unknown()).optional().describe("The brain's configuration."),
+  model: text(100).min(1).optional().describe("Which model, where the brain has a choice."),
+  effort: z.enum(efforts).optional().describe("How hard it thinks, where the brain has a choice."),
+  budget: Budget.optional().describe("What it may spend in a month."),
 };
+
+/** Rights a hire begins with, handed on by its boss. */
+export const hireGrants = z
+  .array(z.strictObject({ resource: ResourceName, level: LevelName.optional() }))
+  .max(50)
+  .optional()
+  .describe("Rights it begins with; never more than its boss holds.");
 
 export const Settings = z.strictObject({
   maxSessions: z
@@ -45,6 +64,27 @@ export const Settings = z.strictObject({
     .min(1)
     .max(100 * 1024 * 1024)
     .describe("The largest knowledge file, in bytes."),
+  requireBoardApprovalForNewAgents: z.boolean().describe("Whether a hire waits until the board approves it."),
+  maxAgents: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .nullable()
+    .describe("Agents hire no further from here on; null: 16 where nobody approves hires, else no limit."),
+  defaultAdapterConfig: z
+    .record(z.string(), z.unknown())
+    .describe("The configuration of the default brain, for agents that are made without one."),
+  chatLLMProvider: AdapterType.nullable().describe(
+    "The brain of agents made by create_agent; null: the default one.",
+  ),
+  chatLLMModel: text(100).min(1).nullable().describe("The model of agents made by create_agent."),
+  approvalExpirySeconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(10 * 365 * 86_400)
+    .describe("A create_agent that nobody decided is denied after this long."),
 });
 export type Settings = z.infer<typeof Settings>;
 
@@ -121,7 +161,7 @@ export const Agent = z.object({
 });
 export type Agent = z.infer<typeof Agent>;
 
-const AgentDetail = Agent.extend({
+export const AgentDetail = Agent.extend({
   capabilities: z.string().nullable().describe("What it says it can do, in its own words."),
   adapterType: z.string(),
   stateFileId: z.string(),
@@ -137,6 +177,7 @@ export const createAgent = operation({
     ...hireShape,
     reportsTo: Id.optional().describe("The boss; default the root agent."),
     mandate: text(20_000).optional().describe("What it is for; becomes its standing outcome."),
+    grants: hireGrants,
   }),
   output: AgentDetail,
   effect: "write",

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { authenticate } from "../capabilities/identity.ts";
+import { patient } from "../doors/waiting.ts";
 import { createHttpDoor, type OtherDoor } from "../doors/http.ts";
 import { hostsFor } from "../doors/host.ts";
 import { eventStream } from "../doors/stream.ts";
@@ -92,7 +93,8 @@ async function startLocked(
       const { actor } = await authenticate(tx, given).catch(() => ({ actor: system }));
       return actor.sessionId === null || actor.agentId === null ? 0 : countUnread(tx, actor.agentId);
     });
-  const doorParts = { dispatch: core.dispatch, authenticate: check, reportBug, version, unread };
+  const dispatch = patient(core.dispatch, () => somethingChanged(store, closing.signal), closing.signal);
+  const doorParts = { dispatch, authenticate: check, reportBug, version, unread };
   const server = createHttpDoor({
     ...doorParts,
     hosts: () => hosts,
@@ -159,6 +161,17 @@ async function startLocked(
     release();
   };
   return { url, token, store, stop: () => (stopping ??= stop()) };
+}
+
+/** Something went on record; or a while has passed, for what another node put there. Never more often than it pays. */
+async function somethingChanged(store: Store, closing: AbortSignal): Promise<void> {
+  const pause = (milliseconds: number) =>
+    sleep(milliseconds, undefined, { ref: false, signal: closing }).catch(() => undefined);
+  const committed = Promise.withResolvers<void>();
+  await pause(200);
+  const forget = store.onCommit(() => committed.resolve());
+  await Promise.race([committed.promise, pause(1000)]);
+  forget();
 }
 
 function listeningOn(address: string | AddressInfo | null): AddressInfo {

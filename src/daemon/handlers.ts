@@ -1,5 +1,9 @@
 import { retire } from "../agents/leaving.ts";
+import { creation, creationHandlers } from "../agents/creating.ts";
+import { hiring } from "../agents/hiring.ts";
 import { agentHandlers } from "../agents/operations.ts";
+import { approvalHandlers } from "../approvals/operations.ts";
+import { strategy } from "../approvals/strategy.ts";
 import type { Guarded } from "../capabilities/guarded.ts";
 import { capabilityHandlers } from "../capabilities/operations.ts";
 import { companyHandlers } from "../companies/operations.ts";
@@ -12,6 +16,8 @@ import { activityHandlers } from "../readers/activity.ts";
 import { whyHandlers } from "../readers/why.ts";
 import { sessionHandlers, type Transcripts } from "../runtime/operations.ts";
 
+const approvalKinds = { hire_agent: hiring, create_agent: creation, approve_ceo_strategy: strategy };
+
 /** Every operation's handler. One that is missing here fails at start (core.ts). */
 export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...companyHandlers,
@@ -21,6 +27,8 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...outcomeHandlers({ notify, retire }),
   ...mailHandlers,
   ...capabilityHandlers(notify),
+  ...creationHandlers,
+  ...approvalHandlers(approvalKinds, notify),
   ...sessionHandlers(transcripts),
   ...whyHandlers,
   ...activityHandlers,

@@ -1,18 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Dispatch } from "../capabilities/dispatch.ts";
 import type { Operation } from "../contract/operation.ts";
 import { operations } from "../contract/operations.ts";
 import { notFound, Refusal, refusalCodes } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
 import { checkHostAndOrigin } from "./host.ts";
 import { openApi } from "./openapi.ts";
+import type { PatientDispatch } from "./waiting.ts";
 
 /**
  * The HTTP door: finds the operation for a method and path, gathers its input from path, query and body, hands it to
  * dispatch, and presents the answer or the refusal. It decides nothing about who may do what.
  */
 export interface HttpParts {
-  readonly dispatch: Dispatch;
+  readonly dispatch: PatientDispatch;
   /** Anything that is neither a Refusal nor expected: logged whole under an id the caller is given. */
   readonly reportBug: (error: unknown, about: string) => string;
   readonly version: string;
@@ -69,17 +69,30 @@ async function answer(
     await parts.authenticate(bearer(request));
     throw error;
   });
-  const output = await parts.dispatch({
+  const call = {
     operation: route.operation,
     token: bearer(request),
     input,
     key: headerOf(request, "idempotency-key"),
-  });
+  };
+  const output = await parts.dispatch(
+    call,
+    route.operation.waits === undefined ? {} : { gone: goneWith(response) },
+  );
   send(
     response,
     route.operation.effect === "write" && method === "POST" && isCreation(route.operation) ? 201 : 200,
     output,
   );
+}
+
+/** Aborted when the client hangs up before it is answered. */
+export function goneWith(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.on("close", () => {
+    if (!response.writableFinished) gone.abort();
+  });
+  return gone.signal;
 }
 
 /** What is not a plain path (another host's address, `..`, `\`) leads nowhere, so that nobody reads it in two ways. */

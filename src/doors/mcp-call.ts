@@ -26,6 +26,8 @@ export function plainCallIn(request: IncomingMessage, body: unknown): JSONRPCReq
     request.method === "POST" &&
     isJSONRPCRequest(body) &&
     body.method === "tools/call" &&
+    // Whoever wants to hear of progress needs a stream.
+    body.params?._meta?.progressToken === undefined &&
     accept.includes("application/json") &&
     accept.includes("text/event-stream") &&
     isJsonContentType(type) &&

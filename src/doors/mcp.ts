@@ -6,14 +6,14 @@ import {
   ProtocolErrorCode,
   Server,
 } from "@modelcontextprotocol/server";
-import type { Dispatch } from "../capabilities/dispatch.ts";
 import { inputSchema, outputSchema } from "../contract/json-schema.ts";
 import { mcpServers, type McpServerName, type Operation } from "../contract/operation.ts";
 import { operations } from "../contract/operations.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
-import { bearer, maxBodyBytes, type OtherDoor, send } from "./http.ts";
+import { bearer, goneWith, maxBodyBytes, type OtherDoor, send } from "./http.ts";
 import { answerTo, plainCallIn } from "./mcp-call.ts";
+import type { PatientDispatch } from "./waiting.ts";
 
 /**
  * The MCP door: one streamable-HTTP endpoint per server, `/mcp/<server>`, stateless. The credential is checked before
@@ -21,7 +21,7 @@ import { answerTo, plainCallIn } from "./mcp-call.ts";
  * isError, so that the model reads what happened and what to do next.
  */
 export interface McpParts {
-  readonly dispatch: Dispatch;
+  readonly dispatch: PatientDispatch;
   readonly authenticate: (token: string | undefined) => Promise<unknown>;
   readonly reportBug: (error: unknown, about: string) => string;
   readonly version: string;
@@ -42,20 +42,17 @@ export function mcpDoor(parts: McpParts): OtherDoor {
       const served = servers.get(name);
       if (served === undefined) throw notFound("MCP server", name.slice(0, 100));
       const body = request.method === "POST" ? readJson(await readBody(request, maxBodyBytes)) : undefined;
-      const gone = new AbortController();
-      response.on("close", () => {
-        if (!response.writableFinished) gone.abort();
-      });
+      const gone = goneWith(response);
       const call = plainCallIn(request, body);
       if (call !== undefined) {
-        const answer = await answerTo(served.newServer(token), call, gone.signal);
+        const answer = await answerTo(served.newServer(token), call, gone);
         if (answer !== undefined) send(response, 200, answer);
         return;
       }
       const webRequest = new Request(`http://localhost${url.pathname}`, {
         method: request.method ?? "GET",
         headers: headersOf(request),
-        signal: gone.signal,
+        signal: gone,
         ...(body === undefined ? {} : { body: "{}" }),
       });
       const answer = await served.handler.fetch(webRequest, {
@@ -90,7 +87,7 @@ function toolFor(operation: Operation): Tool {
   return {
     name: operation.mcp?.tool ?? operation.name,
     description: operation.summary,
-    inputSchema: { ...inputSchema(operation.input.omit(withoutCompany(operation))), type: "object" },
+    inputSchema: { ...inputSchema(withoutCompany(operation)), type: "object" },
     outputSchema: { ...outputSchema(operation.output), type: "object" },
     annotations: {
       readOnlyHint: operation.effect !== "write",
@@ -100,8 +97,8 @@ function toolFor(operation: Operation): Tool {
   };
 }
 
-function withoutCompany(operation: Operation): { companyId?: true } {
-  return "companyId" in operation.input.shape ? { companyId: true } : {};
+function withoutCompany({ input }: Operation): Operation["input"] {
+  return "companyId" in input.shape ? input.omit({ companyId: true }) : input;
 }
 
 /** One server: made anew for every request, with the credential of whoever sent it. */
@@ -118,16 +115,26 @@ function serve(
       { capabilities: { tools: {} } },
     );
     server.setRequestHandler("tools/list", () => ({ tools: list }));
-    server.setRequestHandler("tools/call", async ({ params }) => {
+    server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
       const operation = byName.get(params.name);
       if (operation === undefined) throw unknownTool(params.name, [...byName.keys()]);
       try {
-        const output = await parts.dispatch({
-          operation,
-          token,
-          input: params.arguments ?? {},
-          key: keyIn(params._meta),
-        });
+        const { progressToken } = params._meta ?? {};
+        const output = await parts.dispatch(
+          { operation, token, input: params.arguments ?? {}, key: keyIn(params._meta) },
+          {
+            gone: mcpReq.signal,
+            ...(progressToken === undefined
+              ? {}
+              : {
+                  progress: (progress, total) =>
+                    mcpReq.notify({
+                      method: "notifications/progress",
+                      params: { progressToken, progress, total, message: "A person has not answered yet." },
+                    }),
+                }),
+          },
+        );
         const unread = await parts.unread(token);
         const notice = `You have ${unread} unread message${unread === 1 ? "" : "s"}: read_inbox, between outcomes.`;
         return {

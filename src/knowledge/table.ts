@@ -159,7 +159,7 @@ const updateRow = query(
       .where("id", "=", p.id),
 );
 
-const markDeleted = query((db, p: { id: string; now: number }) =>
+export const markDeleted = query((db, p: { id: string; now: number }) =>
   db.updateTable("files").set({ deleted_at: p.now, updated_at: p.now }).where("id", "=", p.id),
 );
 

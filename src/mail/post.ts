@@ -37,6 +37,8 @@ export interface Letter {
   /** An existing file, or the text of a new one. */
   readonly content: { readonly fileId: string } | { readonly fileId: string; readonly text: string };
   readonly deliverAt: number;
+  /** Of an automatic reply: the how manieth in a row it is. */
+  readonly autoTurn?: number;
 }
 
 export async function post(tx: Tx, letter: Letter, newId: () => string): Promise<MessageRow> {
@@ -65,6 +67,7 @@ export async function post(tx: Tx, letter: Letter, newId: () => string): Promise
     acknowledged_at: null,
     result: null,
     failure: null,
+    auto_turn: letter.autoTurn ?? 0,
   };
   await insertMessage(tx, row);
   if (row.deliver_at <= tx.now) await deliver(tx, row, newId);

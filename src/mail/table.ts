@@ -196,6 +196,7 @@ const insertRow = query((db, p: Omit<MessageRow, "num">) =>
     acknowledged_at: p.acknowledged_at,
     result: p.result,
     failure: p.failure,
+    auto_turn: p.auto_turn,
   }),
 );
 

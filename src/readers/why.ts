@@ -1,6 +1,7 @@
 import { why as contract } from "../contract/sessions.ts";
 import { notFound } from "../contract/refusal.ts";
 import type { Output } from "../contract/operation.ts";
+import { openApprovalOf } from "../approvals/table.ts";
 import { guarded } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { outcomeRights } from "../capabilities/structure.ts";
@@ -162,7 +163,14 @@ async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boo
   });
   if (agent === undefined || member === undefined) return answer(false, "there is no such agent");
   if (agent.status === "terminated") return answer(false, "has left; its work should have gone to its boss");
-  if (agent.status === "pending_approval") return answer(false, "waits for approval by the board");
+  if (agent.status === "pending_approval") {
+    const approval = await openApprovalOf(tx, agentId);
+    const state =
+      approval?.status === "revision_requested"
+        ? "waits to be revised and resubmitted"
+        : "waits for the board";
+    return answer(true, `is not hired yet: approval ${approval?.id ?? ""} ${state}`, true);
+  }
   if (agent.status === "paused") return answer(false, "is paused; its boss or the board can resume it");
   if (agent.brain_type === "human") return answer(true, "is a person, who works from the inbox");
   if ((await tx.first(liveSession, { agentId })) !== undefined) return answer(true, "is at work", true);

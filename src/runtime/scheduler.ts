@@ -1,9 +1,12 @@
 import { ledgerEnd, listAfter } from "../events/ledger.ts";
+import { approvalById, dueApprovals, expire, nextExpiry } from "../approvals/table.ts";
+import { notify } from "../mail/operations.ts";
 import { deliver } from "../mail/post.ts";
 import { dueMessages, messageById, nextDue } from "../mail/table.ts";
 import type { Store } from "../store/store.ts";
 import { concerned } from "./attention.ts";
 import { brief, promptVersion } from "./briefing.ts";
+import { routeWords } from "./replies.ts";
 import type { Exit, Runner, Running } from "./runner.ts";
 import {
   addUsage,
@@ -15,6 +18,7 @@ import {
   processesOn,
   recordProcess,
   renewLeases,
+  sessionById,
   type SessionRow,
   unsettledSessions,
 } from "./sessions.ts";
@@ -95,6 +99,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     await follow();
     await deliverDue();
     await ringAlarms();
+    await expireApprovals();
     if (now - renewed >= renewEvery) {
       await keepLeases();
       renewed = now;
@@ -162,6 +167,21 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     alarmsSeen = now;
   }
 
+  /** What nobody decided in time is denied, and whoever asked hears of it. */
+  async function expireApprovals(): Promise<void> {
+    for (const { id, company_id } of await store.read((tx) => dueApprovals(tx, 100)))
+      await store.write(async (tx) => {
+        await tx.lock(company_id);
+        const approval = await approvalById(tx, id);
+        if (!(await expire(tx, approval)) || approval.requested_by === null) return;
+        await notify(
+          { tx, companyId: company_id, newId },
+          approval.requested_by,
+          `Nobody decided on approval ${id} in time, so it is denied.`,
+        );
+      });
+  }
+
   /** Renews our leases and takes over what a node left that no longer renews its own. */
   async function keepLeases(): Promise<void> {
     if (processes.size > 0)
@@ -208,9 +228,12 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   async function settle(
     session: Pick<SessionRow, "id" | "company_id">,
     ending: { reason: string; exitCode: number | null },
+    said = "",
   ): Promise<void> {
     await store.write(async (tx) => {
       await tx.lock(session.company_id);
+      const row = said === "" ? undefined : await sessionById(tx, session.id);
+      if (row !== undefined && row.settled === 0) await routeWords(tx, row, said, newId);
       await endSession(tx, session.id, ending, newId);
     });
     lookAgain(session.company_id);
@@ -319,7 +342,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
           cost: usage.costUsd,
         });
     });
-    await settle(session, { reason: exit.reason, exitCode: exit.code });
+    await settle(session, { reason: exit.reason, exitCode: exit.code }, exit.code === 0 ? exit.output : "");
     processes.delete(session.id);
     exits.delete(session.id);
     finishing.delete(session.id);
@@ -330,6 +353,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     const times = await store.read(async (tx) => [
       (await tx.first(nextDue, {}))?.deliver_at ?? null,
       (await tx.first(nextAlarm, { now: tx.now }))?.at ?? null,
+      (await tx.first(nextExpiry, {}))?.expires_at ?? null,
     ]);
     const all = [
       ...times,

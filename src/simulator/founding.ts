@@ -14,6 +14,8 @@ export async function found(world: World): Promise<void> {
   await world.askQuietly(board, updateCompany, {
     companyId: company.id,
     maxSessions: world.chance.between(1, 4),
+    requireBoardApprovalForNewAgents: false,
+    maxAgents: 10_000,
   });
   const staff: string[] = [];
   for (const [name, under] of [

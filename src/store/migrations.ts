@@ -124,8 +124,36 @@ const foundation: readonly Step[] = [
   `create index idempotency_age on idempotency(created_at)`,
 ];
 
+const hiring: readonly Step[] = [
+  `alter table agents add column model text`,
+  `alter table agents add column effort text`,
+  `alter table agents add column budget text`,
+  `alter table agents add column auto_reply integer not null default 0`,
+  `alter table messages add column auto_turn integer not null default 0`,
+  `create table approvals (
+     num {serial} primary key, id text not null unique, company_id text not null, type text not null,
+     status text not null, payload text not null, payload_hash text not null, agent_id text, name_key text,
+     requested_by text, decision_note text, created_at bigint not null, updated_at bigint not null,
+     decided_at bigint, expires_at bigint, answered_at bigint)`,
+  `create index approvals_page on approvals(company_id, num)`,
+  `create index approvals_requester on approvals(requested_by, num) where requested_by is not null`,
+  // One open approval at most for an agent, and for a name that is kept.
+  `create unique index approvals_agent on approvals(agent_id)
+     where agent_id is not null and status in ('pending', 'revision_requested')`,
+  `create unique index approvals_name on approvals(company_id, name_key)
+     where name_key is not null and status in ('pending', 'revision_requested')`,
+  `create index approvals_open on approvals(company_id, num) where status in ('pending', 'revision_requested')`,
+  `create index approvals_expiry on approvals(expires_at)
+     where expires_at is not null and status in ('pending', 'revision_requested')`,
+  `create table approval_comments (
+     num {serial} primary key, id text not null unique, company_id text not null, approval_id text not null,
+     author_id text, body text not null, created_at bigint not null)`,
+  `create index approval_comments_page on approval_comments(approval_id, num)`,
+];
+
 export const migrations: readonly { readonly name: string; readonly steps: readonly Step[] }[] = [
   { name: "0001-foundation", steps: foundation },
+  { name: "0002-hiring", steps: hiring },
 ];
 
 const spelling: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {

@@ -39,6 +39,13 @@ export interface Schema {
     brain_type: string;
     brain_config: string;
     prompt: string | null;
+    /** Asked of the brain, where it has a choice. */
+    model: string | null;
+    effort: string | null;
+    /** What it may spend, as JSON; null: nothing was said. */
+    budget: string | null;
+    /** 1: what a session of it says last answers the message that woke it. */
+    auto_reply: number;
     /** 1: it was made for its mandate and retires when that ends. 0: it has a standing mandate. */
     made_for_mandate: number;
     /** Sessions in a row that changed nothing; no session starts before not_before. */
@@ -163,6 +170,8 @@ export interface Schema {
     result: string | null;
     /** Why it was not delivered after all. */
     failure: string | null;
+    /** How many automatic replies in a row, this one included, have passed since a person or an agent wrote by itself. */
+    auto_turn: number;
   };
   mcp_servers: { company_id: string; name: string; config: string; created_at: number };
   edges: { parent_id: string; child_id: string };
@@ -194,6 +203,40 @@ export interface Schema {
     reason: string;
     created_at: number;
     answered_at: number | null;
+  };
+  approvals: {
+    num: Generated<number>;
+    id: string;
+    company_id: string;
+    type: string;
+    status: string;
+    /** What is asked for, as JSON, and its SHA-256: a decision is about exactly this. */
+    payload: string;
+    payload_hash: string;
+    /** The agent that waits for it; null when none exists before the yes. */
+    agent_id: string | null;
+    /** A name kept for the agent that a yes would make. */
+    name_key: string | null;
+    /** Null: the board. */
+    requested_by: string | null;
+    decision_note: string | null;
+    created_at: number;
+    updated_at: number;
+    decided_at: number | null;
+    /** Undecided by then, it is denied; null: it waits as long as it takes. */
+    expires_at: number | null;
+    /** When whoever waits for it in a call was told how it ended. */
+    answered_at: number | null;
+  };
+  approval_comments: {
+    num: Generated<number>;
+    id: string;
+    company_id: string;
+    approval_id: string;
+    /** Null: the board. */
+    author_id: string | null;
+    body: string;
+    created_at: number;
   };
   events: {
     seq: number;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
-import { createAgent, createCompany, createKey } from "../contract/organization.ts";
+import { createAgent, createCompany, createKey, updateCompany } from "../contract/organization.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { Refusal, type RefusalCode } from "../contract/refusal.ts";
 import { admitBoard, type Core, createCore } from "../daemon/core.ts";
@@ -86,20 +86,34 @@ export interface Organization {
   as(token: string): Caller;
 }
 
-export async function createOrganization(store: Store): Promise<Organization> {
+/** Hires need no approval here unless a test wants them to. */
+export async function createOrganization(
+  store: Store,
+  options: { approvals?: boolean } = {},
+): Promise<Organization> {
   const core = createCore({ store, newId, newSecret });
   const boardToken = newSecret();
   await admitBoard(store, boardToken, newId());
-  return organizationOn(core, boardToken);
+  return organizationOn(core, boardToken, options);
 }
 
-async function organizationOn(core: Core, boardToken: string): Promise<Organization> {
+async function organizationOn(
+  core: Core,
+  boardToken: string,
+  options: { approvals?: boolean },
+): Promise<Organization> {
   const as =
     (token: string): Caller =>
     async (operation, input, options = {}) =>
       operation.output.parse(await core.dispatch({ operation, token, input, key: options.key }));
   const board = as(boardToken);
   const company = await board(createCompany, { name: `Company ${randomUUID().slice(0, 8)}` });
+  if (options.approvals !== true)
+    await board(updateCompany, {
+      companyId: company.id,
+      requireBoardApprovalForNewAgents: false,
+      maxAgents: 1_000_000,
+    });
   const keyFor = async (id: string): Promise<string> => (await board(createKey, { id })).key;
   return {
     core,
@@ -135,7 +149,7 @@ async function organizationOn(core: Core, boardToken: string): Promise<Organizat
           parents: parents ?? [company.rootOutcomeId],
         })
       ).id,
-    another: () => organizationOn(core, boardToken),
+    another: () => organizationOn(core, boardToken, options),
   };
 }
 

@@ -18,12 +18,12 @@ export const rehearsalBrain = brain({
     "a goal, hires, delegates, writes short files, verifies and reports. Use it to see how Agency works without a key.",
   ].join("\n"),
   probe: async () => ({ available: true, version: null, says: "built in; plays, does not think" }),
-  launch: ({ delayMs }, { briefing }) => ({
+  launch: ({ delayMs }, { briefing, systemPromptFile }) => ({
     command: process.execPath,
     args: [
       fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "./main.ts" : "./main.js", import.meta.url)),
     ],
-    env: { AGENCY_REHEARSAL_DELAY: String(delayMs ?? 0) },
+    env: { AGENCY_REHEARSAL_DELAY: String(delayMs ?? 0), AGENCY_SYSTEM_PROMPT: systemPromptFile },
     stdin: briefing,
   }),
 });

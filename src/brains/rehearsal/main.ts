@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { play } from "./player.ts";
 
@@ -47,10 +48,15 @@ async function call(
         ?.slice(5) ?? "{}");
   const { result } = Answer.parse(JSON.parse(line));
   const answer = result?.structuredContent ?? {};
-  console.log(`${tool} ${JSON.stringify(args).slice(0, 200)}`);
+  console.error(`${tool} ${JSON.stringify(args).slice(0, 200)}`);
   if (result?.isError === true) throw new Error(`${tool} was refused: ${JSON.stringify(answer)}`);
   return answer;
 }
 
-await play(call);
+const { heard } = await play(call);
+// An agent that is told how to answer answers so; what a session prints last is what it says.
+const prompt = readFileSync(process.env["AGENCY_SYSTEM_PROMPT"] ?? "/dev/null", "utf8");
+const next = /^Always respond in exactly this structure:\n@(.+)$/m.exec(prompt)?.[1];
+if (next !== undefined && heard[0] !== undefined)
+  console.log(`@${next}\nI have read: ${heard[0].slice(0, 500)}`);
 console.log(JSON.stringify({ usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } }));

@@ -49,14 +49,16 @@ const Permissions = z.object({
   grants: z.array(z.object({ resource: z.string(), to: Named, stands: z.boolean() })),
 });
 
-export async function play(call: Call): Promise<void> {
+export async function play(call: Call): Promise<{ heard: string[] }> {
   const did: string[] = [];
+  const heard: string[] = [];
   const me = await whoAmI(call);
   for (let turns = 0; turns < 20; turns++) {
     const { messages } = Inbox.parse(await call("mail", "read_inbox", {}));
     // Before the messages that say so are acknowledged: who dies in between is started again for them, and only for them.
     const verified = await verifyReports(call, did);
     await sortInbox(call, me, messages, did);
+    for (const { from, body } of messages) if (from.kind !== "system" && body !== null) heard.push(body);
     const worked = await workOnce(call, me, did);
     if (messages.length === 0 && !verified && !worked) break;
   }
@@ -64,6 +66,7 @@ export async function play(call: Call): Promise<void> {
   await call("audit", "submit_summary", {
     summary: did.length === 0 ? "Nothing was to be done." : did.map((line) => `- ${line}`).join("\n"),
   });
+  return { heard };
 }
 
 interface Me {
@@ -121,7 +124,9 @@ async function workOnce(call: Call, me: Me, did: string[]): Promise<boolean> {
   const next = outcomes.find(({ workable, kind }) => workable && kind !== "inbox");
   if (next === undefined) return false;
   const outcome = Outcome.parse(await call("outcome", "view_outcome", { id: next.id }));
-  if (outcome.children.length === 0 && me.mayHire) await plan(call, me, outcome, did);
+  // A part that came back, because its hire was not approved or its agent left, is done rather than parted again.
+  const cameBack = !outcome.delegated && /^(Organize|Draft|Check): /.test(outcome.title);
+  if (outcome.children.length === 0 && me.mayHire && !cameBack) await plan(call, me, outcome, did);
   else if (outcome.children.length === 0) await doIt(call, outcome, did);
   else await writeUp(call, me, outcome, did);
   return true;
@@ -179,7 +184,7 @@ async function hand(
 ): Promise<void> {
   const { agents } = Roster.parse(await call("org", "list_roster", { limit: 1000 }));
   const report = agents.find(
-    (agent) => agent.boss?.id === me.id && agent.role === role && agent.status !== "paused",
+    (agent) => agent.boss?.id === me.id && agent.role === role && ["idle", "running"].includes(agent.status),
   );
   const names = new Set(agents.map(({ name }) => name.toLowerCase()));
   let name = role;
@@ -197,10 +202,8 @@ async function doIt(call: Call, outcome: z.infer<typeof Outcome>, did: string[])
     content: `# ${outcome.title}\n\nThis is a rehearsal: a model would have done the work here.\n\nServes kb://${outcome.id}\n`,
   });
   await call("mail", "send_message", { to: "boss", file: String(file["id"]) });
-  await call("outcome", "submit_outcome", {
-    id: outcome.id,
-    note: `The result is kb://${String(file["id"])}`,
-  });
+  const note = `The result is kb://${String(file["id"])}`;
+  await call("outcome", outcome.delegated ? "submit_outcome" : "complete_outcome", { id: outcome.id, note });
   did.push(`did "${outcome.title}", result kb://${String(file["id"])}`);
 }
 

@@ -1,0 +1,310 @@
+import * as contract from "../contract/approvals.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
+import { type Call, type Guarded, guarded, type Surroundings } from "../capabilities/guarded.ts";
+import { memberById } from "../capabilities/members.ts";
+import type { Notify } from "../capabilities/operations.ts";
+import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
+import { redact } from "../capabilities/redaction.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { demandMove, type Payload } from "./approval.ts";
+import {
+  type ApprovalRow,
+  approvalById,
+  commentsOf,
+  insertComment,
+  openApproval,
+  pageOfApprovals,
+  payloadOf,
+  setPayload,
+  setStatus,
+} from "./table.ts";
+
+/**
+ * Deciding, the same for everything that waits for a person. What a yes or a no does is the kind's own affair, in the
+ * transaction of the decision: after it either all of it happened or nothing.
+ */
+export interface ApprovalKind {
+  readonly approve: (call: Scene, approval: ApprovalRow) => Promise<void>;
+  readonly deny: (call: Scene, approval: ApprovalRow, why: string) => Promise<void>;
+  /**
+   * The payload with these changes, checked; absent where the answer is only yes or no. What comes back as it was shown,
+   * [redacted], is still the secret.
+   */
+  readonly redraft?: (call: Surroundings, approval: ApprovalRow, changes: Payload) => Promise<Payload>;
+  readonly changes: (tx: ReadTx, approval: ApprovalRow) => Promise<string[]>;
+  /** For whoever asked, when it was sent back, approved or denied. */
+  readonly title: (approval: ApprovalRow) => string;
+}
+
+export type ApprovalKinds = Readonly<Record<contract.ApprovalType, ApprovalKind>>;
+export type Scene = Pick<Surroundings, "tx" | "companyId" | "actor" | "newId" | "record">;
+
+type Decision = {
+  id: string;
+  decisionNote?: string | undefined;
+  payloadHash?: string | undefined;
+};
+
+export function approvalHandlers(kinds: ApprovalKinds, notify: Notify): Guarded[] {
+  const conclude = concluder(kinds, notify);
+
+  /** The approval as the caller may decide on it now, and as it saw it. */
+  async function considered(call: Call<Decision>, to: contract.ApprovalStatus): Promise<ApprovalRow> {
+    const approval = await visible(call, call.input.id);
+    demandMove(approval.status, to);
+    if (approval.expires_at !== null && approval.expires_at <= call.tx.now)
+      throw new Refusal(
+        "conflict",
+        "The time to decide is over.",
+        "It counts as denied; let it be asked anew.",
+      );
+    const seen = call.input.payloadHash;
+    if (seen !== undefined && seen !== approval.payload_hash)
+      throw new Refusal(
+        "conflict",
+        "What is asked for has changed since it was looked at.",
+        "Look at it again, and decide on what it is now.",
+        { payloadHash: approval.payload_hash },
+      );
+    return approval;
+  }
+
+  const decide = (to: "approved" | "rejected" | "cancelled") => async (call: Call<Decision>) => {
+    const approval = await considered(call, to);
+    if (to === "cancelled") await demandRequester(call, approval);
+    return present(call.tx, await conclude(call, approval, to, call.input.decisionNote ?? null));
+  };
+
+  const onRequest = guarded(contract.requestApproval, async (call) => {
+    const { tx, actor, companyId, input } = call;
+    if (actor.agentId === null || actor.agentId !== (await rootOf(tx, companyId)))
+      throw new Refusal(
+        "forbidden",
+        "Only the root agent lays a plan before the board.",
+        "Propose it to your boss in a message.",
+      );
+    const approval = await openApproval(tx, {
+      id: call.newId(),
+      companyId,
+      type: input.type,
+      payload: { requestedByAgentId: actor.agentId, plan: input.payload.plan },
+      agentId: null,
+      nameKey: null,
+      requestedBy: actor.agentId,
+      expiresAt: null,
+    });
+    await call.record(approval.id, { type: approval.type, payloadHash: approval.payload_hash });
+    return present(tx, approval);
+  });
+
+  const onRequestRevision = guarded(contract.requestRevision, async (call) => {
+    const approval = await considered(call, "revision_requested");
+    const kind = kinds[approval.type];
+    if (kind.redraft === undefined)
+      throw new Refusal("refused", "The answer to this is yes or no.", "Approve or reject it.");
+    const saved = await setStatus(call.tx, approval, "revision_requested", call.input.decisionNote ?? null);
+    await recordOf(call, saved);
+    if (approval.requested_by !== null)
+      await tell(
+        call,
+        approval,
+        [
+          `The board asks for a revision of ${kind.title(approval)}: ${call.input.decisionNote ?? "see the comments"}`,
+          "",
+          `Approval ${approval.id}. Read what was said (list_comments), then resubmit_approval with the changed keys as payload, or cancel_approval.`,
+        ].join("\n"),
+      );
+    return present(call.tx, saved);
+  });
+
+  const onResubmit = guarded(contract.resubmit, async (call) => {
+    const approval = await considered(call, "pending");
+    await demandRequester(call, approval);
+    const { redraft } = kinds[approval.type];
+    const payload =
+      redraft === undefined ? payloadOf(approval) : await redraft(call, approval, call.input.payload ?? {});
+    const drafted = await setPayload(call.tx, approval, payload);
+    const saved = await setStatus(call.tx, drafted, "pending", call.input.decisionNote ?? null);
+    await recordOf(call, saved);
+    return present(call.tx, saved);
+  });
+
+  const onView = guarded(contract.viewApproval, async (call) => {
+    const approval = await visible(call, call.input.id);
+    const changes = await kinds[approval.type].changes(call.tx, approval);
+    return { ...(await present(call.tx, approval)), changes };
+  });
+
+  const onList = guarded(contract.listApprovals, async ({ tx, actor, companyId, input }) => {
+    const limit = input.limit ?? defaultPage;
+    const seesAll = actor.agentId === null || actor.agentId === (await rootOf(tx, companyId));
+    const rows = await pageOfApprovals(tx, {
+      companyId,
+      requestedBy: seesAll ? null : actor.agentId,
+      status: input.status,
+      before: numberCursor(input.cursor, Number.MAX_SAFE_INTEGER),
+      limit: limit + 1,
+    });
+    const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.num));
+    const approvals = [];
+    for (const row of page) approvals.push(await present(tx, row));
+    return { approvals, nextCursor };
+  });
+
+  const onComment = guarded(contract.commentOnApproval, async (call) => {
+    const { tx, actor, companyId, input } = call;
+    const approval = await visible(call, input.id);
+    const id = call.newId();
+    await insertComment(tx, {
+      id,
+      company_id: companyId,
+      approval_id: approval.id,
+      author_id: actor.agentId,
+      body: input.body,
+      created_at: tx.now,
+    });
+    await call.record(approval.agent_id ?? approval.id, { approval: approval.id, comment: id });
+    const title = kinds[approval.type].title(approval);
+    if (actor.agentId !== approval.requested_by)
+      await tell(call, approval, `About ${title} (approval ${approval.id}):\n\n${input.body}`);
+    const author = actor.agentId === null ? null : await memberById(tx, actor.agentId);
+    return {
+      id,
+      approvalId: approval.id,
+      author: author === null ? null : { id: author?.id ?? "", name: author?.name ?? "" },
+      body: input.body,
+      createdAt: new Date(tx.now).toISOString(),
+    };
+  });
+
+  const onComments = guarded(contract.listComments, async (call) => {
+    const approval = await visible(call, call.input.id);
+    const limit = call.input.limit ?? defaultPage;
+    const rows = await commentsOf(call.tx, approval.id, numberCursor(call.input.cursor), limit + 1);
+    const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.num));
+    const comments = page.map((row) => ({
+      id: row.id,
+      approvalId: row.approval_id,
+      author: row.author_id === null ? null : { id: row.author_id, name: row.author_name ?? "" },
+      body: row.body,
+      createdAt: new Date(row.created_at).toISOString(),
+    }));
+    return { comments, nextCursor };
+  });
+
+  async function tell(call: Surroundings, approval: ApprovalRow, text: string): Promise<void> {
+    if (approval.requested_by === null || !(await isThere(call.tx, approval.requested_by))) return;
+    await notify(call, approval.requested_by, text);
+  }
+
+  return [
+    onRequest,
+    onView,
+    onList,
+    guarded(contract.approve, decide("approved")),
+    guarded(contract.reject, decide("rejected")),
+    guarded(contract.cancelApproval, decide("cancelled")),
+    onRequestRevision,
+    onResubmit,
+    onComment,
+    onComments,
+  ];
+}
+
+/** Ends an approval with all that follows from it; who may do so, and whether it is open, is for the caller to check. */
+export function concluder(kinds: ApprovalKinds, notify: Notify) {
+  return async (
+    call: Scene,
+    approval: ApprovalRow,
+    to: "approved" | "rejected" | "cancelled",
+    note: string | null,
+  ): Promise<ApprovalRow> => {
+    const kind = kinds[approval.type];
+    const saved = await setStatus(call.tx, approval, to, note);
+    if (to === "approved") await kind.approve(call, saved);
+    else await kind.deny(call, saved, note ?? `it was ${to}`);
+    await recordOf(call, saved);
+    const { requested_by: requester } = approval;
+    if (requester !== null && requester !== call.actor.agentId && (await isThere(call.tx, requester)))
+      await notify(
+        call,
+        requester,
+        `${kind.title(approval)} was ${to}${note === null ? "." : `: ${note}`} (approval ${approval.id})`,
+      );
+    return saved;
+  };
+}
+
+async function recordOf(call: Scene, approval: ApprovalRow): Promise<void> {
+  const { id, agent_id, type, status, decision_note, payload_hash } = approval;
+  await call.record(
+    agent_id ?? id,
+    { approval: id, type, status, note: decision_note, payloadHash: payload_hash },
+    events[status],
+  );
+}
+
+const events: Readonly<Record<contract.ApprovalStatus, string>> = {
+  pending: "approval.resubmit",
+  revision_requested: "approval.request_revision",
+  approved: "approval.approve",
+  rejected: "approval.reject",
+  cancelled: "approval.cancel",
+};
+
+/** The board sees all; an agent what it asked for, what would be its report, and as the root agent everything. */
+async function visible(
+  call: Pick<Surroundings, "tx" | "actor" | "companyId">,
+  id: string,
+): Promise<ApprovalRow> {
+  const { tx, actor, companyId } = call;
+  const approval = await approvalById(tx, id);
+  if (actor.agentId === null || approval.requested_by === actor.agentId) return approval;
+  if (actor.agentId === (await rootOf(tx, companyId))) return approval;
+  const about = approval.agent_id === null ? undefined : await memberById(tx, approval.agent_id);
+  if (about?.boss_id === actor.agentId) return approval;
+  throw notFound("approval", id);
+}
+
+async function demandRequester(call: Pick<Surroundings, "actor">, approval: ApprovalRow): Promise<void> {
+  if (call.actor.agentId === null || call.actor.agentId === approval.requested_by) return;
+  throw new Refusal(
+    "forbidden",
+    "Only whoever asked for this, or the board, changes it or takes it back.",
+    "Say what you think in a comment.",
+  );
+}
+
+export async function present(tx: ReadTx, row: ApprovalRow): Promise<contract.Approval> {
+  const requester = row.requested_by === null ? undefined : await memberById(tx, row.requested_by);
+  const shown = redact(payloadOf(row));
+  return {
+    id: row.id,
+    type: row.type,
+    status: row.status,
+    payload: { ...Object(shown.value) },
+    payloadHash: row.payload_hash,
+    redactedPaths: shown.redactedPaths,
+    agentId: row.agent_id,
+    requestedBy: row.requested_by === null ? null : { id: row.requested_by, name: requester?.name ?? "" },
+    decisionNote: row.decision_note,
+    createdAt: new Date(row.created_at).toISOString(),
+    updatedAt: new Date(row.updated_at).toISOString(),
+    decidedAt: row.decided_at === null ? null : new Date(row.decided_at).toISOString(),
+    expiresAt: row.expires_at === null ? null : new Date(row.expires_at).toISOString(),
+  };
+}
+
+async function isThere(tx: ReadTx, agentId: string): Promise<boolean> {
+  const member = await memberById(tx, agentId);
+  return member !== undefined && (member.status === "idle" || member.status === "paused");
+}
+
+async function rootOf(tx: ReadTx, companyId: string): Promise<string | undefined> {
+  return (await tx.first(rootAgent, { id: companyId }))?.root_agent_id;
+}
+
+const rootAgent = query((db, p: { id: string }) =>
+  db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id),
+);

@@ -1,0 +1,346 @@
+import {
+  type ApprovalStatus,
+  approvalStatuses,
+  type ApprovalType,
+  approvalTypes,
+} from "../contract/approvals.ts";
+import { notFound } from "../contract/refusal.ts";
+import { canonicalJson } from "../contract/canonical.ts";
+import { dynamic, query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { append, system } from "../events/ledger.ts";
+import { openStatuses, type Payload, payloadHash } from "./approval.ts";
+
+/** Rows of approvals and of what was said about them. */
+export type ApprovalRow = Omit<Schema["approvals"], "num" | "status" | "type"> & {
+  readonly num: number;
+  readonly status: ApprovalStatus;
+  readonly type: ApprovalType;
+};
+
+export interface NewApproval {
+  readonly id: string;
+  readonly companyId: string;
+  readonly type: ApprovalType;
+  readonly payload: Payload;
+  readonly agentId: string | null;
+  readonly nameKey: string | null;
+  readonly requestedBy: string | null;
+  readonly expiresAt: number | null;
+}
+
+export async function openApproval(tx: Tx, approval: NewApproval): Promise<ApprovalRow> {
+  // A revision number makes every payload another one, also when it is sent again unchanged.
+  const payload = { ...approval.payload, revision: 1 };
+  await tx.run(insertRow, {
+    id: approval.id,
+    company_id: approval.companyId,
+    type: approval.type,
+    status: "pending",
+    payload: canonicalJson(payload),
+    payload_hash: payloadHash(payload),
+    agent_id: approval.agentId,
+    name_key: approval.nameKey,
+    requested_by: approval.requestedBy,
+    decision_note: null,
+    created_at: tx.now,
+    updated_at: tx.now,
+    decided_at: null,
+    expires_at: approval.expiresAt,
+    answered_at: null,
+  });
+  return approvalById(tx, approval.id);
+}
+
+export async function approvalById(tx: ReadTx, id: string): Promise<ApprovalRow> {
+  const row = await tx.first(byId, { id });
+  if (row === undefined) throw notFound("approval", id);
+  return typed(row);
+}
+
+/** The open approval of an agent that waits for one. */
+export async function openApprovalOf(tx: ReadTx, agentId: string): Promise<ApprovalRow | undefined> {
+  const row = await tx.first(openOfAgent, { agentId });
+  return row === undefined ? undefined : typed(row);
+}
+
+/** Open ones about the agent, and those for an agent that only a yes would make, asked for by it. */
+export async function openApprovalsOf(tx: ReadTx, agentId: string): Promise<ApprovalRow[]> {
+  return (await tx.all(openAround, { agentId })).map(typed);
+}
+
+export async function lastApprovalOf(tx: ReadTx, agentId: string): Promise<ApprovalRow | undefined> {
+  const row = await tx.first(lastOfAgent, { agentId });
+  return row === undefined ? undefined : typed(row);
+}
+
+export async function openApprovalOfName(
+  tx: ReadTx,
+  companyId: string,
+  nameKey: string,
+): Promise<ApprovalRow | undefined> {
+  const row = await tx.first(openOfName, { companyId, nameKey });
+  return row === undefined ? undefined : typed(row);
+}
+
+export async function dueApprovals(tx: ReadTx, limit: number): Promise<ApprovalRow[]> {
+  return (await tx.all(due, { now: tx.now, limit })).map(typed);
+}
+
+export const nextExpiry = query((db, _: Record<never, never>) =>
+  db
+    .selectFrom("approvals")
+    .select("expires_at")
+    .where("expires_at", "is not", null)
+    .where("status", "in", ["pending", "revision_requested"])
+    .orderBy("expires_at")
+    .limit(1),
+);
+
+export async function setStatus(
+  tx: Tx,
+  row: ApprovalRow,
+  status: ApprovalStatus,
+  note: string | null,
+): Promise<ApprovalRow> {
+  const isOpen = status === "pending" || status === "revision_requested";
+  await tx.run(updateStatus, {
+    id: row.id,
+    status,
+    note,
+    now: tx.now,
+    decidedAt: isOpen ? null : tx.now,
+  });
+  return approvalById(tx, row.id);
+}
+
+export async function setPayload(tx: Tx, row: ApprovalRow, payload: Payload): Promise<ApprovalRow> {
+  const before = payloadOf(row)["revision"];
+  const next = { ...payload, revision: (typeof before === "number" ? before : 1) + 1 };
+  await tx.run(updatePayload, {
+    id: row.id,
+    payload: canonicalJson(next),
+    payloadHash: payloadHash(next),
+    now: tx.now,
+  });
+  return approvalById(tx, row.id);
+}
+
+/** Nobody answered in time: that is a no. */
+export async function expire(tx: Tx, approval: ApprovalRow | undefined): Promise<boolean> {
+  const isOver =
+    approval !== undefined &&
+    openStatuses.includes(approval.status) &&
+    approval.expires_at !== null &&
+    approval.expires_at <= tx.now;
+  if (!isOver) return false;
+  await setStatus(tx, approval, "rejected", "timeout");
+  await append(tx, {
+    companyId: approval.company_id,
+    actor: system,
+    operation: "approval.expire",
+    subject: approval.agent_id ?? approval.id,
+    data: { approval: approval.id, type: approval.type, note: "timeout" },
+  });
+  return true;
+}
+
+/** The newest request of this agent for an agent of this name. */
+export async function lastOfNameBy(
+  tx: ReadTx,
+  companyId: string,
+  nameKey: string,
+  requestedBy: string,
+): Promise<ApprovalRow | undefined> {
+  const row = await tx.first(lastByName, { companyId, nameKey, requestedBy });
+  return row === undefined ? undefined : typed(row);
+}
+
+/** The agent that the yes made. */
+export const nameAgent = query((db, p: { id: string; agentId: string }) =>
+  db.updateTable("approvals").set({ agent_id: p.agentId }).where("id", "=", p.id),
+);
+
+export const markAnswered = query((db, p: { id: string; now: number }) =>
+  db
+    .updateTable("approvals")
+    .set({ answered_at: p.now })
+    .where("id", "=", p.id)
+    .where("answered_at", "is", null),
+);
+
+export function payloadOf(row: Pick<ApprovalRow, "payload">): Payload {
+  return { ...Object(JSON.parse(row.payload)) };
+}
+
+export async function pageOfApprovals(
+  tx: ReadTx,
+  filter: {
+    companyId: string;
+    requestedBy: string | null;
+    status: ApprovalStatus | undefined;
+    before: number;
+    limit: number;
+  },
+): Promise<ApprovalRow[]> {
+  const rows = await tx.all(
+    dynamic((db) => {
+      let list = db
+        .selectFrom("approvals")
+        .selectAll()
+        .where("company_id", "=", filter.companyId)
+        .where("num", "<", filter.before);
+      if (filter.requestedBy !== null) list = list.where("requested_by", "=", filter.requestedBy);
+      if (filter.status !== undefined) list = list.where("status", "=", filter.status);
+      return list.orderBy("num", "desc").limit(filter.limit);
+    }),
+    {},
+  );
+  return rows.map(typed);
+}
+
+export type CommentRow = Omit<Schema["approval_comments"], "num"> & { readonly num: number };
+
+export async function insertComment(tx: Tx, comment: Omit<CommentRow, "num">): Promise<void> {
+  await tx.run(insertCommentRow, comment);
+}
+
+export function commentsOf(
+  tx: ReadTx,
+  approvalId: string,
+  after: number,
+  limit: number,
+): Promise<(CommentRow & { author_name: string | null })[]> {
+  return tx.all(commentsAfter, { approvalId, after, limit });
+}
+
+function typed(row: Omit<Schema["approvals"], "num"> & { num: number }): ApprovalRow {
+  return {
+    ...row,
+    status: approvalStatuses.find((status) => status === row.status) ?? "cancelled",
+    type: approvalTypes.find((type) => type === row.type) ?? "hire_agent",
+  };
+}
+
+const byId = query((db, p: { id: string }) => db.selectFrom("approvals").selectAll().where("id", "=", p.id));
+
+const openOfAgent = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("approvals")
+    .selectAll()
+    .where("agent_id", "=", p.agentId)
+    .where("agent_id", "is not", null)
+    .where("status", "in", ["pending", "revision_requested"]),
+);
+
+const openAround = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("approvals")
+    .selectAll()
+    .where("agent_id", "=", p.agentId)
+    .where("agent_id", "is not", null)
+    .where("status", "in", ["pending", "revision_requested"])
+    .unionAll(
+      db
+        .selectFrom("approvals")
+        .selectAll()
+        .where("requested_by", "=", p.agentId)
+        .where("agent_id", "is", null)
+        .where("status", "in", ["pending", "revision_requested"]),
+    ),
+);
+
+const lastOfAgent = query((db, p: { agentId: string }) =>
+  db.selectFrom("approvals").selectAll().where("agent_id", "=", p.agentId).orderBy("num", "desc").limit(1),
+);
+
+const openOfName = query((db, p: { companyId: string; nameKey: string }) =>
+  db
+    .selectFrom("approvals")
+    .selectAll()
+    .where("company_id", "=", p.companyId)
+    .where("name_key", "=", p.nameKey)
+    .where("name_key", "is not", null)
+    .where("status", "in", ["pending", "revision_requested"]),
+);
+
+const lastByName = query((db, p: { companyId: string; nameKey: string; requestedBy: string }) =>
+  db
+    .selectFrom("approvals")
+    .selectAll()
+    .where("requested_by", "=", p.requestedBy)
+    .where("company_id", "=", p.companyId)
+    .where("name_key", "=", p.nameKey)
+    .orderBy("num", "desc")
+    .limit(1),
+);
+
+const due = query((db, p: { now: number; limit: number }) =>
+  db
+    .selectFrom("approvals")
+    .selectAll()
+    .where("expires_at", "<=", p.now)
+    .where("expires_at", "is not", null)
+    .where("status", "in", ["pending", "revision_requested"])
+    .orderBy("expires_at")
+    .limit(p.limit),
+);
+
+const insertRow = query((db, p: Omit<Schema["approvals"], "num">) =>
+  db.insertInto("approvals").values({
+    id: p.id,
+    company_id: p.company_id,
+    type: p.type,
+    status: p.status,
+    payload: p.payload,
+    payload_hash: p.payload_hash,
+    agent_id: p.agent_id,
+    name_key: p.name_key,
+    requested_by: p.requested_by,
+    decision_note: p.decision_note,
+    created_at: p.created_at,
+    updated_at: p.updated_at,
+    decided_at: p.decided_at,
+    expires_at: p.expires_at,
+    answered_at: p.answered_at,
+  }),
+);
+
+const updateStatus = query(
+  (db, p: { id: string; status: string; note: string | null; now: number; decidedAt: number | null }) =>
+    db
+      .updateTable("approvals")
+      .set({ status: p.status, decision_note: p.note, updated_at: p.now, decided_at: p.decidedAt })
+      .where("id", "=", p.id),
+);
+
+const updatePayload = query((db, p: { id: string; payload: string; payloadHash: string; now: number }) =>
+  db
+    .updateTable("approvals")
+    .set({ payload: p.payload, payload_hash: p.payloadHash, updated_at: p.now })
+    .where("id", "=", p.id),
+);
+
+const insertCommentRow = query((db, p: Omit<Schema["approval_comments"], "num">) =>
+  db.insertInto("approval_comments").values({
+    id: p.id,
+    company_id: p.company_id,
+    approval_id: p.approval_id,
+    author_id: p.author_id,
+    body: p.body,
+    created_at: p.created_at,
+  }),
+);
+
+const commentsAfter = query((db, p: { approvalId: string; after: number; limit: number }) =>
+  db
+    .selectFrom("approval_comments as c")
+    .leftJoin("agents as a", "a.id", "c.author_id")
+    .selectAll("c")
+    .select("a.name as author_name")
+    .where("c.approval_id", "=", p.approvalId)
+    .where("c.num", ">", p.after)
+    .orderBy("c.num")
+    .limit(p.limit),
+);

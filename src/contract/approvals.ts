@@ -1,0 +1,242 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import type { GrantableLevel, Resource } from "./resources.ts";
+import { AgentDetail, hireGrants, hireShape } from "./organization.ts";
+import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
+
+/** What waits for a person's decision: hires, plans, and the talk about them. */
+
+export const approvalTypes = ["hire_agent", "create_agent", "approve_ceo_strategy"] as const;
+export type ApprovalType = (typeof approvalTypes)[number];
+
+export const approvalStatuses = [
+  "pending",
+  "revision_requested",
+  "approved",
+  "rejected",
+  "cancelled",
+] as const;
+export type ApprovalStatus = (typeof approvalStatuses)[number];
+
+const Payload = z.record(z.string(), z.unknown());
+
+export const Approval = z.object({
+  id: z.string(),
+  type: z.enum(approvalTypes),
+  status: z.enum(approvalStatuses),
+  payload: Payload.describe("What is asked for. Secrets in it are shown as [redacted]."),
+  payloadHash: z.string().describe("SHA-256 of the payload; pass it to decide on exactly what was seen."),
+  redactedPaths: z.array(z.string()),
+  agentId: z.string().nullable().describe("The agent it is about; null when it makes or concerns none yet."),
+  requestedBy: AgentRef.nullable().describe("Null: the board itself."),
+  decisionNote: z.string().nullable(),
+  createdAt: z.string(),
+  updatedAt: z.string(),
+  decidedAt: z.string().nullable(),
+  expiresAt: z.string().nullable().describe("Undecided by then, it is denied."),
+});
+export type Approval = z.infer<typeof Approval>;
+
+const ApprovalDetail = Approval.extend({
+  changes: z.array(z.string()).describe("What a yes would change, line by line."),
+});
+
+/** A hire as it was asked for, every key said: what an approval shows, and what runs afterwards. */
+export interface HireConfiguration {
+  readonly name: string;
+  readonly role: string;
+  readonly title: string | null;
+  readonly reportsTo: string | null;
+  readonly capabilities: string | null;
+  readonly mandate: string;
+  readonly prompt: string | null;
+  readonly adapterType: string;
+  readonly adapterConfig: Readonly<Record<string, unknown>>;
+  readonly model: string | null;
+  readonly effort: string | null;
+  readonly budget: Readonly<Record<string, unknown>> | null;
+  readonly grants: readonly { readonly resource: Resource; readonly level: GrantableLevel }[];
+}
+
+export const hireAgent = operation({
+  name: "agent.hire",
+  summary:
+    "Hire an agent with a standing mandate. Where the company wants it, the agent is pending until the board approves.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    ...hireShape,
+    reportsTo: Id.optional().describe(
+      "Its boss: you, or somebody below you. Default you; of the board, the root.",
+    ),
+    mandate: text(20_000).optional().describe("What it is for; becomes its standing outcome."),
+    grants: hireGrants,
+  }),
+  output: z.object({ agent: AgentDetail, approval: Approval.nullable() }),
+  effect: "write",
+  within: "company",
+  needs: () => [{ on: "org:hire", level: "use" }],
+  http: { method: "POST", path: "/api/companies/:companyId/agent-hires" },
+  mcp: { server: "org", tool: "hire_agent" },
+});
+
+export const requestApproval = operation({
+  name: "approval.request",
+  summary: "The root agent lays a plan before the board, as Markdown.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    type: z.literal("approve_ceo_strategy").default("approve_ceo_strategy"),
+    payload: z.strictObject({ plan: text(50_000).min(1) }),
+  }),
+  output: Approval,
+  effect: "write",
+  within: "company",
+  needs: "member",
+  http: { method: "POST", path: "/api/companies/:companyId/approvals" },
+  mcp: { server: "org", tool: "request_approval" },
+});
+
+export const listApprovals = operation({
+  name: "approval.list",
+  summary: "Approvals, newest first. The board sees all; an agent those it asked for.",
+  input: z.strictObject({ companyId: CompanyId, status: z.enum(approvalStatuses).optional(), ...Page }),
+  output: z.object({ approvals: z.array(Approval), nextCursor }),
+  effect: "read",
+  within: "company",
+  needs: "member",
+  http: { method: "GET", path: "/api/companies/:companyId/approvals" },
+  cli: { command: "approvals list" },
+});
+
+export const viewApproval = operation({
+  name: "approval.view",
+  summary: "One approval: what is asked for, what a yes would change, how it was decided.",
+  input: z.strictObject({ id: Id }),
+  output: ApprovalDetail,
+  effect: "read",
+  within: { approval: "id" },
+  needs: "member",
+  http: { method: "GET", path: "/api/approvals/:id" },
+  cli: { command: "approvals view", args: ["id"] },
+});
+
+const decision = {
+  id: Id,
+  decisionNote: text(10_000).optional().describe("Why; kept with the approval and told to whoever asked."),
+  payloadHash: z.string().max(200).optional().describe("Of what was seen; another one by now is a conflict."),
+};
+
+export const approve = operation({
+  name: "approval.approve",
+  summary: "Say yes: what was asked for happens, in the same transaction.",
+  input: z.strictObject(decision),
+  output: Approval,
+  effect: "write",
+  within: { approval: "id" },
+  needs: "board",
+  http: { method: "POST", path: "/api/approvals/:id/approve" },
+  cli: { command: "approve", args: ["id"] },
+});
+
+export const reject = operation({
+  name: "approval.reject",
+  summary: "Say no, for good. A pending agent ends.",
+  input: z.strictObject(decision),
+  output: Approval,
+  effect: "write",
+  within: { approval: "id" },
+  needs: "board",
+  http: { method: "POST", path: "/api/approvals/:id/reject" },
+  cli: { command: "reject", args: ["id"] },
+});
+
+export const requestRevision = operation({
+  name: "approval.request_revision",
+  summary: "Send it back to whoever asked, to be changed and resubmitted.",
+  input: z.strictObject(decision),
+  output: Approval,
+  effect: "write",
+  within: { approval: "id" },
+  needs: "board",
+  http: { method: "POST", path: "/api/approvals/:id/request-revision" },
+  cli: { command: "request-revision", args: ["id"] },
+});
+
+export const resubmit = operation({
+  name: "approval.resubmit",
+  summary: "Answer a request for revision, changed or as it was. Whoever asked, or the board.",
+  input: z.strictObject({
+    ...decision,
+    payload: Payload.optional().describe(
+      "The keys to change; or a whole payload as it was shown. What is [redacted] stays as it was.",
+    ),
+  }),
+  output: Approval,
+  effect: "write",
+  within: { approval: "id" },
+  needs: "member",
+  http: { method: "POST", path: "/api/approvals/:id/resubmit" },
+  mcp: { server: "org", tool: "resubmit_approval" },
+  cli: { command: "approvals resubmit", args: ["id"] },
+});
+
+export const cancelApproval = operation({
+  name: "approval.cancel",
+  summary: "Take a request back. Whoever asked, or the board.",
+  input: z.strictObject(decision),
+  output: Approval,
+  effect: "write",
+  within: { approval: "id" },
+  needs: "member",
+  http: { method: "POST", path: "/api/approvals/:id/cancel" },
+  mcp: { server: "org", tool: "cancel_approval" },
+  cli: { command: "approvals cancel", args: ["id"] },
+});
+
+const Comment = z.object({
+  id: z.string(),
+  approvalId: z.string(),
+  author: AgentRef.nullable().describe("Null: the board."),
+  body: z.string(),
+  createdAt: z.string(),
+});
+
+export const listComments = operation({
+  name: "approval.list_comments",
+  summary: "What was said about an approval, oldest first.",
+  input: z.strictObject({ id: Id, ...Page }),
+  output: z.object({ comments: z.array(Comment), nextCursor }),
+  effect: "read",
+  within: { approval: "id" },
+  needs: "member",
+  http: { method: "GET", path: "/api/approvals/:id/comments" },
+  mcp: { server: "org", tool: "list_comments" },
+  cli: { command: "approvals comments", args: ["id"] },
+});
+
+export const commentOnApproval = operation({
+  name: "approval.comment",
+  summary: "Say something about an approval; the other side is told.",
+  input: z.strictObject({
+    id: Id,
+    body: text(20_000).refine((body) => body.trim() !== "", "a comment needs at least one visible character"),
+  }),
+  output: Comment,
+  effect: "write",
+  within: { approval: "id" },
+  needs: "member",
+  http: { method: "POST", path: "/api/approvals/:id/comments" },
+  mcp: { server: "org", tool: "comment_on_approval" },
+  cli: { command: "comment", args: ["id", "body"] },
+});
+
+export const deleteAgent = operation({
+  name: "agent.delete",
+  summary: "Delete an agent whose hire was not approved. The approval and its thread stay.",
+  input: z.strictObject({ id: Id }),
+  output: z.object({ id: z.string(), name: z.string(), deleted: z.literal(true) }),
+  effect: "write",
+  within: { agent: "id" },
+  needs: "board",
+  http: { method: "DELETE", path: "/api/agents/:id" },
+  cli: { command: "agents delete", args: ["id"] },
+});
