@@ -40,7 +40,11 @@ let world: McpWorld;
 before(async () => {
   world = await McpWorld.open();
   // Nobody is started but where a test says so.
-  await world.daemon.board.call(updateCompany, { companyId: world.daemon.companyId, maxSessions: 0 });
+  await world.daemon.board.call(updateCompany, {
+    companyId: world.daemon.companyId,
+    maxSessions: 0,
+    requireBoardApprovalForNewAgents: false,
+  });
 });
 after(() => world.close());
 

@@ -58,7 +58,16 @@ const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> =
   audit: { read_audit_log: "", submit_summary: "summary" },
   org: {
     list_roster: "",
+    hire_agent:
+      "name role title? reportsTo? capabilities? mandate? prompt? adapterType? adapterConfig? model? effort? budget? grants?",
+    create_agent: "name autoReply? role? nextAgent? waitSeconds?",
+    wait_for_approval: "requestId waitSeconds?",
 
+    request_approval: "type? payload",
+    resubmit_approval: "id payload? decisionNote? payloadHash?",
+    cancel_approval: "id decisionNote? payloadHash?",
+    list_comments: "id",
+    comment_on_approval: "id body",
     pause_agent: "id reason?",
     resume_agent: "id",
   },

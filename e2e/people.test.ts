@@ -12,7 +12,14 @@ import {
   readInbox,
   sendMessage,
 } from "../src/contract/mail.ts";
-import { createAgent, createKey, updateAgent, viewAgent, viewCompany } from "../src/contract/organization.ts";
+import {
+  createAgent,
+  createKey,
+  updateAgent,
+  updateCompany,
+  viewAgent,
+  viewCompany,
+} from "../src/contract/organization.ts";
 import {
   completeOutcome,
   createOutcome,
@@ -48,6 +55,10 @@ describe("people", () => {
   let rootId: string;
   before(async () => {
     daemon = await startDaemon({ home: folder.path, env: { AGENCY_SANDBOX: "off" } }).ready;
+    await daemon.board.call(updateCompany, {
+      companyId: daemon.companyId,
+      requireBoardApprovalForNewAgents: false,
+    });
     companyId = daemon.companyId;
     rootId = (await daemon.board.call(viewCompany, { companyId })).rootAgentId;
   });

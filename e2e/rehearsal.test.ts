@@ -87,7 +87,10 @@ describe("the rehearsal with unusual goals", () => {
 
 async function run(t: TestContext, options: DaemonOptions, goal: string): Promise<z.infer<typeof Result>> {
   const start = performance.now();
-  const { code, out, err } = await agency(["run", "--json", "--timeout", "120", "--", goal], options);
+  const { code, out, err } = await agency(
+    ["run", "--yes", "--json", "--timeout", "120", "--", goal],
+    options,
+  );
   const seconds = (performance.now() - start) / 1000;
   assert.equal(code, 0, `${out}${err}`);
   assert.equal(err, "");

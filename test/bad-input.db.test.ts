@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { z } from "zod";
 import { explainAccess, grantPermission, requestPermission } from "../src/contract/capabilities.ts";
+import { requestAgent } from "../src/contract/create-agent.ts";
 import { createFile, readFile, searchFiles, writeFile } from "../src/contract/knowledge.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import { operations } from "../src/contract/operations.ts";
@@ -311,12 +312,14 @@ for (const kind of storeKinds)
       const lists = operations.filter(({ input }) => "limit" in input.shape || "cursor" in input.shape);
       assert.ok(lists.length >= 15);
       const file = await boss.call(createFile, { description: "d", content: "c" });
+      const { requestId: approval } = await boss.call(requestAgent, { name: "Listed", waitSeconds: 0 });
+      const ids: Input = { file: file.id, approval };
       for (const operation of lists) {
         const { within } = operation;
         const noun = typeof within === "string" ? undefined : Object.keys(within)[0];
         const input: Input = {
           ...("companyId" in operation.input.shape ? { companyId: org.companyId } : {}),
-          ...(noun === undefined ? {} : { id: noun === "file" ? file.id : boss.id }),
+          ...(noun === undefined ? {} : { id: ids[noun] ?? boss.id }),
           ...("query" in operation.input.shape ? { query: "d" } : {}),
         };
         const token = operation.needs === "board" ? org.boardToken : boss.token;

@@ -1,7 +1,9 @@
 // Every operation with an actor that may call it, an input it may send, and who must be refused. An operation that is
 // missing here fails the walk.
-import type { z } from "zod";
+import { z } from "zod";
+import * as approvals from "../src/contract/approvals.ts";
 import * as capabilities from "../src/contract/capabilities.ts";
+import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
 import * as knowledge from "../src/contract/knowledge.ts";
 import * as ledger from "../src/contract/ledger.ts";
 import type { Operation } from "../src/contract/operation.ts";
@@ -35,6 +37,13 @@ export interface Row {
   readonly denied: Readonly<Partial<Record<Who, RefusalCode>>> | NotApplicable;
   /** The same call by the root agent of another company. */
   readonly elsewhere: "not_found" | NotApplicable;
+  /** What a write puts on record, if that has not the operation's own name. */
+  readonly recordedAs?: string;
+  /**
+   * Of an operation whose answers have one shape, also to what it cannot read: is this answer such a no? Input that is no
+   * object at all is refused all the same.
+   */
+  readonly saysMalformed?: (output: unknown) => boolean;
 }
 
 function row<I extends z.ZodObject, O extends z.ZodType>(
@@ -43,6 +52,7 @@ function row<I extends z.ZodObject, O extends z.ZodType>(
   input: (world: World) => z.input<I> | Promise<z.input<I>>,
   denied: Row["denied"],
   elsewhere: Row["elsewhere"] = "not_found",
+  more: Pick<Row, "recordedAs" | "saysMalformed"> = {},
 ): Row {
   return {
     operation,
@@ -50,6 +60,7 @@ function row<I extends z.ZodObject, O extends z.ZodType>(
     input: async (world) => ({ ...(await input(world)) }),
     denied,
     elsewhere,
+    ...more,
   };
 }
 
@@ -121,6 +132,47 @@ async function knownServer(w: World) {
   return { companyId, name };
 }
 
+/** Asked for by the root agent, to report to the boss, who sees it therefore; nobody else below the root does. */
+async function aHire({ org, boss, name }: World) {
+  const { companyId } = org;
+  await org.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+  const asked = { name: name(), role: "worker", reportsTo: boss.id };
+  const { approval } = await org.root(approvals.hireAgent, asked);
+  await org.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
+  return { id: approval?.id ?? "", agentId: approval?.agentId ?? "" };
+}
+
+const hireId = async (w: World) => ({ id: (await aHire(w)).id });
+
+async function sentBack(w: World) {
+  const { id } = await aHire(w);
+  await w.org.board(approvals.requestRevision, { id });
+  return { id };
+}
+
+async function disapproved(w: World) {
+  const { id, agentId } = await aHire(w);
+  await w.org.board(approvals.reject, { id });
+  return { id: agentId };
+}
+
+async function askedFor({ boss, name }: World) {
+  const { requestId } = await boss.call(requestAgent, { name: name(), waitSeconds: 0 });
+  return { requestId: requestId ?? "", waitSeconds: 0 };
+}
+
+/** Its answers are always JSON of one shape (design §10): nothing created, and what is wrong. */
+const isValidationError = (output: unknown): boolean =>
+  z
+    .object({
+      ok: z.literal(false),
+      status: z.literal("error"),
+      created: z.literal(false),
+      code: z.literal("validation_error"),
+      message: z.string().min(1),
+    })
+    .safeParse(output).success;
+
 /** Whose report it is, everybody sees; what to do about it is its boss's. */
 const notItsBoss = { stranger: "forbidden", root: "forbidden" } as const;
 
@@ -154,6 +206,39 @@ export const table: readonly Row[] = [
     async ({ org, report: { id } }) => ({ id, keyId: (await org.board(organization.createKey, { id })).id }),
     boardOnly,
   ),
+
+  row(
+    approvals.hireAgent,
+    "root",
+    (w) => ({ ...company(w), name: w.name(), role: "worker", reportsTo: w.boss.id }),
+    { boss: "forbidden", stranger: "forbidden" },
+    "not_found",
+    { recordedAs: "agent.create" },
+  ),
+  row(approvals.requestApproval, "root", (w) => ({ ...company(w), payload: { plan: "# Grow" } }), {
+    boss: "forbidden",
+    board: "forbidden",
+  }),
+  row(approvals.listApprovals, "boss", company, everyMember),
+  row(approvals.viewApproval, "boss", hireId, stranger),
+  row(approvals.approve, "board", hireId, { ...boardOnly, root: "forbidden" }),
+  row(approvals.reject, "board", hireId, { ...boardOnly, root: "forbidden" }),
+  row(approvals.requestRevision, "board", hireId, { ...boardOnly, root: "forbidden" }),
+  row(approvals.resubmit, "root", sentBack, { ...stranger, boss: "forbidden" }),
+  row(approvals.cancelApproval, "root", hireId, { ...stranger, boss: "forbidden" }),
+  row(approvals.listComments, "boss", hireId, stranger),
+  row(
+    approvals.commentOnApproval,
+    "boss",
+    async (w) => ({ ...(await hireId(w)), body: "a word about it" }),
+    stranger,
+  ),
+  row(approvals.deleteAgent, "board", disapproved, boardOnly),
+  row(requestAgent, "boss", ({ name }) => ({ name: name(), waitSeconds: 0 }), agentsOnly, ownOnly, {
+    recordedAs: "approval.create",
+    saysMalformed: isValidationError,
+  }),
+  row(waitForApproval, "boss", askedFor, { ...stranger, root: "not_found" }),
 
   row(
     knowledge.createFile,

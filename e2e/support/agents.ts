@@ -80,6 +80,8 @@ export async function employActors(
     companyId,
     maxSessions: options.maxSessions,
     allowedAdapterTypes: ["process"],
+    requireBoardApprovalForNewAgents: false,
+    maxAgents: 10_000,
   });
   await board.call(updateAgent, { id: rootAgentId, ...brain });
   const managerIds = [];

@@ -9,13 +9,22 @@ import { Refusal } from "../contract/refusal.ts";
  */
 const reserved = new Set(["human", "user", "board", "system", "agency"]);
 
-/** Two names are the same when a person could not tell them apart by case or by how they were typed. */
+/**
+ * Two names are the same when a person could not tell them apart by case or by how they were typed, characters that
+ * show nothing included.
+ */
 export function nameKey(name: string): string {
-  return name.normalize("NFKC").toLowerCase().replace(/\s+/gu, " ").trim();
+  return name
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/\p{Default_Ignorable_Code_Point}+/gu, "")
+    .replace(/\s+/gu, " ")
+    .trim();
 }
 
+/** Also as a slug: whoever writes to @human means a person, not an agent named "Human!". */
 export function isReserved(name: string): boolean {
-  return reserved.has(nameKey(name));
+  return reserved.has(nameKey(name)) || reserved.has(dashed(name));
 }
 
 export function demandUsableName(name: string): void {
@@ -29,8 +38,12 @@ export function demandUsableName(name: string): void {
 
 /** Letters and digits of every script, the rest becomes dashes; a name without any is addressed by a piece of its id. */
 export function slugOf(name: string, id: string): string {
-  const slug = nameKey(name)
+  const slug = dashed(name);
+  return slug === "" ? `agent-${id.slice(0, 8)}` : slug;
+}
+
+function dashed(name: string): string {
+  return nameKey(name)
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, "-")
     .replace(/^-+|-+$/g, "");
-  return slug === "" ? `agent-${id.slice(0, 8)}` : slug;
 }

@@ -59,7 +59,10 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
   if (same !== undefined) return answer(tx, same);
   const next = await nextOf(tx, companyId, asked);
   if (next === undefined)
-    return failed("validation_error", `There is no agent ${asked.nextAgent} here for it to answer.`);
+    return failed(
+      "validation_error",
+      `There is no agent ${asked.nextAgent.slice(0, 100).toWellFormed()} here for it to answer.`,
+    );
   if (await isTaken(tx, companyId, key))
     return failed("agent_exists", `The name ${asked.name} is taken. Choose another.`);
   const settings = await call.settings();
@@ -312,7 +315,9 @@ async function answer(tx: Tx, approval: ApprovalRow, delivers = true): Promise<C
       effective: { autoReply, role, nextAgent, provider, model, systemPrompt },
     };
   }
-  const reason = approval.decision_note === "timeout" ? "timeout" : "user_denied";
+  // Nobody decides after the time is over, so whatever was decided then was the clock's; a person may write any note.
+  const isLate = approval.expires_at !== null && (approval.decided_at ?? 0) >= approval.expires_at;
+  const reason = approval.status === "rejected" && isLate ? "timeout" : "user_denied";
   return { ok: false, status: "denied", created: false, reason, name };
 }
 

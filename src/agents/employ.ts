@@ -1,5 +1,5 @@
 import { Refusal } from "../contract/refusal.ts";
-import { openApprovalOfName } from "../approvals/table.ts";
+import { expire, openApprovalOfName } from "../approvals/table.ts";
 import { checkBrainConfig, findBrain } from "../brains/registry.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import type { Actor } from "../events/ledger.ts";
@@ -113,7 +113,8 @@ export async function freeName(tx: Tx, companyId: string, name: string, id: stri
   const taken = await tx.first(sameName, { companyId, nameKey: key });
   if (taken !== undefined && taken.id !== id)
     throw new Refusal("conflict", `There is already an agent named ${name}.`, "Choose another name.");
-  if ((await openApprovalOfName(tx, companyId, key)) !== undefined)
+  const open = await openApprovalOfName(tx, companyId, key);
+  if (open !== undefined && !(await expire(tx, open)))
     throw new Refusal(
       "conflict",
       `The name ${name} is kept for an agent that waits for approval.`,

@@ -34,6 +34,7 @@ export interface Gift {
 }
 
 export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
+  checkLevel(gift.resource, gift.level);
   checkReceiver(gift.giver, gift.receiver);
   const { level, scopeId, source } = await weigh(tx, gift);
   const row = {

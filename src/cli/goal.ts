@@ -35,7 +35,12 @@ export function addRun(program: Command, context: Context): void {
         const result = await watchGoal(daemon.client, companyId, goal, {
           seconds: flags.timeout,
           yes: flags.yes === true,
-          say: (text) => (flags.json === true ? context.terminal.err(text) : context.terminal.out(text)),
+          show: (text) => (flags.json === true ? undefined : context.terminal.out(text)),
+          // Where the result goes to a program, a person still has to hear what waits.
+          say: (text) => {
+            if (flags.json !== true) context.terminal.out(text);
+            else if (flags.yes !== true) context.terminal.err(text);
+          },
           ...(context.terminal.ask === undefined || flags.json === true ? {} : { ask: context.terminal.ask }),
         });
         if (flags.json === true) context.terminal.out(JSON.stringify(result));
@@ -92,12 +97,12 @@ async function watchGoal(
   client: Client,
   companyId: string,
   goal: string,
-  options: { seconds: number } & Asking,
+  options: { seconds: number; show: (text: string) => void } & Asking,
 ): Promise<Result> {
   const { rootAgentId, rootOutcomeId } = await client.call(viewCompany, { companyId });
   const root = await client.call(viewAgent, { id: rootAgentId });
   if (root.adapterType === "rehearsal")
-    options.say(
+    options.show(
       "No model is set up: the organization rehearses. It goes through the motions, nobody thinks.\n",
     );
   if (root.status === "paused")
@@ -116,7 +121,7 @@ async function watchGoal(
   while (elapsed() < options.seconds) {
     await new Promise((resolve) => setTimeout(resolve, 250));
     const picture = await draw(client, companyId, rootOutcomeId);
-    if (picture.text !== drawn) options.say(`${picture.text}\n`);
+    if (picture.text !== drawn) options.show(`${picture.text}\n`);
     drawn = picture.text;
     const waiting = await decidePending(client, companyId, options, told);
     const taken = (await client.call(viewMessage, { id: sent.id })).acknowledgedAt !== null;

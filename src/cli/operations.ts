@@ -22,7 +22,8 @@ export function addOperations(program: Command, context: Context): void {
       parent = program.command(noun).description(nounHelp[noun] ?? "");
       nouns.set(noun, parent);
     }
-    addVerb(parent.command(verb), operation, context);
+    // A noun alone lists what there is.
+    addVerb(parent.command(verb, { isDefault: verb === "list" }), operation, context);
   }
 }
 
@@ -36,6 +37,7 @@ const nounHelp: Readonly<Record<string, string>> = {
   mail: "Messages: receipts, deferred ones, acknowledgement.",
   sessions: "Runs of agents: what they did and printed.",
   access: "Who may do what, and why.",
+  approvals: "What waits for a person's yes, and what was decided.",
   audit: "The record of everything that happened.",
 };
 

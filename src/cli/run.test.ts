@@ -129,6 +129,64 @@ describe("the command line", () => {
     assert.equal((await json("access", "explain", String(agent["id"]), resource))["allowed"], false);
   });
 
+  test("hires by flags or by questions, and decides on what waits", async () => {
+    const flags = [
+      "--role",
+      "Writer",
+      "--mandate",
+      "Write",
+      "--budget",
+      '{"usd":5}',
+      "--grant",
+      "org:hire=use",
+    ];
+    const waits = await agency("hire", "Vera", ...flags);
+    assert.equal(waits.code, 0, waits.err);
+    // What a yes would change: boss, headcount, brain, rights, budget.
+    for (const line of [
+      /Vera \(Writer\) joins below Root/,
+      /Headcount: \d+ now/,
+      /Brain: /,
+      /use on org:hire/,
+      /"usd":5/,
+    ])
+      assert.match(waits.out, line);
+    const id = /agency approve (\S+),/.exec(waits.out)?.[1] ?? "";
+    assert.match((await agency("approvals")).out, new RegExp(id));
+    assert.equal((await json("comment", id, "Shorter?"))["body"], "Shorter?");
+    assert.equal(
+      (await json("request-revision", id, "--decision-note", "shorter"))["status"],
+      "revision_requested",
+    );
+    assert.equal(
+      (await json("approvals", "resubmit", id, "--payload", '{"title":"W"}'))["status"],
+      "pending",
+    );
+    assert.equal((await json("approve", id))["status"], "approved");
+    assert.equal((await agency("reject", id)).code, 1);
+
+    const answers = ["Quinn", "", "Tester", "", "Try things", "", ""];
+    const asked: string[] = [];
+    const out: string[] = [];
+    const code = await run(["hire"], env, {
+      out: (text) => out.push(text),
+      err: (text) => out.push(text),
+      readStdin: async () => Buffer.alloc(0),
+      ask: async (question) => {
+        asked.push(question);
+        return answers.shift() ?? "";
+      },
+    });
+    assert.equal(code, 0, out.join("\n"));
+    assert.match(out.join("\n"), /Quinn \(Tester\) joins/);
+    // An empty role is asked for again.
+    assert.equal(asked.filter((question) => question.startsWith("Role")).length, 2);
+    const direct = await json("hire", "Noa", "--role", "Helper", "--now");
+    assert.deepEqual(direct["approval"], null);
+    assert.equal((await agency("hire")).code, 2);
+    assert.equal((await agency("hire", "X", "--role", "Y", "--config", "no json")).code, 2);
+  });
+
   test("exit codes: 0 ok, 1 refused, 2 usage, 3 no daemon", async () => {
     assert.equal((await agency("audit", "verify")).code, 0);
     const missing = await agency("kb", "read", "00000000-0000-4000-8000-000000000000");

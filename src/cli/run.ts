@@ -3,6 +3,7 @@ import { NoDaemon } from "../client/client.ts";
 import { Refusal, refusalCodes } from "../contract/refusal.ts";
 import { addAuditVerify } from "./audit.ts";
 import { addRun } from "./goal.ts";
+import { addHire } from "./hire.ts";
 import { addDoctor } from "./doctor.ts";
 import { addSim } from "./sim.ts";
 import type { Terminal } from "./terminal.ts";
@@ -31,6 +32,7 @@ export async function run(
   const context = { env, terminal, exitCode: 0 };
   addUp(program, context);
   addRun(program, context);
+  addHire(program, context);
   addDoctor(program, context);
   addTree(program, context);
   addSim(program, context);

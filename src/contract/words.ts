@@ -11,6 +11,10 @@ export const Name = z
     z
       .string()
       .min(1, "a name needs at least one character")
+      .refine(
+        (text) => /[^\p{Default_Ignorable_Code_Point}\s]/u.test(text),
+        "a name needs at least one visible character",
+      )
       .refine((text) => [...text].length <= 64, "a name has at most 64 characters")
       .refine((text) => !/\p{Cc}|\p{Cs}/u.test(text), "a name has no control characters"),
   );

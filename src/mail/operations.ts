@@ -87,11 +87,15 @@ export const mailHandlers = [
   onAgentInbox,
 ];
 
-/** A message of the system's own, to an agent or (null) the board. */
+/**
+ * A message of the system's own, to an agent or (null) the board. What automatic replies gave rise to counts as one of them
+ * (autoTurn): otherwise two agents could go on for ever by way of its notices.
+ */
 export async function notify(
   call: Pick<Surroundings, "tx" | "companyId" | "newId">,
   to: string | null,
   text: string,
+  autoTurn = 0,
 ): Promise<void> {
   const letter = {
     id: call.newId(),
@@ -100,6 +104,7 @@ export async function notify(
     bySystem: true,
     to,
     deliverAt: call.tx.now,
+    autoTurn,
   };
   await post(call.tx, { ...letter, content: { fileId: call.newId(), text } }, call.newId);
 }

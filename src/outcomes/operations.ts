@@ -63,6 +63,7 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
   const { tx, actor, companyId, input } = call;
   const outcome = await outcomeById(tx, input.id);
   demandLive(outcome);
+  await demandDecided(tx, outcome.responsible_id);
   // What it no longer waits for does not stand in the way of a new parent.
   if (input.dependsOn !== undefined) await setDependencies(tx, outcome.id, []);
   if (input.parents !== undefined) await changeParents(call, outcome, unique(input.parents));
@@ -139,6 +140,7 @@ export function outcomeHandlers({ notify, retire }: Consequences): Guarded[] {
   const onSubmit = guarded(contract.submitOutcome, async (call) => {
     const outcome = await outcomeById(call.tx, call.input.id);
     demandSubmittable(outcome);
+    await demandDecided(call.tx, outcome.responsible_id);
     demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
     const note = call.input.note ?? null;
     const shown = await transition(call, { ...outcome, ...unblocked, status: "submitted" }, { note });
@@ -232,6 +234,7 @@ async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[])
     const row = await outcomeById(tx, id);
     if (row.company_id !== companyId) throw notFound("outcome", id);
     demandLive(row);
+    await demandDecided(tx, row.responsible_id);
     if (row.kind === "inbox")
       throw new Refusal(
         "refused",
@@ -241,6 +244,17 @@ async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[])
     rows.push(row);
   }
   return rows;
+}
+
+/** An agent that waits for approval is given no work, and what it is to do stays as the board sees it. */
+async function demandDecided(tx: ReadTx, ownerId: string | null): Promise<void> {
+  const owner = ownerId === null ? undefined : await memberById(tx, ownerId);
+  if (owner?.status !== "pending_approval") return;
+  throw new Refusal(
+    "refused",
+    `${owner.name}, who answers for it, waits for approval.`,
+    "Decide on the approval first, or take the outcome back.",
+  );
 }
 
 async function demandKnown(tx: ReadTx, companyId: string, ids: readonly string[]): Promise<void> {

@@ -33,25 +33,22 @@ export async function routeWords(
 ): Promise<void> {
   const agent = await agentById(tx, session.agent_id);
   const words = wordsIn(said);
-  if (words.body === "" || session.ended_at !== null) return;
-  if (words.to === null && agent.auto_reply === 0) return;
+  if (session.ended_at !== null || (words.to === null && (words.body === "" || agent.auto_reply === 0)))
+    return;
   const woken = await tx.first(wokenBy, { agentId: agent.id, started: session.started_at });
-  const target = await targetOf(tx, agent, words, woken);
+  const { target, body } = await addressIn(tx, agent, words, woken);
+  if (body === "") return;
   const call = { tx, companyId: agent.company_id, newId };
   const turn = (woken?.auto_turn ?? 0) + 1;
-  const isPerson = target === null || target?.brain_type === "human";
+  const reply = { call, agent, session, words: { ...words, body }, turn };
   if (target === undefined) {
     // A notice of the system needs no answer; an address that leads nowhere does.
-    if (words.to !== null) await toBoss(call, agent, words, `there is no ${words.to}`);
-  } else if (!isPerson && turn > mostTurns) {
-    const names = `${agent.name} and ${target.name}`;
-    await record(tx, agent, session, { to: target.id, stopped: turn });
-    await notify(
-      call,
-      null,
-      `${names} have answered each other ${mostTurns} times without a person, so it was stopped. The last words of ${agent.name}, which were not sent:\n\n${words.body}`,
-    );
-  } else if (await holds(tx, agent.id, target === null ? "mail:board" : `mail:${target.id}`, "send")) {
+    if (words.to !== null) await toBoss(reply, `there is no ${nameIn(words.to)}`, nameIn(words.to));
+  } else if (!(await holds(tx, agent.id, target === null ? "mail:board" : `mail:${target.id}`, "send"))) {
+    const name = target?.name ?? "the board";
+    await toBoss(reply, `it may not write to ${name}`, name);
+  } else if (isProgram(target) && turn > mostTurns) await stop(reply, target);
+  else {
     const id = newId();
     await record(tx, agent, session, { to: target?.id ?? null, message: id, turn });
     await post(
@@ -61,13 +58,13 @@ export async function routeWords(
         companyId: agent.company_id,
         from: agent.id,
         to: target?.id ?? null,
-        content: { fileId: newId(), text: words.body },
+        content: { fileId: newId(), text: body },
         deliverAt: tx.now,
         autoTurn: turn,
       },
       newId,
     );
-  } else await toBoss(call, agent, words, `it may not write to ${target?.name ?? "the board"}`);
+  }
   // A brain without tools cannot say that it is done with the message; its answer says so.
   if (agent.auto_reply === 1 && woken?.acknowledged_at === null) {
     await tx.run(markAcknowledged, { id: woken.id, result: "answered", now: tx.now });
@@ -82,56 +79,96 @@ export async function routeWords(
   }
 }
 
-/** The address is the whole first line after the @; what is left of a line with more words on it is part of the text. */
+/** The address is the whole first line after the @, until somebody knows better (addressIn). No store keeps a NUL. */
 export function wordsIn(said: string): Words {
   const lines = said.split("\n").filter((line) => usageIn(line) === undefined);
-  const text = lines.join("\n").trim();
+  const text = lines.join("\n").replaceAll("\u0000", "").trim();
   const match = /^@([^\n]+)(?:\n([\s\S]*))?$/.exec(text);
   if (match === null) return { to: null, body: text };
   return { to: (match[1] ?? "").trim(), body: (match[2] ?? "").trim() };
 }
 
+/** Null: the board. Undefined: nobody. */
 type Target = (Member & { brain_type: string }) | null | undefined;
 
-/** Null: the board. Undefined: nobody. */
-async function targetOf(
+/**
+ * A name may have spaces, and a line may go on after it: the longest beginning of the line that is somebody counts, and
+ * what is left of the line belongs to the text.
+ */
+async function addressIn(
   tx: ReadTx,
   agent: AgentRow,
   words: Words,
   woken: MessageRow | undefined,
-): Promise<Target> {
-  if (words.to === null) {
-    if (woken === undefined || woken.from_system === 1) return undefined;
-    return woken.from_id === null ? null : withBrain(tx, await memberById(tx, woken.from_id));
+): Promise<{ target: Target; body: string }> {
+  const { to, body } = words;
+  if (to === null) {
+    const isAnswerable = woken !== undefined && woken.from_system === 0;
+    return { target: isAnswerable ? await memberOrBoard(tx, woken.from_id) : undefined, body };
   }
-  const key = nameKey(words.to.replace(/[,:;.!]+$/, ""));
-  if (["human", "user", "board"].includes(key)) return null;
-  if (key === "boss")
-    return agent.boss_id === null ? null : withBrain(tx, await memberById(tx, agent.boss_id));
-  const found = await tx.first(addressed, { companyId: agent.company_id, key });
-  return found === undefined || found.id === agent.id
-    ? undefined
-    : withBrain(tx, await memberById(tx, found.id));
+  const ends = [...to.matchAll(/\S+/g)].slice(0, mostWords).map((word) => word.index + word[0].length);
+  for (const end of ends.toReversed()) {
+    const target = await called(tx, agent, to.slice(0, end));
+    if (target !== undefined)
+      return { target, body: [to.slice(end).trim(), body].filter((part) => part !== "").join("\n") };
+  }
+  return { target: undefined, body: body === "" ? `@${to}` : body };
 }
 
-async function withBrain(tx: ReadTx, member: Member | undefined): Promise<Target> {
+/** A name of 64 characters has no more. */
+const mostWords = 32;
+
+async function called(tx: ReadTx, agent: AgentRow, name: string): Promise<Target> {
+  for (const spelling of new Set([name, name.replace(/[,:;.!]+$/, "")])) {
+    const key = nameKey(spelling);
+    if (["human", "user", "board"].includes(key)) return null;
+    if (key === "boss") return memberOrBoard(tx, agent.boss_id);
+    const found = await tx.first(addressed, { companyId: agent.company_id, key });
+    if (found !== undefined && found.id !== agent.id) return memberOrBoard(tx, found.id);
+  }
+  return undefined;
+}
+
+async function memberOrBoard(tx: ReadTx, id: string | null): Promise<Target> {
+  if (id === null) return null;
+  const member = await memberById(tx, id);
   return member === undefined
     ? undefined
     : { ...member, brain_type: (await agentById(tx, member.id)).brain_type };
 }
 
-async function toBoss(
-  call: { tx: Tx; companyId: string; newId: () => string },
-  agent: AgentRow,
-  words: Words,
-  why: string,
-): Promise<void> {
+interface Reply {
+  readonly call: { readonly tx: Tx; readonly companyId: string; readonly newId: () => string };
+  readonly agent: AgentRow;
+  readonly session: SessionRow;
+  readonly words: Words;
+  readonly turn: number;
+}
+
+async function toBoss(reply: Reply, why: string, to: string): Promise<void> {
+  const { call, agent, words, turn } = reply;
+  const boss = await memberOrBoard(call.tx, agent.boss_id);
+  if (isProgram(boss) && turn > mostTurns) return stop(reply, boss);
+  const text = `${agent.name} said this to @${to}, but ${why}:\n\n${words.body}`;
+  await notify(call, agent.boss_id, text, turn);
+}
+
+async function stop(reply: Reply, target: Member): Promise<void> {
+  const { call, agent, session, words, turn } = reply;
+  await record(call.tx, agent, session, { to: target.id, stopped: turn });
   await notify(
     call,
-    agent.boss_id,
-    `${agent.name} said this to @${words.to ?? ""}, but ${why}:\n\n${words.body}`,
+    null,
+    `${agent.name} and ${target.name} have answered each other ${mostTurns} times without a person, so it was stopped. The last words of ${agent.name}, which were not sent:\n\n${words.body}`,
   );
 }
+
+function isProgram(target: Target): target is Member & { brain_type: string } {
+  return target !== null && target !== undefined && target.brain_type !== "human";
+}
+
+/** What stands where a name was expected can be long. */
+const nameIn = (to: string): string => (to.length > 80 ? `${to.slice(0, 80).toWellFormed()}…` : to);
 
 async function record(
   tx: Tx,

@@ -8,6 +8,7 @@ import { putMcpServer } from "../contract/organization.ts";
 import { listAgentSessions, submitSummary, viewSession } from "../contract/sessions.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
+import { promptVersion } from "./prompt.ts";
 import { onStage, type Stage } from "../testing/stage.ts";
 
 const clearInbox: Script = async ({ call }) => {
@@ -80,7 +81,7 @@ for (const kind of storeKinds)
       await stage.rest();
       const [session] = (await org.board(listAgentSessions, { id: ann.id })).sessions;
       assert.deepEqual(session?.usage, { inputTokens: 1200, outputTokens: 80, costUsd: 0.02 });
-      assert.equal(session?.promptVersion, "1");
+      assert.equal(session?.promptVersion, promptVersion);
       assert.equal(session?.epoch, 1);
       const seen = await org.board(viewSession, { id: session?.id ?? "" });
       assert.equal(seen.briefing, runner.started[0]?.briefing.text);

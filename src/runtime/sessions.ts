@@ -2,6 +2,7 @@ import { keepCredential } from "../agents/keys.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
 import { append, system } from "../events/ledger.ts";
 import { notify } from "../mail/operations.ts";
+import { waitingFor } from "../mail/table.ts";
 import { outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
@@ -254,10 +255,12 @@ async function guardAgainstStalling(
     subject: outcome.id,
     data: { reason, agent: agent.id },
   });
+  const [unanswered] = outcome.kind === "inbox" ? await waitingFor(tx, agent.company_id, agent.id, 0, 1) : [];
   await notify(
     { tx, companyId: agent.company_id, newId },
     agent.boss_id,
     `"${outcome.title}" (kb://${outcome.id}) is blocked: ${reason}. Look at its last session, then unblock it (update_outcome with blocked: null), change it, or reclaim it.`,
+    (unanswered?.auto_turn ?? 0) + 1,
   );
   return { ...waiting, idle_sessions: 0, not_before: 0 };
 }

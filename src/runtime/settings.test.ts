@@ -59,7 +59,9 @@ test("a granted server is added, and none can take the place of a base one", (co
 test("the token is in none of the files, and nobody else on the machine reads them", (context) => {
   const { folder, files } = written(context, [{ name: "slack", config: { command: "slack-mcp" } }]);
   assert.equal(files.length, 3);
-  for (const name of readdirSync(folder)) {
+  // The skills are the same for everybody.
+  assert.deepEqual(readdirSync(join(folder, ".claude", "skills")), ["agency", "agency-create-agent"]);
+  for (const name of readdirSync(folder).filter((entry) => entry !== ".claude")) {
     assert.ok(!read(folder, name).includes(token), name);
     assert.equal(statSync(join(folder, name)).mode & 0o077, 0, name);
   }

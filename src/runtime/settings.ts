@@ -1,11 +1,16 @@
-import { writeFileSync } from "node:fs";
+import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { mcpServers } from "../contract/operation.ts";
 import type { StartSpec } from "./runner.ts";
 
+/** Beside src/ and beside dist/ alike. */
+const skills = fileURLToPath(new URL("../../skills", import.meta.url));
+
 /**
  * The files a session starts with: `.mcp.json` names the base servers and those the agent holds a right to, `settings.json`
- * allows just their tools, `system-prompt.md` is the prompt. The token is not in them: they name the variable it is in.
+ * allows just their tools, `system-prompt.md` is the prompt, `.claude/skills` what it can read up. The token is not in
+ * them: they name the variable it is in.
  */
 export function writeSettings(
   session: StartSpec,
@@ -29,6 +34,7 @@ export function writeSettings(
     writeFileSync(path, content, { mode: 0o600 });
     return path;
   };
+  cpSync(skills, join(session.workspace, ".claude", "skills"), { recursive: true });
   return {
     mcpConfigFile: put(".mcp.json", JSON.stringify({ mcpServers: servers }, null, 2)),
     settingsFile: put(

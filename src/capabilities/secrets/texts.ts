@@ -45,8 +45,11 @@ export const textRules: readonly TextRule[] = [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
   ),
   pattern("PuTTY key", /(PuTTY-User-Key-File-\d)[\s\S]*/g),
-  // "-----BEGIN " in base64, of anything but a certificate or a public key.
-  pattern("private key in base64", /LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[A-Za-z0-9+/_=-]+/g),
+  // "-----BEGIN " in base64, of anything but a certificate or a public key; over as many lines as it takes.
+  pattern(
+    "private key in base64",
+    /LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[A-Za-z0-9+/_=-]+(?:\r?\n[A-Za-z0-9+/_=-]+)*/g,
+  ),
   pattern("JWT", /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*/g),
   pattern(
     "bearer",
@@ -72,7 +75,8 @@ export const textRules: readonly TextRule[] = [
       // A long text says the same names over and over.
       const known = new Map<string, readonly NameRule[]>();
       for (const { 0: whole, 1: name = "", 2: sign, index } of text.matchAll(assigned)) {
-        const rules = known.getOrInsertComputed(name, () => rulesForName(names, name));
+        const rules = known.get(name) ?? rulesForName(names, name);
+        known.set(name, rules);
         yield* valueOf(text, index, index + whole.length, { rules, isPlain: sign === ":" });
       }
     },
@@ -155,7 +159,10 @@ export const textRules: readonly TextRule[] = [
       const inner = texts.filter(({ name }) => name !== "secret in base64");
       for (const { 0: word, index } of text.matchAll(/(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{24,}={0,2}/g)) {
         const decoded = decodedText(word);
-        if (decoded !== undefined && inner.some((rule) => hasSome(rule.find(decoded, { names, texts: inner }))))
+        if (
+          decoded !== undefined &&
+          inner.some((rule) => hasSome(rule.find(decoded, { names, texts: inner })))
+        )
           yield [index, index + word.length];
       }
     },
@@ -264,7 +271,9 @@ function* credentialsInAddresses(text: string): Iterable<Span> {
     }
     // No port has letters: there, and of a database, a password may have a slash that somebody forgot to encode.
     const isPort = /^\d*$/.test(authority.slice(colon + 1));
-    const isWeb = /(?:https?|wss?|git|ssh|s?ftp)$/i.test(text.slice(Math.max(0, match.index - 5), match.index));
+    const isWeb = /(?:https?|wss?|git|ssh|s?ftp)$/i.test(
+      text.slice(Math.max(0, match.index - 5), match.index),
+    );
     const end = lastAt > 0 && isWeb ? lastAt : isPort ? -1 : address.lastIndexOf("@");
     if (colon >= 0 && end > colon + 1) yield [start + colon + 1, start + end];
   }

@@ -1,0 +1,380 @@
+// The whole table of operations × an agent that waits for approval, wherever an input can name one: the call is refused, or
+// only reads, or is one of the few that are listed with the reason; and nothing of the agent has changed.
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { z } from "zod";
+import * as approvals from "../src/contract/approvals.ts";
+import { grantPermission } from "../src/contract/capabilities.ts";
+import { inputSchema } from "../src/contract/json-schema.ts";
+import { sendMessage } from "../src/contract/mail.ts";
+import type { Operation } from "../src/contract/operation.ts";
+import * as organization from "../src/contract/organization.ts";
+import { createOutcome, delegateOutcome } from "../src/contract/outcomes.ts";
+import { listSessions } from "../src/contract/sessions.ts";
+import { Refusal } from "../src/contract/refusal.ts";
+import { keepCredential } from "../src/agents/keys.ts";
+import { dynamic } from "../src/store/query.ts";
+import type { Store } from "../src/store/store.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../src/testing/organization.ts";
+import { onStage } from "../src/testing/stage.ts";
+import { type Row, table, type World } from "./walk-table.ts";
+
+interface Subject {
+  /** Also of its mandate. */
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly role: string;
+  readonly stateFileId: string;
+  readonly approvalId: string;
+}
+
+/**
+ * Where an input can name somebody, and how. A place of an operation that stands neither here nor among the words below
+ * fails the test: say which it is.
+ */
+const places: Readonly<Record<string, (subject: Subject) => readonly unknown[]>> = {
+  to: ({ id, slug, role }) => [id, slug, role],
+  agent: ({ id, slug }) => [id, slug],
+  reportsTo: ({ id }) => [id],
+  nextAgent: ({ id, slug, name }) => [id, slug, `@${name}`],
+  outcome: ({ id }) => [id],
+  "parents[]": ({ id }) => [id],
+  "dependsOn[]": ({ id }) => [id],
+  "blocked.on": ({ id }) => [id],
+  file: ({ id, stateFileId }) => [id, stateFileId],
+  resource: ({ id, stateFileId }) => [`mail:${id}`, `outcome:${id}`, `kb:${id}`, `kb:${stateFileId}`],
+  "grants[].resource": ({ id, stateFileId }) => [`mail:${id}`, `outcome:${id}`, `kb:${stateFileId}`],
+  requestId: ({ approvalId }) => [approvalId],
+  "payload.*": ({ id }) => [{ reportsTo: id }],
+};
+
+/** What `id` names, by how the operation finds its company. Nothing that a pending agent has is a grant, message or session. */
+const ids: Readonly<Record<string, (subject: Subject) => readonly unknown[]>> = {
+  agent: ({ id }) => [id],
+  outcome: ({ id }) => [id],
+  "agent or outcome": ({ id }) => [id],
+  file: ({ id, stateFileId }) => [id, stateFileId],
+  approval: ({ approvalId }) => [approvalId],
+  grant: () => [],
+  message: () => [],
+  session: () => [],
+};
+
+/** Text, numbers and names of other things: nobody is named by them. */
+const words = new Set(
+  (
+    "companyId keyId name role title capabilities prompt adapterType model mandate label reason description content path " +
+    "mediaType hash query acceptance note rationale body message summary plan decisionNote payloadHash cursor deliverAt result " +
+    "blocked.reason blocked.until hire.name hire.role hire.title hire.capabilities hire.prompt hire.adapterType hire.model " +
+    "hire.adapterConfig.* adapterConfig.* defaultAdapterConfig.* defaultAdapterType allowedAdapterTypes[] chatLLMProvider " +
+    "chatLLMModel payload.plan all live config.type config.url config.command config.args[] level deliverAt"
+  ).split(" "),
+);
+
+/** Writes that are not refused, each with what it is. Whatever else they do, the agent gets nothing by them. */
+const allowed: Readonly<Record<string, string>> = {
+  "approval.approve id": "its own approval",
+  "approval.reject id": "its own approval",
+  "approval.request_revision id": "its own approval",
+  "approval.cancel id": "its own approval",
+  "approval.comment id": "its own approval",
+  "agent.terminate id": "taking it back",
+  "outcome.reclaim id": "taking it back",
+  "outcome.complete id": "taking back the outcome it was to be made for",
+  "outcome.close id": "taking back the outcome it was to be made for",
+  "outcome.create dependsOn[]": "somebody else waits for what it is to do",
+  "outcome.update dependsOn[]": "somebody else waits for what it is to do",
+  "outcome.update blocked.on": "somebody else waits for what it is to do",
+  "permission.grant outcome": "a right of somebody else that lives no longer than its mandate",
+  "permission.grant resource": "a right of somebody else, to look at it; mail to it is refused all the same",
+  "permission.request resource": "somebody else asks for such a right",
+  "agent.create grants[].resource": "somebody else begins with such a right",
+  "agent.hire grants[].resource": "somebody else begins with such a right",
+  "outcome.delegate grants[].resource": "somebody else gets such a right",
+  "mail.send file": "somebody else gets to read about it",
+  "mail.send_deferred file": "somebody else gets to read about it",
+};
+const endings = new Set(["approval.reject", "approval.cancel", "agent.terminate", "outcome.reclaim"]);
+
+/** Refused for an active agent as well, named like this: that it waits is not what decides. */
+const refusedAnyway: Readonly<Record<string, string>> = {
+  "agent.delete id": "only one that was not approved",
+  "agent.resume id": "only one that is paused",
+  "agent.revoke_key id": "the key is another agent's",
+  "approval.resubmit id": "only what was sent back; an active one has nothing to resubmit",
+  "knowledge.delete id": "state documents and outcomes stay",
+  "knowledge.write id": "only the board, and with the right version",
+  "outcome.delegate id": "a mandate is not handed on",
+  "outcome.reopen id": "it is open",
+};
+
+const nobody: Subject = { id: "", name: "", slug: "", role: "", stateFileId: "", approvalId: "" };
+
+const Schema = z.looseObject({
+  type: z.union([z.string(), z.array(z.string())]).optional(),
+  enum: z.array(z.unknown()).optional(),
+  const: z.unknown().optional(),
+  anyOf: z.array(z.record(z.string(), z.unknown())).optional(),
+  items: z.record(z.string(), z.unknown()).optional(),
+  properties: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+  additionalProperties: z.union([z.boolean(), z.record(z.string(), z.unknown())]).optional(),
+});
+
+for (const kind of storeKinds)
+  describe(`a pending agent on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    let world: World;
+    before(async () => {
+      opened = await openTestStore(kind, { fast: true });
+      org = await createOrganization(opened.store);
+      const boss = await org.agent("Boss");
+      await org.board(grantPermission, { companyId: org.companyId, to: boss.id, resource: "org:hire" });
+      const report = await org.agent("Report", boss.id);
+      let names = 0;
+      const { key: root } = await org.board(organization.createKey, { id: org.rootId });
+      const others = { root, report: report.token, stranger: report.token, session: report.token };
+      world = {
+        org,
+        boss,
+        report,
+        tokens: { ...others, board: org.boardToken, boss: boss.token },
+        name: () => `Name ${++names}`,
+      };
+    });
+    after(() => opened.close());
+
+    for (const row of table)
+      for (const place of placesIn(row.operation)) {
+        const what = `${row.operation.name} ${place}`;
+        // covers GOV-15, GOV-44
+        test(`${what}: it is left as it was`, async () => {
+          const names = namesFor(row.operation, place);
+          let isAllowed = false;
+          for (const made of [false, true]) {
+            let subject = await hired(world, { made, waits: true });
+            for (const [which] of names(nobody).entries())
+              for (const who of ["board", "boss"] as const) {
+                const input = put(await row.input(world), place, names(subject)[which]);
+                const before = await possessions(opened.store, subject.id);
+                const said = await attempt(row, world.tokens[who], input);
+                if (said === "answered" && row.operation.effect === "write") {
+                  isAllowed = true;
+                  assert.ok(
+                    what in allowed,
+                    `${what} is not refused to the ${who}: ${JSON.stringify(input)}`,
+                  );
+                }
+                const now = await possessions(opened.store, subject.id);
+                if (allowed[what]?.startsWith("somebody") === true || said !== "answered")
+                  assert.deepEqual(now, before, said);
+                await demandConsistent(subject.id);
+                const { status } = await org.board(organization.viewAgent, { id: subject.id });
+                if (status !== "pending_approval") subject = await hired(world, { made, waits: true });
+              }
+          }
+          if (row.operation.effect !== "write") return;
+          assert.equal(isAllowed, what in allowed, "what is listed as allowed happens");
+          // That it waits is what decides: the same call for somebody who does not wait is answered.
+          if (!isAllowed && names(nobody).length > 0)
+            assert.equal(await isAnsweredForActive(row, place), !(what in refusedAnyway));
+        });
+      }
+
+    // covers GOV-43, GOV-45
+    test("it has no credential and cannot use one, and gets no mail", async () => {
+      const subject = await hired(world, { made: false, waits: true });
+      const { companyId } = org;
+      await refusal(org.board(organization.createKey, { id: subject.id }), "refused");
+      const credential = { id: randomUUID(), kind: "key", companyId, agentId: subject.id } as const;
+      await opened.store.write((tx) =>
+        keepCredential(tx, { ...credential, token: subject.id, sessionId: null, label: "smuggled" }),
+      );
+      await refusal(org.as(subject.id)(organization.listRoster, {}), "unauthenticated");
+      await refusal(world.boss.call(sendMessage, { to: subject.id, body: "hello" }), "forbidden");
+      // Not even through a route that the board opened.
+      await org.board(grantPermission, { companyId, to: world.boss.id, resource: `mail:${subject.id}` });
+      await refusal(world.boss.call(sendMessage, { to: subject.id, body: "hello" }), "forbidden");
+      await refusal(org.board(sendMessage, { companyId, to: subject.id, body: "hello" }), "refused");
+      await org.board(approvals.approve, { id: subject.approvalId });
+      await world.boss.call(sendMessage, { to: subject.id, body: "hello" });
+    });
+
+    /** The invariant: pending exactly while one approval is open; active only if it was approved. */
+    async function demandConsistent(id: string): Promise<void> {
+      const { agent, approvals: rows, grants } = await possessions(opened.store, id);
+      const open = rows.filter(({ status }) => status === "pending" || status === "revision_requested");
+      const status = agent[0]?.status;
+      assert.equal(open.length, status === "pending_approval" ? 1 : 0, status);
+      if (status === "idle") assert.ok(rows.some((row) => row.status === "approved"));
+      else assert.deepEqual(grants, []);
+    }
+
+    async function isAnsweredForActive(row: Row, place: string): Promise<boolean> {
+      const names = namesFor(row.operation, place);
+      for (const made of [false, true])
+        for (const which of names(nobody).keys())
+          for (const who of ["board", "boss"] as const) {
+            const subject = await hired(world, { made, waits: false });
+            const input = put(await row.input(world), place, names(subject)[which]);
+            if ((await attempt(row, world.tokens[who], input)) === "answered") return true;
+          }
+      return false;
+    }
+
+    async function attempt(
+      { operation, saysMalformed }: Row,
+      token: string,
+      input: unknown,
+    ): Promise<string> {
+      try {
+        const output = await org.core.dispatch({ operation, token, input });
+        return saysMalformed?.(output) === true ? JSON.stringify(output) : "answered";
+      } catch (error) {
+        if (error instanceof Refusal) return `${error.code}: ${error.message}`;
+        throw error;
+      }
+    }
+
+    // covers GOV-42
+    test("no session starts for it, whatever there is to do, until it is approved", () =>
+      onStage(kind, async ({ org: staged, runner, rest, advance, scheduler }) => {
+        const { companyId, rootId } = staged;
+        await staged.board(organization.updateAgent, { id: rootId, adapterType: "human" });
+        await staged.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+        const job = await staged.root(createOutcome, { title: "job", parents: [rootId] });
+        await staged.root(delegateOutcome, { id: job.id, hire: { name: "Waits", role: "worker" } });
+        const sessions = async () =>
+          (await staged.board(listSessions, { companyId })).sessions.filter(
+            ({ agentId }) => agentId === job.id,
+          );
+        for (let hour = 0; hour < 3; hour++) {
+          await rest();
+          advance(3_600_000);
+        }
+        assert.deepEqual(await sessions(), []);
+        const { approvals: open } = await staged.root(approvals.listApprovals, { status: "pending" });
+        runner.play(job.id, async () => undefined);
+        await staged.board(approvals.approve, { id: open[0]?.id ?? "" });
+        await rest();
+        assert.equal((await sessions()).length, 1);
+        assert.equal(scheduler.running(), 0);
+      }));
+  });
+
+function namesFor(operation: Operation, place: string): (subject: Subject) => readonly unknown[] {
+  if (place !== "id") return places[place] ?? (() => []);
+  const noun = typeof operation.within === "string" ? "" : (Object.keys(operation.within)[0] ?? "");
+  const found = ids[noun];
+  assert.ok(found !== undefined, `${operation.name}: what is named by id?`);
+  return found;
+}
+
+/** The places of an input where somebody can be named; fails on one that nobody has judged yet. */
+function placesIn(operation: Operation): string[] {
+  return leavesOf(inputSchema(operation.input), "").filter((leaf) => {
+    assert.ok(
+      leaf === "id" || leaf in places || words.has(leaf),
+      `${operation.name} takes ${leaf}: can that name an agent?`,
+    );
+    return !words.has(leaf);
+  });
+}
+
+/** Every place that takes text, or anything at all. */
+function leavesOf(schema: unknown, path: string): string[] {
+  const { type, anyOf, items, properties, additionalProperties, ...rest } = Schema.parse(schema);
+  if (anyOf !== undefined) return [...new Set(anyOf.flatMap((one) => leavesOf(one, path)))];
+  if (items !== undefined) return leavesOf(items, `${path}[]`);
+  const join = (key: string): string => (path === "" ? key : `${path}.${key}`);
+  if (properties !== undefined)
+    return Object.entries(properties).flatMap(([key, one]) => leavesOf(one, join(key)));
+  if (typeof additionalProperties === "object") return [join("*")];
+  const isText = [type].flat().includes("string") && rest.enum === undefined && rest.const === undefined;
+  return isText || type === undefined ? [path] : [];
+}
+
+function put(
+  base: Readonly<Record<string, unknown>>,
+  place: string,
+  value: unknown,
+): Record<string, unknown> {
+  const [first = "", second] = place.split(/\[\]\.?|\./);
+  if (place.endsWith(".*")) return { ...base, [first]: value };
+  if (place.endsWith("[]")) return { ...base, [first]: [value] };
+  if (place === "file") return { ...base, file: value, body: undefined };
+  if (second === undefined) return { ...base, [place]: value };
+  if (place.includes("[]")) return { ...base, [first]: [{ [second]: value }] };
+  return { ...base, [first]: { reason: "a reason", [second]: value } };
+}
+
+async function hired(world: World, how: { made: boolean; waits: boolean }): Promise<Subject> {
+  const { org, boss, name } = world;
+  const { companyId } = org;
+  const hire = { name: name(), role: `role ${randomUUID()}` };
+  await org.board(organization.updateCompany, {
+    companyId,
+    requireBoardApprovalForNewAgents: how.waits,
+  });
+  let id: string;
+  if (how.made) {
+    ({ id } = await boss.call(createOutcome, { title: name(), parents: [boss.id] }));
+    await boss.call(delegateOutcome, { id, hire });
+  } else
+    ({
+      agent: { id },
+    } = await boss.call(approvals.hireAgent, hire));
+  await org.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
+  const { approvals: open } = await boss.call(approvals.listApprovals, { status: "pending" });
+  const agent = await org.board(organization.viewAgent, { id });
+  assert.equal(agent.status, how.waits ? "pending_approval" : "idle");
+  return { ...agent, approvalId: open.find(({ agentId }) => agentId === id)?.id ?? randomUUID() };
+}
+
+/** The rows that are the agent, and those that it would hold. */
+async function possessions(store: Store, id: string) {
+  return store.read(async (tx) => ({
+    agent: await tx.all(
+      dynamic((db) => db.selectFrom("agents").selectAll().where("id", "=", id)),
+      {},
+    ),
+    grants: await tx.all(
+      dynamic((db) => db.selectFrom("grants").selectAll().where("grantee_id", "=", id)),
+      {},
+    ),
+    credentials: await tx.all(
+      dynamic((db) => db.selectFrom("credentials").selectAll().where("agent_id", "=", id)),
+      {},
+    ),
+    sessions: await tx.all(
+      dynamic((db) => db.selectFrom("sessions").selectAll().where("agent_id", "=", id)),
+      {},
+    ),
+    outcomes: await tx.all(
+      dynamic((db) =>
+        db
+          .selectFrom("outcomes")
+          .selectAll()
+          .where((eb) => eb.or([eb("responsible_id", "=", id), eb("id", "=", id)])),
+      ),
+      {},
+    ),
+    messages: await tx.all(
+      dynamic((db) => db.selectFrom("messages").selectAll().where("to_id", "=", id)),
+      {},
+    ),
+    approvals: await tx.all(
+      dynamic((db) => db.selectFrom("approvals").selectAll().where("agent_id", "=", id)),
+      {},
+    ),
+  }));
+}

@@ -1,0 +1,129 @@
+// Every example in skills/ is called as it stands there, in order, against a real organization. An example names its tool
+// or route after ```json; <…> in it is an id that the test knows.
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { requestRevision, listApprovals, hireAgent, viewApproval } from "../src/contract/approvals.ts";
+import { createFile } from "../src/contract/knowledge.ts";
+import { readInbox, sendMessage } from "../src/contract/mail.ts";
+import type { Operation } from "../src/contract/operation.ts";
+import { operations } from "../src/contract/operations.ts";
+import { createOutcome } from "../src/contract/outcomes.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  storeKinds,
+} from "../src/testing/organization.ts";
+
+const root = join(import.meta.dirname, "..", "skills");
+const files = globSync("**/*.md", { cwd: root }).toSorted();
+
+interface Example {
+  readonly name: string;
+  readonly text: string;
+}
+
+function examplesIn(markdown: string): Example[] {
+  const fences = [...markdown.matchAll(/^( *)```(\S*) ?(.*)\n([\s\S]*?)^\1```$/gm)];
+  return fences.map(([, , kind = "", name = "", text = ""]) => {
+    assert.equal(kind, "json", `an example without a tool: ${text}`);
+    return { name, text };
+  });
+}
+
+function operationOf(name: string): Operation {
+  const [method, path] = name.split(" ");
+  const found = operations.find(({ mcp, http }) =>
+    path === undefined ? mcp?.tool === name : http.method === method && http.path === path,
+  );
+  assert.ok(found !== undefined, `there is no ${name}`);
+  return found;
+}
+
+describe("skills", () => {
+  test("the core skill is short, and each says in its front matter what it is for", () => {
+    assert.ok(readFileSync(join(root, "agency", "SKILL.md")).byteLength < 8192);
+    for (const name of ["agency", "agency-create-agent"]) {
+      const text = readFileSync(join(root, name, "SKILL.md"), "utf8");
+      assert.match(text, new RegExp(`^---\nname: ${name}\ndescription: .{20,}\n---\n`));
+    }
+    assert.match(readFileSync(join(root, "agency", "SKILL.md"), "utf8"), /agency-create-agent/);
+  });
+
+  for (const kind of storeKinds)
+    for (const file of files)
+      test(`each example of ${file} works on ${kind}`, async () => {
+        const opened = await openTestStore(kind);
+        try {
+          const org = await createOrganization(opened.store, { approvals: true });
+          const known = await thingsIn(org);
+          const examples = examplesIn(readFileSync(join(root, file), "utf8"));
+          assert.ok(examples.length > 4);
+          for (const { name, text } of examples) await execute(org, known, operationOf(name), text);
+        } finally {
+          await opened.close();
+        }
+      });
+
+  test("an example that does not work is found", async () => {
+    const opened = await openTestStore("sqlite", { fast: true });
+    try {
+      const org = await createOrganization(opened.store, { approvals: true });
+      const known = await thingsIn(org);
+      const wrong = '{ "name": "X", "role": "Y", "colour": "red" }';
+      await assert.rejects(execute(org, known, operationOf("hire_agent"), wrong));
+      await assert.rejects(execute(org, known, operationOf("list_roster"), '{ "id": "<nothing>" }'));
+      assert.throws(() => operationOf("hire_everybody"));
+      assert.throws(() => examplesIn("```sh\nls\n```"));
+    } finally {
+      await opened.close();
+    }
+  });
+});
+
+type Known = Map<string, string>;
+
+/** As the root agent, who may do most of it; what only the board may, as the board. */
+async function execute(org: Organization, known: Known, operation: Operation, text: string): Promise<void> {
+  const filled = text.replaceAll(/<([^>]+)>/g, (_, name: string) => {
+    const id = known.get(name);
+    assert.ok(id !== undefined, `the test knows no <${name}>`);
+    return id;
+  });
+  const input: Record<string, unknown> = JSON.parse(filled);
+  if (operation.http.path.includes(":id") && input["id"] === undefined)
+    input["id"] = known.get(operation.http.path.startsWith("/api/agents") ? "report" : "approval");
+  // Where no example before it did, the board sends it back first.
+  if (operation.name === "approval.resubmit" && !known.has("sent back"))
+    await org.board(requestRevision, { id: String(input["id"]) });
+  if (operation.name === "approval.request_revision") known.set("sent back", "");
+  const isBoards = operation.needs === "board" || operation.http.path.endsWith("/permissions");
+  await org.as(isBoards ? org.boardToken : (known.get("session") ?? ""))(operation, input);
+}
+
+async function thingsIn(org: Organization): Promise<Known> {
+  const report = await org.agent("Ann");
+  const own = async () => (await org.root(createOutcome, { title: "own", parents: [org.rootId] })).id;
+  const file = await org.root(createFile, { description: "file", content: "text" });
+  await org.board(sendMessage, { companyId: org.companyId, body: "hello" });
+  const { messages } = await org.root(readInbox, {});
+  const approvals = [];
+  for (const name of ["First", "Second"])
+    approvals.push((await org.root(hireAgent, { name, role: "x" })).approval?.id ?? "");
+  const [approval = "", second = ""] = approvals;
+  assert.equal((await org.root(listApprovals, {})).approvals.length, 2);
+  return new Map([
+    ["session", (await org.session(org.rootId)).token],
+    ["report", report.id],
+    ["outcome", org.rootId],
+    ["own outcome", await own()],
+    ["another own outcome", await own()],
+    ["file", file.id],
+    ["message", messages[0]?.id ?? ""],
+    ["approval", approval],
+    ["second approval", second],
+    ["payload hash", (await org.board(viewApproval, { id: approval })).payloadHash],
+  ]);
+}
