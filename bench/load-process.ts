@@ -1,4 +1,5 @@
 import { Agent, request as send } from "node:http";
+import { z } from "zod";
 import type { Loaded, Pair, Plan } from "./load.ts";
 import { percentile } from "./timing.ts";
 
@@ -14,6 +15,8 @@ interface Call {
 
 /** What this process wrote last to each file, over all plans. */
 const known = new Map<string, Pair>();
+/** What each client hired and did not approve yet. */
+const waiting = new Map<string, string>();
 let serial = 0;
 
 process.on("message", (plan: Plan) => {
@@ -49,7 +52,7 @@ async function run(plan: Plan): Promise<Loaded> {
   };
 }
 
-function nextCall({ requests }: Plan, client: number): Call {
+function nextCall({ requests, url }: Plan, client: number): Call {
   const number = serial++;
   switch (requests.kind) {
     case "get":
@@ -81,6 +84,23 @@ function nextCall({ requests }: Plan, client: number): Call {
           parents: [requests.parents[number % requests.parents.length]],
         }),
       };
+    case "hire and approve": {
+      const who = `${url} ${client}`;
+      const approval = waiting.get(who);
+      if (approval !== undefined)
+        return {
+          method: "POST",
+          path: `/api/approvals/${approval}/approve`,
+          body: "{}",
+          answered: () => waiting.delete(who),
+        };
+      return {
+        method: "POST",
+        path: `/api/companies/${requests.companyId}/agent-hires`,
+        body: JSON.stringify({ name: `Hire ${process.pid} ${number}`, role: "Worker", mandate: "To work." }),
+        answered: (body) => waiting.set(who, Hired.parse(JSON.parse(body)).approval.id),
+      };
+    }
     case "mcp":
       return {
         method: "POST",
@@ -112,6 +132,8 @@ function nextCall({ requests }: Plan, client: number): Call {
       };
   }
 }
+
+const Hired = z.object({ approval: z.object({ id: z.string() }) });
 
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -18,6 +18,8 @@ export type Requests =
   | { readonly kind: "overwrite"; readonly files: readonly Pair[]; readonly bytes: number }
   | { readonly kind: "create file"; readonly companyId: string; readonly bytes: number }
   | { readonly kind: "create outcome"; readonly companyId: string; readonly parents: readonly string[] }
+  /** Each client hires somebody, approves that, and so on: two requests a pair. */
+  | { readonly kind: "hire and approve"; readonly companyId: string }
   | {
       readonly kind: "mcp";
       readonly path: string;

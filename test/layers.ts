@@ -29,7 +29,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   budgets: { mayImport: foundation },
   repos: { mayImport: foundation },
 
-  readers: { mayImport: organization },
+  readers: { mayImport: [...organization, "brains"] },
   runtime: { mayImport: [...organization, "readers", "brains"] },
   doors: { mayImport: ["contract", "events", "capabilities", "readers"], typesOf: ["store"] },
 

@@ -20,6 +20,11 @@ export function findBrain(type: string): Brain {
   return found;
 }
 
+/** A brain that an agent was made with may be gone from a later version. */
+export function isInstalled(type: string): boolean {
+  return brains.some((candidate) => candidate.type === type);
+}
+
 /** The configuration as it will be stored, or a refusal that names what is wrong with it. */
 export function checkBrainConfig(type: string, config: unknown): string {
   const parsed = findBrain(type).config.safeParse(config ?? {});

@@ -14,7 +14,7 @@ import type { ReadTx } from "../store/store.ts";
 import { explain } from "./explain.ts";
 import { give, revoke } from "./grants.ts";
 import { type Call, type Guarded, guarded, type Surroundings } from "./guarded.ts";
-import { findMember, type Member, memberById, reportsOf } from "./members.ts";
+import { findMember, isActive, type Member, memberById, reportsOf } from "./members.ts";
 import { cursorParts, numberCursor, pageAfter } from "./page.ts";
 import { effectiveRank, holds, worthOf } from "./rights.ts";
 import { type GrantRow, pageOfGrants, presentGrant } from "./table.ts";
@@ -221,6 +221,8 @@ async function grantsPage(
 
 /** Structural rights as rules rather than as one row per outcome: what the agent drives, its documents, its mail routes. */
 async function structuralOf(tx: ReadTx, me: Member) {
+  // Who is not employed has no place that could give it rights.
+  if (!isActive(me)) return [];
   const rights = [];
   for (const outcome of await tx.all(drivenRoots, { agentId: me.id }))
     rights.push({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Id } from "./words.ts";
+import { Id, numeric } from "./words.ts";
 
 /**
  * create_agent: an agent asks a person for another agent, and waits for the answer. Its results are always JSON of one
@@ -58,10 +58,7 @@ export const waitForApproval = operation({
   summary: "Go on waiting for the answer to a create_agent.",
   input: z.strictObject({
     requestId: Id,
-    waitSeconds: z.coerce
-      .number()
-      .min(0)
-      .max(longestWaitSeconds)
+    waitSeconds: numeric(z.number().min(0).max(longestWaitSeconds))
       .optional()
       .describe(`How long to wait; default ${defaultWaitSeconds}.`),
   }),

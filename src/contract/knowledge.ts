@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { CompanyId, Flag, Id, nextCursor, Page, text, Time } from "./words.ts";
+import { CompanyId, Flag, Id, nextCursor, Page, text, Time, whole } from "./words.ts";
 
 export const fileKinds = ["file", "outcome", "state", "log", "message"] as const;
 
@@ -15,7 +15,7 @@ const MediaType = z
     /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/i,
     "a media type looks like text/markdown",
   );
-const VersionNumber = z.coerce.number().int().min(1);
+const VersionNumber = whole(1);
 const Hash = z.string().regex(/^[0-9a-f]{64}$/, "a hash is 64 hexadecimal digits (SHA-256)");
 const Encoding = z.enum(["utf8", "base64"]);
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { CompanyId, Id, nextCursor, Page } from "./words.ts";
+import { CompanyId, Id, nextCursor, Page, whole } from "./words.ts";
 
 /** Events: the record of every mutation, every reading of knowledge and every refusal. */
 
@@ -21,7 +21,7 @@ export const Event = z.object({
 });
 export type Event = z.infer<typeof Event>;
 
-const After = z.coerce.number().int().min(0).optional().describe("Only events after this sequence number.");
+const After = whole(0).optional().describe("Only events after this sequence number.");
 
 export const listEvents = operation({
   name: "event.list",
@@ -64,13 +64,7 @@ export const verifyLedger = operation({
   summary: "Recompute a stretch of the hash chain and name the first bad row.",
   input: z.strictObject({
     after: After,
-    limit: z.coerce
-      .number()
-      .int()
-      .min(1)
-      .max(50_000)
-      .optional()
-      .describe("At most this many rows in one call; default 10000."),
+    limit: whole(1, 50_000).optional().describe("At most this many rows in one call; default 10000."),
   }),
   output: z.object({
     ok: z.boolean(),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { operation } from "./operation.ts";
 import { hireShape } from "./organization.ts";
 import { LevelName, ResourceName } from "./resources.ts";
-import { AgentRef, CompanyId, Flag, Id, nextCursor, Page, text, Time, Title } from "./words.ts";
+import { AgentRef, CompanyId, Flag, Id, nextCursor, Page, text, Time, Title, whole } from "./words.ts";
 
 export const outcomeKinds = ["perpetual", "mandate", "work", "integration", "inbox"] as const;
 export type OutcomeKind = (typeof outcomeKinds)[number];
@@ -119,7 +119,7 @@ export const viewAncestors = operation({
 export const viewSubtree = operation({
   name: "outcome.subtree",
   summary: "An outcome and all below it that you may read.",
-  input: z.strictObject({ id: Id, limit: z.coerce.number().int().min(1).max(10_000).optional() }),
+  input: z.strictObject({ id: Id, limit: whole(1, 10_000).optional() }),
   output: z.object({
     id: z.string(),
     outcomes: z.array(OutcomeRow.extend({ parents: z.array(z.string()) })),

@@ -33,8 +33,23 @@ export const Title = text(300).refine(
 /** Milliseconds inside, ISO 8601 outside. */
 export const Time = z.iso.datetime({ offset: true });
 
+/** Numbers arrive as text in a query string; nothing else is taken for one. */
+export const numeric = (bounds: z.ZodNumber) =>
+  z
+    .union([
+      z.number(),
+      z
+        .string()
+        .regex(/^-?\d{1,15}(\.\d{1,6})?$/, "a number")
+        .transform(Number),
+    ])
+    .pipe(bounds);
+
+export const whole = (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  numeric(z.number().int().min(min).max(max));
+
 export const Page = {
-  limit: z.coerce.number().int().min(1).max(1000).optional().describe("At most this many rows; default 100."),
+  limit: whole(1, 1000).optional().describe("At most this many rows; default 100."),
   cursor: z.string().max(500).optional().describe("The nextCursor of the page before."),
 };
 

@@ -126,7 +126,8 @@ async function send(
     );
   if (sender !== null && sender !== undefined) await demandRoute(tx, sender, to);
   else if (to === null) throw new Refusal("invalid", "The board does not write to itself.", "Name an agent.");
-  else if (!isActive(to))
+  // Also where a route to it stands: it would lie there, or fail on delivery.
+  if (to !== null && !isActive(to))
     throw new Refusal("refused", `${to.name} is ${to.status} and gets no mail.`, "Write to an active agent.");
   const letter: Letter = {
     id: call.newId(),

@@ -11,6 +11,7 @@ import {
   updateOutcome,
 } from "../contract/outcomes.ts";
 import { why } from "../contract/sessions.ts";
+import { query } from "../store/query.ts";
 import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { onStage, type Stage } from "../testing/stage.ts";
@@ -31,6 +32,26 @@ for (const kind of storeKinds)
     const make = (call: Caller, title: string, parents: string[], dependsOn: string[] = []) =>
       call(createOutcome, { title, parents, dependsOn });
     const ids = (answer: Awaited<ReturnType<Ask>>) => answer.path.map(({ id }) => id);
+
+    staged("a brain that is no longer installed is named, and holds up nobody else", async (stage, ask) => {
+      const { org, store } = stage;
+      const ann = await org.agent("Ann");
+      const job = await make(ann.call, "job", [ann.id]);
+      await store.write((tx) => tx.run(setBrain, { id: ann.id, type: "retired_brain" }));
+      const answer = await ask(job.id);
+      assert.equal(answer.moves, false);
+      assert.match(answer.says, /retired_brain, which is not installed/);
+      const bob = await org.agent("Bob");
+      const other = await make(bob.call, "other job", [bob.id]);
+      stage.runner.plan(bob.id, async ({ call }) => {
+        await call(completeOutcome, { id: other.id });
+      });
+      await stage.rest();
+      assert.deepEqual(
+        stage.runner.started.map(({ agent }) => agent.id),
+        [bob.id],
+      );
+    });
 
     staged("an idle agent with workable work is about to start", async ({ org }, ask) => {
       const ann = await org.agent("Ann");
@@ -270,3 +291,7 @@ for (const kind of storeKinds)
       },
     );
   });
+
+const setBrain = query((db, p: { id: string; type: string }) =>
+  db.updateTable("agents").set({ brain_type: p.type }).where("id", "=", p.id),
+);

@@ -2,6 +2,7 @@ import { why as contract } from "../contract/sessions.ts";
 import { notFound } from "../contract/refusal.ts";
 import type { Output } from "../contract/operation.ts";
 import { openApprovalOf } from "../approvals/table.ts";
+import { isInstalled } from "../brains/registry.ts";
 import { guarded } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { outcomeRights } from "../capabilities/structure.ts";
@@ -172,6 +173,11 @@ async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boo
     return answer(true, `is not hired yet: approval ${approval?.id ?? ""} ${state}`, true);
   }
   if (agent.status === "paused") return answer(false, "is paused; its boss or the board can resume it");
+  if (!isInstalled(agent.brain_type))
+    return answer(
+      false,
+      `has the brain ${agent.brain_type}, which is not installed; the board can give it another`,
+    );
   if (agent.brain_type === "human") return answer(true, "is a person, who works from the inbox");
   if ((await tx.first(liveSession, { agentId })) !== undefined) return answer(true, "is at work", true);
   if (agent.not_before > tx.now)

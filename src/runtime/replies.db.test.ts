@@ -10,8 +10,8 @@ import {
   sendMessage,
   viewMessage,
 } from "../contract/mail.ts";
-import { pauseAgent, terminateAgent, updateAgent } from "../contract/organization.ts";
-import { createOutcome } from "../contract/outcomes.ts";
+import { createKey, pauseAgent, terminateAgent, updateAgent } from "../contract/organization.ts";
+import { completeOutcome, createOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
@@ -72,6 +72,10 @@ for (const kind of storeKinds)
       stage.advance(minute);
       await stage.rest();
       assert.equal(stage.runner.started.length, 1);
+      await write(stage, nia);
+      stage.runner.plan(nia, says("@human, all in one line"));
+      await stage.rest();
+      assert.deepEqual((await board(stage)).at(-1), ["Nia", "all in one line"]);
     });
 
     staged(
@@ -90,7 +94,6 @@ for (const kind of storeKinds)
           ["@Lead Dev, please read this", "five"],
           ["@lead-dev six"],
           ["@boss", "seven"],
-          ["@human, eight"],
         ];
         for (const said of lines) {
           await write(stage, nia);
@@ -103,7 +106,7 @@ for (const kind of storeKinds)
           ["one", "two", "three", "four", "please read this\nfive", "six"],
         );
         assert.deepEqual(await inbox(stage, org.rootId), [["Nia", "seven"]]);
-        assert.deepEqual(await board(stage), [["Nia", "eight"]]);
+        assert.deepEqual(await board(stage), []);
       },
     );
 
@@ -168,7 +171,7 @@ for (const kind of storeKinds)
         await person(stage, boss.id);
         for (const { id } of (await org.board(agentInbox, { id: boss.id })).messages)
           await org.board(acknowledgeMessage, { id });
-        const [first] = [await boss.call(sendMessage, { to: loud, body: "loud?" })];
+        const first = await boss.call(sendMessage, { to: loud, body: "loud?" });
         const second = await boss.call(sendMessage, { to: quiet, body: "quiet?" });
         runner.plan(loud, says("Loud, yes."));
         runner.plan(quiet, says("Quiet, yes."));
@@ -199,6 +202,7 @@ for (const kind of storeKinds)
         runner.plan(
           nia,
           async ({ call }) => {
+            stage.advance(1);
             await call(acknowledgeMessage, { id: one, result: "by hand" });
             return { output: "to one" };
           },
@@ -221,7 +225,7 @@ for (const kind of storeKinds)
       const { org, runner } = stage;
       const nia = await made(stage, { name: "Nia" });
       await personRoot(stage);
-      const asker = (await org.session(nia)).call;
+      const asker = org.as((await org.board(createKey, { id: nia })).key);
       const { requestId = "" } = await asker(requestAgent, { name: "Below" });
       await org.board(approve, { id: requestId });
       runner.plan(nia, says("Thank you!"));
@@ -319,10 +323,16 @@ for (const kind of storeKinds)
       const { org, runner } = stage;
       const nia = await made(stage, { name: "Nia" });
       await personRoot(stage);
-      const { call } = await org.session(nia);
-      await call(createOutcome, { title: "work", parents: [nia] });
-      await org.board(pauseAgent, { id: nia });
-      runner.forget(nia);
-      assert.deepEqual(await board(stage), []);
+      const own = org.as((await org.board(createKey, { id: nia })).key);
+      const { id } = await own(createOutcome, { title: "work", parents: [nia] });
+      runner.plan(nia, async ({ call }) => {
+        await call(completeOutcome, { id });
+        return { output: "I have done it." };
+      });
+      await stage.rest();
+      assert.deepEqual(
+        [runner.started.length, await board(stage), await inbox(stage, org.rootId)],
+        [1, [], []],
+      );
     });
   });

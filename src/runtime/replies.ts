@@ -185,14 +185,17 @@ async function record(
   });
 }
 
-/** The first message that waited when the session began, also if the session dealt with it meanwhile. */
+/**
+ * The first message that waited when the session began, also if the session dealt with it meanwhile; not one that the
+ * session before was done with in that very millisecond.
+ */
 const wokenBy = query((db, p: { agentId: string; started: number }) =>
   db
     .selectFrom("messages")
     .selectAll()
     .where("to_id", "=", p.agentId)
     .where("delivered_at", "<=", p.started)
-    .where((eb) => eb.or([eb("acknowledged_at", "is", null), eb("acknowledged_at", ">=", p.started)]))
+    .where((eb) => eb.or([eb("acknowledged_at", "is", null), eb("acknowledged_at", ">", p.started)]))
     .orderBy("num")
     .limit(1),
 );

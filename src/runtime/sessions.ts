@@ -255,12 +255,13 @@ async function guardAgainstStalling(
     subject: outcome.id,
     data: { reason, agent: agent.id },
   });
-  const [unanswered] = outcome.kind === "inbox" ? await waitingFor(tx, agent.company_id, agent.id, 0, 1) : [];
+  const unanswered =
+    outcome.kind === "inbox" ? await waitingFor(tx, agent.company_id, agent.id, 0, 1000) : [];
   await notify(
     { tx, companyId: agent.company_id, newId },
     agent.boss_id,
     `"${outcome.title}" (kb://${outcome.id}) is blocked: ${reason}. Look at its last session, then unblock it (update_outcome with blocked: null), change it, or reclaim it.`,
-    (unanswered?.auto_turn ?? 0) + 1,
+    (unanswered.at(-1)?.auto_turn ?? 0) + 1,
   );
   return { ...waiting, idle_sessions: 0, not_before: 0 };
 }

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { findBrain } from "../brains/registry.ts";
+import { isInstalled } from "../brains/registry.ts";
 import { parseSettings } from "../capabilities/guarded.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { workable } from "../outcomes/workable.ts";
@@ -27,7 +27,7 @@ export async function judge(tx: ReadTx, agentId: string): Promise<Verdict> {
     companyId: agent?.company_id ?? null,
   });
   if (agent === undefined || agent.status !== "idle") return no("nothing");
-  if (findBrain(agent.brain_type).launch === undefined || agent.brain_type === "human") return no("nothing");
+  if (!isInstalled(agent.brain_type) || agent.brain_type === "human") return no("nothing");
   if ((await tx.first(liveOf, { agentId })) !== undefined) return no("busy");
   if ((await tx.first(anyWork, { agentId, now: tx.now })) === undefined) return no("nothing");
   if (agent.not_before > tx.now) return no("later", agent.not_before);

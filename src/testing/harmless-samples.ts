@@ -78,7 +78,7 @@ export const harmlessNamed: readonly (readonly [name: string, value: unknown])[]
   ["hotkey", "ctrl+k"],
   ["turkey", "Ankara"],
   ["keyword", "growth"],
-  ["publicKey", body(44, "mixed", 4)],
+  ["publicKey", body(44, "hex")],
   ["public_key", hash64],
   ["primaryKey", "id"],
   ["foreignKey", "user_id"],

@@ -1,7 +1,8 @@
 /** Does a word look as if a machine had made it up? Without I/O; each look takes time in proportion to the word. */
 
 /** For a value whose name already suggests a key: letters and digits mixed as no person mixes them. */
-export function isKeyLike(word: string): boolean {
+export function isKeyLike(whole: string): boolean {
+  const word = whole.slice(0, 512);
   if (word.length < 16 || !/^[A-Za-z0-9+/_=.~-]+$/.test(word)) return false;
   if (isId(word) || /^[./~]/.test(word)) return false;
   if (/^[0-9a-f]+$/i.test(word)) return word.length >= 24 && /[a-f]/i.test(word);
@@ -24,14 +25,14 @@ export function isRandom(word: string): boolean {
 
 /** The text that a base64 word stands for; undefined when it stands for something else. */
 export function decodedText(word: string): string | undefined {
-  if (!/^[A-Za-z0-9+/_-]{8,}={0,2}$/.test(word)) return undefined;
+  if (!/^[A-Za-z0-9+/_-]{4,}={0,2}$/.test(word)) return undefined;
   const text = Buffer.from(word, "base64").toString("latin1");
   return text.length > 0 && /^[\t\n\r\x20-\x7e]+$/.test(text) ? text : undefined;
 }
 
 /** Digests, public keys, pictures and archives in base64; addresses; and ids such as `msg_01…`, which name and do not open. */
 const harmlessBeginnings =
-  /^(?:sha\d{3}-|AAAA[A-Z]|iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|JVBERi|H4sI|UEsD|0x[0-9a-fA-F]+$|[a-z]{2,12}[_-][A-Za-z0-9]+$)/;
+  /^(?:sha\d{3}-|AAAA[A-Z]|iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|JVBERi|H4sI|UEsD|pk_(?:live|test)_|0x[0-9a-fA-F]+$|[a-z]{2,12}[_-][A-Za-z0-9]+$)/;
 
 function isId(word: string): boolean {
   return (

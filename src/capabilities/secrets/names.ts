@@ -44,6 +44,7 @@ export const nameRules: readonly NameRule[] = [
     ends: ["tokens"],
     unlessAfter: counted.split(" "),
     value: (value) => typeof value === "string" && !/^[\d.,_ ]*[kKmM]?$/.test(value),
+    onlyAssigned: true,
   },
   { on: "name", name: "secret", ends: ["secret", "secrets"] },
   {

@@ -91,7 +91,7 @@ export const providerRules: readonly TextRule[] = [
     name: "key of somebody else",
     *find(text) {
       const shape = new RegExp(
-        `${begin}([a-z][a-z0-9]{1,11}_(?:live|prod|secret|sk|pat|key|token|api)_)([A-Za-z0-9]{16,})`,
+        `${begin}((?!pk_)[a-z][a-z0-9]{1,11}_(?:live|prod|secret|sk|pat|key|token|api)_)([A-Za-z0-9]{16,})`,
         "g",
       );
       for (const { 0: whole, 2: body = "", index } of text.matchAll(shape))

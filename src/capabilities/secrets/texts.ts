@@ -74,10 +74,18 @@ export const textRules: readonly TextRule[] = [
     *find(text, { names }) {
       // A long text says the same names over and over.
       const known = new Map<string, readonly NameRule[]>();
+      const run = { end: 0 };
+      let done = 0;
       for (const { 0: whole, 1: name = "", 2: sign, index } of text.matchAll(assigned)) {
+        // Resource names of AWS are not assignments: `…:secret:name`.
+        if (index < done || (sign === ":" && text[index - 1] === ":")) continue;
         const rules = known.get(name) ?? rulesForName(names, name);
         known.set(name, rules);
-        yield* valueOf(text, index, index + whole.length, { rules, isPlain: sign === ":" });
+        const named = { rules, isPlain: sign === ":", run };
+        for (const span of valueOf(text, index, index + whole.length, named)) {
+          [, done] = span;
+          yield span;
+        }
       }
     },
   },
@@ -89,6 +97,7 @@ export const textRules: readonly TextRule[] = [
         yield* valueOf(text, match.index, match.index + match[0].length, {
           rules: rulesForName(names, match[2] ?? ""),
           isPlain: false,
+          run: { end: 0 },
         });
     },
   },
@@ -197,7 +206,7 @@ function isInAddress(text: string, at: number): boolean {
 
 /** What is put after a name without being its value: a reference, a type, a word of prose. */
 const noValue =
-  /^(?:\$\{?[A-Z_][A-Z0-9_]*\}?$|\$\{|\{\{|<|%[A-Z_]+%|process\.env|os\.environ|env\.|secrets\.|[\w.]+\(|\*+$|\[redacted|(?:x{3,}|\.{3,}|…)$)/;
+  /^(?:\$[A-Z_][A-Z0-9_]*(?!\w)|\$\{|\$\(|\{\{|<|%[A-Z_]+%|process\.env|os\.environ|env\.|secrets\.|[\w.]{1,50}\(|\*{2,}(?!\w)|\[redacted|(?:x{3,}|\.{3,}|…)(?!\w))/;
 const proseWords = new Set(
   "a an and any are as at be before by can cannot comes do does each every field flag for from function generate goes has have if in into is it its keep may more must need never no none not null nil number object of off on one only option optional or parameter per required see set should shown so store stored str string such than that the their them there these they this to true type undefined unset use used uses value via was we when where which who will with without yes you your argument bool boolean false int integer array missing empty needed expired invalid wrong unknown enabled disabled default manager managers rotation bearer basic header".split(
     " ",
@@ -209,21 +218,24 @@ interface Named {
   readonly rules: readonly NameRule[];
   /** As `name: value`, the way prose also looks. */
   readonly isPlain: boolean;
+  /** Where the word ends that was looked at last: a word full of names is measured once. */
+  readonly run: { end: number };
 }
 
 /** The value that begins here, where a rule says that it is one. */
-function* valueOf(text: string, nameAt: number, start: number, { rules, isPlain }: Named): Iterable<Span> {
+function* valueOf(text: string, nameAt: number, start: number, named: Named): Iterable<Span> {
+  const { rules, isPlain } = named;
   if (rules.length === 0) return;
   const quote = take(text, start, /\\?["'`]/y);
   const from = start + quote.length;
-  const value = quote === "" ? unquoted(text, nameAt, from, rules) : take(text, from, inQuotes(quote));
+  const value = quote === "" ? unquoted(text, nameAt, from, named) : take(text, from, inQuotes(quote));
   // After an opening quote that is never closed, no more than a line.
-  if (value === "" || noValue.test(value)) return;
+  const scheme = schemes.exec(value)?.[0] ?? "";
+  const secretAt = from + scheme.length;
+  if (value === "" || noValue.test(text.slice(secretAt, secretAt + 60))) return;
   if (quote === "" && proseWords.has(value.toLowerCase().replace(/[.,;:!?]+$/, ""))) return;
   const usable = isPlain && quote === "" ? rules.filter((rule) => rule.onlyAssigned !== true) : rules;
-  const scheme = schemes.exec(value)?.[0] ?? "";
-  const secret = value.slice(scheme.length);
-  if (isMeantBy(usable, secret)) yield [from + scheme.length, from + value.length];
+  if (isMeantBy(usable, value.slice(scheme.length))) yield [secretAt, from + value.length];
 }
 
 function inQuotes(quote: string): RegExp {
@@ -233,10 +245,11 @@ function inQuotes(quote: string): RegExp {
 }
 
 /** A header takes the rest of its line; so does a secret of several words that has a line to itself. */
-function unquoted(text: string, nameAt: number, from: number, rules: readonly NameRule[]): string {
+function unquoted(text: string, nameAt: number, from: number, { rules, run }: Named): string {
   const restOfLine = (): string => take(text, from, /[^\r\n"'`]{0,2000}/y).trimEnd();
   if (rules.some(({ name }) => name === "authorization" || name === "cookie")) return restOfLine();
-  const word = take(text, from, /[^\s,;&"'`<>()[\]{}|\\]+/y);
+  if (run.end <= from) run.end = from + take(text, from, /[^\s,;&"'`<>()[\]{}|\\]+/y).length;
+  const word = text.slice(from, run.end);
   const startsLine = nameAt === 0 || /[\r\n][ \t-]{0,8}$/.test(text.slice(Math.max(0, nameAt - 10), nameAt));
   const mayBeSeveral = rules.some(
     ({ name }) => name === "password" || name === "recovery" || name === "secret",

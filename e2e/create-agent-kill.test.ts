@@ -1,0 +1,85 @@
+// A daemon that dies at any step of create_agent and of its answer leaves nothing or everything; whoever asks again, or
+// answers again, finds the one request.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { createClient } from "../src/client/client.ts";
+import { approve, listApprovals, reject } from "../src/contract/approvals.ts";
+import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
+import { createKey, listAgents, updateAgent, viewAgent, viewCompany } from "../src/contract/organization.ts";
+import { verifyLedger } from "../src/contract/ledger.ts";
+import { viewOutcome } from "../src/contract/outcomes.ts";
+import { Refusal } from "../src/contract/refusal.ts";
+import { type BuiltDaemon, startDaemon } from "./support/daemon.ts";
+import { endOf, onNewHome } from "./support/steps.ts";
+
+const wanted = { name: "Helper", role: "helps", nextAgent: "@human", waitSeconds: 0 };
+const events = ["approval.create", "agent.create", "permission.grant", "approval.approve", "approval.reject"];
+
+describe("a daemon that dies while an agent is asked for", { concurrency: 2 }, () => {
+  for (const event of events)
+    for (const when of ["before", "after"] as const)
+      test(`${when} "${event}" has done nothing or everything`, () => die(event, when === "after"));
+});
+
+// covers CRA-22, CRA-32, CRA-45
+async function die(event: string, committed: boolean): Promise<void> {
+  await onNewHome(async (options) => {
+    const isAsking = event === "approval.create";
+    const decide = event === "approval.reject" ? reject : approve;
+    const step = `${committed ? "after" : "before"} ${event}`;
+    const first = await startDaemon(options).ready;
+    const { companyId } = first;
+    const { rootAgentId } = await first.board.call(viewCompany, { companyId });
+    await first.board.call(updateAgent, { id: rootAgentId, adapterType: "human" });
+    const { key } = await first.board.call(createKey, { id: rootAgentId });
+    const askOf = ({ url }: BuiltDaemon) => createClient({ url, token: key }).call(requestAgent, wanted);
+    const { requestId = "" } = isAsking ? {} : await askOf(first);
+    await first.stop();
+
+    const starting = startDaemon({ ...options, env: { ...options.env, AGENCY_FAIL_AT: step } });
+    const dying = await starting.ready;
+    // It dies before it answers.
+    await assert.rejects(isAsking ? askOf(dying) : dying.board.call(decide, { id: requestId }));
+    assert.deepEqual(await endOf(starting, step), { code: null, signal: "SIGKILL" });
+
+    const next = await startDaemon(options).ready;
+    const { board } = next;
+    const approvals = async () => (await board.call(listApprovals, { companyId })).approvals;
+    const helpers = async () =>
+      (await board.call(listAgents, { companyId })).agents.filter(({ name }) => name === "Helper");
+    try {
+      const left = await approvals();
+      const isOpen = isAsking || !committed;
+      const decided = event === "approval.reject" ? "rejected" : "approved";
+      assert.deepEqual(
+        left.map(({ status }) => status),
+        isAsking && !committed ? [] : [isOpen ? "pending" : decided],
+      );
+      assert.equal((await helpers()).length, !isOpen && decided === "approved" ? 1 : 0);
+      // Who asked asks again and finds its request, answered or not.
+      const again = await askOf(next);
+      assert.equal(again.status, isOpen ? "pending" : decided === "approved" ? "created" : "denied");
+      const [{ id } = { id: "" }, ...others] = await approvals();
+      assert.deepEqual(others, []);
+      if (left[0] !== undefined) assert.equal(id, left[0].id);
+      // Whoever decided decides again: it is done now, or was done before.
+      const second = board.call(decide, { id });
+      if (isOpen) assert.equal((await second).status, decided);
+      else await assert.rejects(second, (error) => error instanceof Refusal && error.code === "conflict");
+      const client = createClient({ url: next.url, token: key });
+      const { status, agent } = await client.call(waitForApproval, { requestId: id, waitSeconds: 0 });
+      assert.equal(status, decided === "approved" ? "created" : "denied");
+      const [helper, ...more] = await helpers();
+      assert.deepEqual([helper?.id, more], [agent?.id, []]);
+      if (agent !== undefined) {
+        const { mandateId, boss } = await board.call(viewAgent, { id: agent.id });
+        assert.equal(boss?.id, rootAgentId);
+        assert.equal((await board.call(viewOutcome, { id: mandateId })).responsible?.id, agent.id);
+      }
+      assert.equal((await board.call(verifyLedger, {})).ok, true);
+      assert.equal(next.log(), "");
+    } finally {
+      assert.deepEqual(await next.stop(), { code: 0, signal: null });
+    }
+  });
+}

@@ -1,0 +1,190 @@
+// Two who act at once on one approval: one wins, the other is told so, and agent and approval still agree.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import * as contract from "../contract/approvals.ts";
+import { Refusal, type RefusalCode } from "../contract/refusal.ts";
+import { dynamic } from "../store/query.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+
+const rounds = 500;
+/** How many rounds are under way at once: they are about different agents, and share the store. */
+const atOnce = 10;
+
+type Answer = contract.ApprovalStatus | RefusalCode;
+
+/** What two racers may be told, whoever is first; and the status it ends in. */
+interface Race {
+  readonly sentBack?: true;
+  readonly racers: readonly ((org: Organization, id: string) => Promise<contract.Approval>)[];
+  readonly outcomes: readonly { readonly answers: readonly Answer[]; readonly ends: Answer }[];
+}
+
+const approve = (org: Organization, id: string) => org.board(contract.approve, { id });
+const reject = (org: Organization, id: string) => org.board(contract.reject, { id });
+const sendBack = (org: Organization, id: string) => org.board(contract.requestRevision, { id });
+const resubmit = (org: Organization, id: string) =>
+  org.root(contract.resubmit, { id, payload: { title: "Better" } });
+
+const races: Readonly<Record<string, Race>> = {
+  "approve and request-revision": {
+    racers: [approve, sendBack],
+    outcomes: [
+      { answers: ["approved", "conflict"], ends: "approved" },
+      { answers: ["conflict", "revision_requested"], ends: "revision_requested" },
+    ],
+  },
+  "approve and reject": {
+    racers: [approve, reject],
+    outcomes: [
+      { answers: ["approved", "conflict"], ends: "approved" },
+      { answers: ["conflict", "rejected"], ends: "rejected" },
+    ],
+  },
+  "two approves": {
+    racers: [approve, approve],
+    outcomes: [
+      { answers: ["approved", "conflict"], ends: "approved" },
+      { answers: ["conflict", "approved"], ends: "approved" },
+    ],
+  },
+  // Whoever approves after the resubmit has seen nothing of it, and says nothing of what was seen: that is a yes to what it is now.
+  "resubmit and approve": {
+    sentBack: true,
+    racers: [resubmit, approve],
+    outcomes: [
+      { answers: ["pending", "conflict"], ends: "pending" },
+      { answers: ["pending", "approved"], ends: "approved" },
+    ],
+  },
+};
+
+/** What an agent is while its approval is this. */
+const statusAt: Readonly<Record<string, string>> = {
+  pending: "pending_approval",
+  revision_requested: "pending_approval",
+  approved: "idle",
+  rejected: "terminated",
+  cancelled: "terminated",
+};
+
+for (const kind of storeKinds)
+  describe(`races about approvals on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    let number = 0;
+    before(async () => {
+      opened = await openTestStore(kind, { fast: true });
+      org = await createOrganization(opened.store, { approvals: true });
+    });
+    after(() => opened.close());
+
+    const ask = (key?: string) => {
+      const hire = { name: `Agent ${++number}`, role: "worker" };
+      return { hire, send: () => org.root(contract.hireAgent, hire, key === undefined ? {} : { key }) };
+    };
+
+    /** Rounds side by side, as many as there are; each is checked by itself. */
+    async function play(round: (turn: number) => Promise<void>): Promise<void> {
+      let next = 0;
+      const lane = async (): Promise<void> => {
+        while (next < rounds) await round(next++);
+      };
+      await Promise.all(Array.from({ length: atOnce }, lane));
+    }
+
+    for (const [name, race] of Object.entries(races))
+      // covers GOV-13
+      test(`${name}: ${rounds} times one wins and the other is told`, async (t) => {
+        const seen = new Map<string, number>();
+        await play(async (turn) => {
+          const { agent, approval } = await ask().send();
+          const id = approval?.id ?? "";
+          if (race.sentBack === true) await sendBack(org, id);
+          const answers: Answer[] = [];
+          // Who is let go first takes turns: otherwise the first in the list would nearly always win.
+          const starters = race.racers.map((racer, which) => async () => {
+            answers[which] = await answerOf(racer(org, id));
+          });
+          if (turn % 2 === 1) starters.reverse();
+          await Promise.all(starters.map((start) => start()));
+          const match = race.outcomes.find(({ answers: told }) => told.join() === answers.join());
+          assert.ok(match !== undefined, `told ${answers.join()}`);
+          assert.equal(await agreedStatus(agent.id), match.ends);
+          seen.set(answers.join(" / "), (seen.get(answers.join(" / ")) ?? 0) + 1);
+        });
+        t.diagnostic([...seen].map(([told, times]) => `${times} × ${told}`).join(", "));
+        if (race.sentBack !== true) assert.equal(seen.size, race.outcomes.length, "either one can win");
+      });
+
+    // covers GOV-14
+    test(`two identical hires with one key, ${rounds} times: one agent, one approval, the same answer`, () =>
+      play(async (turn) => {
+        const { hire, send } = ask(`hire-${turn}`);
+        const [one, two] = await Promise.all([send(), send()]);
+        assert.deepEqual(one, two);
+        assert.equal(await agentsNamed(hire.name), 1);
+        assert.equal(await agreedStatus(one.agent.id), "pending");
+      }));
+
+    test("at the end every agent and its approvals agree", async () => {
+      const rows = await opened.store.read((tx) =>
+        tx.all(
+          dynamic((db) =>
+            db
+              .selectFrom("agents as a")
+              .leftJoin("approvals as p", "p.agent_id", "a.id")
+              .select(["a.id", "a.status", "p.status as approval"])
+              .where("a.boss_id", "is not", null),
+          ),
+          {},
+        ),
+      );
+      assert.ok(rows.length >= rounds * (Object.keys(races).length + 1));
+      assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length, "one approval each");
+      for (const { status, approval } of rows) assert.equal(status, statusAt[approval ?? ""]);
+    });
+
+    /** The status of the one approval of an agent, which the agent's own must agree with. */
+    async function agreedStatus(agentId: string): Promise<string> {
+      const rows = await opened.store.read((tx) =>
+        tx.all(
+          dynamic((db) =>
+            db
+              .selectFrom("agents as a")
+              .innerJoin("approvals as p", "p.agent_id", "a.id")
+              .select(["a.status", "p.status as approval"])
+              .where("a.id", "=", agentId),
+          ),
+          {},
+        ),
+      );
+      assert.equal(rows.length, 1, "exactly one approval");
+      assert.equal(rows[0]?.status, statusAt[rows[0]?.approval ?? ""]);
+      return rows[0]?.approval ?? "";
+    }
+
+    async function agentsNamed(name: string): Promise<number> {
+      const rows = await opened.store.read((tx) =>
+        tx.all(
+          dynamic((db) => db.selectFrom("agents").select("id").where("name", "=", name)),
+          {},
+        ),
+      );
+      return rows.length;
+    }
+  });
+
+async function answerOf(call: Promise<contract.Approval>): Promise<Answer> {
+  try {
+    return (await call).status;
+  } catch (error) {
+    if (error instanceof Refusal) return error.code;
+    throw error;
+  }
+}
