@@ -1,42 +1,184 @@
 // A daemon that dies between two steps of a hire or of a decision about one, and the next one: either nothing happened or
-// all of it, and whoever got no answer asks again under the same key and gets one agent, one decision.
+// all of it, and whoever got no answer asks again under the same key and gets one agent and one decision.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { type Client, createClient } from "../src/client/client.ts";
 import * as approvals from "../src/contract/approvals.ts";
-import { createClient } from "../src/client/client.ts";
-import { createKey, listAgents, viewAgent, viewCompany } from "../src/contract/organization.ts";
-import { createOutcome, delegateOutcome, viewOutcome } from "../src/contract/outcomes.ts";
-import { testDatabase } from "../src/testing/postgres.ts";
+import { listAgentGrants } from "../src/contract/capabilities.ts";
+import { createKey, listAgents, viewCompany } from "../src/contract/organization.ts";
+import { createOutcome, delegateOutcome, listOutcomes } from "../src/contract/outcomes.ts";
 import { storeKinds } from "../src/testing/organization.ts";
-import { type BuiltDaemon, type DaemonOptions, startDaemon, temporaryFolder } from "./support/daemon.ts";
+import { testDatabase } from "../src/testing/postgres.ts";
+import { startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { endOf } from "./support/steps.ts";
 
 interface Scene {
-  readonly board: BuiltDaemon["board"];
-  readonly root: BuiltDaemon["board"];
+  readonly board: Client;
+  readonly root: Client;
   readonly companyId: string;
   readonly rootId: string;
 }
 
-/** Of the agent and its approval: what an observer sees. */
-type Sight = readonly [agent: string, approval: string, responsible: string];
+/** What an observer sees: the agents named so and their rights by grant, the approvals, who answers for the job. */
+type Sight = string;
 
-interface Step {
-  /** What it puts on record, in the order in which it does. */
+interface Deed {
+  /** What it puts on record; the daemon dies before and after each. */
   readonly events: readonly string[];
-  /** What has to be there; answers the approval. */
+  /** What has to be there; answers the id that the act is about. */
   readonly prepare: (scene: Scene) => Promise<string>;
   readonly act: (scene: Scene, id: string) => Promise<unknown>;
   readonly before: Sight;
   readonly after: Sight;
 }
 
-const key = "the-one-key";
-const hire = { name: "Ada", role: "worker", grants: [{ resource: "org:hire" }] };
-const job = "01900000-0000-7000-8000-000000000001";
-const nothing: Sight = ["none", "none", "none"];
-const waiting: Sight = ["pending_approval", "pending", "none"];
+const options = { key: "the-one-key" };
+const hire = { name: "Ada", role: "worker" };
+const grants = [{ resource: "org:hire" }];
 
-async function hired({ root }: Scene): Promise<string> {
-  return (await root.call(approvals.hireAgent, hire)).approval?.id ?? "";
+const hired = async ({ root }: Scene): Promise<string> =>
+  (await root.call(approvals.hireAgent, { ...hire, grants })).approval?.id ?? "";
+
+async function sentBack(scene: Scene): Promise<string> {
+  const id = await hired(scene);
+  await scene.board.call(approvals.requestRevision, { id });
+  return id;
+}
+
+const job = async ({ root, rootId }: Scene): Promise<string> =>
+  (await root.call(createOutcome, { title: "Job", parents: [rootId] })).id;
+
+const delegate = ({ root }: Scene, id: string) =>
+  root.call(delegateOutcome, { id, hire, grants, message: "Please." }, options);
+
+async function delegated(scene: Scene): Promise<string> {
+  await delegate(scene, await job(scene));
+  const { approvals: open } = await scene.board.call(approvals.listApprovals, {});
+  return open[0]?.id ?? "";
+}
+
+const approve = ({ board }: Scene, id: string) => board.call(approvals.approve, { id }, options);
+const reject = ({ board }: Scene, id: string) => board.call(approvals.reject, { id }, options);
+
+const waiting = "Ada pending_approval 0, pending, no job";
+const waitingForJob = "Ada pending_approval 0, pending, job of Ada";
+
+const deeds: Readonly<Record<string, Deed>> = {
+  "a hire": {
+    events: ["agent.create", "approval.create"],
+    prepare: async () => "",
+    act: ({ root }) => root.call(approvals.hireAgent, { ...hire, grants }, options),
+    before: "nobody, nothing, no job",
+    after: waiting,
+  },
+  "an approval": {
+    events: ["permission.grant", "approval.approve"],
+    prepare: hired,
+    act: approve,
+    before: waiting,
+    after: "Ada idle 1, approved, no job",
+  },
+  "a rejection": {
+    events: ["outcome.close", "agent.terminate", "approval.reject"],
+    prepare: hired,
+    act: reject,
+    before: waiting,
+    after: "Ada terminated 0, rejected, no job",
+  },
+  "a request for revision": {
+    events: ["approval.request_revision"],
+    prepare: hired,
+    act: ({ board }, id) => board.call(approvals.requestRevision, { id, decisionNote: "why?" }, options),
+    before: waiting,
+    after: "Ada pending_approval 0, revision_requested, no job",
+  },
+  "a resubmission": {
+    events: ["approval.resubmit"],
+    prepare: sentBack,
+    act: ({ root }, id) => root.call(approvals.resubmit, { id, payload: { title: "Lead" } }, options),
+    before: "Ada pending_approval 0, revision_requested, no job",
+    after: waiting,
+  },
+  "a delegation with a hire": {
+    events: ["agent.create", "approval.create", "outcome.delegate"],
+    prepare: job,
+    act: delegate,
+    before: "nobody, nothing, job of the root",
+    after: waitingForJob,
+  },
+  "the approval of a hire that has work": {
+    events: ["permission.grant", "mail.deliver", "approval.approve"],
+    prepare: delegated,
+    act: approve,
+    before: waitingForJob,
+    after: "Ada idle 1, approved, job of Ada",
+  },
+  "the rejection of a hire that has work": {
+    events: ["agent.reclaim", "approval.reject"],
+    prepare: delegated,
+    act: reject,
+    before: waitingForJob,
+    after: "Ada terminated 0, rejected, job of the root",
+  },
+};
+
+for (const kind of storeKinds)
+  describe(`a daemon on ${kind} that is killed in the middle of`, { concurrency: 2 }, () => {
+    for (const [name, deed] of Object.entries(deeds))
+      for (const event of deed.events)
+        for (const when of ["before", "after"] as const)
+          // covers GOV-16
+          test(`${name}, ${when} "${event}"`, () =>
+            dieWhile(kind, deed, `${when} ${event}`, when === "after"));
+  });
+
+async function dieWhile(kind: string, deed: Deed, step: string, committed: boolean): Promise<void> {
+  const home = temporaryFolder("hiring");
+  const database = kind === "postgres" ? await testDatabase() : undefined;
+  try {
+    const place = { home: home.path, databaseUrl: database?.url };
+    const starting = startDaemon({ ...place, env: { AGENCY_AGENTS: "off", AGENCY_FAIL_AT: step } });
+    const { board, companyId, url } = await starting.ready;
+    const { rootAgentId: rootId } = await board.call(viewCompany, { companyId });
+    const { key: token } = await board.call(createKey, { id: rootId });
+    const scene = { board, root: createClient({ url, token }), companyId, rootId };
+    const id = await deed.prepare(scene);
+    assert.equal(await sight(scene), deed.before);
+    await assert.rejects(deed.act(scene, id));
+    assert.deepEqual(await endOf(starting, step), { code: null, signal: "SIGKILL" });
+
+    const next = await startDaemon({ ...place, env: { AGENCY_AGENTS: "off" } }).ready;
+    try {
+      const later = { ...scene, board: next.board, root: createClient({ url: next.url, token }) };
+      assert.equal(await sight(later), committed ? deed.after : deed.before, "all of it or nothing");
+      const answer = await deed.act(later, id);
+      assert.equal(await sight(later), deed.after, "asked again, it is done once");
+      assert.deepEqual(await deed.act(later, id), answer);
+      assert.equal(await sight(later), deed.after);
+      assert.equal(next.log(), "");
+    } finally {
+      assert.deepEqual(await next.stop(), { code: 0, signal: null });
+    }
+  } finally {
+    await database?.drop();
+    home.remove();
+  }
+}
+
+async function sight({ board, companyId, rootId }: Scene): Promise<Sight> {
+  const { agents } = await board.call(listAgents, { companyId });
+  const seen: string[] = [];
+  for (const { id, name, status } of agents.filter((agent) => agent.id !== rootId)) {
+    const { grants: held } = await board.call(listAgentGrants, { id });
+    seen.push(`${name} ${status} ${held.length}`);
+  }
+  const { approvals: all } = await board.call(approvals.listApprovals, { companyId });
+  const { outcomes } = await board.call(listOutcomes, { companyId });
+  const work = outcomes.find(({ title }) => title === "Job");
+  const owner = work?.responsible?.id === rootId ? "the root" : (work?.responsible?.name ?? "nobody");
+  return [
+    seen.join() || "nobody",
+    all.map(({ status }) => status).join() || "nothing",
+    work === undefined ? "no job" : `job of ${owner}`,
+  ].join(", ");
 }

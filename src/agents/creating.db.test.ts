@@ -156,7 +156,7 @@ for (const kind of storeKinds)
       assert.ok(messages.some(({ body }) => body?.includes("The agent Nia was approved") === true));
     });
 
-    test("it asks also where hires need no approval, and whoever calls", async () => {
+    test("it asks also where hires need no approval, and whoever calls (CRA-34)", async () => {
       const free = await createOrganization(opened.store);
       for (const caller of [free.root, (await free.agent("Low", (await free.agent("Mid")).id)).call]) {
         const name = `Free ${(await open(free)).length}`;
