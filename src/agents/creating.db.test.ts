@@ -250,13 +250,13 @@ for (const kind of storeKinds)
         effective.systemPrompt,
         /^You are agent Templ\. Your role is keeps \{\{SECRET\}\} and \$\{HOME\}\.\n\n/,
       );
-      const long = await created({ name: "Long", role: "🤖 wxyz ".repeat(20_000) });
+      const long = await created({ name: "Long", role: "🤖vwxyz ".repeat(20_000) });
       assert.equal([...(long.effective.role ?? "")].length, 240);
       assert.equal([...long.agent.role].length, 64);
       const { title } = await org.board(viewOutcome, {
         id: (await org.board(viewAgent, { id: long.agent.id })).mandateId,
       });
-      assert.ok(title.startsWith("Long: 🤖 wxyz") && title.isWellFormed());
+      assert.ok(title.startsWith("Long: 🤖vwxyz") && title.isWellFormed());
     });
 
     test("the next agent is found by id, slug or name, with its @, and may be written to after the yes", async () => {

@@ -91,8 +91,7 @@ export function listRows(
 }
 
 export async function presentAgent(tx: ReadTx, id: string) {
-  const row = await tx.first(shownById, { id });
-  if (row === undefined) throw notFound("agent", id);
+  const row = await shownAgent(tx, id);
   const reports = (await reportsOf(tx, id)).map((report) => ({ id: report.id, name: report.name }));
   return {
     ...presentShown(row),
@@ -102,6 +101,13 @@ export async function presentAgent(tx: ReadTx, id: string) {
     logFileId: row.log_file_id,
     reports,
   };
+}
+
+/** With what a list shows beside its own columns. */
+export async function shownAgent(tx: ReadTx, id: string) {
+  const row = await tx.first(shownById, { id });
+  if (row === undefined) throw notFound("agent", id);
+  return row;
 }
 
 export function presentShown(row: Shown): Agent {

@@ -10,6 +10,10 @@ export interface Brain<C extends z.ZodObject = z.ZodObject> {
   readonly config: C;
   /** For whoever chooses a brain: what it is, what its keys mean, what to beware of. Markdown. */
   readonly documentation: string;
+  /** What to beware of, one sentence each. */
+  readonly safety: readonly string[];
+  /** Configurations as somebody would ask for them; each fits the schema. */
+  readonly examples: readonly Readonly<Record<string, unknown>>[];
   /** Is it there, and which version? */
   readonly probe: () => Promise<{
     readonly available: boolean;

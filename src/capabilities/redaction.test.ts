@@ -74,7 +74,7 @@ describe("what is none", () => {
     const { value: shown } = redact(value);
     assert.deepEqual(value, { a: [{ token: "hunter2" }], b: { c: 1 } });
     assert.deepEqual(shown, { a: [{ token: marker }], b: { c: 1 } });
-    assert.notEqual((shown as typeof value).b, value.b);
+    assert.notEqual(shown.b, value.b);
   });
 });
 
@@ -197,36 +197,30 @@ describe("a text of a megabyte", () => {
     ...'a|a |a-|a.|=|[|A |aB3|token=x |token="|token=\\"|token=\'|password: x\n|password=|authorization: x |cookie=a|key is |--token |-u a:'.split(
       "|",
     ),
-    ..."eyJ|eyJ-|eyJa.|sk-|sk-a-|SG.|ghp_|://|a://b:|a://b@|https://x/|?sig=|login |mysql |mysql -|basic |bearer |<password>|<a >".split(
+    ..."eyJ|eyJ-|eyJa.|sk-|sk-a-|SG.|ghp_|://|a://b:|a://b@|https://x/|?sig=|auth=|otp=|key=|token:|login |mysql |mysql -|basic |bearer |<password>|<a >".split(
       "|",
     ),
-    ...[
-      "-----BEGIN PRIVATE KEY-----",
-      "-----BEGIN CERTIFICATE-----",
-      "LS0tLS1CRUdJTi",
-      "LS0tLS1CRUdJTiBS\n",
-      '{"a":',
-      '\\"',
-      "PuTTY-User-Key-File-2 ",
-    ],
-    ...[
-      ` ${body(33)}`,
-      `${body(60)}/`,
-      `${"x".repeat(79)} `,
-      "x".repeat(82),
-      "1234567890:",
-      "\n- ",
-      "a_live_",
-      "dt0c01.A",
-    ],
-    ...[
-      "hooks.slack.com/services/",
-      "a.webhook.office.com/",
-      `"${body(30, "hex")}-us`,
-      "pypi-a-",
-      "AAAA",
-      "aGVsbG8g",
-    ],
+    "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN CERTIFICATE-----",
+    "LS0tLS1CRUdJTi",
+    "LS0tLS1CRUdJTiBS\n",
+    '{"a":',
+    '\\"',
+    "PuTTY-User-Key-File-2 ",
+    ` ${body(33)}`,
+    `${body(60)}/`,
+    `${"x".repeat(79)} `,
+    "x".repeat(82),
+    "1234567890:",
+    "\n- ",
+    "a_live_",
+    "dt0c01.A",
+    "hooks.slack.com/services/",
+    "a.webhook.office.com/",
+    `"${body(30, "hex")}-us`,
+    "pypi-a-",
+    "AAAA",
+    "aGVsbG8g",
   ];
   for (const piece of pieces)
     test(`of ${JSON.stringify(piece.slice(0, 30))} is read in a moment`, () => {

@@ -41,6 +41,7 @@ export function createClient(options: { readonly url: string; readonly token: st
         cause: error,
       });
     }
+    if (response.ok && operation.http.as === "text") return { text: await response.text() };
     const body: unknown = await response.json();
     if (!response.ok) throw refusalIn(body, response.status);
     return body;

@@ -21,7 +21,13 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   readonly within: Within;
   /** What the actor must be or hold. The board governs and passes every check of a right. */
   readonly needs: "board" | "member" | ((input: z.infer<I>) => readonly Need[]);
-  readonly http: { readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"; readonly path: string };
+  readonly http: {
+    readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+    /** `:key` is an input; it may have an ending of its own, as in `:name.txt`. */
+    readonly path: string;
+    /** The answer's `text`, as plain text. */
+    readonly as?: "text";
+  };
   readonly mcp?: { readonly server: McpServerName; readonly tool: string };
   /**
    * The answer may take a person. While `again` finds in the output what to ask next, the door asks `by` (the operation

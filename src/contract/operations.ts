@@ -1,6 +1,7 @@
 import type { Operation } from "./operation.ts";
 import * as approvals from "./approvals.ts";
 import * as capabilities from "./capabilities.ts";
+import * as configurations from "./configurations.ts";
 import * as createAgent from "./create-agent.ts";
 import * as knowledge from "./knowledge.ts";
 import * as mail from "./mail.ts";
@@ -17,6 +18,7 @@ export const operations: readonly Operation[] = [
   capabilities,
   approvals,
   createAgent,
+  configurations,
   mail,
   sessions,
   ledger,

@@ -1,5 +1,6 @@
 import { retire } from "../agents/leaving.ts";
 import { creation, creationHandlers } from "../agents/creating.ts";
+import { configurationHandlers } from "../agents/configurations.ts";
 import { hiring } from "../agents/hiring.ts";
 import { agentHandlers } from "../agents/operations.ts";
 import { approvalHandlers } from "../approvals/operations.ts";
@@ -28,6 +29,7 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...mailHandlers,
   ...capabilityHandlers(notify),
   ...creationHandlers,
+  ...configurationHandlers,
   ...approvalHandlers(approvalKinds, notify),
   ...sessionHandlers(transcripts),
   ...whyHandlers,

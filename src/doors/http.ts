@@ -79,6 +79,7 @@ async function answer(
     call,
     route.operation.waits === undefined ? {} : { gone: goneWith(response) },
   );
+  if (route.operation.http.as === "text") return sendText(response, Object(output).text);
   send(
     response,
     route.operation.effect === "write" && method === "POST" && isCreation(route.operation) ? 201 : 200,
@@ -112,14 +113,20 @@ export function send(response: ServerResponse, status: number, body: unknown): v
   response.end(writeHead(response, status, body));
 }
 
+function sendText(response: ServerResponse, text: unknown): void {
+  response.writeHead(200, { ...headers, "content-type": "text/plain; charset=utf-8" });
+  response.end(String(text));
+}
+
+const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
 /** Answers the text that goes below it. */
 function writeHead(response: ServerResponse, status: number, body: unknown): string {
   const text = JSON.stringify(body);
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(text),
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
+    ...headers,
   });
   return text;
 }
@@ -188,8 +195,10 @@ function routesOf(table: readonly Operation[]): (method: string, path: string) =
       const matches = pieces.every((piece, index) => {
         const value = given[index] ?? "";
         if (!piece.startsWith(":")) return piece === value;
-        params[piece.slice(1)] = decode(value);
-        return value !== "";
+        const [name = "", ending = ""] = piece.slice(1).split(/(?=\.)/);
+        if (!value.endsWith(ending) || value === ending) return false;
+        params[name] = decode(value.slice(0, value.length - ending.length));
+        return true;
       });
       if (matches) return { operation, params };
     }

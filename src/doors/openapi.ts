@@ -88,7 +88,10 @@ function describe(operation: Operation): unknown {
     responses: {
       "2XX": {
         description: "The result.",
-        content: { "application/json": { schema: outputSchema(operation.output) } },
+        content:
+          operation.http.as === "text"
+            ? { "text/plain": { schema: { type: "string" } } }
+            : { "application/json": { schema: outputSchema(operation.output) } },
       },
       "4XX": {
         description: "A refusal.",

@@ -136,6 +136,7 @@ const hiring: readonly Step[] = [
      requested_by text, decision_note text, created_at bigint not null, updated_at bigint not null,
      decided_at bigint, expires_at bigint, answered_at bigint)`,
   `create index approvals_page on approvals(company_id, num)`,
+  `create index approvals_of on approvals(agent_id, num) where agent_id is not null`,
   `create index approvals_requester on approvals(requested_by, num) where requested_by is not null`,
   // One open approval at most for an agent, and for a name that is kept.
   `create unique index approvals_agent on approvals(agent_id)

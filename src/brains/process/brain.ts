@@ -23,6 +23,15 @@ export const processBrain = brain({
     "",
     "It runs a command of your choice on this machine, so an agent may hire with it only where the company allows it.",
   ].join("\n"),
+  safety: [
+    "The command runs on this machine as the user of the daemon, in a sandbox where there is one.",
+    "Agents may not hire with it unless the company allows it; the board may.",
+    "Values of env are stored as they are given and shown to nobody again; prefer a file that only the command reads.",
+  ],
+  examples: [
+    { command: "my-agent" },
+    { command: "node", args: ["agent.mjs", "--brief"], env: { LANG: "C.UTF-8" } },
+  ],
   probe: async () => ({ available: true, version: null, says: "any command on this machine" }),
   launch: ({ command, args, env }, { briefing }) => ({
     command,

@@ -17,6 +17,8 @@ export const rehearsalBrain = brain({
     "No model: a fixed player that goes through the motions of an organization, over the same MCP doors a model uses. It plans",
     "a goal, hires, delegates, writes short files, verifies and reports. Use it to see how Agency works without a key.",
   ].join("\n"),
+  safety: ["It does not think: what it writes is a rehearsal, and it says so."],
+  examples: [{}, { delayMs: 500 }],
   probe: async () => ({ available: true, version: null, says: "built in; plays, does not think" }),
   launch: ({ delayMs }, { briefing, systemPromptFile }) => ({
     command: process.execPath,

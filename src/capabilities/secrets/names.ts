@@ -152,7 +152,7 @@ export function environmentName(name: string): "itself" | "ending" | undefined {
   const joined = words.join("");
   if (/^(?:env|envs|environ|environment|environments|envvars?|environmentvariables?|dotenv)$/.test(joined))
     return "itself";
-  if (["env", "environ", "environment"].includes(words.at(-1) ?? "") || /envvars$/.test(joined))
+  if (["env", "environ", "environment"].includes(words.at(-1) ?? "") || joined.endsWith("envvars"))
     return "ending";
   return undefined;
 }

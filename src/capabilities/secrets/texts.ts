@@ -233,7 +233,7 @@ function* valueOf(text: string, nameAt: number, start: number, named: Named): It
   const scheme = schemes.exec(value)?.[0] ?? "";
   const secretAt = from + scheme.length;
   if (value === "" || noValue.test(text.slice(secretAt, secretAt + 60))) return;
-  if (quote === "" && proseWords.has(value.toLowerCase().replace(/[.,;:!?]+$/, ""))) return;
+  if (quote === "" && isProse(value)) return;
   const usable = isPlain && quote === "" ? rules.filter((rule) => rule.onlyAssigned !== true) : rules;
   if (isMeantBy(usable, value.slice(scheme.length))) yield [secretAt, from + value.length];
 }
@@ -254,13 +254,19 @@ function unquoted(text: string, nameAt: number, from: number, { rules, run }: Na
   const mayBeSeveral = rules.some(
     ({ name }) => name === "password" || name === "recovery" || name === "secret",
   );
-  if (!startsLine || !mayBeSeveral || proseWords.has(word.toLowerCase())) return word;
+  if (!startsLine || !mayBeSeveral || isProse(word)) return word;
   const rest = restOfLine();
   return /[&=;,]/.test(rest) || rest.split(/\s+/).length > 24 ? word : rest;
 }
 
+function isProse(word: string): boolean {
+  return word.length < 20 && proseWords.has(word.toLowerCase().replace(/[.,;:!?]+$/, ""));
+}
+
+/** A rule that looks at the value needs no more than its beginning. */
 function isMeantBy(rules: readonly NameRule[], value: string): boolean {
-  return value !== "" && rules.some((rule) => rule.value?.(value) ?? true);
+  const beginning = value.slice(0, 512);
+  return value !== "" && rules.some((rule) => rule.value?.(beginning) ?? true);
 }
 
 /** What a sticky expression takes from here. */

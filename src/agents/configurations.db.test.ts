@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { hireAgent } from "../contract/approvals.ts";
+import { grantPermission, listAgentGrants } from "../contract/capabilities.ts";
+import * as contract from "../contract/configurations.ts";
+import { listEvents } from "../contract/ledger.ts";
+import { createAgent, terminateAgent } from "../contract/organization.ts";
+import {
+  type Caller,
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+
+for (const kind of storeKinds)
+  describe(`configurations on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    before(async () => {
+      opened = await openTestStore(kind);
+      org = await createOrganization(opened.store, { approvals: true });
+    });
+    after(() => opened.close());
+
+    const secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+    const mayHire = async (id: string): Promise<boolean> =>
+      (await org.board(listAgentGrants, { id })).grants.some(
+        ({ resource, stands }) => resource === "org:hire" && stands,
+      );
+
+    test("the board, the root agent and whoever may hire read them, redacted; nobody else does", async () => {
+      const made = await org.board(createAgent, {
+        companyId: org.companyId,
+        name: "Keeper",
+        role: "x",
+        prompt: `Use ${secret} carefully.`,
+        adapterType: "process",
+        adapterConfig: { command: "true", args: ["--api-key", "hunter2hunter2"], env: { API_KEY: secret } },
+      });
+      const hirer = await org.agent("Hirer");
+      await org.board(grantPermission, { companyId: org.companyId, to: hirer.id, resource: "org:hire" });
+      const other = await org.agent("Other");
+      const allowed: Caller[] = [org.board, org.root, hirer.call];
+      for (const call of allowed) {
+        const { configuration, redactedPaths, agent } = await call(contract.viewConfiguration, {
+          id: made.id,
+        });
+        const text = JSON.stringify(configuration);
+        assert.ok(!text.includes("abcdefghij") && !text.includes("hunter2"), text);
+        assert.deepEqual(Object(configuration["adapterConfig"]).env, { API_KEY: "[redacted]" });
+        for (const path of ["adapterConfig.env.API_KEY", "adapterConfig.args[1]", "prompt"])
+          assert.ok(redactedPaths.includes(path), path);
+        assert.deepEqual([agent.name, agent.boss?.id], ["Keeper", org.rootId]);
+        const list = await call(contract.listConfigurations, { companyId: org.companyId });
+        assert.equal(list.configurations.length, 4);
+        assert.ok(!JSON.stringify(list).includes("abcdefghij"));
+        assert.match((await call(contract.brainIndex, {})).text, /\/llms\/agent-configuration\/process\.txt/);
+        assert.match((await call(contract.brainPage, { adapterType: "process" })).text, /- command \(string/);
+      }
+      await refusal(other.call(contract.viewConfiguration, { id: made.id }), "forbidden");
+      await refusal(other.call(contract.listConfigurations, {}), "forbidden");
+      await refusal(other.call(contract.brainIndex, {}), "forbidden");
+      await refusal(other.call(contract.brainPage, { adapterType: "process" }), "forbidden");
+      await refusal(org.board(contract.brainPage, { adapterType: "telepathy" }), "invalid");
+      // The chief stays the chief without its own right to hire.
+      const { grants } = await org.board(listAgentGrants, { id: org.rootId });
+      assert.equal(grants.length, 1);
+      const elsewhere = await org.another();
+      await refusal(elsewhere.root(contract.viewConfiguration, { id: made.id }), "not_found");
+    });
+
+    test("the board and the root agent say who may hire, and it ends as any right does", async () => {
+      const boss = await org.agent("Boss");
+      const far = await org.agent("Far", boss.id);
+      const set = (call: Caller, id: string, canCreateAgents: boolean) =>
+        call(contract.setPermissions, { id, canCreateAgents });
+      assert.deepEqual((await set(org.board, boss.id, true)).permissions, { canCreateAgents: true });
+      // Again changes nothing, and makes no second grant.
+      await set(org.board, boss.id, true);
+      assert.equal((await org.board(listAgentGrants, { id: boss.id })).grants.length, 1);
+      const { approval } = await boss.call(hireAgent, { name: "Deep", role: "x" });
+      assert.equal(approval?.status, "pending");
+      assert.deepEqual((await set(org.root, far.id, true)).permissions, { canCreateAgents: true });
+      await set(org.board, boss.id, false);
+      assert.equal(await mayHire(boss.id), false);
+      await refusal(boss.call(hireAgent, { name: "Deeper", role: "x" }), "forbidden");
+      assert.equal(await mayHire(far.id), true);
+      // What the root agent gave ends with what it has.
+      await set(org.board, org.rootId, false);
+      assert.equal(await mayHire(far.id), false);
+      await refusal(set(org.root, boss.id, true), "refused");
+      await set(org.board, org.rootId, true);
+      await refusal(set(boss.call, far.id, true), "forbidden");
+      await refusal(set(org.board, approval?.agentId ?? "", true), "refused");
+      await org.board(terminateAgent, { id: far.id });
+      await refusal(set(org.board, far.id, true), "refused");
+      const { events } = await org.board(listEvents, { companyId: org.companyId, limit: 1000 });
+      assert.ok(events.some(({ operation }) => operation === "agent.set_permissions"));
+    });
+  });
