@@ -2,7 +2,7 @@
 // all of it, and whoever got no answer asks again under the same key and gets one agent and one decision.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Client, createClient } from "../src/client/client.ts";
+import { type Client, createClient, NoDaemon } from "../src/client/client.ts";
 import * as approvals from "../src/contract/approvals.ts";
 import { listAgentGrants } from "../src/contract/capabilities.ts";
 import { createKey, listAgents, viewCompany } from "../src/contract/organization.ts";
@@ -36,8 +36,8 @@ const options = { key: "the-one-key" };
 const hire = { name: "Ada", role: "worker" };
 const grants = [{ resource: "org:hire" }];
 
-const hired = async ({ root }: Scene): Promise<string> =>
-  (await root.call(approvals.hireAgent, { ...hire, grants })).approval?.id ?? "";
+const hired = async ({ root, companyId }: Scene): Promise<string> =>
+  (await root.call(approvals.hireAgent, { companyId, ...hire, grants })).approval?.id ?? "";
 
 async function sentBack(scene: Scene): Promise<string> {
   const id = await hired(scene);
@@ -45,15 +45,15 @@ async function sentBack(scene: Scene): Promise<string> {
   return id;
 }
 
-const job = async ({ root, rootId }: Scene): Promise<string> =>
-  (await root.call(createOutcome, { title: "Job", parents: [rootId] })).id;
+const job = async ({ root, rootId, companyId }: Scene): Promise<string> =>
+  (await root.call(createOutcome, { companyId, title: "Job", parents: [rootId] })).id;
 
 const delegate = ({ root }: Scene, id: string) =>
   root.call(delegateOutcome, { id, hire, grants, message: "Please." }, options);
 
 async function delegated(scene: Scene): Promise<string> {
   await delegate(scene, await job(scene));
-  const { approvals: open } = await scene.board.call(approvals.listApprovals, {});
+  const { approvals: open } = await scene.board.call(approvals.listApprovals, { companyId: scene.companyId });
   return open[0]?.id ?? "";
 }
 
@@ -67,7 +67,7 @@ const deeds: Readonly<Record<string, Deed>> = {
   "a hire": {
     events: ["agent.create", "approval.create"],
     prepare: async () => "",
-    act: ({ root }) => root.call(approvals.hireAgent, { ...hire, grants }, options),
+    act: ({ root, companyId }) => root.call(approvals.hireAgent, { companyId, ...hire, grants }, options),
     before: "nobody, nothing, no job",
     after: waiting,
   },
@@ -135,16 +135,16 @@ for (const kind of storeKinds)
 async function dieWhile(kind: string, deed: Deed, step: string, committed: boolean): Promise<void> {
   const home = temporaryFolder("hiring");
   const database = kind === "postgres" ? await testDatabase() : undefined;
+  const place = { home: home.path, databaseUrl: database?.url };
+  const starting = startDaemon({ ...place, env: { AGENCY_AGENTS: "off", AGENCY_FAIL_AT: step } });
   try {
-    const place = { home: home.path, databaseUrl: database?.url };
-    const starting = startDaemon({ ...place, env: { AGENCY_AGENTS: "off", AGENCY_FAIL_AT: step } });
     const { board, companyId, url } = await starting.ready;
     const { rootAgentId: rootId } = await board.call(viewCompany, { companyId });
     const { key: token } = await board.call(createKey, { id: rootId });
     const scene = { board, root: createClient({ url, token }), companyId, rootId };
     const id = await deed.prepare(scene);
     assert.equal(await sight(scene), deed.before);
-    await assert.rejects(deed.act(scene, id));
+    await assert.rejects(deed.act(scene, id), NoDaemon);
     assert.deepEqual(await endOf(starting, step), { code: null, signal: "SIGKILL" });
 
     const next = await startDaemon({ ...place, env: { AGENCY_AGENTS: "off" } }).ready;
@@ -160,6 +160,7 @@ async function dieWhile(kind: string, deed: Deed, step: string, committed: boole
       assert.deepEqual(await next.stop(), { code: 0, signal: null });
     }
   } finally {
+    await starting.kill();
     await database?.drop();
     home.remove();
   }

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { z } from "zod";
 import { explainAccess, grantPermission, requestPermission } from "../src/contract/capabilities.ts";
+import { listConfigurations } from "../src/contract/configurations.ts";
 import { requestAgent } from "../src/contract/create-agent.ts";
 import { createFile, readFile, searchFiles, writeFile } from "../src/contract/knowledge.ts";
 import type { Operation } from "../src/contract/operation.ts";
@@ -322,7 +323,8 @@ for (const kind of storeKinds)
           ...(noun === undefined ? {} : { id: ids[noun] ?? boss.id }),
           ...("query" in operation.input.shape ? { query: "d" } : {}),
         };
-        const token = operation.needs === "board" ? org.boardToken : boss.token;
+        const isBoards = operation.needs === "board" || operation === listConfigurations;
+        const token = isBoards ? org.boardToken : boss.token;
         const one = "limit" in operation.input.shape ? { ...input, limit: 1 } : input;
         const { nextCursor } = z
           .object({ nextCursor: z.string().nullish() })

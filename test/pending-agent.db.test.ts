@@ -246,7 +246,8 @@ for (const kind of storeKinds)
 
     // covers GOV-42
     test("no session starts for it, whatever there is to do, until it is approved", () =>
-      onStage(kind, async ({ org: staged, runner, rest, advance, scheduler }) => {
+      onStage(kind, async (stage) => {
+        const { org: staged, runner, advance, scheduler } = stage;
         const { companyId, rootId } = staged;
         await staged.board(organization.updateAgent, { id: rootId, adapterType: "human" });
         await staged.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
@@ -257,14 +258,14 @@ for (const kind of storeKinds)
             ({ agent }) => agent.id === job.id,
           );
         for (let hour = 0; hour < 3; hour++) {
-          await rest();
+          await stage.rest();
           advance(3_600_000);
         }
         assert.deepEqual(await sessions(), []);
         const { approvals: open } = await staged.root(approvals.listApprovals, { status: "pending" });
         runner.plan(job.id, async ({ call }) => void (await call(submitOutcome, { id: job.id })));
         await staged.board(approvals.approve, { id: open[0]?.id ?? "" });
-        await rest();
+        await stage.rest();
         assert.equal((await sessions()).length, 1);
         assert.equal(scheduler.running(), 0);
       }));

@@ -4,6 +4,7 @@ import { z } from "zod";
 import * as approvals from "../src/contract/approvals.ts";
 import * as capabilities from "../src/contract/capabilities.ts";
 import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
+import * as configurations from "../src/contract/configurations.ts";
 import * as knowledge from "../src/contract/knowledge.ts";
 import * as ledger from "../src/contract/ledger.ts";
 import type { Operation } from "../src/contract/operation.ts";
@@ -371,6 +372,25 @@ export const table: readonly Row[] = [
     ownOnly,
   ),
   row(sessions.why, "boss", work, stranger),
+
+  row(configurations.listConfigurations, "root", company, { stranger: "forbidden" }),
+  row(configurations.viewConfiguration, "root", ({ report }) => ({ id: report.id }), {
+    stranger: "forbidden",
+  }),
+  row(
+    configurations.setPermissions,
+    "root",
+    async (w) => ({ ...(await anAgent(w)), canCreateAgents: true }),
+    { stranger: "forbidden", boss: "forbidden" },
+  ),
+  row(configurations.brainIndex, "root", () => ({}), { stranger: "forbidden" }, noCompany),
+  row(
+    configurations.brainPage,
+    "root",
+    () => ({ adapterType: "process" }),
+    { stranger: "forbidden" },
+    noCompany,
+  ),
 
   row(ledger.listEvents, "board", company, boardOnly),
   row(ledger.readAuditLog, "boss", () => ({}), agentsOnly, ownOnly),

@@ -239,8 +239,10 @@ function httpDoor(url: string): Door {
 }
 
 async function answerOf(response: Response): Promise<Answer> {
-  const output: unknown = await response.json();
+  const isText = response.headers.get("content-type") === "text/plain; charset=utf-8";
+  const output: unknown = isText ? { text: await response.text() } : await response.json();
   if (response.ok) return { output };
+  assert.ok(!isText, "a refusal is JSON");
   const answer = refusalIn(output);
   assert.equal(response.status, refusalCodes[answer.error.code as RefusalCode]?.http, answer.error.code);
   return answer;

@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { hireAgent } from "../contract/approvals.ts";
-import { grantPermission, listAgentGrants } from "../contract/capabilities.ts";
+import {
+  grantPermission,
+  listAgentGrants,
+  listPermissionRequests,
+  requestPermission,
+  revokePermission,
+} from "../contract/capabilities.ts";
 import * as contract from "../contract/configurations.ts";
 import { listEvents } from "../contract/ledger.ts";
 import { createAgent, terminateAgent } from "../contract/organization.ts";
+import { closeOutcome } from "../contract/outcomes.ts";
 import {
   type Caller,
   createOrganization,
@@ -99,5 +106,37 @@ for (const kind of storeKinds)
       await refusal(set(org.board, far.id, true), "refused");
       const { events } = await org.board(listEvents, { companyId: org.companyId, limit: 1000 });
       assert.ok(events.some(({ operation }) => operation === "agent.set_permissions"));
+    });
+
+    test("who may hire for one outcome does not yet hire for good, and nobody gives more than it has", async () => {
+      const near = await org.agent("Near");
+      const below = await org.agent("Below", near.id);
+      const { companyId } = org;
+      const set = (call: Caller, id: string) => call(contract.setPermissions, { id, canCreateAgents: true });
+      // A right for one outcome ends with it; the permission stands for the mandate.
+      const job = await org.outcome("one job", [near.id]);
+      await org.board(grantPermission, { companyId, to: near.id, resource: "org:hire", outcome: job });
+      await near.call(requestPermission, { resource: "org:hire", reason: "for good" });
+      await set(org.board, near.id);
+      await org.board(closeOutcome, { id: job, rationale: "not needed" });
+      assert.equal(await mayHire(near.id), true);
+      // Whoever asked for it has been answered.
+      await below.call(requestPermission, { resource: "org:hire", reason: "much to do" });
+      const asked = async () =>
+        (await org.board(listPermissionRequests, { companyId })).requests.filter(
+          ({ agent }) => agent.id === below.id,
+        );
+      assert.equal((await asked()).length, 1);
+      await set(org.root, below.id);
+      assert.equal((await asked()).length, 0);
+      // A root agent that may hire for one outcome only hands on no more than that.
+      for (const { id, stands } of (await org.board(listAgentGrants, { id: org.rootId })).grants)
+        if (stands) await org.board(revokePermission, { id });
+      const narrow = await org.outcome("narrow", [near.id]);
+      await org.board(grantPermission, { companyId, to: org.rootId, resource: "org:hire", outcome: narrow });
+      assert.equal(await mayHire(below.id), false);
+      await refusal(set(org.root, below.id), "refused");
+      await refusal(set(org.root, org.rootId), "refused");
+      assert.equal((await org.root(contract.listConfigurations, {})).nextCursor, null);
     });
   });

@@ -1,16 +1,15 @@
 import * as contract from "../contract/configurations.ts";
 import { Refusal } from "../contract/refusal.ts";
-import { ranks } from "../contract/resources.ts";
 import { indexText, pageText } from "../brains/documentation.ts";
 import { brains, findBrain } from "../brains/registry.ts";
-import { revoke } from "../capabilities/grants.ts";
+import { give, isWithin, revoke } from "../capabilities/grants.ts";
 import { type Call, guarded, parseSettings, type Surroundings } from "../capabilities/guarded.ts";
 import { isActive } from "../capabilities/members.ts";
 import { recordGrant } from "../capabilities/operations.ts";
 import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
 import { redact } from "../capabilities/redaction.ts";
 import { holds } from "../capabilities/rights.ts";
-import { heldOn, insertGrant } from "../capabilities/table.ts";
+import { heldOn } from "../capabilities/table.ts";
 import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -55,8 +54,7 @@ const onSetPermissions = guarded(contract.setPermissions, async (call) => {
       `${agent.name} is ${agent.status} and cannot hold rights.`,
       "Choose an active agent.",
     );
-  const isHeld = await holds(tx, agent.id, "org:hire", "use");
-  if (input.canCreateAgents && !isHeld) await allow(call, agent);
+  if (input.canCreateAgents && !(await isStanding(tx, agent))) await allow(call, agent);
   if (!input.canCreateAgents)
     for (const grant of await heldOn(tx, agent.id, "org:hire"))
       if (grant.revoked_at === null)
@@ -99,35 +97,30 @@ async function shown(tx: ReadTx, agent: AgentRow) {
   return { configuration: { ...Object(value) }, redactedPaths };
 }
 
+/** For as long as it works here; a right to hire for one outcome is less. */
+async function isStanding(tx: ReadTx, agent: AgentRow): Promise<boolean> {
+  for (const grant of await heldOn(tx, agent.id, "org:hire"))
+    if (grant.broken === 0 && (await isWithin(tx, agent.mandate_id, grant.scope_id))) return true;
+  return false;
+}
+
 /**
  * By the board, out of its own right. By the root agent, handed on from its own: it may do so for anybody in the company,
  * not only for direct reports, and what it gave ends with what it has.
  */
 async function allow(call: Call<{ id: string }>, agent: AgentRow): Promise<void> {
   const { tx, actor, companyId } = call;
-  const own =
-    actor.agentId === null
-      ? undefined
-      : (await heldOn(tx, actor.agentId, "org:hire")).find(({ broken }) => broken === 0);
-  if (actor.agentId !== null && own === undefined)
-    throw new Refusal("refused", "You may not hire yourself, so you cannot let others.", "Ask the board.");
-  const row = {
+  const row = await give(tx, {
     id: call.newId(),
-    company_id: companyId,
-    grantee_id: agent.id,
-    resource: "org:hire" as const,
-    level: ranks.use,
-    scope_id: agent.mandate_id,
-    origin: own === undefined ? "board" : "boss",
-    granted_by: actor.agentId,
-    parent_id: own?.id ?? null,
-    structural: own?.structural ?? 0,
-    broken: 0,
-    created_at: tx.now,
-    revoked_at: null,
-  };
-  await insertGrant(tx, row);
-  await recordGrant(call, "permission.grant", { ...row, num: 0 });
+    companyId,
+    giver: actor.agentId === null ? null : await agentById(tx, actor.agentId),
+    receiver: agent,
+    acrossLevels: true,
+    resource: "org:hire",
+    level: undefined,
+    scopeId: undefined,
+  });
+  await recordGrant(call, "permission.grant", row);
 }
 
 const companyRow = query((db, p: { id: string }) =>

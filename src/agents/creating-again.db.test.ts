@@ -193,7 +193,9 @@ for (const kind of storeKinds)
       const { agents } = await org.board(listAgents, { companyId: org.companyId, limit: 1000 });
       const made = agents.filter(({ name }) => name.startsWith("Racer "));
       assert.equal(new Set(made.map(({ name }) => name)).size, made.length, "two agents of one name");
-      const approved = counts.filter(({ status }) => status === "approved").map((row) => row.agent_id);
+      const approved = counts.flatMap(({ status, agent_id: id }) =>
+        status === "approved" ? [id ?? ""] : [],
+      );
       assert.deepEqual(made.map(({ id }) => id).toSorted(), approved.toSorted());
       assert.ok(counts.every(({ status }) => status !== "pending"));
       assert.equal(counts.length, rounds);

@@ -7,7 +7,7 @@ import { argumentsIn, promptFor } from "./creating.ts";
 /** What is meant; fails where the arguments are wrong. */
 function meant(input: Record<string, unknown>) {
   const asked = argumentsIn(input);
-  assert.ok(typeof asked !== "string", String(asked));
+  assert.ok(typeof asked !== "string", JSON.stringify(asked));
   return asked;
 }
 

@@ -25,6 +25,13 @@ interface Race {
   readonly outcomes: readonly { readonly answers: readonly Answer[]; readonly ends: Answer }[];
 }
 
+/** Still open after a round. */
+interface Left {
+  readonly id: string;
+  readonly agentId: string;
+  readonly status: string;
+}
+
 const approve = (org: Organization, id: string) => org.board(contract.approve, { id });
 const reject = (org: Organization, id: string) => org.board(contract.reject, { id });
 const sendBack = (org: Organization, id: string) => org.board(contract.requestRevision, { id });
@@ -89,23 +96,32 @@ for (const kind of storeKinds)
       return { hire, send: () => org.root(contract.hireAgent, hire, key === undefined ? {} : { key }) };
     };
 
-    /** Rounds side by side, as many as there are; each is checked by itself. */
-    async function play(round: (turn: number) => Promise<void>): Promise<void> {
+    /** Rounds side by side; what a round left open goes into the next one of its lane. */
+    async function play(
+      round: (turn: number, left: Left | undefined) => Promise<Left | void>,
+    ): Promise<void> {
       let next = 0;
       const lane = async (): Promise<void> => {
-        while (next < rounds) await round(next++);
+        for (let left: Left | void = undefined; next < rounds;) left = await round(next++, left ?? undefined);
       };
       await Promise.all(Array.from({ length: atOnce }, lane));
+    }
+
+    /** An approval in the state a race begins with: one that is open already, or a new hire. */
+    async function ready(race: Race, left: Left | undefined): Promise<Left> {
+      const { agent, approval } = left === undefined ? await ask().send() : { agent: null, approval: null };
+      const start = left ?? { id: approval?.id ?? "", agentId: agent?.id ?? "", status: "pending" };
+      if (race.sentBack === true && start.status === "pending") await sendBack(org, start.id);
+      if (race.sentBack !== true && start.status !== "pending") await resubmit(org, start.id);
+      return start;
     }
 
     for (const [name, race] of Object.entries(races))
       // covers GOV-13
       test(`${name}: ${rounds} times one wins and the other is told`, async (t) => {
         const seen = new Map<string, number>();
-        await play(async (turn) => {
-          const { agent, approval } = await ask().send();
-          const id = approval?.id ?? "";
-          if (race.sentBack === true) await sendBack(org, id);
+        await play(async (turn, left) => {
+          const { id, agentId } = await ready(race, left);
           const answers: Answer[] = [];
           // Who is let go first takes turns: otherwise the first in the list would nearly always win.
           const starters = race.racers.map((racer, which) => async () => {
@@ -115,8 +131,10 @@ for (const kind of storeKinds)
           await Promise.all(starters.map((start) => start()));
           const match = race.outcomes.find(({ answers: told }) => told.join() === answers.join());
           assert.ok(match !== undefined, `told ${answers.join()}`);
-          assert.equal(await agreedStatus(agent.id), match.ends);
+          assert.equal(await agreedStatus(agentId), match.ends);
           seen.set(answers.join(" / "), (seen.get(answers.join(" / ")) ?? 0) + 1);
+          const isOpen = match.ends === "pending" || match.ends === "revision_requested";
+          return isOpen ? { id, agentId, status: match.ends } : undefined;
         });
         t.diagnostic([...seen].map(([told, times]) => `${times} × ${told}`).join(", "));
         if (race.sentBack !== true) assert.equal(seen.size, race.outcomes.length, "either one can win");
@@ -145,7 +163,7 @@ for (const kind of storeKinds)
           {},
         ),
       );
-      assert.ok(rows.length >= rounds * (Object.keys(races).length + 1));
+      assert.ok(rows.length >= rounds * 3);
       assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length, "one approval each");
       for (const { status, approval } of rows) assert.equal(status, statusAt[approval ?? ""]);
     });

@@ -28,6 +28,8 @@ export interface Gift {
   /** Null: the board. */
   readonly giver: Member | null;
   readonly receiver: Member;
+  /** The root agent says who may hire in the whole company, not only among its reports. */
+  readonly acrossLevels?: boolean;
   readonly resource: Resource;
   readonly level: GrantableLevel | undefined;
   readonly scopeId: string | undefined;
@@ -35,7 +37,7 @@ export interface Gift {
 
 export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
   checkLevel(gift.resource, gift.level);
-  checkReceiver(gift.giver, gift.receiver);
+  checkReceiver(gift.acrossLevels === true ? null : gift.giver, gift.receiver);
   const { level, scopeId, source } = await weigh(tx, gift);
   const row = {
     id: gift.id,

@@ -43,7 +43,10 @@ for (const kind of storeKinds)
     const playing = async (stage: Stage, to: string, script: Script) => {
       const { org, runner } = stage;
       const first = runner.started.length;
-      runner.otherwise(script);
+      runner.otherwise((session) => {
+        if (runner.started.length - first > 60) throw new Error("it goes on for ever");
+        return script(session);
+      });
       await org.board(sendMessage, { companyId: org.companyId, to, body: "begin" });
       for (let step = 0; step < 40; step++) {
         await stage.rest();

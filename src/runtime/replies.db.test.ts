@@ -180,14 +180,16 @@ for (const kind of storeKinds)
         assert.equal((await boss.call(viewMessage, { id: first.id })).result, "answered");
         assert.equal((await boss.call(viewMessage, { id: second.id })).acknowledgedAt, null);
         // What it addresses itself is sent all the same, and it says itself what became of the message.
-        runner.plan(quiet, async ({ call }) => {
-          await call(acknowledgeMessage, { id: second.id, result: "done" });
-          return { output: "@boss\nQuiet, addressed." };
-        });
-        stage.advance(minute);
-        await stage.rest();
-        assert.deepEqual((await inbox(stage, boss.id)).at(-1), ["Quiet", "Quiet, addressed."]);
-        assert.equal((await boss.call(viewMessage, { id: second.id })).result, "done");
+        for (const result of [null, "done"]) {
+          runner.plan(quiet, async ({ call }) => {
+            if (result !== null) await call(acknowledgeMessage, { id: second.id, result });
+            return { output: `@boss\nQuiet, ${result}.` };
+          });
+          stage.advance(minute);
+          await stage.rest();
+          assert.deepEqual((await inbox(stage, boss.id)).at(-1), ["Quiet", `Quiet, ${result}.`]);
+          assert.equal((await boss.call(viewMessage, { id: second.id })).result, result);
+        }
       },
     );
 

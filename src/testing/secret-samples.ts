@@ -253,9 +253,9 @@ export const handwritten: Readonly<Record<string, Omit<SecretSample, "about">>> 
   "a Go assignment": inText(`password := "${plain}"`),
   "two words": inText(`the api key: ${plain}`),
   "a password on its own": inText(`Password: ${plain}`),
-  "an npmrc": inText(`//registry.example.com/:_authToken=${plain}`),
+  "an npmrc": inText(`//packages.example.com/:_authToken=${plain}`),
   "an npmrc of old": inText(
-    `//registry.example.com/:_auth=${inBase64("me:hunter2")}`,
+    `//packages.example.com/:_auth=${inBase64("me:hunter2")}`,
     inBase64("me:hunter2"),
   ),
   "a netrc": inText(`machine example.com login me password ${plain}`),
