@@ -1,3 +1,4 @@
+import { z } from "zod";
 import {
   createAgentAliases,
   createAgentArguments,
@@ -281,16 +282,19 @@ async function openRoute(
   await recordGrant(call, "permission.grant", await give(tx, { ...gift, resource, level: "send" }));
 }
 
-interface Wanted extends Asked {
-  readonly nextAgentId: string | null;
-  readonly provider: string;
-  readonly adapterConfig: unknown;
-  readonly model: string | null;
-  readonly systemPrompt: string;
-}
+const Wanted = z.object({
+  name: z.string(),
+  autoReply: z.boolean(),
+  role: z.string().nullable(),
+  nextAgent: z.string(),
+  nextAgentId: z.string().nullable(),
+  provider: z.string(),
+  adapterConfig: z.record(z.string(), z.unknown()),
+  model: z.string().nullable(),
+  systemPrompt: z.string(),
+});
 
-/** Written by the request alone. */
-const wanted = (approval: ApprovalRow): Wanted => payloadOf(approval) as unknown as Wanted;
+const wanted = (approval: ApprovalRow): z.infer<typeof Wanted> => Wanted.parse(payloadOf(approval));
 
 async function answer(tx: Tx, approval: ApprovalRow, delivers = true): Promise<CreateAgentResult> {
   const { name, autoReply, role, nextAgent, provider, model, systemPrompt } = wanted(approval);

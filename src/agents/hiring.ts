@@ -156,7 +156,16 @@ export const hiring: ApprovalKind = {
         "Ask for a revision, so that it gets another boss; or reject it.",
       );
     await saveAgent(tx, { ...agent, status: "idle" });
-    await giveGrants(call, agent, configuration, giverFor(approval, boss));
+    try {
+      await giveGrants(call, agent, configuration, giverFor(approval, boss));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      throw new Refusal(
+        "conflict",
+        `${boss.name} cannot give ${agent.name} what it was to begin with: ${error.message}`,
+        "Give it to the boss first, ask for a revision without it, or reject the hire.",
+      );
+    }
     const { outcomeId, message } = payloadOf(approval);
     if (typeof outcomeId === "string")
       await sendOrder(call, boss.id, agent, await outcomeById(tx, outcomeId), wordsIn(message));
@@ -182,12 +191,12 @@ export const hiring: ApprovalKind = {
     const former = snapshotOf(approval);
     const input = redrafted(approval, former, changes, agent);
     const made = agent.made_for_mandate === 1;
-    const boss = await bossOf(call, input.reportsTo ?? agent.boss_id ?? undefined, approval.requested_by);
+    const boss = await bossOf(call, input.reportsTo ?? agent.boss_id ?? undefined);
     if (made && (boss.id !== agent.boss_id || (input.mandate ?? former.mandate) !== former.mandate))
       throw new Refusal(
         "refused",
         `${agent.name} is made for an outcome of its boss; that and the boss stay.`,
-        "Change the outcome itself, or cancel and delegate anew.",
+        "Cancel it, change the outcome, and delegate anew.",
       );
     // The same brain with the same configuration was allowed before; whoever proposes another is held to the rules.
     const kept =
@@ -262,19 +271,16 @@ export async function sendOrder(
 }
 
 export function snapshotOf(approval: ApprovalRow): contract.HireConfiguration {
-  const { requestedConfigurationSnapshot: snapshot } = payloadOf(approval);
-  // Written by takeOn() and redraft() alone.
-  return snapshot as contract.HireConfiguration;
+  return contract.HireConfiguration.parse(payloadOf(approval)["requestedConfigurationSnapshot"]);
 }
 
 /** The boss the hire names: an active agent at or below whoever asks; by default that agent, of the board the root. */
 async function bossOf(
   call: Pick<Surroundings, "tx" | "companyId" | "actor">,
   reference: string | undefined,
-  requester = call.actor.agentId,
 ): Promise<Member> {
-  const { tx, companyId } = call;
-  const top = requester ?? (await tx.first(rootAgent, { id: companyId }))?.root_agent_id ?? "";
+  const { tx, companyId, actor } = call;
+  const top = actor.agentId ?? (await tx.first(rootAgent, { id: companyId }))?.root_agent_id ?? "";
   const id = reference ?? top;
   const boss = await memberById(tx, id);
   if (boss === undefined || boss.company_id !== companyId) throw notFound("agent", id);

@@ -73,7 +73,7 @@ export async function reclaimAgents(
     for (const { id: below } of await tx.all(reportIds, { bossId: id })) frontier.push(below);
   }
   for (const member of ended) {
-    await end(tx, member);
+    await end(call, member);
     // Also of what has ended: when it is reopened, there is somebody to verify it.
     await tx.run(reroute, { from: member.id, to: bossId, now: tx.now });
     for (const work of await tx.all(liveWorkOf, { agentId: member.id })) {
@@ -97,12 +97,19 @@ function takenBack(row: OutcomeRow, bossId: string): OutcomeRow {
 }
 
 /** No credential, session or right of the agent works from here on. */
-async function end(tx: Tx, agent: AgentRow): Promise<void> {
+async function end(call: Scene, agent: AgentRow): Promise<void> {
+  const { tx } = call;
   await saveAgent(tx, { ...agent, status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
   await tx.run(endCredentials, { agentId: agent.id, now: tx.now });
   // Nobody is left for whom an open approval could say yes; requests of its own end with it as well.
-  for (const approval of await openApprovalsOf(tx, agent.id))
-    await setStatus(tx, approval, "cancelled", `${agent.name} has left`);
+  for (const approval of await openApprovalsOf(tx, agent.id)) {
+    const {
+      id,
+      type,
+      decision_note: note,
+    } = await setStatus(tx, approval, "cancelled", `${agent.name} has left`);
+    await call.record(agent.id, { approval: id, type, status: "cancelled", note }, "approval.cancel");
+  }
   await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);
 }
@@ -110,7 +117,7 @@ async function end(tx: Tx, agent: AgentRow): Promise<void> {
 async function depart(call: Scene, agent: AgentRow, bossId: string): Promise<string[]> {
   const { tx } = call;
   const boss = await agentById(tx, bossId);
-  await end(tx, agent);
+  await end(call, agent);
   await tx.run(reanchor, { from: agent.id, to: bossId });
   // What it verified, its boss verifies now, and is told of what waits: the message about it went to the one who left.
   for (const { id, title, status } of await tx.all(liveDelegationsOf, { agentId: agent.id }))

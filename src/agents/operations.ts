@@ -1,27 +1,16 @@
 import * as contract from "../contract/organization.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { Refusal } from "../contract/refusal.ts";
 import { checkBrainConfig } from "../brains/registry.ts";
 import { type Call, guarded } from "../capabilities/guarded.ts";
-import { isActive, memberById } from "../capabilities/members.ts";
+import { isActive } from "../capabilities/members.ts";
 import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
-import { insertOutcome } from "../outcomes/table.ts";
-import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { demandUsableName, nameKey } from "./agent.ts";
 import { delegationHandlers } from "./delegating.ts";
 import { freeName, freeSlug } from "./employ.ts";
 import { hireHandlers } from "./hiring.ts";
 import { keyHandlers } from "./keys.ts";
 import { demandThere, fire } from "./leaving.ts";
-import {
-  type AgentRow,
-  endSessions,
-  listRows,
-  presentAgent,
-  presentShown,
-  sameName,
-  saveAgent,
-} from "./table.ts";
+import { type AgentRow, endSessions, listRows, presentAgent, presentShown, saveAgent } from "./table.ts";
 
 const onList = guarded(contract.listAgents, ({ tx, companyId, input }) => listPage(tx, companyId, input));
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import type { GrantableLevel, Resource } from "./resources.ts";
+import { LevelName, ResourceName } from "./resources.ts";
 import { AgentDetail, hireGrants, hireShape } from "./organization.ts";
 import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
 
@@ -42,21 +42,22 @@ const ApprovalDetail = Approval.extend({
 });
 
 /** A hire as it was asked for, every key said: what an approval shows, and what runs afterwards. */
-export interface HireConfiguration {
-  readonly name: string;
-  readonly role: string;
-  readonly title: string | null;
-  readonly reportsTo: string | null;
-  readonly capabilities: string | null;
-  readonly mandate: string;
-  readonly prompt: string | null;
-  readonly adapterType: string;
-  readonly adapterConfig: Readonly<Record<string, unknown>>;
-  readonly model: string | null;
-  readonly effort: string | null;
-  readonly budget: Readonly<Record<string, unknown>> | null;
-  readonly grants: readonly { readonly resource: Resource; readonly level: GrantableLevel }[];
-}
+export const HireConfiguration = z.object({
+  name: z.string(),
+  role: z.string(),
+  title: z.string().nullable(),
+  reportsTo: z.string().nullable(),
+  capabilities: z.string().nullable(),
+  mandate: z.string(),
+  prompt: z.string().nullable(),
+  adapterType: z.string(),
+  adapterConfig: z.record(z.string(), z.unknown()),
+  model: z.string().nullable(),
+  effort: z.string().nullable(),
+  budget: z.record(z.string(), z.unknown()).nullable(),
+  grants: z.array(z.object({ resource: ResourceName, level: LevelName })),
+});
+export type HireConfiguration = z.infer<typeof HireConfiguration>;
 
 export const hireAgent = operation({
   name: "agent.hire",

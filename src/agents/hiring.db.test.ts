@@ -1,0 +1,393 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import * as approvals from "../contract/approvals.ts";
+import {
+  grantPermission,
+  listAgentGrants,
+  listPermissions,
+  revokePermission,
+} from "../contract/capabilities.ts";
+import { readInbox } from "../contract/mail.ts";
+import {
+  createAgent,
+  listAgents,
+  terminateAgent,
+  updateCompany,
+  viewAgent,
+  viewCompany,
+} from "../contract/organization.ts";
+import * as outcomes from "../contract/outcomes.ts";
+import { dynamic } from "../store/query.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+
+for (const kind of storeKinds)
+  describe(`hiring on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    let boss: Awaited<ReturnType<Organization["agent"]>>;
+    let names = 0;
+    before(async () => {
+      opened = await openTestStore(kind, { fast: true });
+      org = await createOrganization(opened.store, { approvals: true });
+      boss = await org.agent("Boss");
+      await org.board(grantPermission, { companyId: org.companyId, to: boss.id, resource: "org:hire" });
+    });
+    after(() => opened.close());
+
+    const named = (more: Record<string, unknown> = {}) => ({ name: `N ${++names}`, role: "worker", ...more });
+    const hire = async (more: Record<string, unknown> = {}, by = boss.call) => {
+      const { agent, approval } = await by(approvals.hireAgent, named(more));
+      assert.ok(approval !== null);
+      return { agent, approval, id: approval.id };
+    };
+    const statusOf = async (id: string) => (await org.board(viewAgent, { id })).status;
+    const approvalStatus = async (id: string) => (await org.board(approvals.viewApproval, { id })).status;
+    const delegateToHire = async (more: Record<string, unknown> = {}) => {
+      const job = await boss.call(outcomes.createOutcome, { title: `job ${++names}`, parents: [boss.id] });
+      await boss.call(outcomes.delegateOutcome, { id: job.id, hire: named(), ...more });
+      const { approvals: open } = await boss.call(approvals.listApprovals, { status: "pending" });
+      return { agentId: job.id, id: open.find(({ agentId }) => agentId === job.id)?.id ?? "" };
+    };
+    const settings = (changed: Record<string, unknown>) =>
+      org.board(updateCompany, { companyId: org.companyId, ...changed });
+    const headcount = async () =>
+      (await org.board(listAgents, { companyId: org.companyId, limit: 1000 })).agents.length;
+
+    /** Refused with the code, and nobody was made. */
+    const nobody = async (code: Parameters<typeof refusal>[1], input: Record<string, unknown>) => {
+      const count = await headcount();
+      const refused = await refusal(boss.call(approvals.hireAgent, named(input)), code);
+      assert.equal(await headcount(), count);
+      return refused;
+    };
+
+    // covers GOV-04, GOV-05, GOV-19
+    test("only who holds org:hire hires: the root agent from the beginning, everybody else once it is given", async () => {
+      const other = await org.agent("Unentitled");
+      await refusal(other.call(approvals.hireAgent, named()), "forbidden");
+      const { grants } = await org.root(listPermissions, {});
+      assert.ok(grants.some(({ resource }) => resource === "org:hire"));
+      await org.board(grantPermission, { companyId: org.companyId, to: other.id, resource: "org:hire" });
+      const { agent } = await other.call(approvals.hireAgent, named());
+      assert.equal(agent.boss?.id, other.id);
+      await org.board(approvals.hireAgent, { companyId: org.companyId, ...named() });
+    });
+
+    // covers GOV-01, GOV-02, GOV-20, GOV-21, GOV-22
+    test("a company wants approvals unless its board says otherwise, and the board itself needs none", async () => {
+      const fresh = await org.another();
+      const { companyId } = fresh;
+      const { settings: given } = await fresh.board(viewCompany, { companyId });
+      assert.equal(given.requireBoardApprovalForNewAgents, true);
+      await refusal(
+        fresh.root(updateCompany, { companyId, requireBoardApprovalForNewAgents: false }),
+        "forbidden",
+      );
+      const direct = await fresh.board(createAgent, { companyId, ...named() });
+      assert.equal(direct.status, "idle");
+      const asked = await fresh.root(approvals.hireAgent, named());
+      assert.deepEqual([asked.agent.status, asked.approval?.status], ["pending_approval", "pending"]);
+      const payload: Record<string, unknown> = asked.approval?.payload ?? {};
+      assert.deepEqual([payload["agentId"], payload["requestedByAgentId"]], [asked.agent.id, fresh.rootId]);
+      await fresh.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
+      const free = await fresh.root(approvals.hireAgent, named());
+      assert.deepEqual([free.agent.status, free.approval], ["idle", null]);
+      // Who waits goes on waiting.
+      assert.equal((await fresh.board(viewAgent, { id: asked.agent.id })).status, "pending_approval");
+    });
+
+    test("a boss is an active agent at or below whoever asks", async () => {
+      const below = await org.agent("Below", boss.id);
+      const deep = await org.agent("Deep", below.id);
+      const beside = await org.agent("Beside");
+      assert.equal((await hire({ reportsTo: deep.id })).agent.boss?.id, deep.id);
+      for (const id of [beside.id, org.rootId]) await nobody("forbidden", { reportsTo: id });
+      const { agent: pending } = await hire();
+      await nobody("refused", { reportsTo: pending.id });
+      const gone = await org.agent("Gone", boss.id);
+      await org.board(terminateAgent, { id: gone.id });
+      await nobody("refused", { reportsTo: gone.id });
+      const elsewhere = await org.another();
+      await nobody("not_found", { reportsTo: elsewhere.rootId });
+    });
+
+    test("an agent hires only with the brains the company allows, at first and by resubmitting", async () => {
+      const shell = { adapterType: "process", adapterConfig: { command: "true" } };
+      await nobody("refused", shell);
+      await nobody("invalid", { adapterType: "no_such_brain" });
+      const { id, agent, approval } = await hire();
+      await org.board(approvals.requestRevision, { id });
+      await refusal(boss.call(approvals.resubmit, { id, payload: shell }), "refused");
+      const whole = { ...Object(approval.payload["requestedConfigurationSnapshot"]), ...shell };
+      await refusal(
+        boss.call(approvals.resubmit, { id, payload: { requestedConfigurationSnapshot: whole } }),
+        "refused",
+      );
+      assert.equal((await org.board(viewAgent, { id: agent.id })).adapterType, "rehearsal");
+      await settings({ allowedAdapterTypes: ["rehearsal", "process"] });
+      await boss.call(approvals.resubmit, { id, payload: shell });
+      await settings({ allowedAdapterTypes: ["rehearsal", "human"] });
+      // The board saw it and says yes; what it saw is what runs.
+      await org.board(approvals.approve, { id });
+      assert.equal((await org.board(viewAgent, { id: agent.id })).adapterType, "process");
+      // The board itself may use any.
+      await org.board(createAgent, { companyId: org.companyId, ...named(shell) });
+    });
+
+    test("unknown keys are refused: of a hire, of the brain, of the budget, of a resubmission", async () => {
+      for (const wrong of [
+        { salary: 3 },
+        { adapterType: "rehearsal", adapterConfig: { shell: "sh" } },
+        { budget: { euros: 3 } },
+        { grants: [{ resource: "org:hire", forever: true }] },
+      ])
+        await nobody("invalid", wrong);
+      const { id, agent, approval } = await hire({ title: "First" });
+      await org.board(approvals.requestRevision, { id });
+      for (const payload of [
+        { salary: 3 },
+        { budget: { euros: 3 } },
+        { adapterType: "rehearsal", adapterConfig: { shell: "sh" } },
+        { requestedConfigurationSnapshot: { salary: 3 } },
+        { requestedConfigurationSnapshot: {}, agentId: boss.id },
+        { requestedConfigurationSnapshot: {}, requestedByAgentId: null },
+        { name: "board" },
+      ]) {
+        const code = "name" in payload ? "refused" : "invalid";
+        await refusal(boss.call(approvals.resubmit, { id, payload }), code);
+      }
+      const after = await org.board(approvals.viewApproval, { id });
+      assert.deepEqual([after.payload, after.status], [approval.payload, "revision_requested"]);
+      assert.equal((await org.board(viewAgent, { id: agent.id })).title, "First");
+    });
+
+    test("what a hire begins with, its boss holds: when asked for and when approved", async () => {
+      await nobody("refused", { grants: [{ resource: "org:consult" }] });
+      const right = { companyId: org.companyId, to: boss.id, resource: "org:consult" };
+      const { id: grantId } = await org.board(grantPermission, right);
+      const { id, agent } = await hire({ grants: [{ resource: "org:consult" }] });
+      assert.deepEqual((await org.board(listAgentGrants, { id: agent.id })).grants, [], "nothing yet");
+      await org.board(revokePermission, { id: grantId });
+      // The yes cannot be carried out, so it is none.
+      await refusal(org.board(approvals.approve, { id }), "conflict");
+      assert.deepEqual([await statusOf(agent.id), await approvalStatus(id)], ["pending_approval", "pending"]);
+      assert.deepEqual((await org.board(listAgentGrants, { id: agent.id })).grants, []);
+      await org.board(grantPermission, right);
+      await org.board(approvals.approve, { id });
+      const { grants } = await org.board(listAgentGrants, { id: agent.id });
+      assert.deepEqual(
+        grants.map(({ resource }) => resource),
+        ["org:consult"],
+      );
+    });
+
+    test("whose boss leaves while it waits gets another by a revision, or a no", async () => {
+      const middle = await org.agent("Middle", boss.id);
+      const { id, agent } = await hire({ reportsTo: middle.id });
+      await org.board(terminateAgent, { id: middle.id });
+      assert.equal((await org.board(viewAgent, { id: agent.id })).boss?.id, boss.id);
+      await refusal(org.board(approvals.approve, { id }), "conflict");
+      assert.equal(await statusOf(agent.id), "pending_approval");
+      await org.board(approvals.requestRevision, { id, decisionNote: "another boss" });
+      await boss.call(approvals.resubmit, { id });
+      await org.board(approvals.approve, { id });
+      assert.deepEqual((await org.board(viewAgent, { id: agent.id })).boss?.id, boss.id);
+    });
+
+    test("when whoever asked has left, the board can still bring a hire to its end", async () => {
+      const asker = await org.agent("Asker");
+      await org.board(grantPermission, { companyId: org.companyId, to: asker.id, resource: "org:hire" });
+      const { id, agent } = await hire({}, asker.call);
+      await org.board(terminateAgent, { id: asker.id });
+      await refusal(org.board(approvals.approve, { id }), "conflict");
+      await org.board(approvals.requestRevision, { id });
+      await org.board(approvals.resubmit, { id });
+      await org.board(approvals.approve, { id });
+      const seen = await org.board(viewAgent, { id: agent.id });
+      assert.deepEqual([seen.status, seen.boss?.id], ["idle", org.rootId]);
+    });
+
+    test("an outcome that ends or is taken back while its hire waits ends the hire and the approval", async () => {
+      for (const end of [
+        (id: string) => boss.call(outcomes.reclaimOutcome, { id, reason: "mine after all" }),
+        (id: string) => boss.call(outcomes.closeOutcome, { id, rationale: "not needed" }),
+        (id: string) => boss.call(outcomes.completeOutcome, { id, note: "done already" }),
+      ]) {
+        const { id, agentId } = await delegateToHire();
+        await end(agentId);
+        assert.deepEqual([await statusOf(agentId), await approvalStatus(id)], ["terminated", "cancelled"]);
+        await refusal(org.board(approvals.approve, { id }), "conflict");
+        assert.ok((await eventsAbout(agentId)).includes("approval.cancel"), "on record");
+      }
+    });
+
+    // covers GOV-30
+    test("what an outcome says stays as the board sees it while its hire waits", async () => {
+      const { id, agentId } = await delegateToHire();
+      for (const by of [boss.call, org.board])
+        await refusal(by(outcomes.updateOutcome, { id: agentId, description: "something else" }), "refused");
+      const { agent } = await hire({ mandate: "Keep the books" });
+      await refusal(boss.call(outcomes.updateOutcome, { id: agent.id, description: "Burn them" }), "refused");
+      await org.board(approvals.approve, { id });
+      await boss.call(outcomes.updateOutcome, { id: agentId, description: "something else" });
+    });
+
+    test("a pending agent that is terminated ends with its approval", async () => {
+      const { id, agent } = await hire();
+      await org.board(terminateAgent, { id: agent.id });
+      assert.deepEqual([await statusOf(agent.id), await approvalStatus(id)], ["terminated", "cancelled"]);
+      assert.ok((await eventsAbout(agent.id)).includes("approval.cancel"), "on record");
+    });
+
+    // covers GOV-39, GOV-40
+    test("only an agent that was not approved is deleted, and only by the board; the record stays", async () => {
+      const { id, agent } = await hire();
+      await org.board(approvals.commentOnApproval, { id, body: "Hm." });
+      await refusal(org.board(approvals.deleteAgent, { id: agent.id }), "refused");
+      await org.board(approvals.approve, { id });
+      await refusal(org.board(approvals.deleteAgent, { id: agent.id }), "refused");
+      await org.board(terminateAgent, { id: agent.id });
+      await refusal(org.board(approvals.deleteAgent, { id: agent.id }), "refused");
+      const second = await hire();
+      await org.board(approvals.commentOnApproval, { id: second.id, body: "No." });
+      await org.board(approvals.reject, { id: second.id, decisionNote: "no" });
+      await refusal(boss.call(approvals.deleteAgent, { id: second.agent.id }), "forbidden");
+      await org.board(approvals.deleteAgent, { id: second.agent.id });
+      const { comments } = await org.board(approvals.listComments, { id: second.id });
+      assert.deepEqual(
+        comments.map(({ body }) => body),
+        ["No."],
+      );
+      assert.equal(await approvalStatus(second.id), "rejected");
+      assert.ok((await eventsAbout(second.agent.id)).includes("agent.delete"));
+    });
+
+    test("agents hire no further than maxAgents; the board may", async () => {
+      const fresh = await org.another();
+      const { companyId } = fresh;
+      await fresh.board(updateCompany, { companyId, maxAgents: 2 });
+      const { approval } = await fresh.root(approvals.hireAgent, named());
+      await fresh.board(approvals.approve, { id: approval?.id ?? "" });
+      await refusal(fresh.root(approvals.hireAgent, named()), "limited");
+      await fresh.board(createAgent, { companyId, ...named() });
+      // Where nobody approves, there is a limit also when none was set.
+      await fresh.board(updateCompany, {
+        companyId,
+        maxAgents: null,
+        requireBoardApprovalForNewAgents: false,
+      });
+      for (let count = 3; count < 16; count++) await fresh.root(approvals.hireAgent, named());
+      await refusal(fresh.root(approvals.hireAgent, named()), "limited");
+      await fresh.board(updateCompany, { companyId, maxAgents: 17 });
+      await fresh.root(approvals.hireAgent, named());
+    });
+
+    test("a name is taken from the hire on, and free again after a no", async () => {
+      const { id, agent } = await hire();
+      await nobody("conflict", { name: agent.name.toUpperCase() });
+      await refusal(
+        org.board(createAgent, { companyId: org.companyId, ...named({ name: agent.name }) }),
+        "conflict",
+      );
+      // Its own name stands in nobody's way when it is resubmitted.
+      await org.board(approvals.requestRevision, { id });
+      await boss.call(approvals.resubmit, { id, payload: { name: agent.name.toLowerCase() } });
+      await refusal(boss.call(approvals.resubmit, { id }), "conflict");
+      await org.board(approvals.reject, { id });
+      await hire({ name: agent.name });
+    });
+
+    // covers GOV-17
+    test("of another company's hires nothing is to be seen or done", async () => {
+      const { id, agent } = await hire();
+      const elsewhere = await org.another();
+      for (const call of [
+        elsewhere.root(approvals.viewApproval, { id }),
+        elsewhere.root(approvals.listComments, { id }),
+        elsewhere.root(approvals.commentOnApproval, { id, body: "hello" }),
+        elsewhere.root(approvals.resubmit, { id }),
+        elsewhere.root(approvals.cancelApproval, { id }),
+        elsewhere.root(approvals.approve, { id }),
+        elsewhere.root(approvals.deleteAgent, { id: agent.id }),
+        elsewhere.root(approvals.hireAgent, { companyId: org.companyId, ...named() }),
+      ])
+        await refusal(call, "not_found");
+      const { approvals: theirs } = await elsewhere.root(approvals.listApprovals, {});
+      assert.deepEqual(theirs, []);
+      // The same name is free there.
+      await elsewhere.root(approvals.hireAgent, named({ name: agent.name }));
+    });
+
+    // covers GOV-46, GOV-47, GOV-48
+    test("every move of an approval is on record, and no other move is possible", async () => {
+      const moves = {
+        approve: (id: string) => org.board(approvals.approve, { id }),
+        reject: (id: string) => org.board(approvals.reject, { id }),
+        cancel: (id: string) => boss.call(approvals.cancelApproval, { id }),
+        request_revision: (id: string) => org.board(approvals.requestRevision, { id }),
+        resubmit: (id: string) => boss.call(approvals.resubmit, { id }),
+      };
+      const allowed: Record<string, readonly string[]> = {
+        pending: ["approve", "reject", "cancel", "request_revision"],
+        revision_requested: ["reject", "cancel", "resubmit"],
+        approved: [],
+        rejected: [],
+        cancelled: [],
+      };
+      const ways: Record<string, (id: string) => Promise<unknown>> = {
+        pending: async () => undefined,
+        revision_requested: moves.request_revision,
+        approved: moves.approve,
+        rejected: moves.reject,
+        cancelled: moves.cancel,
+      };
+      for (const [status, reach] of Object.entries(ways))
+        for (const [name, move] of Object.entries(moves)) {
+          const { id, agent } = await hire();
+          await reach(id);
+          assert.equal(await approvalStatus(id), status);
+          const before = await eventsAbout(agent.id);
+          if (allowed[status]?.includes(name) === true) {
+            await move(id);
+            const added = (await eventsAbout(agent.id)).slice(before.length);
+            assert.ok(added.includes(`approval.${name}`), `${name}: ${added.join()}`);
+          } else {
+            await refusal(move(id), "conflict");
+            assert.equal(await approvalStatus(id), status);
+            assert.deepEqual(await eventsAbout(agent.id), before);
+          }
+          assert.deepEqual(before.slice(0, 2), ["agent.create", "approval.create"]);
+        }
+    });
+
+    test("whoever asked is told what was decided, and a comment reaches the other side", async () => {
+      const { id, agent } = await hire();
+      await org.board(approvals.commentOnApproval, { id, body: "Why another one?" });
+      await org.board(approvals.reject, { id, decisionNote: "too many" });
+      const { messages } = await boss.call(readInbox, { limit: 1000 });
+      const bodies = messages.map(({ body }) => body ?? "").join("\n");
+      assert.ok(
+        bodies.includes("Why another one?") && bodies.includes(`${agent.name} was rejected: too many`),
+      );
+      await refusal(boss.call(approvals.commentOnApproval, { id, body: "  " }), "invalid");
+    });
+
+    async function eventsAbout(id: string): Promise<string[]> {
+      const rows = await opened.store.read((tx) =>
+        tx.all(
+          dynamic((db) =>
+            db.selectFrom("events").select("operation").where("subject", "=", id).orderBy("seq"),
+          ),
+          {},
+        ),
+      );
+      return rows.map(({ operation }) => operation);
+    }
+  });
