@@ -127,7 +127,6 @@ for (const kind of storeKinds)
     for (const [name, deed] of Object.entries(deeds))
       for (const event of deed.events)
         for (const when of ["before", "after"] as const)
-          // covers GOV-16
           test(`${name}, ${when} "${event}"`, () =>
             dieWhile(kind, deed, `${when} ${event}`, when === "after"));
   });

@@ -76,7 +76,7 @@ const words = new Set(
     "mediaType hash query acceptance note rationale body message summary plan decisionNote payloadHash cursor deliverAt result " +
     "blocked.reason blocked.until hire.name hire.role hire.title hire.capabilities hire.prompt hire.adapterType hire.model " +
     "hire.adapterConfig.* adapterConfig.* defaultAdapterConfig.* defaultAdapterType allowedAdapterTypes[] chatLLMProvider " +
-    "chatLLMModel payload.plan all live config.type config.url config.command config.args[] level deliverAt"
+    "chatLLMModel payload.plan all live limit after version waitSeconds config.type config.url config.command config.args[] level deliverAt"
   ).split(" "),
 );
 
@@ -155,7 +155,7 @@ for (const kind of storeKinds)
     for (const row of table)
       for (const place of placesIn(row.operation)) {
         const what = `${row.operation.name} ${place}`;
-        // covers GOV-15, GOV-44
+        // covers GOV-11, GOV-13, GOV-15, GOV-60, GOV-69
         test(`${what}: it is left as it was`, async () => {
           const names = namesFor(row.operation, place);
           let isAllowed = false;
@@ -189,7 +189,7 @@ for (const kind of storeKinds)
         });
       }
 
-    // covers GOV-43, GOV-45
+    // covers GOV-14, GOV-61
     test("it has no credential and cannot use one, and gets no mail", async () => {
       const subject = await hired(world, { made: false, waits: true });
       const { companyId } = org;
@@ -244,7 +244,7 @@ for (const kind of storeKinds)
       }
     }
 
-    // covers GOV-42
+    // covers GOV-12, GOV-59
     test("no session starts for it, whatever there is to do, until it is approved", () =>
       onStage(kind, async (stage) => {
         const { org: staged, runner, advance, scheduler } = stage;

@@ -43,6 +43,7 @@ function operationOf(name: string): Operation {
 }
 
 describe("skills", () => {
+  // covers GOV-55, GOV-58
   test("the core skill is short, and each says in its front matter what it is for", () => {
     assert.ok(readFileSync(join(root, "agency", "SKILL.md")).byteLength < 8192);
     for (const name of ["agency", "agency-create-agent"]) {
@@ -54,6 +55,7 @@ describe("skills", () => {
 
   for (const kind of storeKinds)
     for (const file of files)
+      // covers GOV-56, GOV-57
       test(`each example of ${file} works on ${kind}`, async () => {
         const opened = await openTestStore(kind);
         try {

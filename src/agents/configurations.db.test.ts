@@ -38,6 +38,7 @@ for (const kind of storeKinds)
         ({ resource, stands }) => resource === "org:hire" && stands,
       );
 
+    // covers GOV-36, GOV-37, GOV-39, GOV-42
     test("the board, the root agent and whoever may hire read them, redacted; nobody else does", async () => {
       const made = await org.board(createAgent, {
         companyId: org.companyId,
@@ -79,6 +80,7 @@ for (const kind of storeKinds)
       await refusal(elsewhere.root(contract.viewConfiguration, { id: made.id }), "not_found");
     });
 
+    // covers GOV-07, GOV-08, GOV-09, GOV-24, GOV-35
     test("the board and the root agent say who may hire, and it ends as any right does", async () => {
       const boss = await org.agent("Boss");
       const far = await org.agent("Far", boss.id);

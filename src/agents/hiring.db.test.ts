@@ -10,6 +10,7 @@ import {
 import { readInbox } from "../contract/mail.ts";
 import {
   createAgent,
+  createCompany,
   listAgents,
   terminateAgent,
   updateCompany,
@@ -68,7 +69,7 @@ for (const kind of storeKinds)
       return refused;
     };
 
-    // covers GOV-04, GOV-05, GOV-19
+    // covers GOV-04, GOV-05, GOV-06, GOV-22, GOV-23, GOV-25, GOV-66
     test("only who holds org:hire hires: the root agent from the beginning, everybody else once it is given", async () => {
       const other = await org.agent("Unentitled");
       await refusal(other.call(approvals.hireAgent, named()), "forbidden");
@@ -80,7 +81,7 @@ for (const kind of storeKinds)
       await org.board(approvals.hireAgent, { companyId: org.companyId, ...named() });
     });
 
-    // covers GOV-01, GOV-02, GOV-20, GOV-21, GOV-22
+    // covers GOV-01, GOV-02, GOV-03, GOV-10, GOV-16, GOV-17, GOV-19, GOV-26, GOV-27, GOV-28, GOV-67
     test("a company wants approvals unless its board says otherwise, and the board itself needs none", async () => {
       const fresh = await org.another();
       const { companyId } = fresh;
@@ -90,12 +91,18 @@ for (const kind of storeKinds)
         fresh.root(updateCompany, { companyId, requireBoardApprovalForNewAgents: false }),
         "forbidden",
       );
+      assert.deepEqual(Object.keys(createCompany.input.shape), ["name"], "no part of making a company");
       const direct = await fresh.board(createAgent, { companyId, ...named() });
       assert.equal(direct.status, "idle");
       const asked = await fresh.root(approvals.hireAgent, named());
       assert.deepEqual([asked.agent.status, asked.approval?.status], ["pending_approval", "pending"]);
       const payload: Record<string, unknown> = asked.approval?.payload ?? {};
       assert.deepEqual([payload["agentId"], payload["requestedByAgentId"]], [asked.agent.id, fresh.rootId]);
+      const { agents } = await fresh.board(listAgents, { companyId, status: "pending_approval" });
+      assert.deepEqual(
+        agents.map(({ id }) => id),
+        [asked.agent.id],
+      );
       await fresh.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
       const free = await fresh.root(approvals.hireAgent, named());
       assert.deepEqual([free.agent.status, free.approval], ["idle", null]);
@@ -228,7 +235,6 @@ for (const kind of storeKinds)
       }
     });
 
-    // covers GOV-30
     test("what an outcome says stays as the board sees it while its hire waits", async () => {
       const { id, agentId } = await delegateToHire();
       for (const by of [boss.call, org.board])
@@ -246,7 +252,7 @@ for (const kind of storeKinds)
       assert.ok((await eventsAbout(agent.id)).includes("approval.cancel"), "on record");
     });
 
-    // covers GOV-39, GOV-40
+    // covers GOV-21, GOV-53, GOV-54
     test("only an agent that was not approved is deleted, and only by the board; the record stays", async () => {
       const { id, agent } = await hire();
       await org.board(approvals.commentOnApproval, { id, body: "Hm." });
@@ -304,7 +310,6 @@ for (const kind of storeKinds)
       await hire({ name: agent.name });
     });
 
-    // covers GOV-17
     test("of another company's hires nothing is to be seen or done", async () => {
       const { id, agent } = await hire();
       const elsewhere = await org.another();
@@ -325,7 +330,7 @@ for (const kind of storeKinds)
       await elsewhere.root(approvals.hireAgent, named({ name: agent.name }));
     });
 
-    // covers GOV-46, GOV-47, GOV-48
+    // covers GOV-18, GOV-63, GOV-64, GOV-65, GOV-68
     test("every move of an approval is on record, and no other move is possible", async () => {
       const moves = {
         approve: (id: string) => org.board(approvals.approve, { id }),
@@ -367,6 +372,7 @@ for (const kind of storeKinds)
         }
     });
 
+    // covers GOV-32, GOV-52
     test("whoever asked is told what was decided, and a comment reaches the other side", async () => {
       const { id, agent } = await hire();
       await org.board(approvals.commentOnApproval, { id, body: "Why another one?" });

@@ -32,6 +32,7 @@ for (const kind of storeKinds)
       return { agent, approval };
     };
 
+    // covers GOV-33
     test("a hire waits, with what is asked for, until it is approved, and then runs as it was approved", async () => {
       const { agent, approval } = await hire("Ada", {
         title: "First",
@@ -70,6 +71,7 @@ for (const kind of storeKinds)
       await org.board(updateCompany, { companyId: org.companyId, requireBoardApprovalForNewAgents: true });
     });
 
+    // covers GOV-20, GOV-30, GOV-31
     test("it is sent back, talked about, changed and approved", async () => {
       const { agent, approval } = await hire("Rev", {
         adapterType: "rehearsal",
@@ -109,6 +111,7 @@ for (const kind of storeKinds)
       );
     });
 
+    // covers GOV-29, GOV-34
     test("a rejected agent ends, its name is free, the board may delete it, and the thread stays", async () => {
       const { agent, approval } = await hire("Nobody");
       await refusal(org.board(contract.deleteAgent, { id: agent.id }), "refused");

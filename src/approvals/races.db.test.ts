@@ -117,7 +117,7 @@ for (const kind of storeKinds)
     }
 
     for (const [name, race] of Object.entries(races))
-      // covers GOV-13
+      // covers GOV-62
       test(`${name}: ${rounds} times one wins and the other is told`, async (t) => {
         const seen = new Map<string, number>();
         await play(async (turn, left) => {
@@ -140,7 +140,6 @@ for (const kind of storeKinds)
         if (race.sentBack !== true) assert.equal(seen.size, race.outcomes.length, "either one can win");
       });
 
-    // covers GOV-14
     test(`two identical hires with one key, ${rounds} times: one agent, one approval, the same answer`, () =>
       play(async (turn) => {
         const { hire, send } = ask(`hire-${turn}`);

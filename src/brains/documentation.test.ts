@@ -18,6 +18,7 @@ const invented = brain({
   launch: () => null,
 });
 
+// covers GOV-40
 test("the index names every installed brain, its page, and how to hire", () => {
   const text = indexText([...brains, invented], ["rehearsal"]);
   for (const { type } of [...brains, invented])
@@ -28,6 +29,7 @@ test("the index names every installed brain, its page, and how to hire", () => {
     assert.ok(text.includes(step), step);
 });
 
+// covers GOV-41, GOV-43
 test("a page is made from the module: keys, defaults, safety and an example hire", () => {
   const text = pageText(invented);
   assert.match(

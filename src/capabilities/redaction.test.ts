@@ -37,6 +37,7 @@ function harmlessValues(): unknown[] {
 }
 
 describe("what is a secret", () => {
+  // covers GOV-38, GOV-70
   test("more than two hundred shapes, and none is shown", () => {
     const shapes = secretNames.length + Object.keys(providerKeys).length + Object.keys(handwritten).length;
     assert.ok(shapes >= 200, `${shapes} shapes`);

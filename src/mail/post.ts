@@ -119,6 +119,8 @@ async function brokenRoute(tx: ReadTx, message: Omit<MessageRow, "num">): Promis
   if (message.from_id === null || message.from_system === 1) return null;
   const sender = await memberById(tx, message.from_id);
   if (sender === undefined || !isActive(sender)) return `the sender is ${sender?.status ?? "gone"}`;
+  // What answers a person by itself was asked for by that person.
+  if (message.to_id === null && message.auto_turn > 0) return null;
   const route = message.to_id === null ? ("mail:board" as const) : (`mail:${message.to_id}` as const);
   return (await holds(tx, sender.id, route, "send"))
     ? null

@@ -78,7 +78,7 @@ test("its workspace is its own and goes away with it; its transcript stays", asy
   const { output } = await running.exited;
   const [path, ...names] = output.trim().split("\n");
   assert.equal(path, runner.workspaceFor("one"));
-  assert.deepEqual(names.toSorted(), [".mcp.json", ".tmp", "settings.json", "system-prompt.md"]);
+  assert.deepEqual(names.toSorted(), [".claude", ".mcp.json", ".tmp", "settings.json", "system-prompt.md"]);
   assert.equal(statSync(path).mode & 0o077, 0);
   runner.cleanUp("one");
   assert.deepEqual(readdirSync(join(folder, "workspaces")), []);

@@ -110,6 +110,18 @@ for (const kind of storeKinds)
       },
     );
 
+    staged("the board is answered also by who may not write to it otherwise", async (stage) => {
+      const { org, runner } = stage;
+      const lead = await org.agent("Lead");
+      const nia = await made(stage, { name: "Nia", nextAgent: "Lead" });
+      await person(stage, lead.id);
+      await personRoot(stage);
+      await write(stage, nia);
+      runner.plan(nia, says("here is your answer"));
+      await stage.rest();
+      assert.deepEqual(await board(stage), [["Nia", "here is your answer"]]);
+    });
+
     staged("what may not be sent, or is for nobody, goes to the boss", async (stage) => {
       const { org, runner } = stage;
       const ann = await org.agent("Ann");

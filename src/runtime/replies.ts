@@ -44,7 +44,7 @@ export async function routeWords(
   if (target === undefined) {
     // A notice of the system needs no answer; an address that leads nowhere does.
     if (words.to !== null) await toBoss(reply, `there is no ${nameIn(words.to)}`, nameIn(words.to));
-  } else if (!(await holds(tx, agent.id, target === null ? "mail:board" : `mail:${target.id}`, "send"))) {
+  } else if (!(await mayWrite(tx, agent, words, target))) {
     const name = target?.name ?? "the board";
     await toBoss(reply, `it may not write to ${name}`, name);
   } else if (isProgram(target) && turn > mostTurns) await stop(reply, target);
@@ -86,6 +86,17 @@ export function wordsIn(said: string): Words {
   const match = /^@([^\n]+)(?:\n([\s\S]*))?$/.exec(text);
   if (match === null) return { to: null, body: text };
   return { to: (match[1] ?? "").trim(), body: (match[2] ?? "").trim() };
+}
+
+/** To answer the board needs no right: the board wrote first. */
+async function mayWrite(
+  tx: ReadTx,
+  agent: AgentRow,
+  words: Pick<Words, "to">,
+  target: Pick<Member, "id"> | null,
+): Promise<boolean> {
+  if (target === null && words.to === null) return true;
+  return holds(tx, agent.id, target === null ? "mail:board" : `mail:${target.id}`, "send");
 }
 
 /** Null: the board. Undefined: nobody. */
