@@ -18,6 +18,8 @@ export type Requests =
   | { readonly kind: "overwrite"; readonly files: readonly Pair[]; readonly bytes: number }
   | { readonly kind: "create file"; readonly companyId: string; readonly bytes: number }
   | { readonly kind: "create outcome"; readonly companyId: string; readonly parents: readonly string[] }
+  /** Each client has a pair of agents: one sends, the other reads it and acknowledges it. Three calls a message. */
+  | { readonly kind: "mail"; readonly companyId: string; readonly pairs: readonly Correspondents[] }
   | {
       readonly kind: "mcp";
       readonly path: string;
@@ -25,6 +27,12 @@ export type Requests =
       readonly tool: string;
       readonly inputs: readonly Readonly<Record<string, unknown>>[];
     };
+
+export interface Correspondents {
+  readonly senderToken: string;
+  readonly receiverToken: string;
+  readonly receiverId: string;
+}
 
 export interface Pair {
   readonly id: string;

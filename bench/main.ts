@@ -6,13 +6,14 @@ import { parseArgs } from "node:util";
 import { createDatabase, type PostgresServer, startPostgres } from "../src/testing/postgres.ts";
 import type { Entry } from "./bench.ts";
 import { asTable, type Figure, growthOf, isMet, ratioOf } from "./figures.ts";
+import { crowd, deferred, mail, wake } from "./living.ts";
 import { mcp } from "./mcp.ts";
 import { lists, subtree } from "./reads.ts";
 import { rights } from "./rights.ts";
 import { start } from "./start.ts";
 import { writes } from "./writes.ts";
 
-const entries: readonly Entry[] = [rights, writes, subtree, lists, mcp, start];
+const entries: readonly Entry[] = [rights, writes, subtree, lists, mcp, start, mail, wake, deferred, crowd];
 
 const { values: flags } = parseArgs({
   options: {

@@ -12,9 +12,10 @@ export function addUp(program: Command, context: Context): void {
       new Option("--port <number>", "Where to listen; default AGENCY_PORT or 4600.").argParser(Number),
     )
     .option("--home <folder>", "The home folder; default AGENCY_HOME or ~/.agency.")
+    .option("--no-agents", "Answer calls, but start no sessions (also AGENCY_AGENTS=off).")
     .option("--company <name>", "The name of the first company.", "My company")
     .option("--json", "Print where it listens as JSON.")
-    .action(async (flags: { port?: number; home?: string; company: string; json?: true }) => {
+    .action(async (flags: { port?: number; home?: string; agents: boolean; company: string; json?: true }) => {
       const { env, terminal } = context;
       const { startDaemon } = await import("../daemon/daemon.ts");
       const home = flags.home ?? homeOf(env);
@@ -23,6 +24,7 @@ export function addUp(program: Command, context: Context): void {
         port: flags.port ?? portOf(env),
         databaseUrl: env["DATABASE_URL"],
         sandbox: env["AGENCY_SANDBOX"] !== "off",
+        schedule: flags.agents && env["AGENCY_AGENTS"] !== "off",
         failAt: env["AGENCY_FAIL_AT"],
         log: (line) => terminal.err(JSON.stringify(line)),
       });

@@ -39,11 +39,11 @@ export async function boardTurn(world: World): Promise<void> {
     [6, () => unblock(board, live)],
     [3, () => reopen(board, chance.pick(view.outcomes.filter((one) => !isLive(one))))],
     [2, () => reclaim(board, chance.pick(live.filter(({ delegated }) => delegated === 1)))],
-    [6, () => end(board, chance.pick(live.filter(({ kind }) => kind === "work")))],
+    [7, () => end(board, live)],
     [2, () => move(board, live)],
     [2, () => delegate(board, live, employed)],
-    [4, () => grant(board, employed)],
-    [3, () => revoke(board, agent)],
+    [5, () => grant(board, employed)],
+    [5, () => revoke(board, agent)],
     [2, () => (agent === undefined ? Promise.resolve() : giveKey(world, agent.id))],
     [2, () => readInbox(board)],
     [2, () => actFor(board, chance.pick(employed.filter(({ brain_type }) => brain_type === "human")))],
@@ -139,11 +139,14 @@ async function reclaim(board: Caller, outcome: OutcomeView | undefined): Promise
       });
 }
 
-async function end(board: Caller, outcome: OutcomeView | undefined): Promise<unknown> {
+/** Rather what a boss waits for: it has to notice. */
+async function end(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+  const { chance } = board.world;
+  const work = live.filter(({ kind }) => kind === "work");
+  const outcome = chance.pick(chance.flip(0.6) ? work.filter(({ delegated }) => delegated === 1) : work);
   if (outcome === undefined) return;
   const { id } = outcome;
-  if (board.world.chance.flip(0.5))
-    return onOutcome(board, outcomes.completeOutcome, outcome, "write", { id });
+  if (chance.flip(0.6)) return onOutcome(board, outcomes.completeOutcome, outcome, "write", { id });
   return onOutcome(board, outcomes.closeOutcome, outcome, "write", { id, rationale: "No longer wanted." });
 }
 

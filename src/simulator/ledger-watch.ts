@@ -251,9 +251,17 @@ export class LedgerWatch {
     const outcome =
       first === undefined || first === null ? undefined : await tx.first(outcomeRow, { id: first });
     // What happened to the outcome later in the same step is not what the session's end saw.
-    const later = batch.some((other) => other.seq > row.seq && other.subject === first);
-    if (outcome !== undefined && member !== undefined && !later)
-      this.#stalls.ended(row, id, member, outcome, this.#trace.name("outcome", outcome.id));
+    const later = batch.some(
+      ({ seq, subject, operation }) => seq > row.seq && subject === first && operation.startsWith("outcome."),
+    );
+    if (outcome !== undefined && member !== undefined)
+      this.#stalls.ended(
+        row,
+        id,
+        member,
+        { ...outcome, status: later ? "unknown" : outcome.status },
+        this.#name(first ?? null),
+      );
   }
 
   async #mail(tx: ReadTx, row: EventRow, id: string, batch: readonly EventRow[]): Promise<void> {

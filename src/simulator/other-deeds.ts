@@ -10,7 +10,7 @@ import { call, onFile } from "./calling.ts";
 import { type AgentView, filesMade, grantsAround } from "./view.ts";
 
 /** What an agent does besides its outcomes: mail, knowledge, rights, its reports; and what it must not. */
-export async function dealings(actor: Actor): Promise<void> {
+export async function dealings(actor: Actor): Promise<unknown> {
   const deed = actor.world.chance.weighted<Deed>([
     [6, send],
     [8, sendLater],
@@ -23,7 +23,7 @@ export async function dealings(actor: Actor): Promise<void> {
     [2, resumeReport],
     [2, pry],
   ]);
-  await deed(actor);
+  return deed(actor);
 }
 
 const isReport = (actor: Actor, agent: AgentView): boolean =>
@@ -48,9 +48,9 @@ async function sendLater(actor: Actor): Promise<unknown> {
   const { world } = actor;
   const to = world.chance.flip(0.5) ? "self" : receiver(actor);
   if (to === undefined) return;
-  const deliverAt = new Date(
-    world.now + world.chance.between(-1000, world.chance.flip(0.8) ? 60_000 : 2 * 3600_000),
-  ).toISOString();
+  const soon = to === "self" || to === "boss" || world.chance.flip(0.5);
+  const wait = world.chance.between(-1000, soon ? 60_000 : 2 * 3600_000);
+  const deliverAt = new Date(world.now + wait).toISOString();
   return call(actor, mail.sendDeferredMessage, { to, body: world.newKey(), deliverAt });
 }
 

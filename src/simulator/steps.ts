@@ -25,11 +25,11 @@ export async function step(world: World, mood: Mood): Promise<void> {
     },
   ];
   const choices: Step[] = [
-    one(up, 24, (node) => (chance.flip(0.5) ? tickToTheEnd(world, node) : tick(world, node))),
+    one(up, 20, (node) => (chance.flip(0.5) ? tickToTheEnd(world, node) : tick(world, node))),
     one(free, 40, (process) => agentTurn(world, mood, process, true)),
     one(unnoticed, 10, (process) => noticeExit(world, process)),
-    [8, () => boardTurn(world)],
-    [12, () => passTime(world)],
+    [9, () => boardTurn(world)],
+    [10, () => passTime(world)],
     one(world.delayed, 4, async (made) => {
       // What has a key may come a third time.
       if (made.attempt.key === undefined || chance.flip(0.8))
@@ -38,11 +38,11 @@ export async function step(world: World, mood: Mood): Promise<void> {
     }),
     one(world.keys, 6, (who) => keyTurn(world, world.company.id, who)),
     [up.length + free.length > 1 ? 6 : 0, () => together(world, mood, up, free)],
-    one(up, 6, (node) => doom(world, node)),
-    one(up, 0.5, (node) => crash(world, node)),
+    one(up, 4, (node) => doom(world, node)),
+    one(up, 0.3, (node) => crash(world, node)),
     one(up, 0.8, (node) => pause(world, node)),
     one(up, 0.5, (node) => stop(world, node)),
-    one(up, 0.7, async (node) => {
+    one(up, 0.3, async (node) => {
       node.machine.failNextStart = true;
     }),
     one(down, 7, (node) => start(world, node)),
