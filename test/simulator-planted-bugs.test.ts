@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Edit } from "./planted-bugs/plant.ts";
-import { simulatorBugs } from "./simulator-bugs/bugs.ts";
+import { noSweep, simulatorBugs } from "./simulator-bugs/bugs.ts";
 
 const root = join(import.meta.dirname, "..");
 const mostSeeds = 60;
@@ -21,18 +21,22 @@ describe("the simulator", { concurrency: Math.min(2, availableParallelism()) }, 
     assert.equal(await found([], 3), null);
   });
 
-  for (const { name, edits } of simulatorBugs)
+  test("finds nothing without the sweep either, as long as nothing goes wrong", async () => {
+    assert.equal(await found([noSweep], 10, "calm"), null);
+  });
+
+  for (const { name, edits, calm } of simulatorBugs)
     test(`finds the bug: ${name}`, async () => {
-      const broken = await found(edits, mostSeeds);
+      const broken = await found(edits, mostSeeds, calm === true ? "calm" : "");
       assert.notEqual(broken, null, `not found in ${mostSeeds} seeds`);
     });
 });
 
 /** The rule that broke in a run with these edits; null: none. */
-async function found(edits: readonly Edit[], most: number): Promise<string | null> {
+async function found(edits: readonly Edit[], most: number, calm = ""): Promise<string | null> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ["--import", endWithRunner, "--import", hook, player, String(most)],
+    ["--import", endWithRunner, "--import", hook, player, String(most), calm],
     { cwd: root, env: { ...process.env, AGENCY_PLANT: JSON.stringify(edits) } },
   );
   const report: unknown = JSON.parse(stdout);

@@ -183,20 +183,24 @@ async function grant(board: Caller, employed: readonly AgentView[]): Promise<unk
   return call(board, grantPermission, { companyId: company.id, to: one.id, resource });
 }
 
+/** Rather a mail route on which something is under way. */
 async function revoke(board: Caller, agent: AgentView | undefined): Promise<unknown> {
   const { world } = board;
   const pending = await world.store.read((tx) => tx.all(pendingMail, { companyId: world.company.id }));
   const letter = world.chance.pick(
     pending.filter(({ from_id, to_id }) => world.watch.routes.has(`${from_id} ${to_id}`)),
   );
-  const holder = world.chance.flip(0.7) ? (letter?.from_id ?? agent?.id) : agent?.id;
+  const holder = letter?.from_id ?? agent?.id;
   if (holder === undefined) return;
   const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: holder }));
+  const route = grants.filter(({ resource }) => resource === `mail:${letter?.to_id}`);
   // The right to hire of the root agent is what lets a company grow; it stays.
   const one = world.chance.pick(
-    grants.filter(
-      ({ revoked_at, grantee_id }) =>
-        revoked_at === null && grantee_id === holder && holder !== world.company.rootAgentId,
+    (route.length > 0 ? route : grants).filter(
+      ({ revoked_at, grantee_id, resource }) =>
+        revoked_at === null &&
+        grantee_id === holder &&
+        !(resource === "org:hire" && holder === world.company.rootAgentId),
     ),
   );
   return one === undefined ? undefined : call(board, revokePermission, { id: one.id });

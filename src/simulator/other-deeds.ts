@@ -31,9 +31,9 @@ const isReport = (actor: Actor, agent: AgentView): boolean =>
 
 function receiver(actor: Actor): string | undefined {
   const { chance, watch } = actor.world;
-  if (chance.flip(0.3)) return "boss";
   const opened = [...watch.routes].filter((route) => route.startsWith(actor.me.id));
-  if (chance.flip(0.5) && opened.length > 0) return chance.pick(opened)?.slice(actor.me.id.length + 1);
+  if (chance.flip(0.6) && opened.length > 0) return chance.pick(opened)?.slice(actor.me.id.length + 1);
+  if (chance.flip(0.3)) return "boss";
   const reports = actor.view.agents.filter((agent) => isReport(actor, agent));
   return (chance.flip(0.8) ? chance.pick(reports) : chance.pick(actor.view.agents))?.id;
 }

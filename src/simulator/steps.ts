@@ -13,11 +13,9 @@ import type { World } from "./world.ts";
 export async function step(world: World, mood: Mood): Promise<void> {
   const { chance } = world;
   const up = world.nodes.filter(({ state }) => state === "up");
-  const down = world.nodes.filter(({ state }) => state === "down");
-  const paused = world.nodes.filter(({ state }) => state === "paused");
   const free = world.processes().filter(({ released, hung }) => released && !hung);
   const unnoticed = world.nodes.flatMap(({ machine }) => machine.unnoticed());
-  const one = <T>(list: readonly T[], weight: number, deed: (chosen: T) => Promise<void>): Step => [
+  const one: One = (list, weight, deed) => [
     list.length === 0 ? 0 : weight,
     async () => {
       const chosen = chance.pick(list);
@@ -38,6 +36,19 @@ export async function step(world: World, mood: Mood): Promise<void> {
     }),
     one(world.keys, 6, (who) => keyTurn(world, world.company.id, who)),
     [up.length + free.length > 1 ? 6 : 0, () => together(world, mood, up, free)],
+    ...(world.calm ? [] : mishaps(world, one)),
+  ];
+  await chance.weighted(choices)();
+}
+
+type Step = Weighted<() => Promise<void>>;
+type One = <T>(list: readonly T[], weight: number, deed: (chosen: T) => Promise<void>) => Step;
+
+function mishaps(world: World, one: One): Step[] {
+  const up = world.nodes.filter(({ state }) => state === "up");
+  const down = world.nodes.filter(({ state }) => state === "down");
+  const paused = world.nodes.filter(({ state }) => state === "paused");
+  return [
     one(up, 4, (node) => doom(world, node)),
     one(up, 0.3, (node) => crash(world, node)),
     one(up, 0.8, (node) => pause(world, node)),
@@ -49,10 +60,7 @@ export async function step(world: World, mood: Mood): Promise<void> {
     one(paused, 4, (node) => goOn(world, node)),
     one(paused, 0.5, (node) => crash(world, node)),
   ];
-  await chance.weighted(choices)();
 }
-
-type Step = Weighted<() => Promise<void>>;
 
 const steps = ["intent", "intended", "spawned", "recorded", "exited", "delivery", "delivered"];
 
@@ -180,7 +188,7 @@ async function passTime(world: World): Promise<void> {
     [5, () => chance.between(600_000, 3 * 3600_000)],
   ])();
   // Nodes that are well renew their leases in time. Only when everything sleeps do those run out too.
-  const asleep = chance.flip(0.1);
+  const asleep = !world.calm && chance.flip(0.1);
   const awake = world.nodes.filter(({ state, running }) => state === "up" && running > 0);
   const passed = awake.length > 0 && !asleep ? Math.min(wanted, 40_000) : wanted;
   world.now += passed;

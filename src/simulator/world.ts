@@ -58,6 +58,8 @@ const beginning = Date.UTC(2030, 0, 1);
 
 export class World {
   readonly seed: number;
+  /** Nothing ever goes wrong. */
+  readonly calm: boolean;
   readonly chance: Chance;
   readonly trace = new Trace(linesKept);
   readonly watch: LedgerWatch;
@@ -85,8 +87,10 @@ export class World {
   #nextCall: Verdict = "go";
   #calls = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, calm = false) {
     this.seed = seed;
+    this.calm = calm;
+    this.faults = !calm;
     this.chance = new Chance(seed, "steps");
     const { newId, newSecret } = idsFrom(seed, () => this.now);
     this.newId = newId;
