@@ -20,7 +20,7 @@ const history = new History();
 
 /** Sound, and what it was a moment earlier: one write less. */
 before(async () => {
-  const arena = new Arena({ home: sound });
+  const arena = new Arena({ home: sound, env: { AGENCY_AGENTS: "off" } });
   try {
     const random = new Random(1);
     await arena.start();
@@ -188,7 +188,7 @@ test("damage inside the database file is found", async () => {
 });
 
 async function problemsOf(home: string): Promise<string[]> {
-  const arena = new Arena({ home });
+  const arena = new Arena({ home, env: { AGENCY_AGENTS: "off" } });
   try {
     const daemon = await arena.start();
     const tables = sqliteTables(home);

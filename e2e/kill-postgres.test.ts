@@ -17,7 +17,7 @@ test("kill -9 of the daemon with its store on PostgreSQL loses, halves and doubl
   t.diagnostic(`AGENCY_TEST_SEED=${seed} repeats this run`);
   const home = temporaryFolder("kill");
   const database = await testDatabase();
-  const arena = new Arena({ home: home.path, databaseUrl: database.url });
+  const arena = new Arena({ home: home.path, databaseUrl: database.url, env: { AGENCY_AGENTS: "off" } });
   try {
     const { history, kills, problems } = await runCampaign({
       arena,
@@ -51,7 +51,7 @@ test("kill -9 of PostgreSQL under load loses nothing, and the daemon goes on by 
   const history = new History();
   try {
     const database = await createDatabase(server.url);
-    const arena = new Arena({ home: home.path, databaseUrl: database.url });
+    const arena = new Arena({ home: home.path, databaseUrl: database.url, env: { AGENCY_AGENTS: "off" } });
     try {
       const daemon = await arena.start();
       const load = await startLoad(arena, random, history);

@@ -23,7 +23,7 @@ test("kill -9 again and again under load: no acknowledged write is lost, none is
 async function killHundredTimes(t: TestContext, seed: number): Promise<void> {
   const home = temporaryFolder("kill");
   const start = performance.now();
-  const arena = new Arena({ home: home.path });
+  const arena = new Arena({ home: home.path, env: { AGENCY_AGENTS: "off" } });
   try {
     const { history, kills, whileMoving, problems } = await runCampaign({
       arena,

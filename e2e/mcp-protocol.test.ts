@@ -63,7 +63,10 @@ test("a tool that does not exist is an error of the protocol that names those th
       (error) => {
         assert.ok(error instanceof ProtocolError);
         assert.equal(error.code, -32602);
-        assert.match(error.message, /There is no tool rm_rf\. This server has: submit_summary, read_audit_log\./);
+        assert.match(
+          error.message,
+          /There is no tool rm_rf\. This server has: submit_summary, read_audit_log\./,
+        );
         return true;
       },
     );

@@ -31,16 +31,16 @@ export const layers: Readonly<Record<string, Layer>> = {
 
   knowledge: { mayImport: foundation },
   outcomes: { mayImport: [...foundation, "knowledge"] },
-  agents: { mayImport: [...foundation, "knowledge", "outcomes"] },
+  mail: { mayImport: [...foundation, "knowledge", "outcomes"] },
+  brains: { mayImport: ["contract"] },
+  agents: { mayImport: [...foundation, "knowledge", "outcomes", "mail", "brains"] },
   companies: { mayImport: [...foundation, "knowledge", "outcomes", "agents"] },
-  mail: { mayImport: foundation },
   approvals: { mayImport: foundation },
   hiring: { mayImport: foundation },
   budgets: { mayImport: foundation },
   repos: { mayImport: foundation },
 
   readers: { mayImport: organization },
-  brains: { mayImport: [...organization, "readers"] },
   runtime: { mayImport: [...organization, "readers", "brains"] },
   doors: { mayImport: ["contract", "events", "capabilities", "readers"], typesOf: ["store"] },
 
@@ -56,6 +56,7 @@ export const layers: Readonly<Record<string, Layer>> = {
 
 /** Files that may load a folder with `import()`, so that what does not need it starts without it. */
 export const lazyImports: Readonly<Record<string, readonly string[]>> = {
+  "src/cli/goal.ts": ["daemon"],
   "src/cli/main.ts": ["daemon"],
   "src/cli/sim.ts": ["simulator"],
   "src/cli/up.ts": ["daemon"],

@@ -41,11 +41,31 @@ describe("the simulator", () => {
 const steps = ["intent", "intended", "spawned", "recorded", "exited", "delivery", "delivered"];
 
 const expected = [
-  ...["company.update", "agent.create", "agent.pause", "agent.resume", "agent.wakeup", "agent.terminate"],
-  ...["outcome.create", "outcome.update", "outcome.submit", "outcome.complete", "outcome.close"],
-  ...["outcome.reopen", "outcome.delegate", "outcome.reclaim", "mail.send", "mail.send_deferred"],
-  ...["mail.read_inbox", "mail.acknowledge", "knowledge.create", "knowledge.read", "knowledge.write"],
-  ...["permission.grant", "permission.revoke", "permission.request", "session.submit_summary"],
+  "company.update",
+  "agent.create",
+  "agent.pause",
+  "agent.resume",
+  "agent.wakeup",
+  "agent.terminate",
+  "outcome.create",
+  "outcome.update",
+  "outcome.submit",
+  "outcome.complete",
+  "outcome.close",
+  "outcome.reopen",
+  "outcome.delegate",
+  "outcome.reclaim",
+  "mail.send",
+  "mail.send_deferred",
+  "mail.read_inbox",
+  "mail.acknowledge",
+  "knowledge.create",
+  "knowledge.read",
+  "knowledge.write",
+  "permission.grant",
+  "permission.revoke",
+  "permission.request",
+  "session.submit_summary",
 ]
   .map((operation) => `${operation} ok`)
   .concat(

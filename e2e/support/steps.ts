@@ -2,7 +2,8 @@
 // that was begun: ended or done, never half, and go on to the end.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { sendDeferredMessage, sendMessage, viewMessage } from "../../src/contract/mail.ts";
 import { listOutcomes } from "../../src/contract/outcomes.ts";
 import { employActors, fixedPort, readNotes } from "./agents.ts";
 import { Arena } from "./arena.ts";
@@ -28,7 +29,8 @@ export async function dieOnTheWay(step: string): Promise<void> {
       maxSessions: 4,
     });
     const goal = { companyId, to: staff.rootId, body: "goal one" };
-    const deliverAt = new Date(Date.now() + 300).toISOString();
+    // Late enough that it is deferred also where the call itself takes its time.
+    const deliverAt = new Date(Date.now() + 3000).toISOString();
     const later = { companyId, to: staff.rootId, body: "deferred one", deliverAt };
     // It may die before it answers.
     const calls = [
@@ -53,6 +55,8 @@ export async function dieOnTheWay(step: string): Promise<void> {
       // Whoever got no answer asks again, under the same key.
       const sent = await daemon.board.call(sendMessage, goal, { key: "goal" });
       const deferred = await daemon.board.call(sendDeferredMessage, later, { key: "later" });
+      while ((await daemon.board.call(viewMessage, { id: deferred.id })).deliveredAt === null)
+        await sleep(50);
       const onlooker = new Board({ arena, staff, token, companyId, random: new Random(1) });
       await comeToRest(arena, onlooker);
       const { outcomes } = await daemon.board.call(listOutcomes, { companyId, limit: 1000 });

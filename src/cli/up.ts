@@ -15,45 +15,48 @@ export function addUp(program: Command, context: Context): void {
     .option("--no-agents", "Answer calls, but start no sessions (also AGENCY_AGENTS=off).")
     .option("--company <name>", "The name of the first company.", "My company")
     .option("--json", "Print where it listens as JSON.")
-    .action(async (flags: { port?: number; home?: string; agents: boolean; company: string; json?: true }) => {
-      const { env, terminal } = context;
-      const { startDaemon } = await import("../daemon/daemon.ts");
-      const home = flags.home ?? homeOf(env);
-      const daemon = await startDaemon({
-        home,
-        port: flags.port ?? portOf(env),
-        databaseUrl: env["DATABASE_URL"],
-        sandbox: env["AGENCY_SANDBOX"] !== "off",
-        schedule: flags.agents && env["AGENCY_AGENTS"] !== "off",
-        failAt: env["AGENCY_FAIL_AT"],
-        log: (line) => terminal.err(JSON.stringify(line)),
-      });
-      const stopped = new Promise<void>((resolve, reject) => {
-        for (const signal of ["SIGINT", "SIGTERM"] as const)
-          process.once(signal, () => void daemon.stop().then(resolve, reject));
-      });
-      const client = createClient({ url: daemon.url, token: daemon.token });
-      const { companies } = await client.call(listCompanies, { limit: 1 });
-      const company =
-        companies[0] ?? (await client.call(createCompany, { name: flags.company }, { key: "first-company" }));
-      terminal.out(
-        flags.json === true
-          ? JSON.stringify({ url: daemon.url, home, companyId: company.id })
-          : [
-              `Agency is up at ${daemon.url} (home ${home}).`,
-              `Company: ${company.name}. Its root agent answers to you, the board.`,
-              ``,
-              `In another terminal:`,
-              `  agency tree                                   what is to be achieved, and who is responsible`,
-              `  agency agents create Ada --role Researcher    an agent below the root`,
-              `  agency outcomes create "…" --parents ${company.rootOutcomeId}`,
-              `  agency kb create "Notes" --file notes.md      a knowledge file`,
-              `  agency access explain ada kb:<id>             who may do what, and why`,
-              `  agency --help                                 everything else`,
-              ``,
-              `Without an installed command, use: npx agency …  Stop with Ctrl-C.`,
-            ].join("\n"),
-      );
-      await stopped;
-    });
+    .action(
+      async (flags: { port?: number; home?: string; agents: boolean; company: string; json?: true }) => {
+        const { env, terminal } = context;
+        const { startDaemon } = await import("../daemon/daemon.ts");
+        const home = flags.home ?? homeOf(env);
+        const daemon = await startDaemon({
+          home,
+          port: flags.port ?? portOf(env),
+          databaseUrl: env["DATABASE_URL"],
+          sandbox: env["AGENCY_SANDBOX"] !== "off",
+          schedule: flags.agents && env["AGENCY_AGENTS"] !== "off",
+          failAt: env["AGENCY_FAIL_AT"],
+          log: (line) => terminal.err(JSON.stringify(line)),
+        });
+        const stopped = new Promise<void>((resolve, reject) => {
+          for (const signal of ["SIGINT", "SIGTERM"] as const)
+            process.once(signal, () => void daemon.stop().then(resolve, reject));
+        });
+        const client = createClient({ url: daemon.url, token: daemon.token });
+        const { companies } = await client.call(listCompanies, { limit: 1 });
+        const company =
+          companies[0] ??
+          (await client.call(createCompany, { name: flags.company }, { key: "first-company" }));
+        terminal.out(
+          flags.json === true
+            ? JSON.stringify({ url: daemon.url, home, companyId: company.id })
+            : [
+                `Agency is up at ${daemon.url} (home ${home}).`,
+                `Company: ${company.name}. Its root agent answers to you, the board.`,
+                ``,
+                `In another terminal:`,
+                `  agency tree                                   what is to be achieved, and who is responsible`,
+                `  agency agents create Ada --role Researcher    an agent below the root`,
+                `  agency outcomes create "…" --parents ${company.rootOutcomeId}`,
+                `  agency kb create "Notes" --file notes.md      a knowledge file`,
+                `  agency access explain ada kb:<id>             who may do what, and why`,
+                `  agency --help                                 everything else`,
+                ``,
+                `Without an installed command, use: npx agency …  Stop with Ctrl-C.`,
+              ].join("\n"),
+        );
+        await stopped;
+      },
+    );
 }

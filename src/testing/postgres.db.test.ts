@@ -87,7 +87,12 @@ function isServerIn(temporary: string, moment: string): boolean {
   const [home] = readdirSync(temporary);
   if (home === undefined || moment === "starting") return home !== undefined;
   const status = join(temporary, home, "data", "postmaster.pid");
-  return existsSync(status) && /^ready/m.test(readFileSync(status, "utf8"));
+  try {
+    return /^ready/m.test(readFileSync(status, "utf8"));
+  } catch {
+    // Not there yet, or just being written anew.
+    return false;
+  }
 }
 
 async function until(holds: () => boolean): Promise<void> {
