@@ -1,4 +1,4 @@
-import { retire } from "../agents/leaving.ts";
+import { demandDone, retire } from "../agents/leaving.ts";
 import { agentHandlers } from "../agents/operations.ts";
 import type { Guarded } from "../capabilities/guarded.ts";
 import { capabilityHandlers } from "../capabilities/operations.ts";
@@ -18,7 +18,7 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...mcpServerHandlers,
   ...agentHandlers,
   ...knowledgeHandlers(refreshOutcomeFile),
-  ...outcomeHandlers({ notify, retire }),
+  ...outcomeHandlers({ notify, retire, demandDone }),
   ...mailHandlers,
   ...capabilityHandlers(notify),
   ...sessionHandlers(transcripts),
