@@ -11,7 +11,7 @@ import type { Edit } from "./planted-bugs/plant.ts";
 import { noSweep, simulatorBugs } from "./simulator-bugs/bugs.ts";
 
 const root = join(import.meta.dirname, "..");
-const mostSeeds = 60;
+const mostSeeds = 100;
 const hook = fileURLToPath(new URL("./planted-bugs/plant.ts", import.meta.url));
 const player = fileURLToPath(new URL("./simulator-bugs/play.ts", import.meta.url));
 const endWithRunner = fileURLToPath(new URL("../scripts/end-with-runner.ts", import.meta.url));

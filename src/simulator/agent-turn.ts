@@ -59,6 +59,23 @@ async function oneDeed(world: World, mood: Mood, process: Process, alone: boolea
   await randomDeed(actor);
 }
 
+const mostTurns = 60;
+
+/** It does all there is for it to do, and ends; a lazy one only ends. */
+export async function workOff(world: World, mood: Mood, process: Process): Promise<void> {
+  const lazy = mood.lazyAgents.get(process.agentId) ?? false;
+  process.hung = false;
+  for (let turn = 0; turn < mostTurns && process.exit === null; turn++) {
+    const actor = await actorFor(world, whoIs(world, process), process.companyId, true);
+    if (actor === undefined) return;
+    // Its session is over: it only has not been killed yet.
+    if (!world.watch.accepts(actor.who)) return;
+    if (lazy) giveUp(world, process);
+    else if (!(await diligentTurn(actor))) await finish(actor, process);
+    await world.watch.follow();
+  }
+}
+
 /** A program acts with an agent's key, perhaps one of an agent that has left. */
 export async function keyTurn(world: World, companyId: string, who: Who): Promise<void> {
   const actor = await actorFor(world, who, companyId, true);
@@ -125,8 +142,8 @@ function temperOf(world: World, mood: Mood, process: Process): Temper {
   const temper: Temper = lazy
     ? "lazy"
     : chance.weighted<Temper>([
-        [30, "diligent"],
-        [60, "random"],
+        [world.diligence, "diligent"],
+        [90 - world.diligence, "random"],
         [5, "lazy"],
         [5, "crashing"],
       ]);

@@ -7,6 +7,7 @@ import { call, type Caller, onOutcome } from "./calling.ts";
 import { giveKey } from "./founding.ts";
 import {
   type AgentView,
+  awaitedByOthers,
   filesMade,
   grantsAround,
   isLive,
@@ -30,19 +31,20 @@ export async function boardTurn(world: World): Promise<void> {
     [8, () => call(board, sendMessage, { companyId: company.id, body: world.newKey() })],
     [4, () => write(board, agent)],
     [8, () => assign(board, live)],
+    [5, () => hold(board, live)],
     [4, () => pause(board, agent)],
     [8, () => resume(board, employed)],
     [3, () => wake(board, agent)],
     [employed.length > 4 ? 4 : 0, () => fire(board, below)],
     [employed.length < 6 ? 4 : 0, () => hire(board, agent)],
     [4, () => setPlaces(board)],
-    [6, () => unblock(board, live)],
+    [3, () => unblock(board, live)],
     [3, () => reopen(board, chance.pick(view.outcomes.filter((one) => !isLive(one))))],
     [2, () => reclaim(board, chance.pick(live.filter(({ delegated }) => delegated === 1)))],
-    [7, () => end(board, live)],
-    [2, () => move(board, live)],
-    [2, () => delegate(board, live, employed)],
-    [5, () => grant(board, employed)],
+    [9, () => end(board, live)],
+    [6, () => move(board, live)],
+    [6, () => delegate(board, live, employed)],
+    [7, () => grant(board, employed)],
     [5, () => revoke(board, agent)],
     [2, () => (agent === undefined ? Promise.resolve() : giveKey(world, agent.id))],
     [2, () => readInbox(board)],
@@ -64,12 +66,41 @@ async function write(board: Caller, agent: AgentView | undefined): Promise<unkno
 
 async function assign(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
   const { world } = board;
-  const parent = world.chance.pick(live.filter(({ kind }) => kind !== "inbox"));
-  if (parent === undefined || live.length > 40) return;
+  const isWork = world.chance.flip(0.6);
+  const parent = world.chance.pick(live.filter(({ kind }) => (isWork ? kind === "work" : kind !== "inbox")));
+  if (parent === undefined || live.length > world.mostLive) return;
+  const before = world.chance.flip(0.3) ? ofSomebodyElse(board, live, parent) : undefined;
   return call(board, outcomes.createOutcome, {
     companyId: world.company.id,
     title: world.newKey(),
     parents: [parent.id],
+    ...(before === undefined ? {} : { dependsOn: [before.id] }),
+  });
+}
+
+function ofSomebodyElse(
+  { world }: Caller,
+  live: readonly OutcomeView[],
+  than: OutcomeView,
+): OutcomeView | undefined {
+  return world.chance.pick(
+    live.filter(({ responsible_id, kind }) => responsible_id !== than.responsible_id && kind === "work"),
+  );
+}
+
+/** Lets something wait, for a time or for somebody else. */
+async function hold(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+  const { world } = board;
+  const open = live.filter(({ kind, status }) => kind === "work" && status === "open");
+  const outcome = world.chance.pick(
+    world.chance.flip(0.4) ? open.filter(({ delegated, above }) => delegated === 1 && above > 0) : open,
+  );
+  if (outcome === undefined) return;
+  const other = world.chance.flip(0.7) ? ofSomebodyElse(board, live, outcome) : undefined;
+  const until = new Date(world.now + world.chance.between(1000, 120_000)).toISOString();
+  return call(board, outcomes.updateOutcome, {
+    id: outcome.id,
+    blocked: { reason: "Not yet.", ...(other === undefined ? { until } : { on: other.id }) },
   });
 }
 
@@ -139,11 +170,21 @@ async function reclaim(board: Caller, outcome: OutcomeView | undefined): Promise
       });
 }
 
-/** Rather what a boss waits for: it has to notice. */
+/** Rather what somebody else waits for: they have to notice. */
+async function pickWork(board: Caller, live: readonly OutcomeView[]): Promise<OutcomeView | undefined> {
+  const { chance, company, store } = board.world;
+  const rows = await store.read((tx) => tx.all(awaitedByOthers, { companyId: company.id }));
+  const awaited = new Set(rows.map(({ id }) => id));
+  const work = live.filter(({ kind }) => kind === "work");
+  return (
+    (chance.flip(0.6) ? chance.pick(work.filter(({ id }) => awaited.has(id))) : undefined) ??
+    chance.pick(work)
+  );
+}
+
 async function end(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
   const { chance } = board.world;
-  const work = live.filter(({ kind }) => kind === "work");
-  const outcome = chance.pick(chance.flip(0.6) ? work.filter(({ delegated }) => delegated === 1) : work);
+  const outcome = await pickWork(board, live);
   if (outcome === undefined) return;
   const { id } = outcome;
   if (chance.flip(0.6)) return onOutcome(board, outcomes.completeOutcome, outcome, "write", { id });
@@ -153,7 +194,8 @@ async function end(board: Caller, live: readonly OutcomeView[]): Promise<unknown
 /** Gives an outcome another why, or lets it depend on something else. */
 async function move(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
   const { chance } = board.world;
-  const [outcome, other] = [chance.pick(live), chance.pick(live)];
+  const outcome = await pickWork(board, live);
+  const other = chance.pick(live.filter(({ responsible_id }) => responsible_id !== outcome?.responsible_id));
   if (outcome === undefined || other === undefined) return;
   const change = chance.flip(0.6)
     ? { parents: [other.id] }
@@ -167,7 +209,10 @@ async function delegate(
   employed: readonly AgentView[],
 ): Promise<unknown> {
   const { chance } = board.world;
-  const outcome = chance.pick(live.filter(({ kind, delegated }) => kind === "work" && delegated === 0));
+  const able = live.filter(({ kind, delegated }) => kind === "work" && delegated === 0);
+  // Rather a part of something bigger, whose owner then waits for somebody else.
+  const outcome =
+    (chance.flip(0.7) ? chance.pick(able.filter(({ above }) => above > 0)) : undefined) ?? chance.pick(able);
   const to = chance.pick(employed.filter(({ boss_id }) => boss_id === outcome?.responsible_id));
   return outcome === undefined || to === undefined
     ? undefined
@@ -176,10 +221,14 @@ async function delegate(
 
 async function grant(board: Caller, employed: readonly AgentView[]): Promise<unknown> {
   const { chance, company } = board.world;
-  const [one, other] = [chance.pick(employed), chance.pick(employed)];
-  if (one === undefined || other === undefined) return;
-  const resource =
-    chance.pick(["org:hire", "mcp:slack", `mail:${other.id}`, `mail:${other.id}`]) ?? "org:hire";
+  const one = chance.pick(employed);
+  if (one === undefined) return;
+  // Those it may not write to anyway.
+  const other = chance.pick(
+    employed.filter(({ id, boss_id }) => id !== one.id && boss_id !== one.id && id !== one.boss_id),
+  );
+  const route = other === undefined ? undefined : (`mail:${other.id}` as const);
+  const resource = (chance.flip(0.7) ? route : undefined) ?? chance.pick(["org:hire", "mcp:slack"]) ?? "";
   return call(board, grantPermission, { companyId: company.id, to: one.id, resource });
 }
 

@@ -146,6 +146,9 @@ export class LedgerWatch {
       case "permission.grant":
         this.#granted(row, String(data["resource"]));
         break;
+      case "permission.revoke":
+        this.routes.delete(`${subject} ${String(data["resource"]).slice("mail:".length)}`);
+        break;
       case "outcome.reclaim":
         this.#stopped(data["moved"]);
         break;
@@ -271,7 +274,7 @@ export class LedgerWatch {
     const opened = `mail:${message.to_id ?? "board"}` as const;
     const grant = await tx.first(standingRoute, { agentId: message.from_id ?? "", resource: opened });
     // A right that changed later in the same step says nothing about this moment.
-    const changed = batch.some(({ seq, operation }) => seq > row.seq && !operation.startsWith("mail."));
+    const changed = batch.some(({ seq, operation }) => seq > row.seq && changesRights.test(operation));
     const line = routeAllows(this, message);
     const allowed =
       line === "with a grant" ? (grant !== undefined ? true : changed ? undefined : false) : line;
@@ -301,6 +304,8 @@ export class LedgerWatch {
     return this.#trace.name("agent", id);
   }
 }
+
+const changesRights = /^(?:permission|agent)\.|^outcome\.(?:complete|close|reopen|delegate|reclaim)$/;
 
 const eventsAfter = query((db, p: { seq: number }) =>
   db.selectFrom("events").selectAll().where("seq", ">", p.seq).orderBy("seq"),

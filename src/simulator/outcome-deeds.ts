@@ -8,8 +8,8 @@ export async function orders(actor: Actor): Promise<unknown> {
   const deed = actor.world.chance.weighted<Deed>([
     [9, create],
     [4, change],
-    [4, block],
-    [3, unblock],
+    [8, block],
+    [1, unblock],
     [9, submit],
     [14, complete],
     [3, close],
@@ -21,7 +21,6 @@ export async function orders(actor: Actor): Promise<unknown> {
   return deed(actor);
 }
 
-const mostLive = 40;
 const mostAgents = 8;
 const names = ["Cy", "Dee", "Eli", "Fay", "Gus", "Hal"];
 
@@ -43,14 +42,22 @@ const near =
   (outcome: OutcomeView): boolean =>
     own(actor)(outcome) || (isLive(outcome) && outcome.delegated_by === actor.me.id);
 
+/** What one may wait for: something near, or anything at all. Whoever waits for somebody else's has to hear of its end. */
+function awaited(actor: Actor): OutcomeView | undefined {
+  const { chance } = actor.world;
+  return chance.flip(0.5)
+    ? choose(actor, near(actor))
+    : chance.pick(actor.view.outcomes.filter((one) => isLive(one) && one.responsible_id !== actor.me.id));
+}
+
 async function create(actor: Actor): Promise<unknown> {
   const { world, view } = actor;
   const { chance } = world;
-  if (view.outcomes.filter(isLive).length > mostLive) return complete(actor);
+  if (view.outcomes.filter(isLive).length > world.mostLive) return complete(actor);
   const parent = choose(actor, (outcome) => own(actor)(outcome) && outcome.kind !== "inbox");
   if (parent === undefined) return;
   const second = chance.flip(0.15) ? choose(actor, own(actor)) : undefined;
-  const before = chance.flip(0.3) ? choose(actor, near(actor)) : undefined;
+  const before = chance.flip(0.3) ? awaited(actor) : undefined;
   const parents = [...new Set([parent.id, ...(second === undefined ? [] : [second.id])])];
   return onOutcome(actor, outcomes.createOutcome, parent, "drive", {
     title: world.newKey(),
@@ -80,7 +87,7 @@ async function block(actor: Actor): Promise<unknown> {
   const { world } = actor;
   const { chance } = world;
   const outcome = choose(actor, (one) => own(actor)(one) && one.status === "open" && one.kind !== "inbox");
-  const other = choose(actor, near(actor));
+  const other = awaited(actor);
   if (outcome === undefined) return;
   const until = new Date(
     world.now + chance.between(1000, chance.flip(0.8) ? 60_000 : 3 * 3600_000),

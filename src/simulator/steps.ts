@@ -1,4 +1,4 @@
-import { agentTurn, keyTurn, type Mood } from "./agent-turn.ts";
+import { agentTurn, keyTurn, type Mood, workOff } from "./agent-turn.ts";
 import { boardTurn } from "./board-turn.ts";
 import { Broken } from "./broken.ts";
 import { arrive } from "./calling.ts";
@@ -24,9 +24,9 @@ export async function step(world: World, mood: Mood): Promise<void> {
   ];
   const choices: Step[] = [
     one(up, 20, (node) => (chance.flip(0.5) ? tickToTheEnd(world, node) : tick(world, node))),
-    one(free, 40, (process) => agentTurn(world, mood, process, true)),
+    one(free, world.calm ? 12 : 40, (process) => agentTurn(world, mood, process, true)),
     one(unnoticed, 10, (process) => noticeExit(world, process)),
-    [9, () => boardTurn(world)],
+    [world.calm ? 30 : 9, () => boardTurn(world)],
     [10, () => passTime(world)],
     one(world.delayed, 4, async (made) => {
       // What has a key may come a third time.
@@ -34,11 +34,25 @@ export async function step(world: World, mood: Mood): Promise<void> {
         world.delayed.splice(world.delayed.indexOf(made), 1);
       await arrive(world, made);
     }),
-    one(world.keys, 6, (who) => keyTurn(world, world.company.id, who)),
+    one(world.keys, world.calm ? 20 : 6, (who) => keyTurn(world, world.company.id, who)),
     [up.length + free.length > 1 ? 6 : 0, () => together(world, mood, up, free)],
-    ...(world.calm ? [] : mishaps(world, one)),
+    ...(world.calm ? [one(free, 12, () => workAllOff(world, mood, free))] : mishaps(world, one)),
   ];
   await chance.weighted(choices)();
+  if (world.calm) await tickAll(world);
+}
+
+/** Everybody finishes. Whoever has something to do after that has to be woken. */
+async function workAllOff(world: World, mood: Mood, free: readonly Process[]): Promise<void> {
+  for (const process of free) await workOff(world, mood, process);
+  for (const { machine } of world.nodes)
+    for (const process of machine.unnoticed()) await noticeExit(world, process);
+}
+
+/** As in life: after each commit everybody looks at what there is to do. Whom nobody told of it is seen to be missing. */
+async function tickAll(world: World): Promise<void> {
+  await world.quiet();
+  for (const node of world.nodes) if (node.state === "up") await tickToTheEnd(world, node);
 }
 
 type Step = Weighted<() => Promise<void>>;

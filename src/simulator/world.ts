@@ -61,6 +61,10 @@ export class World {
   /** Nothing ever goes wrong. */
   readonly calm: boolean;
   readonly chance: Chance;
+  /** About how many outcomes are open at a time. Where there are few, agents wait for each other. */
+  readonly mostLive: number;
+  /** Of 100 sessions, how many do their work and nothing else. Where most do, agents are idle until somebody wakes them. */
+  readonly diligence: number;
   readonly trace = new Trace(linesKept);
   readonly watch: LedgerWatch;
   readonly store: Store;
@@ -103,6 +107,8 @@ export class World {
       newSecret,
     });
     this.board = { label: "the board", token: newSecret(), agentId: null, sessionId: null };
+    this.mostLive = this.chance.pick([10, 20, 40]) ?? 40;
+    this.diligence = this.chance.pick([30, 30, 75]) ?? 30;
     const count = this.chance.flip(0.5) ? 2 : 3;
     this.nodes = ["A", "B", "C"].slice(0, count).map(
       (name) =>

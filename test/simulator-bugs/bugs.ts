@@ -156,7 +156,7 @@ export const simulatorBugs: readonly Bug[] = [
   bug(
     "a mandate is completed while its agent waits for what it delegated",
     "src/agents/leaving.ts",
-    { "if (open.length > 0)": "if (open.length > 1_000_000)" },
+    { "agent !== undefined && open.length > 0": "agent !== undefined && open.length > 1_000_000" },
     edit("src/outcomes/outcome.ts", "if (live.length === 0) return;", "if (live.length >= 0) return;"),
   ),
 
@@ -176,6 +176,13 @@ export const simulatorBugs: readonly Bug[] = [
   lostWakeup("a wakeup is lost: who is blocked on an outcome is not told", "src/runtime/attention.ts", {
     '.where("blocked_on", "=", p.id)': '.where("blocked_on", "=", "")',
   }),
+  lostWakeup(
+    "a wakeup is lost: who waited for what serves something else now is not told",
+    "src/runtime/attention.ts",
+    {
+      "if (Array.isArray(parentsLeft))": "if (Array.isArray(parentsLeft) && parentsLeft.length > 1_000_000)",
+    },
+  ),
   lostWakeup("a wakeup is lost: the end of a block by time", "src/runtime/scheduler.ts", {
     "tx.all(alarmed, { after: alarmsSeen, now: tx.now })": "tx.all(alarmed, { after: tx.now, now: tx.now })",
   }),
