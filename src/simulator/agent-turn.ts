@@ -53,7 +53,7 @@ async function oneDeed(world: World, mood: Mood, process: Process, alone: boolea
       [5, () => finish(actor, process)],
       [3, async () => giveUp(world, process)],
       [3, async () => leave(world, process, who, exits.crash)],
-      [2, async () => hang(world, process, who)],
+      [world.calm ? 0 : 2, async () => hang(world, process, who)],
       [2, async () => summarize(actor)],
     ])();
   await randomDeed(actor);

@@ -27,25 +27,27 @@ export async function boardTurn(world: World): Promise<void> {
   const agent = chance.pick(employed);
   const below = chance.pick(employed.filter(({ boss_id }) => boss_id !== null));
   const live = view.outcomes.filter(isLive);
+  // Where nothing goes wrong, what matters is who waits for whom.
+  const ties = world.calm;
   const deeds: [number, () => Promise<unknown>][] = [
     [8, () => call(board, sendMessage, { companyId: company.id, body: world.newKey() })],
     [4, () => write(board, agent)],
     [8, () => assign(board, live)],
-    [5, () => hold(board, live)],
+    [ties ? 5 : 2, () => hold(board, live)],
     [4, () => pause(board, agent)],
     [8, () => resume(board, employed)],
     [3, () => wake(board, agent)],
-    [employed.length > 4 ? 4 : 0, () => fire(board, below)],
+    [employed.length > 4 ? 5 : 0, () => fire(board, below)],
     [employed.length < 6 ? 4 : 0, () => hire(board, agent)],
-    [4, () => setPlaces(board)],
+    [ties ? 2 : 4, () => setPlaces(board)],
     [3, () => unblock(board, live)],
     [3, () => reopen(board, chance.pick(view.outcomes.filter((one) => !isLive(one))))],
     [2, () => reclaim(board, chance.pick(live.filter(({ delegated }) => delegated === 1)))],
-    [9, () => end(board, live)],
-    [6, () => move(board, live)],
-    [6, () => delegate(board, live, employed)],
+    [ties ? 9 : 7, () => end(board, live)],
+    [ties ? 6 : 2, () => move(board, live)],
+    [ties ? 6 : 2, () => delegate(board, live, employed)],
     [7, () => grant(board, employed)],
-    [5, () => revoke(board, agent)],
+    [7, () => revoke(board, agent)],
     [2, () => (agent === undefined ? Promise.resolve() : giveKey(world, agent.id))],
     [2, () => readInbox(board)],
     [2, () => actFor(board, chance.pick(employed.filter(({ brain_type }) => brain_type === "human")))],
@@ -125,7 +127,7 @@ async function fire(board: Caller, agent: AgentView | undefined): Promise<unknow
     ({ id, boss_id, status }) =>
       boss_id !== null && status !== "terminated" && pending.some(({ from_id }) => from_id === id),
   );
-  const chosen = world.chance.flip(0.6) ? (world.chance.pick(senders) ?? agent) : agent;
+  const chosen = world.chance.flip(0.75) ? (world.chance.pick(senders) ?? agent) : agent;
   return chosen === undefined ? undefined : call(board, organization.terminateAgent, { id: chosen.id });
 }
 
@@ -144,7 +146,7 @@ async function hire(board: Caller, boss: AgentView | undefined): Promise<unknown
 
 async function setPlaces(board: Caller): Promise<unknown> {
   const { world } = board;
-  const maxSessions = world.chance.flip(0.1) ? 0 : world.chance.between(1, 5);
+  const maxSessions = world.chance.flip(world.calm ? 0 : 0.1) ? 0 : world.chance.between(1, 5);
   return call(board, organization.updateCompany, { companyId: world.company.id, maxSessions });
 }
 
@@ -173,13 +175,11 @@ async function reclaim(board: Caller, outcome: OutcomeView | undefined): Promise
 /** Rather what somebody else waits for: they have to notice. */
 async function pickWork(board: Caller, live: readonly OutcomeView[]): Promise<OutcomeView | undefined> {
   const { chance, company, store } = board.world;
-  const rows = await store.read((tx) => tx.all(awaitedByOthers, { companyId: company.id }));
-  const awaited = new Set(rows.map(({ id }) => id));
+  const awaited = await store.read((tx) => tx.all(awaitedByOthers, { companyId: company.id }));
+  const blocking = awaited.filter(({ id, blocked_on }) => blocked_on === id);
+  const chosen = chance.pick(blocking.length > 0 && chance.flip(0.5) ? blocking : awaited);
   const work = live.filter(({ kind }) => kind === "work");
-  return (
-    (chance.flip(0.6) ? chance.pick(work.filter(({ id }) => awaited.has(id))) : undefined) ??
-    chance.pick(work)
-  );
+  return (chance.flip(0.6) ? work.find(({ id }) => id === chosen?.id) : undefined) ?? chance.pick(work);
 }
 
 async function end(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {

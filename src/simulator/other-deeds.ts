@@ -52,7 +52,7 @@ async function sendLater(actor: Actor): Promise<unknown> {
   const { world } = actor;
   const to = openedRoute(actor) ?? (world.chance.flip(0.5) ? "self" : receiver(actor));
   if (to === undefined) return;
-  const soon = to === "self" || to === "boss" || world.chance.flip(0.5);
+  const soon = world.chance.flip(0.5);
   const wait = world.chance.between(-1000, soon ? 60_000 : 2 * 3600_000);
   const deliverAt = new Date(world.now + wait).toISOString();
   return call(actor, mail.sendDeferredMessage, { to, body: world.newKey(), deliverAt });

@@ -61,7 +61,7 @@ export async function simulate(seed: number, steps: number, options: { calm?: bo
             ? (error.stack ?? "")
             : String(error),
       trace: world.trace.last(),
-      replay: `agency sim --seed ${seed} --steps ${steps}`,
+      replay: `agency sim --seed ${seed} --steps ${steps}${world.calm ? " --calm" : ""}`,
     };
   } finally {
     world.say(`the ledger ends with ${world.watch.head}`);

@@ -108,8 +108,7 @@ export const awaitedByOthers = query((db, p: { companyId: string }) =>
   db
     .selectFrom("outcomes as o")
     .innerJoin("outcomes as w", (join) => join.onRef("w.company_id", "=", "o.company_id"))
-    .select("o.id")
-    .distinct()
+    .select(["o.id", "w.blocked_on"])
     .where("o.company_id", "=", p.companyId)
     .where("o.status", "in", ["open", "submitted"])
     .where("w.status", "=", "open")
@@ -130,7 +129,8 @@ export const awaitedByOthers = query((db, p: { companyId: string }) =>
         ),
       ]),
     )
-    .orderBy("o.num"),
+    .orderBy("o.num")
+    .orderBy("w.num"),
 );
 
 export const grantsAround = query((db, p: { agentId: string }) =>
