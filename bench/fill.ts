@@ -22,7 +22,7 @@ type Row<T extends keyof Schema> = "num" extends keyof Schema[T] ? Omit<Schema[T
 /** SQLite takes 32,766 parameters in a statement; the widest of these tables has 20 columns. */
 const rowsPerStatement = 1000;
 
-async function insertRows<R>(
+export async function insertRows<R>(
   store: Store,
   rows: Iterable<R>,
   insert: (db: Db, rows: R[]) => Compilable<unknown>,
@@ -46,8 +46,8 @@ async function insertRows<R>(
 
 const insertAgents = (db: Db, rows: Row<"agents">[]) => db.insertInto("agents").values(rows);
 const insertFiles = (db: Db, rows: Row<"files">[]) => db.insertInto("files").values(rows);
-const insertOutcomes = (db: Db, rows: Row<"outcomes">[]) => db.insertInto("outcomes").values(rows);
-const insertEdges = (db: Db, rows: Row<"edges">[]) => db.insertInto("edges").values(rows);
+export const insertOutcomes = (db: Db, rows: Row<"outcomes">[]) => db.insertInto("outcomes").values(rows);
+export const insertEdges = (db: Db, rows: Row<"edges">[]) => db.insertInto("edges").values(rows);
 const insertGrants = (db: Db, rows: Row<"grants">[]) => db.insertInto("grants").values(rows);
 
 export interface Place {
@@ -360,7 +360,7 @@ function fileRow(companyId: string, id: string): Row<"files"> {
   };
 }
 
-function outcomeRow(
+export function outcomeRow(
   companyId: string,
   id: string,
   title: string,

@@ -67,7 +67,7 @@ export async function openCore(home: Home<unknown>) {
   };
 }
 
-function openStore(database: string, url: string | undefined): Promise<Store> | Store {
+export function openStore(database: string, url: string | undefined): Promise<Store> | Store {
   return url === undefined ? openSqlite({ path: database, clock: Date.now }) : openPostgres({ url });
 }
 
@@ -134,6 +134,18 @@ export function residentMegabytes(pid: number): number {
     ? /VmRSS:\s+(\d+)/.exec(readFileSync(status, "utf8"))?.[1]
     : execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" });
   return Number(kilobytes ?? Number.NaN) / 1024;
+}
+
+/** What the process has computed so far, in milliseconds. */
+export function cpuMilliseconds(pid: number): number {
+  const stat = `/proc/${pid}/stat`;
+  if (existsSync(stat)) {
+    const fields = readFileSync(stat, "utf8").split(") ")[1]?.split(" ") ?? [];
+    // User and system time, in hundredths of a second on every Linux.
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  }
+  const time = execFileSync("ps", ["-o", "time=", "-p", String(pid)], { encoding: "utf8" }).trim();
+  return time.split(":").reduce((sum, part) => sum * 60 + Number(part), 0) * 1000;
 }
 
 /** The daemon writes down where it listens; from then on its health is asked for until it is good. */

@@ -11,6 +11,8 @@ interface Call {
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly answered?: (body: string) => void;
+  /** Whose call it is, where that is not the same for all. */
+  readonly token?: string;
 }
 
 /** What this process wrote last to each file, over all plans. */
@@ -101,6 +103,8 @@ function nextCall({ requests, url }: Plan, client: number): Call {
         answered: (body) => waiting.set(who, Hired.parse(JSON.parse(body)).approval.id),
       };
     }
+    case "mail":
+      return nextLetter(requests, client);
     case "mcp":
       return {
         method: "POST",
@@ -134,6 +138,43 @@ function nextCall({ requests, url }: Plan, client: number): Call {
 }
 
 const Hired = z.object({ approval: z.object({ id: z.string() }) });
+/** Where the letter to each receiver is: to be sent (undefined), to be read (""), or to be acknowledged (its id). */
+const letters = new Map<string, string>();
+
+function nextLetter(requests: Extract<Plan["requests"], { kind: "mail" }>, client: number): Call {
+  const pair = requests.pairs[client % requests.pairs.length];
+  if (pair === undefined) throw new Error("nobody to write to");
+  const { receiverId } = pair;
+  const letter = letters.get(receiverId);
+  if (letter === undefined)
+    return {
+      method: "POST",
+      path: `/api/companies/${requests.companyId}/messages`,
+      token: pair.senderToken,
+      body: JSON.stringify({ to: receiverId, body: prose(serial, 300) }),
+      answered: () => letters.set(receiverId, ""),
+    };
+  if (letter === "")
+    return {
+      method: "GET",
+      path: "/api/inbox?limit=10",
+      token: pair.receiverToken,
+      answered: (body) => letters.set(receiverId, firstIn(body)),
+    };
+  return {
+    method: "POST",
+    path: `/api/messages/${letter}/acknowledge`,
+    token: pair.receiverToken,
+    body: JSON.stringify({ result: "noted" }),
+    answered: () => letters.delete(receiverId),
+  };
+}
+
+function firstIn(body: string): string {
+  const id = /"messages":\[\{"id":"([0-9a-f-]{36})"/.exec(body)?.[1];
+  if (id === undefined) throw new Error(`no message has come: ${body.slice(0, 300)}`);
+  return id;
+}
 
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -149,7 +190,7 @@ function exchange(agent: Agent, plan: Plan, call: Call): Promise<string> {
         agent,
         method: call.method,
         headers: {
-          authorization: `Bearer ${plan.token}`,
+          authorization: `Bearer ${call.token ?? plan.token}`,
           ...(call.body === undefined
             ? {}
             : { "content-type": "application/json", "content-length": Buffer.byteLength(call.body) }),

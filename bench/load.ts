@@ -20,6 +20,8 @@ export type Requests =
   | { readonly kind: "create outcome"; readonly companyId: string; readonly parents: readonly string[] }
   /** Each client hires somebody, approves that, and so on: two requests a pair. */
   | { readonly kind: "hire and approve"; readonly companyId: string }
+  /** Each client has a pair of agents: one sends, the other reads it and acknowledges it. Three calls a message. */
+  | { readonly kind: "mail"; readonly companyId: string; readonly pairs: readonly Correspondents[] }
   | {
       readonly kind: "mcp";
       readonly path: string;
@@ -27,6 +29,12 @@ export type Requests =
       readonly tool: string;
       readonly inputs: readonly Readonly<Record<string, unknown>>[];
     };
+
+export interface Correspondents {
+  readonly senderToken: string;
+  readonly receiverToken: string;
+  readonly receiverId: string;
+}
 
 export interface Pair {
   readonly id: string;

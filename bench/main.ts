@@ -7,13 +7,26 @@ import { createDatabase, type PostgresServer, startPostgres } from "../src/testi
 import type { Entry } from "./bench.ts";
 import { asTable, type Figure, growthOf, isMet, ratioOf } from "./figures.ts";
 import { hiring } from "./hiring.ts";
+import { crowd, deferred, mail, wake } from "./living.ts";
 import { mcp } from "./mcp.ts";
 import { lists, subtree } from "./reads.ts";
 import { rights } from "./rights.ts";
 import { start } from "./start.ts";
 import { writes } from "./writes.ts";
 
-const entries: readonly Entry[] = [rights, writes, subtree, lists, mcp, hiring, start];
+const entries: readonly Entry[] = [
+  rights,
+  writes,
+  subtree,
+  lists,
+  mcp,
+  hiring,
+  start,
+  mail,
+  wake,
+  deferred,
+  crowd,
+];
 
 const { values: flags } = parseArgs({
   options: {

@@ -16,6 +16,8 @@ export interface LivingOptions {
   readonly random: Random;
   /** Where actors take notes. */
   readonly folder: string;
+  /** In a sandbox they cannot. */
+  readonly takesNotes: boolean;
   readonly kills: number;
   /** Everything is checked after this many kills, and at the end. */
   readonly checkEvery: number;
@@ -48,9 +50,9 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
   const check = async (moment: "busy" | "at rest"): Promise<Awaited<ReturnType<typeof checkLiving>>> => {
     const tables = await options.openTables();
     try {
-      const recall = (): ReturnType<LivingCheck["recall"]> => {
+      const recall: LivingCheck["recall"] = () => {
         const { attempts, acknowledged } = readNotes(folder);
-        return { attempts: [...board.attempts, ...attempts], acknowledged };
+        return { attempts: [...board.attempts, ...attempts], acknowledged, whole: options.takesNotes };
       };
       const { daemon, options: how } = arena;
       const sight = await checkLiving({ daemon, options: how, tables, recall, moment });

@@ -72,7 +72,7 @@ export async function dieOnTheWay(step: string): Promise<void> {
       const tables = sqliteTables(options.home);
       const recall = () => {
         const { attempts, acknowledged } = readNotes(folder);
-        return { attempts: [...letters, ...onlooker.attempts, ...attempts], acknowledged };
+        return { attempts: [...letters, ...onlooker.attempts, ...attempts], acknowledged, whole: true };
       };
       const sight = await checkLiving({ daemon, options, tables, recall, moment: "at rest" });
       await tables.close();

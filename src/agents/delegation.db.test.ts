@@ -318,6 +318,9 @@ for (const kind of storeKinds)
       await agent(delegateOutcome, { id: second.id, hire: { name: "Second", role: "worker" } });
       const named = await refusal(org.root(completeOutcome, { id: job.id }), "refused");
       assert.ok(named.message.includes(second.id), named.message);
+      // Nor is it submitted: its boss could only send it back.
+      const early = await refusal(agent(submitOutcome, { id: job.id }), "refused");
+      assert.ok(early.message.includes(second.id), early.message);
       await agent(completeOutcome, { id: second.id });
       await org.root(completeOutcome, { id: job.id });
       // Its other work went to its boss.

@@ -41,10 +41,21 @@ export async function fire(call: Scene, agent: AgentRow, bossId: string, reason:
 
 /** Called when an outcome ends: if an agent was made for it, that agent has done what it was for. */
 export async function retire(call: Scene, outcome: OutcomeRow): Promise<void> {
-  const agent = await agentOfMandate(call.tx, outcome.id);
-  if (agent === undefined || agent.made_for_mandate === 0 || agent.boss_id === null) return;
-  const open = await call.tx.all(liveDelegationsOf, { agentId: agent.id });
-  if (open.length > 0)
+  const agent = await madeFor(call.tx, outcome.id);
+  if (agent === undefined) return;
+  await demandDone(call, outcome);
+  const moved = await depart(call, agent, agent.boss_id);
+  await call.record(agent.id, { reason: "its outcome ended", boss: agent.boss_id, moved }, "agent.retire");
+}
+
+/**
+ * An agent made for the outcome waits for nothing it delegated. Asked when the outcome is submitted too: otherwise its boss
+ * could only send it back, and it would be submitted again, for ever.
+ */
+export async function demandDone({ tx }: Pick<Scene, "tx">, { id }: Pick<OutcomeRow, "id">): Promise<void> {
+  const agent = await madeFor(tx, id);
+  const open = agent === undefined ? [] : await tx.all(liveDelegationsOf, { agentId: agent.id });
+  if (agent !== undefined && open.length > 0)
     throw new Refusal(
       "refused",
       `${agent.name} still waits for ${open.length} outcome${open.length === 1 ? "" : "s"} it delegated: ${open
@@ -53,8 +64,14 @@ export async function retire(call: Scene, outcome: OutcomeRow): Promise<void> {
         .join(", ")}.`,
       "Let them end first, or reclaim the outcome.",
     );
-  const moved = await depart(call, agent, agent.boss_id);
-  await call.record(agent.id, { reason: "its outcome ended", boss: agent.boss_id, moved }, "agent.retire");
+}
+
+/** The agent that retires when this outcome ends. */
+async function madeFor(tx: ReadTx, id: string): Promise<(AgentRow & { boss_id: string }) | undefined> {
+  const agent = await agentOfMandate(tx, id);
+  return agent === undefined || agent.made_for_mandate === 0 || agent.boss_id === null
+    ? undefined
+    : { ...agent, boss_id: agent.boss_id };
 }
 
 /** The agent of a reclaimed mandate and everybody below it; answers who ended. */

@@ -1,4 +1,4 @@
-import { retire } from "../agents/leaving.ts";
+import { demandDone, retire } from "../agents/leaving.ts";
 import { creation, creationHandlers } from "../agents/creating.ts";
 import { configurationHandlers } from "../agents/configurations.ts";
 import { hiring } from "../agents/hiring.ts";
@@ -25,7 +25,7 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...mcpServerHandlers,
   ...agentHandlers,
   ...knowledgeHandlers(refreshOutcomeFile),
-  ...outcomeHandlers({ notify, retire }),
+  ...outcomeHandlers({ notify, retire, demandDone }),
   ...mailHandlers,
   ...capabilityHandlers(notify),
   ...creationHandlers,

@@ -1,7 +1,7 @@
 import { hash as digest } from "node:crypto";
 import { type Event } from "../contract/ledger.ts";
 import { type ReadTx, type Tx } from "../store/store.ts";
-import { dynamic, query } from "../store/query.ts";
+import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 
 /**
@@ -118,21 +118,15 @@ export async function verify(tx: ReadTx, after: number, limit: number): Promise<
   return { checked: rows.length, last, head: previous, complete, firstBad };
 }
 
+/** In order, after a sequence number: of a company, or (null) all there is. */
 export function listAfter(
   tx: ReadTx,
   filter: { companyId: string | null; after: number; limit: number },
 ): Promise<Row[]> {
-  return tx.all(
-    filter.companyId === null
-      ? dynamic((db) => base(db).where("seq", ">", filter.after).limit(filter.limit))
-      : dynamic((db) =>
-          base(db)
-            .where("company_id", "=", filter.companyId)
-            .where("seq", ">", filter.after)
-            .limit(filter.limit),
-        ),
-    {},
-  );
+  const { companyId, after, limit } = filter;
+  return companyId === null
+    ? tx.all(rowsAfter, { after, limit })
+    : tx.all(rowsOfCompanyAfter, { companyId, after, limit });
 }
 
 /** Newest first, before `before`: what was done to a subject. */
@@ -216,5 +210,12 @@ const rowsAfter = query((db, p: { after: number; limit: number }) =>
   db.selectFrom("events").selectAll().where("seq", ">", p.after).orderBy("seq").limit(p.limit),
 );
 
-const base = (db: Parameters<Parameters<typeof dynamic>[0]>[0]) =>
-  db.selectFrom("events").selectAll().orderBy("seq");
+const rowsOfCompanyAfter = query((db, p: { companyId: string; after: number; limit: number }) =>
+  db
+    .selectFrom("events")
+    .selectAll()
+    .where("company_id", "=", p.companyId)
+    .where("seq", ">", p.after)
+    .orderBy("seq")
+    .limit(p.limit),
+);

@@ -101,7 +101,7 @@ export async function settleInbox(tx: Tx, companyId: string, agentId: string): P
   const inbox = await tx.first(openInboxOf, { agentId });
   if (inbox === undefined) return;
   await shiftScope(tx, inbox.id, 1);
-  await saveOutcome(tx, { ...(await outcomeById(tx, inbox.id)), status: "completed" }, system);
+  await tx.run(completeInbox, { id: inbox.id, now: tx.now });
   await append(tx, {
     companyId,
     actor: system,
@@ -214,4 +214,19 @@ const openInboxOf = query((db, p: { agentId: string }) =>
     .where("responsible_id", "=", p.agentId)
     .where("status", "in", ["open", "submitted"])
     .where("kind", "=", "inbox"),
+);
+
+/** Its file is rendered when somebody reads it: most never are, and there is one for each time an inbox was empty. */
+const completeInbox = query((db, p: { id: string; now: number }) =>
+  db
+    .updateTable("outcomes")
+    .set({
+      status: "completed",
+      blocked_reason: null,
+      blocked_until: null,
+      blocked_on: null,
+      stale: 1,
+      updated_at: p.now,
+    })
+    .where("id", "=", p.id),
 );

@@ -27,21 +27,9 @@ export function waitingFor(
   after: number,
   limit: number,
 ): Promise<MessageRow[]> {
-  return tx.all(
-    dynamic((db) =>
-      db
-        .selectFrom("messages")
-        .selectAll()
-        .where("company_id", "=", companyId)
-        .where("to_id", toId === null ? "is" : "=", toId)
-        .where("delivered_at", "is not", null)
-        .where("acknowledged_at", "is", null)
-        .where("num", ">", after)
-        .orderBy("num")
-        .limit(limit),
-    ),
-    {},
-  );
+  return toId === null
+    ? tx.all(waitingForBoard, { companyId, after, limit })
+    : tx.all(waitingForAgent, { companyId, toId, after, limit });
 }
 
 export async function countWaiting(tx: ReadTx, companyId: string, toId: string | null): Promise<number> {
@@ -160,6 +148,31 @@ const orNull = (time: number | null): string | null => (time === null ? null : i
 const byId = query((db, p: { id: string }) => db.selectFrom("messages").selectAll().where("id", "=", p.id));
 const nameOf = query((db, p: { id: string }) =>
   db.selectFrom("agents").select("name").where("id", "=", p.id),
+);
+
+const waitingForBoard = query((db, p: { companyId: string; after: number; limit: number }) =>
+  db
+    .selectFrom("messages")
+    .selectAll()
+    .where("company_id", "=", p.companyId)
+    .where("to_id", "is", null)
+    .where("delivered_at", "is not", null)
+    .where("acknowledged_at", "is", null)
+    .where("num", ">", p.after)
+    .orderBy("num")
+    .limit(p.limit),
+);
+const waitingForAgent = query((db, p: { companyId: string; toId: string; after: number; limit: number }) =>
+  db
+    .selectFrom("messages")
+    .selectAll()
+    .where("company_id", "=", p.companyId)
+    .where("to_id", "=", p.toId)
+    .where("delivered_at", "is not", null)
+    .where("acknowledged_at", "is", null)
+    .where("num", ">", p.after)
+    .orderBy("num")
+    .limit(p.limit),
 );
 
 const countForBoard = query((db, p: { companyId: string; toId: string }) =>

@@ -66,7 +66,8 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
   await demandDecided(tx, outcome.responsible_id);
   // What it no longer waits for does not stand in the way of a new parent.
   if (input.dependsOn !== undefined) await setDependencies(tx, outcome.id, []);
-  if (input.parents !== undefined) await changeParents(call, outcome, unique(input.parents));
+  const parentsLeft =
+    input.parents === undefined ? [] : await changeParents(call, outcome, unique(input.parents));
   if (input.dependsOn !== undefined) {
     const dependsOn = unique(input.dependsOn);
     await demandKnown(tx, companyId, dependsOn);
@@ -105,7 +106,11 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
     actor,
   );
   const { id: _, ...changes } = input;
-  await call.record(outcome.id, { changed: Object.keys(changes), blocked: input.blocked ?? null });
+  await call.record(outcome.id, {
+    changed: Object.keys(changes),
+    blocked: input.blocked ?? null,
+    ...(parentsLeft.length > 0 ? { parentsLeft } : {}),
+  });
   return presentOutcome(tx, saved);
 });
 
@@ -134,14 +139,17 @@ export interface Consequences {
   readonly notify: (call: Surroundings, to: string | null, text: string) => Promise<void>;
   /** Called before an outcome ends: an agent made for it retires, or the end is refused. */
   readonly retire: (call: Surroundings, outcome: OutcomeRow) => Promise<void>;
+  /** Would that end be refused? */
+  readonly demandDone: (call: Surroundings, outcome: OutcomeRow) => Promise<void>;
 }
 
-export function outcomeHandlers({ notify, retire }: Consequences): Guarded[] {
+export function outcomeHandlers({ notify, retire, demandDone }: Consequences): Guarded[] {
   const onSubmit = guarded(contract.submitOutcome, async (call) => {
     const outcome = await outcomeById(call.tx, call.input.id);
     demandSubmittable(outcome);
     await demandDecided(call.tx, outcome.responsible_id);
     demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
+    await demandDone(call, outcome);
     const note = call.input.note ?? null;
     const shown = await transition(call, { ...outcome, ...unblocked, status: "submitted" }, { note });
     await notify(call, outcome.delegated_by, submission(outcome, note));
@@ -271,11 +279,12 @@ async function demandNoCycle(tx: ReadTx, waiterId: string, targetId: string): Pr
     );
 }
 
+/** Answers which it no longer serves: they do not wait for it any more. */
 async function changeParents(
   call: Call<{ id: string }>,
   outcome: OutcomeRow,
   wanted: string[],
-): Promise<void> {
+): Promise<string[]> {
   const { tx, actor, companyId } = call;
   if (outcome.kind === "perpetual")
     throw new Refusal("refused", "The root has no parents.", "Leave parents out.");
@@ -307,6 +316,7 @@ async function changeParents(
       "None of these parents is open.",
       "Name at least one open outcome it is a means to.",
     );
+  return [...already].filter((id) => !wanted.includes(id));
 }
 
 /** Everything below that served nothing else; refuses when some of it is in other hands. */

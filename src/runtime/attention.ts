@@ -21,8 +21,10 @@ export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<S
       continue;
     if (operation.startsWith("outcome.") && subject !== null) outcomes.add(subject);
     else if (subject !== null) agents.add(subject);
-    const { boss } = parseData(data);
+    const { boss, parentsLeft } = parseData(data);
     if (typeof boss === "string") agents.add(boss);
+    // Its owner may have waited for just this.
+    if (Array.isArray(parentsLeft)) for (const id of parentsLeft) outcomes.add(String(id));
   }
   for (const id of outcomes)
     for (const { agent } of await tx.all(around, { id })) if (agent !== null) agents.add(agent);

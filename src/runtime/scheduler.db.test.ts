@@ -133,6 +133,21 @@ for (const kind of storeKinds)
       assert.deepEqual(names(stage), ["Ann", "Root", "Root"]);
     });
 
+    staged("when its last part serves something else, whoever waited for it is started", async (stage) => {
+      const { org, runner } = stage;
+      const [ann, ben] = [await org.agent("Ann"), await org.agent("Ben")];
+      const whole = await ann.call(createOutcome, { title: "whole", parents: [ann.id] });
+      const part = await ben.call(createOutcome, { title: "part", parents: [ben.id] });
+      await ben.call(updateOutcome, { id: part.id, blocked: { reason: "held by the test" } });
+      await org.board(updateOutcome, { id: part.id, parents: [ben.id, whole.id] });
+      await stage.rest();
+      assert.deepEqual(names(stage), []);
+      runner.plan(ann.id, complete(whole.id));
+      await org.board(updateOutcome, { id: part.id, parents: [ben.id] });
+      await stage.rest();
+      assert.deepEqual(names(stage), ["Ann"]);
+    });
+
     staged(
       "a block that runs out, and one whose cause has gone, start the agent; a mere reason does not",
       async (stage) => {

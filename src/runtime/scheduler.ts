@@ -191,7 +191,18 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     const live = await store.read(async (tx) => ({ now: tx.now, sessions: await tx.all(liveSessions, {}) }));
     for (const session of live.sessions)
       if (session.node_id !== null && session.node_id !== nodeId && session.lease_until < live.now)
-        await settle(session, { reason: "its node stopped answering", exitCode: null });
+        await takeOver(session);
+  }
+
+  /** Looked at again in the transaction that ends it: its node may have come back since. */
+  async function takeOver({ id, company_id }: Pick<SessionRow, "id" | "company_id">): Promise<void> {
+    await store.write(async (tx) => {
+      await tx.lock(company_id);
+      const session = await sessionById(tx, id);
+      if (session === undefined || session.ended_at !== null || session.lease_until >= tx.now) return;
+      await endSession(tx, id, { reason: "its node stopped answering", exitCode: null }, newId);
+    });
+    lookAgain(company_id);
   }
 
   async function sweep(): Promise<void> {

@@ -60,15 +60,15 @@ const anyWork = query((db, p: { agentId: string; now: number }) =>
     .limit(1),
 );
 
-/** Agents with an outcome whose block by time has just run out. */
+/** Agents with an outcome whose block by time has just run out: all of them, nobody asks about this time again. */
 export const alarmed = query((db, p: { after: number; now: number }) =>
   db
     .selectFrom("outcomes")
     .select("responsible_id as agent")
+    .distinct()
     .where("status", "=", "open")
     .where("blocked_until", ">", p.after)
-    .where("blocked_until", "<=", p.now)
-    .limit(1000),
+    .where("blocked_until", "<=", p.now),
 );
 
 export const nextAlarm = query((db, p: { now: number }) =>

@@ -31,6 +31,12 @@ export interface Actor extends Caller {
 export type Deed = (actor: Actor) => Promise<unknown>;
 
 export async function agentTurn(world: World, mood: Mood, process: Process, alone: boolean): Promise<void> {
+  const deeds = alone ? world.chance.between(1, 3) : 1;
+  for (let deed = 0; deed < deeds && process.exit === null && !process.hung; deed++)
+    await oneDeed(world, mood, process, alone);
+}
+
+async function oneDeed(world: World, mood: Mood, process: Process, alone: boolean): Promise<void> {
   const who = whoIs(world, process);
   const temper = temperOf(world, mood, process);
   if (temper === "lazy") return giveUp(world, process);
@@ -42,15 +48,32 @@ export async function agentTurn(world: World, mood: Mood, process: Process, alon
     return;
   }
   const { chance } = world;
-  if (chance.flip(0.12))
+  if (chance.flip(0.08))
     return chance.weighted<() => Promise<void>>([
       [5, () => finish(actor, process)],
       [3, async () => giveUp(world, process)],
       [3, async () => leave(world, process, who, exits.crash)],
-      [2, async () => hang(world, process, who)],
+      [world.calm ? 0 : 2, async () => hang(world, process, who)],
       [2, async () => summarize(actor)],
     ])();
   await randomDeed(actor);
+}
+
+const mostTurns = 60;
+
+/** It does all there is for it to do, and ends; a lazy one only ends. */
+export async function workOff(world: World, mood: Mood, process: Process): Promise<void> {
+  const lazy = mood.lazyAgents.get(process.agentId) ?? false;
+  process.hung = false;
+  for (let turn = 0; turn < mostTurns && process.exit === null; turn++) {
+    const actor = await actorFor(world, whoIs(world, process), process.companyId, true);
+    if (actor === undefined) return;
+    // Its session is over: it only has not been killed yet.
+    if (!world.watch.accepts(actor.who)) return;
+    if (lazy) giveUp(world, process);
+    else if (!(await diligentTurn(actor))) await finish(actor, process);
+    await world.watch.follow();
+  }
 }
 
 /** A program acts with an agent's key, perhaps one of an agent that has left. */
@@ -119,8 +142,8 @@ function temperOf(world: World, mood: Mood, process: Process): Temper {
   const temper: Temper = lazy
     ? "lazy"
     : chance.weighted<Temper>([
-        [30, "diligent"],
-        [60, "random"],
+        [world.diligence, "diligent"],
+        [90 - world.diligence, "random"],
         [5, "lazy"],
         [5, "crashing"],
       ]);
@@ -128,35 +151,36 @@ function temperOf(world: World, mood: Mood, process: Process): Temper {
   return temper;
 }
 
+/** Draws until there is something that can be done. */
 async function randomDeed(actor: Actor): Promise<void> {
-  const deed = actor.world.chance.weighted<Deed>([
-    [30, triage],
-    [6, saveState],
-    [50, orders],
-    [22, dealings],
-  ]);
-  await deed(actor);
+  for (let draw = 0; draw < 5; draw++) {
+    const deed = actor.world.chance.weighted<Deed>([
+      [20, triage],
+      [4, saveState],
+      [54, orders],
+      [26, dealings],
+    ]);
+    if ((await deed(actor)) !== undefined) return;
+  }
 }
 
 /** Looks into the inbox and says what became of a message. */
-export async function triage(actor: Actor): Promise<boolean> {
+async function triage(actor: Actor): Promise<unknown> {
   const { world, me } = actor;
   const waiting = await world.store.read((tx) => tx.all(waitingMessages, { agentId: me.id }));
-  if (waiting.length === 0 || world.chance.flip(0.25)) {
-    await call(actor, mail.readInbox, {});
-    return waiting.length > 0;
-  }
+  if (world.chance.flip(waiting.length === 0 ? 0.1 : 0.25)) return call(actor, mail.readInbox, {});
   const message = world.chance.pick(waiting);
-  if (message !== undefined) await call(actor, mail.acknowledgeMessage, { id: message.id, result: "noted" });
-  return true;
+  return message === undefined
+    ? undefined
+    : call(actor, mail.acknowledgeMessage, { id: message.id, result: "noted" });
 }
 
-async function saveState(actor: Actor): Promise<void> {
+async function saveState(actor: Actor): Promise<unknown> {
   const { world, me } = actor;
   const file = await world.store.read((tx) => tx.first(fileNow, { id: me.state_file_id }));
   if (file === undefined) return;
   const { id, version, hash } = file;
-  await onFile(actor, knowledge.writeFile, file, 2, {
+  return onFile(actor, knowledge.writeFile, file, 2, {
     id,
     version,
     hash,

@@ -7,6 +7,7 @@ import { call, type Caller, onOutcome } from "./calling.ts";
 import { giveKey } from "./founding.ts";
 import {
   type AgentView,
+  awaitedByOthers,
   filesMade,
   grantsAround,
   isLive,
@@ -26,24 +27,27 @@ export async function boardTurn(world: World): Promise<void> {
   const agent = chance.pick(employed);
   const below = chance.pick(employed.filter(({ boss_id }) => boss_id !== null));
   const live = view.outcomes.filter(isLive);
+  // Where nothing goes wrong, what matters is who waits for whom.
+  const ties = world.calm;
   const deeds: [number, () => Promise<unknown>][] = [
     [8, () => call(board, sendMessage, { companyId: company.id, body: world.newKey() })],
     [4, () => write(board, agent)],
     [8, () => assign(board, live)],
+    [ties ? 5 : 2, () => hold(board, live)],
     [4, () => pause(board, agent)],
     [8, () => resume(board, employed)],
     [3, () => wake(board, agent)],
-    [employed.length > 4 ? 4 : 0, () => fire(board, below)],
+    [employed.length > 4 ? 5 : 0, () => fire(board, below)],
     [employed.length < 6 ? 4 : 0, () => hire(board, agent)],
-    [4, () => setPlaces(board)],
-    [6, () => unblock(board, live)],
+    [ties ? 2 : 4, () => setPlaces(board)],
+    [3, () => unblock(board, live)],
     [3, () => reopen(board, chance.pick(view.outcomes.filter((one) => !isLive(one))))],
     [2, () => reclaim(board, chance.pick(live.filter(({ delegated }) => delegated === 1)))],
-    [6, () => end(board, chance.pick(live.filter(({ kind }) => kind === "work")))],
-    [2, () => move(board, live)],
-    [2, () => delegate(board, live, employed)],
-    [4, () => grant(board, employed)],
-    [3, () => revoke(board, agent)],
+    [ties ? 9 : 7, () => end(board, live)],
+    [ties ? 6 : 2, () => move(board, live)],
+    [ties ? 6 : 2, () => delegate(board, live, employed)],
+    [7, () => grant(board, employed)],
+    [7, () => revoke(board, agent)],
     [2, () => (agent === undefined ? Promise.resolve() : giveKey(world, agent.id))],
     [2, () => readInbox(board)],
     [2, () => actFor(board, chance.pick(employed.filter(({ brain_type }) => brain_type === "human")))],
@@ -64,12 +68,41 @@ async function write(board: Caller, agent: AgentView | undefined): Promise<unkno
 
 async function assign(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
   const { world } = board;
-  const parent = world.chance.pick(live.filter(({ kind }) => kind !== "inbox"));
-  if (parent === undefined || live.length > 40) return;
+  const isWork = world.chance.flip(0.6);
+  const parent = world.chance.pick(live.filter(({ kind }) => (isWork ? kind === "work" : kind !== "inbox")));
+  if (parent === undefined || live.length > world.mostLive) return;
+  const before = world.chance.flip(0.3) ? ofSomebodyElse(board, live, parent) : undefined;
   return call(board, outcomes.createOutcome, {
     companyId: world.company.id,
     title: world.newKey(),
     parents: [parent.id],
+    ...(before === undefined ? {} : { dependsOn: [before.id] }),
+  });
+}
+
+function ofSomebodyElse(
+  { world }: Caller,
+  live: readonly OutcomeView[],
+  than: OutcomeView,
+): OutcomeView | undefined {
+  return world.chance.pick(
+    live.filter(({ responsible_id, kind }) => responsible_id !== than.responsible_id && kind === "work"),
+  );
+}
+
+/** Lets something wait, for a time or for somebody else. */
+async function hold(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+  const { world } = board;
+  const open = live.filter(({ kind, status }) => kind === "work" && status === "open");
+  const outcome = world.chance.pick(
+    world.chance.flip(0.4) ? open.filter(({ delegated, above }) => delegated === 1 && above > 0) : open,
+  );
+  if (outcome === undefined) return;
+  const other = world.chance.flip(0.7) ? ofSomebodyElse(board, live, outcome) : undefined;
+  const until = new Date(world.now + world.chance.between(1000, 120_000)).toISOString();
+  return call(board, outcomes.updateOutcome, {
+    id: outcome.id,
+    blocked: { reason: "Not yet.", ...(other === undefined ? { until } : { on: other.id }) },
   });
 }
 
@@ -94,7 +127,7 @@ async function fire(board: Caller, agent: AgentView | undefined): Promise<unknow
     ({ id, boss_id, status }) =>
       boss_id !== null && status !== "terminated" && pending.some(({ from_id }) => from_id === id),
   );
-  const chosen = world.chance.flip(0.6) ? (world.chance.pick(senders) ?? agent) : agent;
+  const chosen = world.chance.flip(0.75) ? (world.chance.pick(senders) ?? agent) : agent;
   return chosen === undefined ? undefined : call(board, organization.terminateAgent, { id: chosen.id });
 }
 
@@ -113,7 +146,7 @@ async function hire(board: Caller, boss: AgentView | undefined): Promise<unknown
 
 async function setPlaces(board: Caller): Promise<unknown> {
   const { world } = board;
-  const maxSessions = world.chance.flip(0.1) ? 0 : world.chance.between(1, 5);
+  const maxSessions = world.chance.flip(world.calm ? 0 : 0.1) ? 0 : world.chance.between(1, 5);
   return call(board, organization.updateCompany, { companyId: world.company.id, maxSessions });
 }
 
@@ -139,18 +172,30 @@ async function reclaim(board: Caller, outcome: OutcomeView | undefined): Promise
       });
 }
 
-async function end(board: Caller, outcome: OutcomeView | undefined): Promise<unknown> {
+/** Rather what somebody else waits for: they have to notice. */
+async function pickWork(board: Caller, live: readonly OutcomeView[]): Promise<OutcomeView | undefined> {
+  const { chance, company, store } = board.world;
+  const awaited = await store.read((tx) => tx.all(awaitedByOthers, { companyId: company.id }));
+  const blocking = awaited.filter(({ id, blocked_on }) => blocked_on === id);
+  const chosen = chance.pick(blocking.length > 0 && chance.flip(0.5) ? blocking : awaited);
+  const work = live.filter(({ kind }) => kind === "work");
+  return (chance.flip(0.6) ? work.find(({ id }) => id === chosen?.id) : undefined) ?? chance.pick(work);
+}
+
+async function end(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+  const { chance } = board.world;
+  const outcome = await pickWork(board, live);
   if (outcome === undefined) return;
   const { id } = outcome;
-  if (board.world.chance.flip(0.5))
-    return onOutcome(board, outcomes.completeOutcome, outcome, "write", { id });
+  if (chance.flip(0.6)) return onOutcome(board, outcomes.completeOutcome, outcome, "write", { id });
   return onOutcome(board, outcomes.closeOutcome, outcome, "write", { id, rationale: "No longer wanted." });
 }
 
 /** Gives an outcome another why, or lets it depend on something else. */
 async function move(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
   const { chance } = board.world;
-  const [outcome, other] = [chance.pick(live), chance.pick(live)];
+  const outcome = await pickWork(board, live);
+  const other = chance.pick(live.filter(({ responsible_id }) => responsible_id !== outcome?.responsible_id));
   if (outcome === undefined || other === undefined) return;
   const change = chance.flip(0.6)
     ? { parents: [other.id] }
@@ -164,7 +209,10 @@ async function delegate(
   employed: readonly AgentView[],
 ): Promise<unknown> {
   const { chance } = board.world;
-  const outcome = chance.pick(live.filter(({ kind, delegated }) => kind === "work" && delegated === 0));
+  const able = live.filter(({ kind, delegated }) => kind === "work" && delegated === 0);
+  // Rather a part of something bigger, whose owner then waits for somebody else.
+  const outcome =
+    (chance.flip(0.7) ? chance.pick(able.filter(({ above }) => above > 0)) : undefined) ?? chance.pick(able);
   const to = chance.pick(employed.filter(({ boss_id }) => boss_id === outcome?.responsible_id));
   return outcome === undefined || to === undefined
     ? undefined
@@ -173,27 +221,35 @@ async function delegate(
 
 async function grant(board: Caller, employed: readonly AgentView[]): Promise<unknown> {
   const { chance, company } = board.world;
-  const [one, other] = [chance.pick(employed), chance.pick(employed)];
-  if (one === undefined || other === undefined) return;
-  const resource =
-    chance.pick(["org:hire", "mcp:slack", `mail:${other.id}`, `mail:${other.id}`]) ?? "org:hire";
+  const one = chance.pick(employed);
+  if (one === undefined) return;
+  // Those it may not write to anyway.
+  const other = chance.pick(
+    employed.filter(({ id, boss_id }) => id !== one.id && boss_id !== one.id && id !== one.boss_id),
+  );
+  const route = other === undefined ? undefined : (`mail:${other.id}` as const);
+  const resource = (chance.flip(0.7) ? route : undefined) ?? chance.pick(["org:hire", "mcp:slack"]) ?? "";
   return call(board, grantPermission, { companyId: company.id, to: one.id, resource });
 }
 
+/** Rather a mail route on which something is under way. */
 async function revoke(board: Caller, agent: AgentView | undefined): Promise<unknown> {
   const { world } = board;
   const pending = await world.store.read((tx) => tx.all(pendingMail, { companyId: world.company.id }));
   const letter = world.chance.pick(
     pending.filter(({ from_id, to_id }) => world.watch.routes.has(`${from_id} ${to_id}`)),
   );
-  const holder = world.chance.flip(0.7) ? (letter?.from_id ?? agent?.id) : agent?.id;
+  const holder = letter?.from_id ?? agent?.id;
   if (holder === undefined) return;
   const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: holder }));
+  const route = grants.filter(({ resource }) => resource === `mail:${letter?.to_id}`);
   // The right to hire of the root agent is what lets a company grow; it stays.
   const one = world.chance.pick(
-    grants.filter(
-      ({ revoked_at, grantee_id }) =>
-        revoked_at === null && grantee_id === holder && holder !== world.company.rootAgentId,
+    (route.length > 0 ? route : grants).filter(
+      ({ revoked_at, grantee_id, resource }) =>
+        revoked_at === null &&
+        grantee_id === holder &&
+        !(resource === "org:hire" && holder === world.company.rootAgentId),
     ),
   );
   return one === undefined ? undefined : call(board, revokePermission, { id: one.id });

@@ -70,6 +70,8 @@ function late(world: World, attempt: Made["attempt"], answer: Answer<never>): An
 /** A call that was on its way, or that is sent a second time, arrives. */
 export async function arrive(world: World, { attempt, answer: first }: Made): Promise<void> {
   const { who, operation, key } = attempt;
+  // Several may come after each other, and each may end somebody whose call comes next.
+  await world.watch.follow();
   const expected = world.watch.accepts(who);
   const answer = await world.attempt(attempt);
   demandAcceptance(who, operation.name, expected, answer);

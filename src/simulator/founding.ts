@@ -13,7 +13,7 @@ export async function found(world: World): Promise<void> {
   world.company = company;
   await world.askQuietly(board, updateCompany, {
     companyId: company.id,
-    maxSessions: world.chance.between(1, 4),
+    maxSessions: world.chance.between(world.calm ? 3 : 1, world.calm ? 6 : 4),
     requireBoardApprovalForNewAgents: false,
     maxAgents: 10_000,
   });

@@ -70,11 +70,11 @@ export class StallModel {
       this.#agents.delete(agentId);
       return;
     }
-    if (outcome.status !== "open" || status === "terminated") return;
     if (blocked) {
       this.#agents.delete(agentId);
       return;
     }
+    if (outcome.status !== "open" || status === "terminated") return;
     const stalls = (this.#stalls.get(outcome.id) ?? 0) + 1;
     if (stalls >= mostStalls)
       throw new Broken(

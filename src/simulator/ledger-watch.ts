@@ -146,6 +146,9 @@ export class LedgerWatch {
       case "permission.grant":
         this.#granted(row, String(data["resource"]));
         break;
+      case "permission.revoke":
+        this.routes.delete(`${subject} ${String(data["resource"]).slice("mail:".length)}`);
+        break;
       case "outcome.reclaim":
         this.#stopped(data["moved"]);
         break;
@@ -251,9 +254,17 @@ export class LedgerWatch {
     const outcome =
       first === undefined || first === null ? undefined : await tx.first(outcomeRow, { id: first });
     // What happened to the outcome later in the same step is not what the session's end saw.
-    const later = batch.some((other) => other.seq > row.seq && other.subject === first);
-    if (outcome !== undefined && member !== undefined && !later)
-      this.#stalls.ended(row, id, member, outcome, this.#trace.name("outcome", outcome.id));
+    const later = batch.some(
+      ({ seq, subject, operation }) => seq > row.seq && subject === first && operation.startsWith("outcome."),
+    );
+    if (outcome !== undefined && member !== undefined)
+      this.#stalls.ended(
+        row,
+        id,
+        member,
+        { ...outcome, status: later ? "unknown" : outcome.status },
+        this.#name(first ?? null),
+      );
   }
 
   async #mail(tx: ReadTx, row: EventRow, id: string, batch: readonly EventRow[]): Promise<void> {
@@ -263,7 +274,7 @@ export class LedgerWatch {
     const opened = `mail:${message.to_id ?? "board"}` as const;
     const grant = await tx.first(standingRoute, { agentId: message.from_id ?? "", resource: opened });
     // A right that changed later in the same step says nothing about this moment.
-    const changed = batch.some(({ seq, operation }) => seq > row.seq && !operation.startsWith("mail."));
+    const changed = batch.some(({ seq, operation }) => seq > row.seq && changesRights.test(operation));
     const line = routeAllows(this, message);
     const allowed =
       line === "with a grant" ? (grant !== undefined ? true : changed ? undefined : false) : line;
@@ -293,6 +304,8 @@ export class LedgerWatch {
     return this.#trace.name("agent", id);
   }
 }
+
+const changesRights = /^(?:permission|agent)\.|^outcome\.(?:complete|close|reopen|delegate|reclaim)$/;
 
 const eventsAfter = query((db, p: { seq: number }) =>
   db.selectFrom("events").selectAll().where("seq", ">", p.seq).orderBy("seq"),

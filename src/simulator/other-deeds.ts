@@ -10,7 +10,7 @@ import { call, onFile } from "./calling.ts";
 import { type AgentView, filesMade, grantsAround } from "./view.ts";
 
 /** What an agent does besides its outcomes: mail, knowledge, rights, its reports; and what it must not. */
-export async function dealings(actor: Actor): Promise<void> {
+export async function dealings(actor: Actor): Promise<unknown> {
   const deed = actor.world.chance.weighted<Deed>([
     [6, send],
     [8, sendLater],
@@ -23,34 +23,38 @@ export async function dealings(actor: Actor): Promise<void> {
     [2, resumeReport],
     [2, pry],
   ]);
-  await deed(actor);
+  return deed(actor);
 }
 
 const isReport = (actor: Actor, agent: AgentView): boolean =>
   agent.boss_id === actor.me.id && agent.status !== "terminated";
 
+/** Somebody it may write to only because the board allowed it. */
+function openedRoute({ world, me }: Actor): string | undefined {
+  const opened = [...world.watch.routes].filter((route) => route.startsWith(me.id));
+  return world.chance.flip(0.6) ? world.chance.pick(opened)?.slice(me.id.length + 1) : undefined;
+}
+
 function receiver(actor: Actor): string | undefined {
-  const { chance, watch } = actor.world;
+  const { chance } = actor.world;
   if (chance.flip(0.3)) return "boss";
-  const opened = [...watch.routes].filter((route) => route.startsWith(actor.me.id));
-  if (chance.flip(0.5) && opened.length > 0) return chance.pick(opened)?.slice(actor.me.id.length + 1);
   const reports = actor.view.agents.filter((agent) => isReport(actor, agent));
   return (chance.flip(0.8) ? chance.pick(reports) : chance.pick(actor.view.agents))?.id;
 }
 
 async function send(actor: Actor): Promise<unknown> {
-  const to = receiver(actor);
+  const to = openedRoute(actor) ?? receiver(actor);
   if (to === undefined) return;
   return call(actor, mail.sendMessage, { to, body: actor.world.newKey() });
 }
 
 async function sendLater(actor: Actor): Promise<unknown> {
   const { world } = actor;
-  const to = world.chance.flip(0.5) ? "self" : receiver(actor);
+  const to = openedRoute(actor) ?? (world.chance.flip(0.5) ? "self" : receiver(actor));
   if (to === undefined) return;
-  const deliverAt = new Date(
-    world.now + world.chance.between(-1000, world.chance.flip(0.8) ? 60_000 : 2 * 3600_000),
-  ).toISOString();
+  const soon = world.chance.flip(0.5);
+  const wait = world.chance.between(-1000, soon ? 60_000 : 2 * 3600_000);
+  const deliverAt = new Date(world.now + wait).toISOString();
   return call(actor, mail.sendDeferredMessage, { to, body: world.newKey(), deliverAt });
 }
 

@@ -4,24 +4,23 @@ import { drives, onOutcome, writes } from "./calling.ts";
 import { grantsAround, isLive, type OutcomeView } from "./view.ts";
 
 /** What an agent does with outcomes: mostly with its own, sometimes with others', where it must be refused. */
-export async function orders(actor: Actor): Promise<void> {
+export async function orders(actor: Actor): Promise<unknown> {
   const deed = actor.world.chance.weighted<Deed>([
     [9, create],
     [4, change],
-    [4, block],
-    [3, unblock],
+    [8, block],
+    [1, unblock],
     [9, submit],
     [14, complete],
     [3, close],
     [2, reopen],
-    [6, delegate],
+    [9, delegate],
     [6, hire],
-    [2, reclaim],
+    [3, reclaim],
   ]);
-  await deed(actor);
+  return deed(actor);
 }
 
-const mostLive = 40;
 const mostAgents = 8;
 const names = ["Cy", "Dee", "Eli", "Fay", "Gus", "Hal"];
 
@@ -37,14 +36,28 @@ const own =
   (outcome: OutcomeView): boolean =>
     isLive(outcome) && drives(me.id, outcome);
 
+/** Its own, or what it waits for from a report. */
+const near =
+  (actor: Actor) =>
+  (outcome: OutcomeView): boolean =>
+    own(actor)(outcome) || (isLive(outcome) && outcome.delegated_by === actor.me.id);
+
+/** What one may wait for: something near, or anything at all. Whoever waits for somebody else's has to hear of its end. */
+function awaited(actor: Actor): OutcomeView | undefined {
+  const { chance } = actor.world;
+  return chance.flip(0.5)
+    ? choose(actor, near(actor))
+    : chance.pick(actor.view.outcomes.filter((one) => isLive(one) && one.responsible_id !== actor.me.id));
+}
+
 async function create(actor: Actor): Promise<unknown> {
   const { world, view } = actor;
   const { chance } = world;
-  if (view.outcomes.filter(isLive).length > mostLive) return complete(actor);
+  if (view.outcomes.filter(isLive).length > world.mostLive) return complete(actor);
   const parent = choose(actor, (outcome) => own(actor)(outcome) && outcome.kind !== "inbox");
   if (parent === undefined) return;
   const second = chance.flip(0.15) ? choose(actor, own(actor)) : undefined;
-  const before = chance.flip(0.3) ? choose(actor, own(actor)) : undefined;
+  const before = chance.flip(0.3) ? awaited(actor) : undefined;
   const parents = [...new Set([parent.id, ...(second === undefined ? [] : [second.id])])];
   return onOutcome(actor, outcomes.createOutcome, parent, "drive", {
     title: world.newKey(),
@@ -74,14 +87,14 @@ async function block(actor: Actor): Promise<unknown> {
   const { world } = actor;
   const { chance } = world;
   const outcome = choose(actor, (one) => own(actor)(one) && one.status === "open" && one.kind !== "inbox");
-  const other = choose(actor, own(actor));
+  const other = awaited(actor);
   if (outcome === undefined) return;
   const until = new Date(
     world.now + chance.between(1000, chance.flip(0.8) ? 60_000 : 3 * 3600_000),
   ).toISOString();
   const blocked = {
     reason: "It has to wait.",
-    ...(chance.flip(0.6) ? { until } : other === undefined ? {} : { on: other.id }),
+    ...(chance.flip(0.4) ? { until } : other === undefined ? {} : { on: other.id }),
   };
   return onOutcome(actor, outcomes.updateOutcome, outcome, "either", { id: outcome.id, blocked });
 }
@@ -169,9 +182,14 @@ async function hire(actor: Actor): Promise<unknown> {
 }
 
 async function reclaim(actor: Actor): Promise<unknown> {
+  const { chance } = actor.world;
+  const isMandate = (id: string): boolean => actor.view.agents.some(({ mandate_id }) => mandate_id === id);
+  // Taking back a mandate ends agents, so rather something else.
+  const spare = chance.flip(0.6);
   const outcome = choose(
     actor,
-    (one) => isLive(one) && one.delegated === 1 && one.delegated_by === actor.me.id,
+    (one) =>
+      isLive(one) && one.delegated === 1 && one.delegated_by === actor.me.id && !(spare && isMandate(one.id)),
   );
   if (outcome === undefined) return;
   return onOutcome(actor, outcomes.reclaimOutcome, outcome, "write", {

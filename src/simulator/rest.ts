@@ -3,12 +3,10 @@ import { resumeAgent, updateCompany } from "../contract/organization.ts";
 import { verifyLedger } from "../contract/ledger.ts";
 import { sql } from "kysely";
 import { query } from "../store/query.ts";
-import { actorFor, finish, giveUp, type Mood, whoIs } from "./agent-turn.ts";
+import { type Mood, workOff } from "./agent-turn.ts";
 import { Broken } from "./broken.ts";
 import { arrive } from "./calling.ts";
 import { checkStep, checkWhy, nextTimes, startable } from "./checks.ts";
-import { diligentTurn } from "./diligence.ts";
-import type { Process } from "./machine.ts";
 import { goOn, noticeExit, start, tickToTheEnd } from "./steps.ts";
 import { look } from "./view.ts";
 import type { World } from "./world.ts";
@@ -39,7 +37,6 @@ export async function comeToRest(world: World, mood: Mood): Promise<void> {
 }
 
 const mostRounds = 300;
-const mostTurns = 60;
 
 async function oneRound(world: World, mood: Mood): Promise<void> {
   for (const node of world.nodes) {
@@ -64,20 +61,6 @@ async function oneRound(world: World, mood: Mood): Promise<void> {
   world.now = Math.max(now + 1, Math.min(...next, now + 20_000));
   if (next.length > 0 && Math.min(...next) > now + 20_000 && (await isAtRest(world, true)))
     world.now = Math.min(...next);
-}
-
-async function workOff(world: World, mood: Mood, process: Process): Promise<void> {
-  const lazy = mood.lazyAgents.get(process.agentId) ?? false;
-  process.hung = false;
-  for (let turn = 0; turn < mostTurns && process.exit === null; turn++) {
-    const actor = await actorFor(world, whoIs(world, process), process.companyId, true);
-    if (actor === undefined) return;
-    // Its session is over: it only has not been killed yet.
-    if (!world.watch.accepts(actor.who)) return;
-    if (lazy) giveUp(world, process);
-    else if (!(await diligentTurn(actor))) await finish(actor, process);
-    await world.watch.follow();
-  }
 }
 
 /** Nothing goes on; whether something is still to come by itself is left open on request. */

@@ -33,8 +33,9 @@ export interface Failure {
 
 const thoroughEvery = 20;
 
-export async function simulate(seed: number, steps: number): Promise<Run> {
-  const world = new World(seed);
+/** With `calm` nothing goes wrong; then no node may ever need its sweep. */
+export async function simulate(seed: number, steps: number, options: { calm?: boolean } = {}): Promise<Run> {
+  const world = new World(seed, options.calm === true);
   const mood = newMood();
   let failure: Failure | null = null;
   let at = 0;
@@ -60,7 +61,7 @@ export async function simulate(seed: number, steps: number): Promise<Run> {
             ? (error.stack ?? "")
             : String(error),
       trace: world.trace.last(),
-      replay: `agency sim --seed ${seed} --steps ${steps}`,
+      replay: `agency sim --seed ${seed} --steps ${steps}${world.calm ? " --calm" : ""}`,
     };
   } finally {
     world.say(`the ledger ends with ${world.watch.head}`);

@@ -1,4 +1,4 @@
-import { agentTurn, keyTurn, type Mood } from "./agent-turn.ts";
+import { agentTurn, keyTurn, type Mood, workOff } from "./agent-turn.ts";
 import { boardTurn } from "./board-turn.ts";
 import { Broken } from "./broken.ts";
 import { arrive } from "./calling.ts";
@@ -13,11 +13,9 @@ import type { World } from "./world.ts";
 export async function step(world: World, mood: Mood): Promise<void> {
   const { chance } = world;
   const up = world.nodes.filter(({ state }) => state === "up");
-  const down = world.nodes.filter(({ state }) => state === "down");
-  const paused = world.nodes.filter(({ state }) => state === "paused");
   const free = world.processes().filter(({ released, hung }) => released && !hung);
   const unnoticed = world.nodes.flatMap(({ machine }) => machine.unnoticed());
-  const one = <T>(list: readonly T[], weight: number, deed: (chosen: T) => Promise<void>): Step => [
+  const one: One = (list, weight, deed) => [
     list.length === 0 ? 0 : weight,
     async () => {
       const chosen = chance.pick(list);
@@ -25,34 +23,58 @@ export async function step(world: World, mood: Mood): Promise<void> {
     },
   ];
   const choices: Step[] = [
-    one(up, 24, (node) => (chance.flip(0.5) ? tickToTheEnd(world, node) : tick(world, node))),
-    one(free, 40, (process) => agentTurn(world, mood, process, true)),
+    one(up, 20, (node) => (chance.flip(0.5) ? tickToTheEnd(world, node) : tick(world, node))),
+    one(free, world.calm ? 12 : 40, (process) => agentTurn(world, mood, process, true)),
     one(unnoticed, 10, (process) => noticeExit(world, process)),
-    [8, () => boardTurn(world)],
-    [12, () => passTime(world)],
+    [world.calm ? 30 : 9, () => boardTurn(world)],
+    [10, () => passTime(world)],
     one(world.delayed, 4, async (made) => {
       // What has a key may come a third time.
       if (made.attempt.key === undefined || chance.flip(0.8))
         world.delayed.splice(world.delayed.indexOf(made), 1);
       await arrive(world, made);
     }),
-    one(world.keys, 6, (who) => keyTurn(world, world.company.id, who)),
+    one(world.keys, world.calm ? 20 : 6, (who) => keyTurn(world, world.company.id, who)),
     [up.length + free.length > 1 ? 6 : 0, () => together(world, mood, up, free)],
-    one(up, 6, (node) => doom(world, node)),
-    one(up, 0.5, (node) => crash(world, node)),
+    ...(world.calm ? [one(free, 12, () => workAllOff(world, mood, free))] : mishaps(world, one)),
+  ];
+  await chance.weighted(choices)();
+  if (world.calm) await tickAll(world);
+}
+
+/** Everybody finishes. Whoever has something to do after that has to be woken. */
+async function workAllOff(world: World, mood: Mood, free: readonly Process[]): Promise<void> {
+  for (const process of free) await workOff(world, mood, process);
+  for (const { machine } of world.nodes)
+    for (const process of machine.unnoticed()) await noticeExit(world, process);
+}
+
+/** As in life: after each commit everybody looks at what there is to do. Whom nobody told of it is seen to be missing. */
+async function tickAll(world: World): Promise<void> {
+  await world.quiet();
+  for (const node of world.nodes) if (node.state === "up") await tickToTheEnd(world, node);
+}
+
+type Step = Weighted<() => Promise<void>>;
+type One = <T>(list: readonly T[], weight: number, deed: (chosen: T) => Promise<void>) => Step;
+
+function mishaps(world: World, one: One): Step[] {
+  const up = world.nodes.filter(({ state }) => state === "up");
+  const down = world.nodes.filter(({ state }) => state === "down");
+  const paused = world.nodes.filter(({ state }) => state === "paused");
+  return [
+    one(up, 4, (node) => doom(world, node)),
+    one(up, 0.3, (node) => crash(world, node)),
     one(up, 0.8, (node) => pause(world, node)),
     one(up, 0.5, (node) => stop(world, node)),
-    one(up, 0.7, async (node) => {
+    one(up, 0.3, async (node) => {
       node.machine.failNextStart = true;
     }),
     one(down, 7, (node) => start(world, node)),
     one(paused, 4, (node) => goOn(world, node)),
     one(paused, 0.5, (node) => crash(world, node)),
   ];
-  await chance.weighted(choices)();
 }
-
-type Step = Weighted<() => Promise<void>>;
 
 const steps = ["intent", "intended", "spawned", "recorded", "exited", "delivery", "delivered"];
 
@@ -180,7 +202,7 @@ async function passTime(world: World): Promise<void> {
     [5, () => chance.between(600_000, 3 * 3600_000)],
   ])();
   // Nodes that are well renew their leases in time. Only when everything sleeps do those run out too.
-  const asleep = chance.flip(0.1);
+  const asleep = !world.calm && chance.flip(0.1);
   const awake = world.nodes.filter(({ state, running }) => state === "up" && running > 0);
   const passed = awake.length > 0 && !asleep ? Math.min(wanted, 40_000) : wanted;
   world.now += passed;

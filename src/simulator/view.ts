@@ -16,7 +16,10 @@ export type AgentView = Pick<
 export type OutcomeView = Pick<
   Schema["outcomes"],
   "id" | "status" | "kind" | "responsible_id" | "delegated" | "delegated_by" | "blocked_reason"
->;
+> & {
+  /** How many outcomes that can be worked on wait for it above. */
+  readonly above: number;
+};
 
 export function look(store: Store, companyId: string): Promise<View> {
   return store.read(async (tx) => ({
@@ -50,6 +53,18 @@ const outcomesOf = query((db, p: { companyId: string }) =>
   db
     .selectFrom("outcomes")
     .select(["id", "status", "kind", "responsible_id", "delegated", "delegated_by", "blocked_reason"])
+    .select((eb) =>
+      eb
+        .selectFrom("edges as e")
+        .innerJoin("outcomes as p", "p.id", "e.parent_id")
+        .select((e) => e.fn.countAll<number>().as("count"))
+        .whereRef("e.child_id", "=", "outcomes.id")
+        .where("p.kind", "=", "work")
+        .where("p.status", "=", "open")
+        .$asScalar()
+        .$notNull()
+        .as("above"),
+    )
     .where("company_id", "=", p.companyId)
     .where((eb) =>
       eb.or([
@@ -86,6 +101,36 @@ export const pendingMail = query((db, p: { companyId: string }) =>
     .where("failure", "is", null)
     .where("from_id", "is not", null)
     .orderBy("num"),
+);
+
+/** Outcomes that somebody who does not answer for them waits for: has one above, depends on it, or is blocked on it. */
+export const awaitedByOthers = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("outcomes as o")
+    .innerJoin("outcomes as w", (join) => join.onRef("w.company_id", "=", "o.company_id"))
+    .select(["o.id", "w.blocked_on"])
+    .where("o.company_id", "=", p.companyId)
+    .where("o.status", "in", ["open", "submitted"])
+    .where("w.status", "=", "open")
+    .where("w.kind", "=", "work")
+    .whereRef("w.responsible_id", "<>", "o.responsible_id")
+    .where((eb) =>
+      eb.or([
+        eb("w.blocked_on", "=", eb.ref("o.id")),
+        eb(
+          "w.id",
+          "in",
+          eb.selectFrom("edges as e").select("e.parent_id").whereRef("e.child_id", "=", "o.id"),
+        ),
+        eb(
+          "w.id",
+          "in",
+          eb.selectFrom("dependencies as d").select("d.outcome_id").whereRef("d.depends_on_id", "=", "o.id"),
+        ),
+      ]),
+    )
+    .orderBy("o.num")
+    .orderBy("w.num"),
 );
 
 export const grantsAround = query((db, p: { agentId: string }) =>

@@ -58,7 +58,13 @@ const beginning = Date.UTC(2030, 0, 1);
 
 export class World {
   readonly seed: number;
+  /** Nothing ever goes wrong. */
+  readonly calm: boolean;
   readonly chance: Chance;
+  /** About how many outcomes are open at a time. Where there are few, agents wait for each other. */
+  readonly mostLive: number;
+  /** Of 100 sessions, how many do their work and nothing else. Where most do, agents are idle until somebody wakes them. */
+  readonly diligence: number;
   readonly trace = new Trace(linesKept);
   readonly watch: LedgerWatch;
   readonly store: Store;
@@ -85,8 +91,10 @@ export class World {
   #nextCall: Verdict = "go";
   #calls = 0;
 
-  constructor(seed: number) {
+  constructor(seed: number, calm = false) {
     this.seed = seed;
+    this.calm = calm;
+    this.faults = !calm;
     this.chance = new Chance(seed, "steps");
     const { newId, newSecret } = idsFrom(seed, () => this.now);
     this.newId = newId;
@@ -99,6 +107,8 @@ export class World {
       newSecret,
     });
     this.board = { label: "the board", token: newSecret(), agentId: null, sessionId: null };
+    this.mostLive = this.chance.pick([10, 20, 40]) ?? 40;
+    this.diligence = this.chance.pick([30, 30, 75]) ?? 30;
     const count = this.chance.flip(0.5) ? 2 : 3;
     this.nodes = ["A", "B", "C"].slice(0, count).map(
       (name) =>

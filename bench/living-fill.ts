@@ -1,0 +1,89 @@
+import { newId } from "../src/daemon/ids.ts";
+import { type Db, query } from "../src/store/query.ts";
+import type { Schema } from "../src/store/schema.ts";
+import type { Store } from "../src/store/store.ts";
+import { fillAgents, insertEdges, insertOutcomes, insertRows, outcomeRow, type Place } from "./fill.ts";
+
+/** Agents with a program for a brain, and what they have done and wait for. */
+
+const insertMessages = (db: Db, rows: Omit<Schema["messages"], "num">[]) =>
+  db.insertInto("messages").values(rows);
+
+const setBrain = query((db, p: { id: string; type: string; config: string }) =>
+  db.updateTable("agents").set({ brain_type: p.type, brain_config: p.config }).where("id", "=", p.id),
+);
+
+/**
+ * A tree of agents that are started when they have work, below a root that is a person. `command` is what each runs.
+ * Nobody has work yet: of the outcomes half are completed, half are blocked.
+ */
+export async function fillRestingAgents(
+  store: Store,
+  at: { companyId: string; rootAgentId: string },
+  count: { agents: number; outcomes: number },
+  command: (index: number) => readonly [string, ...string[]],
+): Promise<Place[]> {
+  const places = await fillAgents(store, at.companyId, at.rootAgentId, count.agents + 1, 6);
+  const agents = places.slice(1);
+  await store.write(async (tx) => {
+    await tx.run(setBrain, { id: at.rootAgentId, type: "human", config: "{}" });
+    for (const [index, { id }] of agents.entries()) {
+      const [program, ...args] = command(index);
+      await tx.run(setBrain, { id, type: "process", config: JSON.stringify({ command: program, args }) });
+    }
+  });
+  const outcomes = Array.from({ length: count.outcomes }, (_, index) => {
+    const owner = agents[index % agents.length]?.id ?? at.rootAgentId;
+    const row = outcomeRow(at.companyId, newId(), `Outcome ${index}`, owner);
+    return {
+      owner,
+      row:
+        index % 2 === 0 ? { ...row, status: "completed" } : { ...row, blocked_reason: "waits for an answer" },
+    };
+  });
+  await insertRows(
+    store,
+    outcomes.map(({ row }) => row),
+    insertOutcomes,
+  );
+  await insertRows(
+    store,
+    outcomes.map(({ row, owner }) => ({ parent_id: owner, child_id: row.id })),
+    insertEdges,
+  );
+  return agents;
+}
+
+/** Messages from bosses to their reports, each to be delivered at its time; delivered and done with where that is past. */
+export async function fillMessages(
+  store: Store,
+  companyId: string,
+  agents: readonly Place[],
+  times: Iterable<number>,
+): Promise<void> {
+  const fileId = newId();
+  const now = Date.now();
+  function* rows(): Iterable<Omit<Schema["messages"], "num">> {
+    let index = 0;
+    for (const time of times) {
+      const receiver = agents[index++ % agents.length];
+      const past = time <= now ? time : null;
+      yield {
+        id: newId(),
+        company_id: companyId,
+        file_id: fileId,
+        from_id: receiver?.path.at(-2) ?? null,
+        from_system: 0,
+        to_id: receiver?.id ?? null,
+        sent_at: now,
+        deliver_at: time,
+        delivered_at: past,
+        read_at: past,
+        acknowledged_at: past,
+        result: null,
+        failure: null,
+      };
+    }
+  }
+  await insertRows(store, rows(), insertMessages);
+}

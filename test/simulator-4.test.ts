@@ -1,0 +1,3 @@
+import { testQuarter } from "./simulator.ts";
+
+testQuarter(4);
