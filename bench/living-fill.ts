@@ -82,6 +82,7 @@ export async function fillMessages(
         acknowledged_at: past,
         result: null,
         failure: null,
+        auto_turn: 0,
       };
     }
   }

@@ -313,7 +313,7 @@ for (const kind of storeKinds)
     test("of another company's hires nothing is to be seen or done", async () => {
       const { id, agent } = await hire();
       const elsewhere = await org.another();
-      for (const call of [
+      const attempts = [
         elsewhere.root(approvals.viewApproval, { id }),
         elsewhere.root(approvals.listComments, { id }),
         elsewhere.root(approvals.commentOnApproval, { id, body: "hello" }),
@@ -322,8 +322,8 @@ for (const kind of storeKinds)
         elsewhere.root(approvals.approve, { id }),
         elsewhere.root(approvals.deleteAgent, { id: agent.id }),
         elsewhere.root(approvals.hireAgent, { companyId: org.companyId, ...named() }),
-      ])
-        await refusal(call, "not_found");
+      ];
+      await Promise.all(attempts.map((attempt) => refusal(attempt, "not_found")));
       const { approvals: theirs } = await elsewhere.root(approvals.listApprovals, {});
       assert.deepEqual(theirs, []);
       // The same name is free there.

@@ -37,7 +37,12 @@ export async function found(world: World): Promise<void> {
 
   // It shares the nodes, and nothing else.
   const other = await world.askQuietly(board, createCompany, { name: "Umbrella" });
-  await world.askQuietly(board, updateCompany, { companyId: other.id, maxSessions: 1 });
+  await world.askQuietly(board, updateCompany, {
+    companyId: other.id,
+    maxSessions: 1,
+    requireBoardApprovalForNewAgents: false,
+    maxAgents: 10_000,
+  });
   const parents = [other.rootOutcomeId];
   const outcome = await world.askQuietly(board, createOutcome, {
     companyId: other.id,
