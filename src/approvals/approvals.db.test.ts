@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import * as contract from "../contract/approvals.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
-import { listAgents, updateAgent, updateCompany, viewAgent } from "../contract/organization.ts";
+import {
+  listAgents,
+  terminateAgent,
+  updateAgent,
+  updateCompany,
+  viewAgent,
+} from "../contract/organization.ts";
 import { createOutcome, delegateOutcome, viewOutcome } from "../contract/outcomes.ts";
 import { why } from "../contract/sessions.ts";
 import { configurationOf } from "../agents/configuration.ts";
@@ -150,6 +156,16 @@ for (const kind of storeKinds)
         const { responsible, status } = await org.root(viewOutcome, { id: job.id });
         assert.deepEqual([responsible?.id, status], [yes ? job.id : org.rootId, "open"]);
       }
+    });
+
+    test("the outcome of a pending agent that is terminated is its boss's again", async () => {
+      const job = await org.root(createOutcome, { title: "kept", parents: [org.rootId] });
+      await org.root(delegateOutcome, { id: job.id, hire: { name: "Never", role: "worker" } });
+      await org.board(terminateAgent, { id: job.id });
+      const { responsible, status } = await org.root(viewOutcome, { id: job.id });
+      assert.deepEqual([responsible?.id, status], [org.rootId, "open"]);
+      const { approvals } = await org.board(contract.listApprovals, { companyId: org.companyId });
+      assert.equal(approvals.find(({ agentId }) => agentId === job.id)?.status, "cancelled");
     });
 
     test("only whoever asked, and the board, see it; nobody but the board decides", async () => {
