@@ -16,7 +16,7 @@ const { values: mode, positionals: wanted } = parseArgs({
   options: { quick: { type: "boolean", default: false }, long: { type: "boolean", default: false } },
   allowPositionals: true,
 });
-const minutesPerFile = mode.long ? 60 : 10;
+const minutesPerFile = mode.long ? 240 : 10;
 const filesAtOnce = 2;
 const interrupted = new AbortController();
 const root = process.cwd();

@@ -218,7 +218,7 @@ function decode(piece: string): string {
 }
 
 function isCreation(operation: Operation): boolean {
-  return /\.(create|create_key|grant|request)$/.test(operation.name);
+  return /\.(create|create_key|grant|request|hire|comment)$/.test(operation.name);
 }
 
 /** From query, body and path. A query string is text; keys it cannot carry (a token above all) the strict input refuses. */
