@@ -39,17 +39,16 @@ export interface Redacted {
 }
 
 export function redact(value: unknown): Redacted {
-  return redactWith(redactionRules, value);
+  return redactBy(standard, value);
 }
 
 export function redactWith(rules: readonly Rule[], value: unknown): Redacted {
+  return redactBy(byKind(rules), value);
+}
+
+function redactBy(kinds: Kinds, value: unknown): Redacted {
   const redactedPaths: string[] = [];
-  const walk: Walk = {
-    names: rules.filter((rule) => rule.on === "name"),
-    texts: rules.filter((rule) => rule.on === "text"),
-    places: new Set(rules.filter((rule) => rule.on === "place").map(({ name }) => name)),
-    note: (path) => redactedPaths.push(path),
-  };
+  const walk = { ...kinds, note: (path: string) => redactedPaths.push(path) };
   return { value: show(walk, value, "", open, 0), redactedPaths: [...new Set(redactedPaths)] };
 }
 
@@ -83,12 +82,35 @@ function restoreFrom(sent: unknown, shown: unknown, former: unknown, depth: numb
   );
 }
 
-interface Walk {
+interface Kinds {
   readonly names: readonly NameRule[];
   readonly texts: readonly TextRule[];
   readonly places: ReadonlySet<string>;
+  /** What is known of a key by itself. The same few keys come again and again, and finding out takes most of the time. */
+  readonly keys: Map<string, KeyFacts>;
+}
+
+interface KeyFacts {
+  readonly shown: string;
+  readonly rules: readonly NameRule[];
+  readonly environment: "itself" | "ending" | undefined;
+}
+
+interface Walk extends Kinds {
   readonly note: (path: string) => void;
 }
+
+function byKind(rules: readonly Rule[]): Kinds {
+  return {
+    names: rules.filter((rule) => rule.on === "name"),
+    texts: rules.filter((rule) => rule.on === "text"),
+    places: new Set(rules.filter((rule) => rule.on === "place").map(({ name }) => name)),
+    keys: new Map(),
+  };
+}
+
+const standard = byKind(redactionRules);
+const mostKeys = 5000;
 
 /** What stands above makes of a value: part of an environment, or a secret if one of these rules means it. */
 interface Above {
@@ -231,9 +253,9 @@ function showObject(
       const paired = key === "value" || key === "val" ? pairRules(walk, object) : [];
       if (above.environment && isNameOfPair(object, key)) return [shownKey, value];
       const kept = isObject(value) ? above.rules.filter(({ shallow }) => shallow !== true) : above.rules;
-      const own = rulesForName(walk.names, key).filter(({ shallow }) => shallow !== true || !isObject(value));
+      const own = factsOf(walk, key).rules.filter(({ shallow }) => shallow !== true || !isObject(value));
       const rules = [...kept, ...own, ...paired];
-      const named = walk.places.has("environment") ? environmentName(key) : undefined;
+      const named = factsOf(walk, key).environment;
       if (named !== undefined && typeof value === "string" && !above.environment)
         return [shownKey, showEnvironmentText(walk, value, here, named, { ...above, rules }, depth)];
       const isList = Array.isArray(value) || isObject(value);
@@ -244,10 +266,23 @@ function showObject(
 }
 
 function showKey(walk: Walk, key: string, taken: Set<string>): string {
-  let shown = walk.places.has("key") && key.length >= 12 ? withoutSecrets(walk, key) : key;
+  let { shown } = factsOf(walk, key);
   for (let number = 2; taken.has(shown); number += 1) shown = `${shown.replace(/ \d+$/, "")} ${number}`;
   taken.add(shown);
   return shown;
+}
+
+function factsOf(walk: Walk, key: string): KeyFacts {
+  const known = walk.keys.get(key);
+  if (known !== undefined) return known;
+  const facts = {
+    shown: walk.places.has("key") && key.length >= 12 ? withoutSecrets(walk, key) : key,
+    rules: rulesForName(walk.names, key),
+    environment: walk.places.has("environment") ? environmentName(key) : undefined,
+  };
+  // Not one that is itself a secret, and not whatever somebody sends.
+  if (facts.shown === key && key.length <= 60 && walk.keys.size < mostKeys) walk.keys.set(key, facts);
+  return facts;
 }
 
 const nameKeys = ["name", "key", "header", "variable"];
