@@ -1,7 +1,7 @@
 import { type Agent, agentStatuses } from "../contract/organization.ts";
 import { notFound } from "../contract/refusal.ts";
 import { reportsOf } from "../capabilities/members.ts";
-import { dynamic, query } from "../store/query.ts";
+import { type Db, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
@@ -68,26 +68,9 @@ export function listRows(
     limit: number;
   },
 ): Promise<Shown[]> {
-  return tx.all(
-    dynamic((db) => {
-      let list = shown(db)
-        .select(shownOfA)
-        .where("a.company_id", "=", filter.companyId)
-        .where((eb) =>
-          eb.or([
-            eb("a.created_at", ">", filter.after.at),
-            eb.and([eb("a.created_at", "=", filter.after.at), eb("a.id", ">", filter.after.id)]),
-          ]),
-        );
-      if (filter.employed) list = list.where("a.status", "<>", "terminated");
-      if (filter.status === "running")
-        list = list.where("a.status", "=", "idle").where("s.id", "is not", null);
-      else if (filter.status === "idle") list = list.where("a.status", "=", "idle").where("s.id", "is", null);
-      else if (filter.status !== undefined) list = list.where("a.status", "=", filter.status);
-      return list.orderBy("a.created_at").orderBy("a.id").limit(filter.limit);
-    }),
-    {},
-  );
+  const { companyId, status = "", after, limit } = filter;
+  const kind = status === "running" || status === "idle" ? status : status === "" ? "any" : "stored";
+  return tx.all(filter.employed ? employedPages[kind] : pages[kind], { companyId, status, ...after, limit });
 }
 
 export async function presentAgent(tx: ReadTx, id: string) {
@@ -202,12 +185,39 @@ const shownColumns = [
 ] as const;
 const shownOfA = shownColumns.map((column) => `a.${column}` as const);
 
-const shown = (db: Parameters<Parameters<typeof dynamic>[0]>[0]) =>
+const shown = (db: Db) =>
   db
     .selectFrom("agents as a")
     .leftJoin("agents as b", "b.id", "a.boss_id")
     .leftJoin("sessions as s", (join) => join.onRef("s.agent_id", "=", "a.id").on("s.ended_at", "is", null))
     .select(["b.name as boss_name", "s.id as live_session"]);
+
+type PageParams = { companyId: string; status: string; at: number; id: string; limit: number };
+
+/** One statement for each kind of filter, so that none is built anew for a request. */
+function pagesOf(employed: boolean) {
+  const page = (kind: "any" | "running" | "idle" | "stored") =>
+    query((db, p: PageParams) => {
+      let list = shown(db)
+        .select(shownOfA)
+        .where("a.company_id", "=", p.companyId)
+        .where((eb) =>
+          eb.or([
+            eb("a.created_at", ">", p.at),
+            eb.and([eb("a.created_at", "=", p.at), eb("a.id", ">", p.id)]),
+          ]),
+        );
+      if (employed) list = list.where("a.status", "<>", "terminated");
+      if (kind === "running") list = list.where("a.status", "=", "idle").where("s.id", "is not", null);
+      else if (kind === "idle") list = list.where("a.status", "=", "idle").where("s.id", "is", null);
+      else if (kind === "stored") list = list.where("a.status", "=", p.status);
+      return list.orderBy("a.created_at").orderBy("a.id").limit(p.limit);
+    });
+  return { any: page("any"), running: page("running"), idle: page("idle"), stored: page("stored") };
+}
+
+const pages = pagesOf(false);
+const employedPages = pagesOf(true);
 
 const byId = query((db, p: { id: string }) => db.selectFrom("agents").selectAll().where("id", "=", p.id));
 const shownById = query((db, p: { id: string }) =>
