@@ -82,10 +82,15 @@ export interface Daemon {
 }
 
 /** The daemon in a process of its own, as `agency up` runs it. */
-export async function startDaemon(bench: Bench, home: Home<unknown>): Promise<Daemon> {
+export async function startDaemon(
+  bench: Bench,
+  home: Home<unknown>,
+  options: { agents?: boolean } = {},
+): Promise<Daemon> {
   const start = performance.now();
-  // Without sessions: what the agents of a filled home would do is no part of the figures.
-  const args = ["up", "--no-agents", "--port", "0", "--home", home.path, "--json"];
+  // Usually without sessions: what the agents of a filled home would do is no part of the figures.
+  const agents = options.agents === true ? [] : ["--no-agents"];
+  const args = ["up", ...agents, "--port", "0", "--home", home.path, "--json"];
   const child = spawn(process.execPath, [bench.cli, ...args], {
     env: { ...process.env, DATABASE_URL: home.databaseUrl },
     stdio: ["ignore", "pipe", "inherit"],

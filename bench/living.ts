@@ -44,7 +44,7 @@ export const mail: Entry = {
           await fillMessages(store, companyId, agents, past);
           return agents.filter(({ path }) => path.length === 3).slice(0, clients);
         });
-        const daemon = await startDaemon(bench, home);
+        const daemon = await startDaemon(bench, home, { agents: true });
         stops.push(daemon.stop);
         const pairs: Correspondents[] = [];
         for (const { id, path } of home.filled)
@@ -109,7 +109,7 @@ export const wake: Entry = {
             signals.command(`${number}-${index}`),
           ),
         );
-        const daemon = await startDaemon(bench, home);
+        const daemon = await startDaemon(bench, home, { agents: true });
         stops.push(daemon.stop);
         await daemon.client.call(updateCompany, { companyId: home.companyId, maxSessions: 1000 });
         subjects.push({ daemon, home, prefix: `${number}-`, times: new Array<number>() });
@@ -195,7 +195,7 @@ export const deferred: Entry = {
         lazily(due, (index) => start + Math.floor((index * spread) / due)),
       );
       await store.close();
-      const daemon = await startDaemon(bench, home);
+      const daemon = await startDaemon(bench, home, { agents: true });
       try {
         await sleep(start + spread + 3000 - Date.now());
       } finally {
@@ -235,7 +235,7 @@ export const crowd: Entry = {
           signals.command(`${index}`),
         ),
       );
-      const daemon = await startDaemon(bench, home);
+      const daemon = await startDaemon(bench, home, { agents: true });
       stops.push(daemon.stop);
       await daemon.client.call(updateCompany, { companyId: home.companyId, maxSessions: 1000 });
       const before = residentMegabytes(daemon.pid);
