@@ -4,10 +4,11 @@ import { describe, test } from "node:test";
 import { simulate } from "../src/simulator/simulate.ts";
 
 const isLong = process.env["AGENCY_TEST_LONG"] === "1";
+const isQuick = process.env["AGENCY_TEST_STORES"] === "sqlite";
 
 describe("the simulator", () => {
   test("does the same for the same seed, to the last line", async () => {
-    for (let seed = 1; seed <= (isLong ? 200 : 20); seed++) {
+    for (let seed = 1; seed <= (isLong ? 200 : isQuick ? 5 : 20); seed++) {
       const [first, second] = [await simulate(seed, 200), await simulate(seed, 200)];
       assert.equal(second.hash, first.hash, `seed ${seed}`);
       assert.deepEqual(second.counts, first.counts);

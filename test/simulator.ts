@@ -5,9 +5,9 @@ import { describeFailure, simulate } from "../src/simulator/simulate.ts";
 
 const isLong = process.env["AGENCY_TEST_LONG"] === "1";
 const isQuick = process.env["AGENCY_TEST_STORES"] === "sqlite";
-const quarter = isLong ? 1250 : isQuick ? 10 : 50;
+const quarter = isLong ? 1250 : isQuick ? 5 : 50;
 const steps = isLong ? 2000 : 500;
-const seedsPerTest = isLong ? 50 : 10;
+const seedsPerTest = isLong ? 50 : Math.min(10, quarter);
 
 export function testQuarter(number: 1 | 2 | 3 | 4): void {
   const first = (number - 1) * quarter + 1;

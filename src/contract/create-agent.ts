@@ -106,8 +106,12 @@ export const requestAgent = operation({
   },
 });
 
+/** In a query string a number is text. */
 function secondsIn(value: unknown): number {
-  return typeof value === "number" ? Math.min(Math.max(value, 0), longestWaitSeconds) : defaultWaitSeconds;
+  const seconds = typeof value === "string" ? Number(value) : value;
+  return typeof seconds === "number" && Number.isFinite(seconds)
+    ? Math.min(Math.max(seconds, 0), longestWaitSeconds)
+    : defaultWaitSeconds;
 }
 
 function pendingIn(output: unknown): { requestId: string } | null {

@@ -9,7 +9,7 @@ import { storeKinds, type StoreKind } from "./organization.ts";
  *
  *   AGENCY_TEST_SEED=17      plays only that seed
  *   AGENCY_TEST_LONG=1       100,000 seeds instead of 2,000
- *   AGENCY_TEST_STORES=sqlite (the quick run)  150 seeds
+ *   AGENCY_TEST_STORES=sqlite (the quick run)  80 seeds
  */
 export function corePropertyTest(part: number, parts: number): void {
   for (const kind of storeKinds)
@@ -44,5 +44,5 @@ function runFor(kind: StoreKind, part: number, parts: number): Run {
 function seedsOn(kind: StoreKind): number {
   if (kind === "postgres") return process.env["AGENCY_TEST_LONG"] === "1" ? 800 : 56;
   if (process.env["AGENCY_TEST_LONG"] === "1") return 100_000;
-  return storeKinds.length === 1 ? 150 : 2000;
+  return storeKinds.length === 1 ? 80 : 2000;
 }

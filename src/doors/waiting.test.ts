@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { requestAgent, waitForApproval } from "../contract/create-agent.ts";
+import type { DispatchRequest } from "../capabilities/dispatch.ts";
+import { patient } from "./waiting.ts";
+
+const pending = { ok: false, status: "pending", created: false, requestId: "r" };
+const created = { ok: true, status: "created", created: true };
+
+/** Answers pending so many times, then created; remembers what it was asked. */
+function scripted(times: number) {
+  const asked: DispatchRequest[] = [];
+  const dispatch = async (request: DispatchRequest) => {
+    asked.push(request);
+    return asked.length > times ? created : pending;
+  };
+  return { asked, dispatch };
+}
+
+test("asks again, by the other operation, until there is an answer", async () => {
+  const { asked, dispatch } = scripted(3);
+  const call = patient(dispatch, async () => undefined);
+  const input = { name: "Ada" };
+  assert.deepEqual(await call({ operation: requestAgent, token: "t", input, key: "k" }), created);
+  assert.deepEqual(
+    asked.map(({ operation, key, token }) => [operation.name, key, token]),
+    [
+      ["agent.request", "k", "t"],
+      ...Array.from({ length: 3 }, () => ["agent.wait_for_approval", undefined, "t"]),
+    ],
+  );
+  assert.deepEqual(asked[1]?.input, { requestId: "r" });
+});
+
+test("waits no longer than it was told to, in numbers or as a query string has them", async () => {
+  for (const waitSeconds of [0, "0"]) {
+    const { asked, dispatch } = scripted(1000);
+    const call = patient(dispatch, async () => undefined);
+    const input = { requestId: "r", waitSeconds };
+    assert.deepEqual(await call({ operation: waitForApproval, token: "t", input }), pending);
+    assert.equal(asked.length, 1);
+  }
+});
+
+test("stops when the caller is gone or the daemon closes", async () => {
+  for (const how of ["gone", "closing"] as const) {
+    const { asked, dispatch } = scripted(1000);
+    const end = new AbortController();
+    const changed = async () => {
+      if (asked.length === 3) end.abort();
+    };
+    const call = patient(dispatch, changed, how === "closing" ? end.signal : undefined);
+    const patience = how === "gone" ? { gone: end.signal } : {};
+    await call({ operation: requestAgent, token: "t", input: { name: "Ada" } }, patience);
+    assert.ok(asked.length <= 4);
+  }
+});
