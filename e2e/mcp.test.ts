@@ -71,6 +71,8 @@ const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> =
     comment_on_approval: "id body",
     pause_agent: "id reason?",
     resume_agent: "id",
+    set_budget: "id usd? tokens? sessions?",
+    view_costs: "month? by? limit? cursor?",
   },
 };
 

@@ -23,10 +23,10 @@ export const layers: Readonly<Record<string, Layer>> = {
   outcomes: { mayImport: [...foundation, "knowledge"] },
   mail: { mayImport: [...foundation, "knowledge", "outcomes"] },
   brains: { mayImport: ["contract"] },
-  agents: { mayImport: [...foundation, "knowledge", "outcomes", "mail", "brains", "approvals"] },
-  companies: { mayImport: [...foundation, "knowledge", "outcomes", "brains", "agents"] },
+  agents: { mayImport: [...foundation, "knowledge", "outcomes", "mail", "brains", "approvals", "budgets"] },
+  companies: { mayImport: [...foundation, "knowledge", "outcomes", "brains", "agents", "budgets"] },
   approvals: { mayImport: foundation },
-  budgets: { mayImport: foundation },
+  budgets: { mayImport: [...foundation, "mail"] },
   repos: { mayImport: foundation },
 
   readers: { mayImport: [...organization, "brains"] },

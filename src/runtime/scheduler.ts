@@ -1,3 +1,6 @@
+import { askForMore, bySystem, companiesWithHalted, overrideOf, resumeHalted } from "../agents/halting.ts";
+import { monthOf, type Usage } from "../budgets/budget.ts";
+import { setAside } from "../budgets/sessions.ts";
 import { ledgerEnd, listAfter } from "../events/ledger.ts";
 import { approvalById, dueApprovals, expire, nextExpiry } from "../approvals/table.ts";
 import { notify } from "../mail/operations.ts";
@@ -9,7 +12,6 @@ import { brief, promptVersion } from "./briefing.ts";
 import { routeWords } from "./replies.ts";
 import type { Exit, Runner, Running } from "./runner.ts";
 import {
-  addUsage,
   endSession,
   forgetProcess,
   liveOn,
@@ -22,7 +24,8 @@ import {
   type SessionRow,
   unsettledSessions,
 } from "./sessions.ts";
-import { agentsAfter, alarmed, judge, nextAlarm } from "./work.ts";
+import { createMeter, noteUsage } from "./usage.ts";
+import { agentsAfter, alarmed, judge, nextAlarm, type Verdict } from "./work.ts";
 
 /**
  * The scheduler of one node. It keeps no truth: whether an agent has work, whether a session lives and when a message is
@@ -64,7 +67,7 @@ const sweepEvery = 30_000;
 const sweepSize = 50;
 const deliveriesAtOnce = 100;
 const grace = 10_000;
-/** A session ended here or on another node, or was stopped, or the board allows more of them. */
+/** A session ended here or on another node, or was stopped, or there may be more of them, or a budget has more. */
 const freesAPlace = new Set([
   "session.end",
   "company.update",
@@ -73,6 +76,9 @@ const freesAPlace = new Set([
   "agent.retire",
   "agent.reclaim",
   "outcome.reclaim",
+  "agent.set_budget",
+  "agent.update",
+  "budget.release",
 ]);
 
 export function createScheduler(parts: SchedulerParts): Scheduler {
@@ -91,8 +97,15 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   let renewed = 0;
   let swept = 0;
   let sweepFrom = "";
+  let month = "";
   let firstRound = true;
   let stopping = false;
+  const meter = createMeter({
+    store,
+    newId,
+    reportBug: parts.reportBug,
+    stop: (id) => processes.get(id)?.kill(),
+  });
 
   async function tick(): Promise<number | null> {
     const now = await store.read(async (tx) => tx.now);
@@ -100,6 +113,11 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     await deliverDue();
     await ringAlarms();
     await expireApprovals();
+    await meter.catchUp();
+    if (month !== monthOf(now)) {
+      await renewBudgets();
+      month = monthOf(now);
+    }
     if (now - renewed >= renewEvery) {
       await keepLeases();
       renewed = now;
@@ -179,6 +197,15 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
           approval.requested_by,
           `Nobody decided on approval ${id} in time, so it is denied.`,
         );
+      });
+  }
+
+  /** Another month: whom a budget had paused goes on. */
+  async function renewBudgets(): Promise<void> {
+    for (const { company_id } of await store.read((tx) => tx.all(companiesWithHalted, {})))
+      await store.write(async (tx) => {
+        await tx.lock(company_id);
+        await resumeHalted(bySystem(tx, company_id, newId));
       });
   }
 
@@ -268,8 +295,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       const ready = [];
       for (const { id, verdict } of verdicts) {
         if (verdict.start) ready.push(verdict.agent);
-        else if (verdict.at !== null) later.set(id, verdict.at);
-        else if (verdict.why === "full" && verdict.companyId !== null) wait(verdict.companyId, id);
+        else await putOff(id, verdict);
       }
       // Fair: who has waited longest since its last session goes first.
       for (const agent of ready.toSorted(
@@ -277,6 +303,20 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       ))
         await startSession(agent.id, agent.company_id);
     }
+  }
+
+  async function putOff(id: string, verdict: Verdict & { start: false }): Promise<void> {
+    const { at: time, why, companyId, lacks } = verdict;
+    if (time !== null) later.set(id, time);
+    if (why !== "full" || companyId === null) return;
+    wait(companyId, id);
+    if (lacks === undefined || (await store.read((tx) => overrideOf(tx, lacks))) !== undefined) return;
+    await store.write(async (tx) => {
+      await tx.lock(companyId);
+      const again = await judge(tx, id);
+      if (!again.start && again.lacks !== undefined)
+        await askForMore(bySystem(tx, companyId, newId), again.lacks);
+    });
   }
 
   function wait(companyId: string, agentId: string): void {
@@ -309,6 +349,8 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
         firstOutcomeId: briefing.firstOutcomeId,
         briefing: briefing.text,
       });
+      const money = { id, agentId, firstOutcomeId: briefing.firstOutcomeId };
+      await setAside({ tx, companyId, newId }, money, verdict.place, verdict.settings);
       return { agent: verdict.agent, briefing, workspace };
     });
     await at("intended");
@@ -316,7 +358,8 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     const session = { id, company_id: companyId };
     let process: Running;
     try {
-      process = await runner.start({ id, token, ...intent });
+      const onUsage = (usage: Usage): void => meter.heard(session, usage);
+      process = await runner.start({ id, token, ...intent, onUsage });
     } catch (error) {
       parts.reportBug(error, `start of session ${id}`);
       await settle(session, { reason: `it could not be started: ${messageOf(error)}`, exitCode: null });
@@ -344,15 +387,11 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     await at("exited");
     const { usage } = exit;
     await store.write(async (tx) => {
-      await tx.run(forgetProcess, { id: session.id });
-      if (usage !== undefined)
-        await tx.run(addUsage, {
-          id: session.id,
-          input: usage.inputTokens,
-          output: usage.outputTokens,
-          cost: usage.costUsd,
-        });
+      await tx.lock(session.company_id);
+      if (usage !== undefined) await noteUsage(tx, session.id, usage, newId);
+      await forgetProcess(tx, session.id);
     });
+    meter.forget(session.id);
     await settle(session, { reason: exit.reason, exitCode: exit.code }, exit.code === 0 ? exit.output : "");
     processes.delete(session.id);
     exits.delete(session.id);
@@ -385,7 +424,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     }));
     for (const { id, pid, pid_started } of left) {
       if (pid !== null && pid_started !== null) runner.killOrphan(pid, pid_started, id);
-      await store.write((tx) => tx.run(forgetProcess, { id }));
+      await store.write((tx) => forgetProcess(tx, id));
     }
     for (const session of live) await settle(session, { reason: "the daemon was restarted", exitCode: null });
   }

@@ -8,7 +8,8 @@ const spec = {
   token: "token",
   agent: scriptedAgent,
   workspace: "/nowhere",
-  briefing: { text: "briefing", systemPrompt: "", mcpServers: [] },
+  briefing: { text: "briefing", systemPrompt: "", mcpServers: [], mayConsult: false },
+  onUsage: () => undefined,
 };
 const calls: unknown[] = [];
 const make = () =>
