@@ -72,7 +72,7 @@ const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> =
     pause_agent: "id reason?",
     resume_agent: "id",
     set_budget: "id usd? tokens? sessions?",
-    view_costs: "month? by? limit? cursor?",
+    view_costs: "month? by? agent? limit? cursor?",
   },
 };
 

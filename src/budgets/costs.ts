@@ -1,12 +1,14 @@
 import { sql } from "kysely";
 import { type Cost, listCosts, measures } from "../contract/budgets.ts";
+import { notFound } from "../contract/refusal.ts";
 import { guarded } from "../capabilities/guarded.ts";
+import { memberById } from "../capabilities/members.ts";
 import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { lineOf, monthOf, type Used } from "./budget.ts";
-import { ownPools, poolOf } from "./table.ts";
+import { ownPools, placeOf, poolOf } from "./table.ts";
 
 /**
  * What things cost. Sums are kept up at each report, for the agent and everybody above it, for the outcome and everything
@@ -39,9 +41,10 @@ const onList = guarded(listCosts, async ({ tx, actor, companyId, input }) => {
   const month = input.month ?? monthOf(tx.now);
   const limit = input.limit ?? defaultPage;
   const [after = ""] = cursorParts(input.cursor, "id");
-  const top = actor.agentId ?? (await tx.first(rootAgent, { id: companyId }))?.root_agent_id ?? "";
+  const below = input.agent === undefined ? actor.agentId : await visible(tx, companyId, actor.agentId, input.agent);
+  const top = below ?? (await tx.first(rootAgent, { id: companyId }))?.root_agent_id ?? "";
   const rows = await tx.all(
-    page({ companyId, month, kind: input.by, below: actor.agentId, after, limit: limit + 1 }),
+    page({ companyId, month, kind: input.by, below, after, limit: limit + 1 }),
     {},
   );
   const { page: shown, nextCursor } = pageAfter(rows, limit, (row) => row.id);
@@ -52,13 +55,21 @@ const onList = guarded(listCosts, async ({ tx, actor, companyId, input }) => {
     month,
     by: input.by,
     total: await costOf(tx, "agent", top, month, 0),
-    budget: await budgetLines(tx, companyId, actor.agentId),
+    budget: await budgetLines(tx, companyId, below),
     costs,
     nextCursor,
   };
 });
 
 export const costHandlers = [onList];
+
+/** The board looks at everybody, an agent at itself and those below it. */
+async function visible(tx: ReadTx, companyId: string, viewer: string | null, agentId: string): Promise<string> {
+  const { chain } = await placeOf(tx, { id: agentId, company_id: companyId });
+  const member = await memberById(tx, agentId);
+  if (member?.company_id === companyId && (viewer === null || chain.includes(viewer))) return agentId;
+  throw notFound("agent", agentId);
+}
 
 /** Of the company, or the parts an agent has of its own. */
 export async function budgetLines(tx: ReadTx, companyId: string, agentId: string | null) {

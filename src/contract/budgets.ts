@@ -84,6 +84,7 @@ export const listCosts = operation({
       .optional()
       .describe("Such as 2030-01, in UTC; default this one."),
     by: z.enum(["agent", "outcome"]).default("agent"),
+    agent: Id.optional().describe("Only the part of this agent and everybody below it."),
     ...Page,
   }),
   output: z.object({

@@ -15,7 +15,7 @@ const Session = z.object({
   exitCode: z.number().nullable(),
   summarized: z.boolean().describe("The session handed in its own summary."),
   promptVersion: z.string().nullable(),
-  usage: Use.extend({ consultants: Use }),
+  usage: Use.extend({ consultants: Use.optional().describe("The part that sub-agents used, if any did.") }),
 });
 
 export const listSessions = operation({

@@ -82,11 +82,16 @@ function present(row: SessionRow & { agent_name: string }) {
       inputTokens: row.input_tokens,
       outputTokens: row.output_tokens,
       costUsd: row.cost_usd,
-      consultants: {
-        inputTokens: row.consultant_input_tokens,
-        outputTokens: row.consultant_output_tokens,
-        costUsd: row.consultant_cost_usd,
-      },
+      ...consultantsOf(row),
     },
   };
+}
+
+function consultantsOf(row: SessionRow) {
+  const consultants = {
+    inputTokens: row.consultant_input_tokens,
+    outputTokens: row.consultant_output_tokens,
+    costUsd: row.consultant_cost_usd,
+  };
+  return Object.values(consultants).some((amount) => amount > 0) ? { consultants } : {};
 }
