@@ -1,3 +1,4 @@
+import { setBudget } from "../contract/budgets.ts";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { deleteFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, boardInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
@@ -40,6 +41,7 @@ export async function boardTurn(world: World): Promise<void> {
     [employed.length > 4 ? 5 : 0, () => fire(board, below)],
     [employed.length < 6 ? 4 : 0, () => hire(board, agent)],
     [ties ? 2 : 4, () => setPlaces(board)],
+    [4, () => budget(board, below)],
     [3, () => unblock(board, live)],
     [3, () => reopen(board, chance.pick(view.outcomes.filter((one) => !isLive(one))))],
     [2, () => reclaim(board, chance.pick(live.filter(({ delegated }) => delegated === 1)))],
@@ -113,6 +115,14 @@ async function pause(board: Caller, agent: AgentView | undefined): Promise<unkno
 async function resume(board: Caller, employed: readonly AgentView[]): Promise<unknown> {
   const agent = board.world.chance.pick(employed.filter(({ status }) => status === "paused"));
   return agent === undefined ? undefined : call(board, organization.resumeAgent, { id: agent.id });
+}
+
+/** Large enough that nobody runs out of it: what is looked at here is that nothing is given twice. */
+async function budget(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+  const { chance } = board.world;
+  if (agent === undefined) return;
+  const amount = chance.flip(0.3) ? null : chance.between(20, 200) * 1_000_000;
+  return call(board, setBudget, { id: agent.id, tokens: amount });
 }
 
 async function wake(board: Caller, agent: AgentView | undefined): Promise<unknown> {
