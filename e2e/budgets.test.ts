@@ -3,10 +3,16 @@ import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listApprovals } from "../src/contract/approvals.ts";
 import { listCosts, setBudget } from "../src/contract/budgets.ts";
-import { createAgent, updateAgent, updateCompany, viewAgent, viewCompany } from "../src/contract/organization.ts";
+import {
+  createAgent,
+  updateAgent,
+  updateCompany,
+  viewAgent,
+  viewCompany,
+} from "../src/contract/organization.ts";
 import { createOutcome, updateOutcome } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";
-import { overdrawn } from "../src/simulator/row-rules.ts";
+import { overdrawn } from "../src/budgets/overdrawn.ts";
 import { testDatabase, testStores } from "../src/testing/postgres.ts";
 import { Arena } from "./support/arena.ts";
 import { type BuiltDaemon, temporaryFolder } from "./support/daemon.ts";
@@ -52,7 +58,12 @@ async function withDaemon(kind: "sqlite" | "postgres", play: (place: Place) => P
   }
 }
 
-async function employ({ board, companyId }: BuiltDaemon, name: string, reportsTo: string, brain: object): Promise<string> {
+async function employ(
+  { board, companyId }: BuiltDaemon,
+  name: string,
+  reportsTo: string,
+  brain: object,
+): Promise<string> {
   return (await board.call(createAgent, { companyId, name, role: "worker", reportsTo, ...brain })).id;
 }
 
@@ -117,7 +128,9 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
     assert.ok(performance.now() - start < 120_000, "it does not come to rest");
     const { sessions } = await arena.daemon.board.call(listSessions, { companyId, live: true });
     const blocked = number(
-      await tables.ask("select count(*) as n from outcomes where title = 'spend' and blocked_reason is not null"),
+      await tables.ask(
+        "select count(*) as n from outcomes where title = 'spend' and blocked_reason is not null",
+      ),
     );
     // Whose sessions got nowhere three times is blocked; nobody works then either.
     if (blocked > 0) await unblock(arena.daemon, tables);
@@ -140,7 +153,11 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
   assert.equal(total.inputTokens, number(await tables.ask("select sum(input_tokens) as n from sessions")));
   assert.ok(mostAtOnce > 10, "there was something to go wrong");
   assert.deepEqual(sessionProcesses(home), []);
-  const { approvals } = await arena.daemon.board.call(listApprovals, { companyId, status: "pending", limit: 1000 });
+  const { approvals } = await arena.daemon.board.call(listApprovals, {
+    companyId,
+    status: "pending",
+    limit: 1000,
+  });
   const pools = approvals.map(({ payload }) => payload["pool"]);
   assert.equal(new Set(pools).size, pools.length, "one request for each budget");
   assert.ok(pools.includes(parent));
@@ -186,7 +203,9 @@ async function stoppedInTime(t: TestContext, arena: Arena): Promise<void> {
     }
     if (reachedAt.size === agents.length && alive.size === 0) break;
   }
-  t.diagnostic(`${agents.length} sessions stopped, the last seen alive ${Math.round(slowest)} ms after its report`);
+  t.diagnostic(
+    `${agents.length} sessions stopped, the last seen alive ${Math.round(slowest)} ms after its report`,
+  );
   for (const id of agents) assert.equal((await board.call(viewAgent, { id })).status, "paused");
   const { total } = await board.call(listCosts, { companyId });
   assert.equal(total.costUsd, agents.reduce((sum, _, index) => sum + 5 + index, 0) / 100);

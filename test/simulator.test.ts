@@ -85,7 +85,14 @@ const expected = [
       "node is paused",
       "node stops",
     ],
-    ["a report of usage", "goes on → done", "at once", "a process hangs", "it exited with 0", "it exited with 1"],
+    [
+      "a report of usage",
+      "goes on → done",
+      "at once",
+      "a process hangs",
+      "it exited with 0",
+      "it exited with 1",
+    ],
     steps.flatMap((step) => [`doom: crash at ${step}`, `doom: pause at ${step}`]),
     ["crash", "crash after", "pause", "fail", "lost"].map((what) => `doom: ${what} at a write`),
   );

@@ -44,7 +44,7 @@ export async function halt(scene: Scene, agentId: string, pool: Pool): Promise<v
 /** One approval in a month for each pool, whatever is tried meanwhile; another after a yes. */
 export async function askForMore(scene: Scene, pool: Pool): Promise<void> {
   const { tx, companyId, newId } = scene;
-  const key = { poolId: pool.id, month: monthOf(tx.now), kind: "override" };
+  const key = { poolId: pool.id, month: monthOf(tx.now), kind: override(pool.measure) };
   if ((await tx.first(alertOf, key)) !== undefined) return;
   const owner = await ownerOf(tx, pool);
   const { measure } = pool;
@@ -78,8 +78,11 @@ export async function askForMore(scene: Scene, pool: Pool): Promise<void> {
 }
 
 /** Was the board asked for more of this pool this month? */
-export async function overrideOf(tx: ReadTx, pool: Pick<Pool, "id">): Promise<ApprovalRow | undefined> {
-  const alert = await tx.first(alertOf, { poolId: pool.id, month: monthOf(tx.now), kind: "override" });
+export async function overrideOf(
+  tx: ReadTx,
+  { id, measure }: Pick<Pool, "id" | "measure">,
+): Promise<ApprovalRow | undefined> {
+  const alert = await tx.first(alertOf, { poolId: id, month: monthOf(tx.now), kind: override(measure) });
   return alert?.approval_id === null || alert?.approval_id === undefined
     ? undefined
     : approvalById(tx, alert.approval_id);
@@ -87,17 +90,20 @@ export async function overrideOf(tx: ReadTx, pool: Pick<Pool, "id">): Promise<Ap
 
 /** After a budget was changed: whoever it had paused and has something left works again, and nobody need be asked. */
 export async function afterChange(scene: Scene, poolId: string): Promise<void> {
-  const { tx } = scene;
-  const open = await overrideOf(tx, { id: poolId });
-  if (open !== undefined && open.status !== "approved") {
-    if (open.status === "pending") {
-      await setStatus(tx, open, "cancelled", "the budget was changed");
-      await scene.record(open.id, { approval: open.id, type: open.type }, "approval.cancel");
+  const { tx, companyId } = scene;
+  for (const measure of measures) {
+    const asked = await overrideOf(tx, { id: poolId, measure });
+    if (asked === undefined || isUsedUp(await poolOf(tx, { companyId, id: poolId, measure }))) continue;
+    if (asked.status === "pending") {
+      await setStatus(tx, asked, "cancelled", "the budget was changed");
+      await scene.record(asked.id, { approval: asked.id, type: asked.type }, "approval.cancel");
     }
-    await tx.run(dropAlert, { poolId, kind: "override" });
+    await tx.run(dropAlert, { poolId, kind: override(measure) });
   }
   await resumeHalted(scene);
 }
+
+const override = (measure: Measure): string => `override ${measure}`;
 
 /** Everybody in the company whom a budget paused that has something left now. */
 export async function resumeHalted(scene: Scene): Promise<void> {
@@ -128,7 +134,7 @@ export const overriding: ApprovalKind = {
     if (id === companyId) await raiseCompany(tx, companyId, measure, limit);
     else await raiseAgent(tx, await agentById(tx, id), measure, limit);
     await call.record(id, { budget: { [measure]: limit } }, "agent.set_budget");
-    await tx.run(dropAlert, { poolId: id, kind: "override" });
+    await tx.run(dropAlert, { poolId: id, kind: override(measure) });
     await resumeHalted(call);
   },
   deny: async () => undefined,
@@ -172,7 +178,9 @@ export function withParts(
 ): string | null {
   const before: Record<string, unknown> = stored === null ? {} : { ...Object(JSON.parse(stored)) };
   const said = Object.entries(change).filter(([, amount]) => amount !== undefined);
-  const parts = Object.entries({ ...before, ...Object.fromEntries(said) }).filter(([, amount]) => amount !== null);
+  const parts = Object.entries({ ...before, ...Object.fromEntries(said) }).filter(
+    ([, amount]) => amount !== null,
+  );
   return parts.length === 0 ? null : JSON.stringify(Object.fromEntries(parts));
 }
 

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { advance, furthest, isNearlyUsedUp, isUsedUp, left, monthOf, nextMonth, spend, type Used } from "./budget.ts";
+import {
+  advance,
+  furthest,
+  isNearlyUsedUp,
+  isUsedUp,
+  left,
+  monthOf,
+  nextMonth,
+  spend,
+  type Used,
+} from "./budget.ts";
 
 const none: Used = { input: 0, output: 0, usd: 0, consultantInput: 0, consultantOutput: 0, consultantUsd: 0 };
 const pool = (limit: number | null, spent: number, reserved = 0, handedDown = 0) => ({
@@ -84,7 +94,12 @@ test("consultants used a part of the whole, whatever is said", () => {
 });
 
 test("of two reports the greater figures count", () => {
-  const early = { inputTokens: 9, outputTokens: 1, costUsd: 0.1, consultants: { inputTokens: 3, outputTokens: 0, costUsd: 0 } };
+  const early = {
+    inputTokens: 9,
+    outputTokens: 1,
+    costUsd: 0.1,
+    consultants: { inputTokens: 3, outputTokens: 0, costUsd: 0 },
+  };
   const late = { inputTokens: 4, outputTokens: 2, costUsd: 0.2 };
   assert.deepEqual(furthest(early, late), {
     inputTokens: 9,

@@ -2,7 +2,7 @@ import { type BudgetChange, type Measure, measures } from "../contract/budgets.t
 import type { Settings } from "../contract/organization.ts";
 import { Refusal } from "../contract/refusal.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { fromUnits, inUnits, inWords, left, partsOf } from "./budget.ts";
+import { fromUnits, inWords, left, partsOf } from "./budget.ts";
 import { ownerOf } from "./sessions.ts";
 import {
   amountOf,
@@ -89,11 +89,7 @@ async function dissolve(tx: Tx, agent: Holder, measure: Measure): Promise<void> 
 }
 
 /** Refuses if the budgets that would come with this agent do not fit what its new boss draws from. */
-export async function demandRoomFor(
-  tx: ReadTx,
-  agent: Holder,
-  newBossId: string | null,
-): Promise<void> {
+export async function demandRoomFor(tx: ReadTx, agent: Holder, newBossId: string | null): Promise<void> {
   const moving = await budgetsUnder(tx, agent.id);
   for (const measure of measures) {
     const sum = moving.reduce((total, part) => total + (part.measure === measure ? part.amount : 0), 0);

@@ -7,19 +7,41 @@ import { listAgentSessions } from "../contract/sessions.ts";
 import { noteUsage } from "../runtime/usage.ts";
 import { openSession } from "../runtime/sessions.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
-import { createOrganization, openTestStore, type Organization, refusal, storeKinds } from "../testing/organization.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+} from "../testing/organization.ts";
 import type { Usage } from "./budget.ts";
 
 /** A session of the agent that had this outcome first, and what it said it used, in turn. */
-async function used({ core }: Organization, agentId: string, firstOutcomeId: string | null, ...said: Usage[]): Promise<void> {
+async function used(
+  { core }: Organization,
+  agentId: string,
+  firstOutcomeId: string | null,
+  ...said: Usage[]
+): Promise<void> {
   const id = newId();
   await core.store.write((tx) =>
-    openSession(tx, { id, agentId, credentialId: newId(), token: newSecret(), workspace: null, firstOutcomeId }),
+    openSession(tx, {
+      id,
+      agentId,
+      credentialId: newId(),
+      token: newSecret(),
+      workspace: null,
+      firstOutcomeId,
+    }),
   );
   for (const usage of said) await core.store.write((tx) => noteUsage(tx, id, usage, newId));
 }
 
-const use = (inputTokens: number, outputTokens: number, costUsd: number): Usage => ({ inputTokens, outputTokens, costUsd });
+const use = (inputTokens: number, outputTokens: number, costUsd: number): Usage => ({
+  inputTokens,
+  outputTokens,
+  costUsd,
+});
 
 for (const kind of storeKinds)
   describe(`costs on ${kind}`, () => {
@@ -47,7 +69,10 @@ for (const kind of storeKinds)
       await used(org, eve.id, null, use(7, 0, 0));
       const { costs, total } = await board(listCosts, { companyId });
       const of = (id: string) => costs.find((row) => row.id === id);
-      assert.deepEqual([of(ann.id)?.name, of(ann.id)?.own.inputTokens, of(ann.id)?.own.costUsd], ["Ann", 100, 0.1]);
+      assert.deepEqual(
+        [of(ann.id)?.name, of(ann.id)?.own.inputTokens, of(ann.id)?.own.costUsd],
+        ["Ann", 100, 0.1],
+      );
       assert.deepEqual(of(ann.id)?.total, {
         inputTokens: 150,
         outputTokens: 15,
@@ -113,24 +138,32 @@ for (const kind of storeKinds)
       await refusal(other.root(listCosts, { agent: ann.id }), "not_found");
     });
 
-    organized("in pages, month by month; a report that says less again, or nothing true, changes nothing", async (org) => {
-      const { board, companyId } = org;
-      const agents = [];
-      for (let number = 0; number < 5; number++) agents.push(await org.agent(`Agent ${number}`));
-      for (const { id } of agents) await used(org, id, null, use(10, 0, 0.1), use(4, 0, 0), use(Number.NaN, -7, -1));
-      const ids: string[] = [];
-      for (let cursor: string | undefined; ;) {
-        const page = await board(listCosts, { companyId, limit: 2, ...(cursor === undefined ? {} : { cursor }) });
-        ids.push(...page.costs.map(({ id }) => id));
-        if (page.nextCursor === null) break;
-        cursor = page.nextCursor;
-      }
-      assert.deepEqual(new Set(ids), new Set([org.rootId, ...agents.map(({ id }) => id)]));
-      assert.equal(ids.length, 6);
-      const { total } = await board(listCosts, { companyId });
-      assert.deepEqual([total.inputTokens, total.costUsd], [50, 0.5]);
-      const before = await board(listCosts, { companyId, month: "2020-02" });
-      assert.deepEqual([before.month, before.costs, before.total.inputTokens], ["2020-02", [], 0]);
-      await refusal(board(listCosts, { companyId, month: "2020-13" }), "invalid");
-    });
+    organized(
+      "in pages, month by month; a report that says less again, or nothing true, changes nothing",
+      async (org) => {
+        const { board, companyId } = org;
+        const agents = [];
+        for (let number = 0; number < 5; number++) agents.push(await org.agent(`Agent ${number}`));
+        for (const { id } of agents)
+          await used(org, id, null, use(10, 0, 0.1), use(4, 0, 0), use(Number.NaN, -7, -1));
+        const ids: string[] = [];
+        for (let cursor: string | undefined; ;) {
+          const page = await board(listCosts, {
+            companyId,
+            limit: 2,
+            ...(cursor === undefined ? {} : { cursor }),
+          });
+          ids.push(...page.costs.map(({ id }) => id));
+          if (page.nextCursor === null) break;
+          cursor = page.nextCursor;
+        }
+        assert.deepEqual(new Set(ids), new Set([org.rootId, ...agents.map(({ id }) => id)]));
+        assert.equal(ids.length, 6);
+        const { total } = await board(listCosts, { companyId });
+        assert.deepEqual([total.inputTokens, total.costUsd], [50, 0.5]);
+        const before = await board(listCosts, { companyId, month: "2020-02" });
+        assert.deepEqual([before.month, before.costs, before.total.inputTokens], ["2020-02", [], 0]);
+        await refusal(board(listCosts, { companyId, month: "2020-13" }), "invalid");
+      },
+    );
   });

@@ -41,12 +41,10 @@ const onList = guarded(listCosts, async ({ tx, actor, companyId, input }) => {
   const month = input.month ?? monthOf(tx.now);
   const limit = input.limit ?? defaultPage;
   const [after = ""] = cursorParts(input.cursor, "id");
-  const below = input.agent === undefined ? actor.agentId : await visible(tx, companyId, actor.agentId, input.agent);
+  const below =
+    input.agent === undefined ? actor.agentId : await visible(tx, companyId, actor.agentId, input.agent);
   const top = below ?? (await tx.first(rootAgent, { id: companyId }))?.root_agent_id ?? "";
-  const rows = await tx.all(
-    page({ companyId, month, kind: input.by, below, after, limit: limit + 1 }),
-    {},
-  );
+  const rows = await tx.all(page({ companyId, month, kind: input.by, below, after, limit: limit + 1 }), {});
   const { page: shown, nextCursor } = pageAfter(rows, limit, (row) => row.id);
   const costs = [];
   for (const { id, name, ...total } of shown)
@@ -64,7 +62,12 @@ const onList = guarded(listCosts, async ({ tx, actor, companyId, input }) => {
 export const costHandlers = [onList];
 
 /** The board looks at everybody, an agent at itself and those below it. */
-async function visible(tx: ReadTx, companyId: string, viewer: string | null, agentId: string): Promise<string> {
+async function visible(
+  tx: ReadTx,
+  companyId: string,
+  viewer: string | null,
+  agentId: string,
+): Promise<string> {
   const { chain } = await placeOf(tx, { id: agentId, company_id: companyId });
   const member = await memberById(tx, agentId);
   if (member?.company_id === companyId && (viewer === null || chain.includes(viewer))) return agentId;

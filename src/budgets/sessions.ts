@@ -70,13 +70,22 @@ export async function setAside(
 }
 
 /** What a session says it used so far. Answers the pool that has nothing left for it, if there is one. */
-export async function report(scene: Scene, session: Schema["sessions"], usage: Usage): Promise<Pool | undefined> {
+export async function report(
+  scene: Scene,
+  session: Schema["sessions"],
+  usage: Usage,
+): Promise<Pool | undefined> {
   const { tx, companyId } = scene;
   const before = usedBy(session);
   const after = advance(before, usage);
   const used = less(after, before);
   if (isNothing(used)) return undefined;
-  await tx.run(setUsage, { id: session.id, ...after, usd: after.usd / 1e6, consultantUsd: after.consultantUsd / 1e6 });
+  await tx.run(setUsage, {
+    id: session.id,
+    ...after,
+    usd: after.usd / 1e6,
+    consultantUsd: after.consultantUsd / 1e6,
+  });
   const place = await placeOf(tx, { id: session.agent_id, company_id: companyId });
   await addCosts(
     tx,
@@ -88,7 +97,12 @@ export async function report(scene: Scene, session: Schema["sessions"], usage: U
     actor: system,
     operation: "session.usage",
     subject: session.agent_id,
-    data: { session: session.id, inputTokens: after.input, outputTokens: after.output, costUsd: after.usd / 1e6 },
+    data: {
+      session: session.id,
+      inputTokens: after.input,
+      outputTokens: after.output,
+      costUsd: after.usd / 1e6,
+    },
   });
   const settings = await settingsOf(tx, companyId);
   const amounts = { usd: used.usd, tokens: used.input + used.output };
@@ -116,8 +130,7 @@ async function take(
   const quantum = reservation === undefined ? 0 : quantumOf(settings, measure);
   const { fromPool, beyond, held } = spend({ used, held: reservation?.amount ?? 0, quantum }, pool);
   await charge(tx, pool.id, measure, fromPool);
-  if (reservation !== undefined)
-    await tx.run(reserve, { sessionId, measure, poolId: pool.id, amount: held });
+  if (reservation !== undefined) await tx.run(reserve, { sessionId, measure, poolId: pool.id, amount: held });
   await chargeAbove(tx, pool, beyond);
   const now = await poolOf(tx, pool, settings);
   await tell(scene, now);
@@ -144,7 +157,7 @@ export async function giveBack(tx: Tx, sessionId: string): Promise<boolean> {
 async function tell(scene: Scene, pool: Pool): Promise<void> {
   const { tx, companyId } = scene;
   if (!isNearlyUsedUp(pool)) return;
-  const key = { poolId: pool.id, month: monthOf(tx.now), kind: "notice" };
+  const key = { poolId: pool.id, month: monthOf(tx.now), kind: `notice ${pool.measure}` };
   if ((await tx.first(alertOf, key)) !== undefined) return;
   await tx.run(putAlert, { ...key, approvalId: null });
   const owner = await ownerOf(tx, pool);
@@ -176,7 +189,11 @@ export async function ownerOf(
   };
 }
 
-const measureWords: Readonly<Record<Measure, string>> = { usd: "money", tokens: "token", sessions: "session" };
+const measureWords: Readonly<Record<Measure, string>> = {
+  usd: "money",
+  tokens: "token",
+  sessions: "session",
+};
 
 export function quantumOf({ sessionBudget }: Settings, measure: Measure): number {
   return measure === "sessions" ? 1 : inUnits(measure, sessionBudget[measure] ?? 0);

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { type Measure, measures } from "../contract/budgets.ts";
 import type { Settings } from "../contract/organization.ts";
 import { parseSettings } from "../capabilities/guarded.ts";
-import { type Db, query } from "../store/query.ts";
+import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { type Figures, inUnits, monthOf } from "./budget.ts";
 
@@ -59,11 +59,11 @@ export async function poolOf(
   settings?: Settings,
   amount?: number,
 ): Promise<Pool> {
-  const limit = id === companyId ? companyLimit(settings ?? (await settingsOf(tx, companyId)), measure) : amount;
+  const limit =
+    id === companyId ? companyLimit(settings ?? (await settingsOf(tx, companyId)), measure) : amount;
   const spent = await tx.first(charged, { poolId: id, measure, month: monthOf(tx.now) });
   const reserved = await tx.first(reservedOf, { poolId: id, measure });
-  const below = await tx.all(handedDown, { companyId });
-  const same = below.find((sum) => sum.measure === measure && (sum.pool ?? companyId) === id);
+  const below = await tx.all(handedDown, { companyId, measure });
   return {
     companyId,
     id,
@@ -71,7 +71,7 @@ export async function poolOf(
     limit: limit === undefined ? ((await amountOf(tx, id, measure)) ?? 0) : limit,
     spent: spent?.amount ?? 0,
     reserved: reserved?.amount ?? 0,
-    handedDown: same?.amount ?? 0,
+    handedDown: below.find(({ pool }) => (pool ?? companyId) === id)?.amount ?? 0,
   };
 }
 
@@ -81,7 +81,10 @@ export function companyLimit({ monthlyBudget }: Settings, measure: Measure): num
 }
 
 /** The pool above this agent's own; undefined above the company's. */
-export async function poolAbove(tx: ReadTx, pool: Pick<Pool, "companyId" | "id" | "measure">): Promise<Pool | undefined> {
+export async function poolAbove(
+  tx: ReadTx,
+  pool: Pick<Pool, "companyId" | "id" | "measure">,
+): Promise<Pool | undefined> {
   if (pool.id === pool.companyId) return undefined;
   const boss = (await tx.first(bossOf, { id: pool.id }))?.boss_id ?? null;
   return drawnFrom(tx, pool.companyId, boss, pool.measure);
@@ -127,26 +130,32 @@ export async function charge(tx: Tx, poolId: string, measure: Measure, amount: n
   if (amount !== 0) await tx.run(addCharge, { poolId, month: monthOf(tx.now), measure, amount });
 }
 
-export const setAmount = query((db, p: { agentId: string; measure: string; companyId: string; amount: number }) =>
-  db
-    .insertInto("budgets")
-    .values({ agent_id: p.agentId, measure: p.measure, company_id: p.companyId, amount: p.amount })
-    .onConflict((conflict) =>
-      conflict.columns(["agent_id", "measure"]).doUpdateSet((eb) => ({ amount: eb.ref("excluded.amount") })),
-    ),
+export const setAmount = query(
+  (db, p: { agentId: string; measure: string; companyId: string; amount: number }) =>
+    db
+      .insertInto("budgets")
+      .values({ agent_id: p.agentId, measure: p.measure, company_id: p.companyId, amount: p.amount })
+      .onConflict((conflict) =>
+        conflict
+          .columns(["agent_id", "measure"])
+          .doUpdateSet((eb) => ({ amount: eb.ref("excluded.amount") })),
+      ),
 );
 
 export const dropAmount = query((db, p: { agentId: string; measure: string }) =>
   db.deleteFrom("budgets").where("agent_id", "=", p.agentId).where("measure", "=", p.measure),
 );
 
-export const reserve = query((db, p: { sessionId: string; measure: string; poolId: string; amount: number }) =>
-  db
-    .insertInto("reservations")
-    .values({ session_id: p.sessionId, measure: p.measure, pool_id: p.poolId, amount: p.amount })
-    .onConflict((conflict) =>
-      conflict.columns(["session_id", "measure"]).doUpdateSet((eb) => ({ amount: eb.ref("excluded.amount") })),
-    ),
+export const reserve = query(
+  (db, p: { sessionId: string; measure: string; poolId: string; amount: number }) =>
+    db
+      .insertInto("reservations")
+      .values({ session_id: p.sessionId, measure: p.measure, pool_id: p.poolId, amount: p.amount })
+      .onConflict((conflict) =>
+        conflict
+          .columns(["session_id", "measure"])
+          .doUpdateSet((eb) => ({ amount: eb.ref("excluded.amount") })),
+      ),
 );
 
 export const reservationOf = query((db, p: { sessionId: string; measure: string }) =>
@@ -210,49 +219,33 @@ const above = query((db, p: { agentId: string }) =>
 );
 
 /** Every budget climbs to the nearest above it; so the work grows with the number of budgets, not of agents. */
-const climbing = (db: Db, companyId: string) =>
-  db.withRecursive("climb(measure, amount, boss_id)", (q) =>
-    q
-      .selectFrom("budgets as b")
-      .innerJoin("agents as a", "a.id", "b.agent_id")
-      .select(["b.measure", "b.amount", "a.boss_id"])
-      .where("b.company_id", "=", companyId)
-      .unionAll(
-        q
-          .selectFrom("climb as c")
-          .innerJoin("agents as a", "a.id", "c.boss_id")
-          .select(["c.measure", "c.amount", "a.boss_id"])
-          .where((eb) =>
-            eb.not(
-              eb.exists(
-                eb
-                  .selectFrom("budgets as x")
-                  .select("x.agent_id")
-                  .whereRef("x.agent_id", "=", "c.boss_id")
-                  .whereRef("x.measure", "=", "c.measure"),
-              ),
-            ),
-          ),
-      ),
-  );
-
-const handedDown = query((db, p: { companyId: string }) =>
-  climbing(db, p.companyId)
-    .selectFrom("climb as c")
-    .select(["c.measure", "c.boss_id as pool", sql<number>`cast(sum(c.amount) as bigint)`.as("amount")])
-    .where((eb) =>
-      eb.or([
-        eb("c.boss_id", "is", null),
-        eb.exists(
-          eb
-            .selectFrom("budgets as x")
-            .select("x.agent_id")
-            .whereRef("x.agent_id", "=", "c.boss_id")
-            .whereRef("x.measure", "=", "c.measure"),
+const handedDown = query((db, p: { companyId: string; measure: string }) =>
+  db
+    .withRecursive("climb(amount, boss_id)", (q) =>
+      q
+        .selectFrom("budgets as b")
+        .innerJoin("agents as a", "a.id", "b.agent_id")
+        .select(["b.amount", "a.boss_id"])
+        .where("b.company_id", "=", p.companyId)
+        .where("b.measure", "=", p.measure)
+        .unionAll(
+          q
+            .selectFrom("climb as c")
+            .innerJoin("agents as a", "a.id", "c.boss_id")
+            .leftJoin("budgets as x", (join) =>
+              join.onRef("x.agent_id", "=", "c.boss_id").on("x.measure", "=", p.measure),
+            )
+            .select(["c.amount", "a.boss_id"])
+            .where("x.agent_id", "is", null),
         ),
-      ]),
     )
-    .groupBy(["c.measure", "c.boss_id"]),
+    .selectFrom("climb as c")
+    .leftJoin("budgets as x", (join) =>
+      join.onRef("x.agent_id", "=", "c.boss_id").on("x.measure", "=", p.measure),
+    )
+    .select(["c.boss_id as pool", sql<number>`cast(sum(c.amount) as bigint)`.as("amount")])
+    .where((eb) => eb.or([eb("c.boss_id", "is", null), eb("x.agent_id", "is not", null)]))
+    .groupBy("c.boss_id"),
 );
 
 const topmost = query((db, p: { agentId: string; measure: string }) =>
@@ -288,7 +281,11 @@ const topmost = query((db, p: { agentId: string; measure: string }) =>
 );
 
 const budgetRow = query((db, p: { agentId: string; measure: string }) =>
-  db.selectFrom("budgets").select("amount").where("agent_id", "=", p.agentId).where("measure", "=", p.measure),
+  db
+    .selectFrom("budgets")
+    .select("amount")
+    .where("agent_id", "=", p.agentId)
+    .where("measure", "=", p.measure),
 );
 
 const charged = query((db, p: { poolId: string; month: string; measure: string }) =>

@@ -7,7 +7,12 @@ import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
 
 /** What waits for a person's decision: hires, plans, and the talk about them. */
 
-export const approvalTypes = ["hire_agent", "create_agent", "approve_ceo_strategy", "budget_override"] as const;
+export const approvalTypes = [
+  "hire_agent",
+  "create_agent",
+  "approve_ceo_strategy",
+  "budget_override",
+] as const;
 export type ApprovalType = (typeof approvalTypes)[number];
 
 export const approvalStatuses = [

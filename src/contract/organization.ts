@@ -220,7 +220,9 @@ export const updateAgent = operation({
     prompt: text(50_000).nullable().optional(),
     adapterType: AdapterType.optional(),
     adapterConfig: z.record(z.string(), z.unknown()).optional(),
-    budget: BudgetChange.nullable().optional().describe("What it may spend in a month; null: nothing of its own."),
+    budget: BudgetChange.nullable()
+      .optional()
+      .describe("What it may spend in a month; null: nothing of its own."),
   }),
   output: AgentDetail,
   effect: "write",

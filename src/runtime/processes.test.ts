@@ -42,7 +42,7 @@ function place(context: TestContext): Place {
         workspace: runner.workspaceFor(id),
         agent: { ...scriptedAgent, brain_type: "process", brain_config: config },
         briefing: { text: "the briefing", systemPrompt: "", mcpServers: [], mayConsult: false },
-      onUsage: () => undefined,
+        onUsage: () => undefined,
       });
       started.push(running);
       return running;

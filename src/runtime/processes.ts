@@ -160,7 +160,10 @@ export function usageIn(line: string): Usage | undefined {
     const parsed: unknown = JSON.parse(line);
     if (typeof parsed !== "object" || parsed === null || !("usage" in parsed)) return undefined;
     const said: Record<string, unknown> = { ...Object(parsed.usage) };
-    return { ...amounts(said), ...("consultants" in said ? { consultants: amounts(said["consultants"]) } : {}) };
+    return {
+      ...amounts(said),
+      ...("consultants" in said ? { consultants: amounts(said["consultants"]) } : {}),
+    };
   } catch {
     return undefined;
   }

@@ -1,14 +1,13 @@
-import { askForMore, bySystem, companiesWithHalted, overrideOf, resumeHalted } from "../agents/halting.ts";
 import { monthOf, type Usage } from "../budgets/budget.ts";
 import { setAside } from "../budgets/sessions.ts";
 import { ledgerEnd, listAfter } from "../events/ledger.ts";
-import { approvalById, dueApprovals, expire, nextExpiry } from "../approvals/table.ts";
-import { notify } from "../mail/operations.ts";
+import { nextExpiry } from "../approvals/table.ts";
 import { deliver } from "../mail/post.ts";
 import { dueMessages, messageById, nextDue } from "../mail/table.ts";
 import type { Store } from "../store/store.ts";
 import { concerned } from "./attention.ts";
 import { brief, promptVersion } from "./briefing.ts";
+import { askForBudget, expireApprovals, renewBudgets } from "./decisions.ts";
 import { routeWords } from "./replies.ts";
 import type { Exit, Runner, Running } from "./runner.ts";
 import {
@@ -112,10 +111,10 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     await follow();
     await deliverDue();
     await ringAlarms();
-    await expireApprovals();
+    await expireApprovals(store, newId);
     await meter.catchUp();
     if (month !== monthOf(now)) {
-      await renewBudgets();
+      await renewBudgets(store, newId);
       month = monthOf(now);
     }
     if (now - renewed >= renewEvery) {
@@ -183,30 +182,6 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     }));
     for (const { agent } of rung) if (agent !== null) toLookAt.add(agent);
     alarmsSeen = now;
-  }
-
-  /** What nobody decided in time is denied, and whoever asked hears of it. */
-  async function expireApprovals(): Promise<void> {
-    for (const { id, company_id } of await store.read((tx) => dueApprovals(tx, 100)))
-      await store.write(async (tx) => {
-        await tx.lock(company_id);
-        const approval = await approvalById(tx, id);
-        if (!(await expire(tx, approval)) || approval.requested_by === null) return;
-        await notify(
-          { tx, companyId: company_id, newId },
-          approval.requested_by,
-          `Nobody decided on approval ${id} in time, so it is denied.`,
-        );
-      });
-  }
-
-  /** Another month: whom a budget had paused goes on. */
-  async function renewBudgets(): Promise<void> {
-    for (const { company_id } of await store.read((tx) => tx.all(companiesWithHalted, {})))
-      await store.write(async (tx) => {
-        await tx.lock(company_id);
-        await resumeHalted(bySystem(tx, company_id, newId));
-      });
   }
 
   /** Renews our leases and takes over what a node left that no longer renews its own. */
@@ -310,13 +285,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     if (time !== null) later.set(id, time);
     if (why !== "full" || companyId === null) return;
     wait(companyId, id);
-    if (lacks === undefined || (await store.read((tx) => overrideOf(tx, lacks))) !== undefined) return;
-    await store.write(async (tx) => {
-      await tx.lock(companyId);
-      const again = await judge(tx, id);
-      if (!again.start && again.lacks !== undefined)
-        await askForMore(bySystem(tx, companyId, newId), again.lacks);
-    });
+    if (lacks !== undefined) await askForBudget(store, newId, id, lacks);
   }
 
   function wait(companyId: string, agentId: string): void {

@@ -156,7 +156,7 @@ const budgets: readonly Step[] = [
   `create table budgets (
      agent_id text not null, measure text not null, company_id text not null, amount bigint not null,
      primary key (agent_id, measure)) {keyed}`,
-  `create index budgets_company on budgets(company_id)`,
+  `create index budgets_company on budgets(company_id, measure)`,
   `create table reservations (
      session_id text not null, measure text not null, pool_id text not null, amount bigint not null,
      primary key (session_id, measure)) {keyed}`,
