@@ -78,6 +78,9 @@ export const defaultSettings: Settings = {
   chatLLMProvider: null,
   chatLLMModel: null,
   approvalExpirySeconds: 86_400,
+  maxDelegations: 3,
+  maxDelegationDepth: 2,
+  maxOpenOutcomes: 200,
   monthlyBudget: { usd: 1000, tokens: 1_000_000_000, sessions: 100_000 },
   sessionBudget: { usd: 1, tokens: 1_000_000 },
 };

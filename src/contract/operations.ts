@@ -9,6 +9,7 @@ import * as mail from "./mail.ts";
 import * as ledger from "./ledger.ts";
 import * as organization from "./organization.ts";
 import * as outcomes from "./outcomes.ts";
+import * as planning from "./planning.ts";
 import * as sessions from "./sessions.ts";
 
 /** The one table of operations: whatever a contract file exports that is an operation. */
@@ -16,6 +17,7 @@ export const operations: readonly Operation[] = [
   organization,
   knowledge,
   outcomes,
+  planning,
   capabilities,
   approvals,
   budgets,

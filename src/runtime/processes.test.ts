@@ -41,7 +41,13 @@ function place(context: TestContext): Place {
         token: "the-token",
         workspace: runner.workspaceFor(id),
         agent: { ...scriptedAgent, brain_type: "process", brain_config: config },
-        briefing: { text: "the briefing", systemPrompt: "", mcpServers: [], mayConsult: false },
+        briefing: {
+          text: "the briefing",
+          assignment: "",
+          systemPrompt: "",
+          mcpServers: [],
+          mayConsult: false,
+        },
         onUsage: () => undefined,
       });
       started.push(running);
@@ -187,7 +193,7 @@ test("a command that is not there ends at once with a code, and a person is neve
       token: "t",
       workspace: runner.workspaceFor("two"),
       agent: { ...scriptedAgent, brain_type: "human", brain_config: "{}" },
-      briefing: { text: "", systemPrompt: "", mcpServers: [], mayConsult: false },
+      briefing: { text: "", assignment: "", systemPrompt: "", mcpServers: [], mayConsult: false },
       onUsage: () => undefined,
     }),
     /never started/,

@@ -19,6 +19,7 @@ export interface StartSpec {
   readonly workspace: string;
   readonly briefing: {
     readonly text: string;
+    readonly assignment: string;
     readonly systemPrompt: string;
     readonly mcpServers: readonly McpEntry[];
     /** Whether the brain's own sub-agents may be used. */

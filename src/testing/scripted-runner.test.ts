@@ -8,7 +8,7 @@ const spec = {
   token: "token",
   agent: scriptedAgent,
   workspace: "/nowhere",
-  briefing: { text: "briefing", systemPrompt: "", mcpServers: [], mayConsult: false },
+  briefing: { text: "briefing", assignment: "", systemPrompt: "", mcpServers: [], mayConsult: false },
   onUsage: () => undefined,
 };
 const calls: unknown[] = [];
