@@ -121,10 +121,10 @@ function leave(world: World, process: Process, who: Who, exit: Exit): void {
 function spend(world: World, process: Process, who: Who): void {
   const { chance } = world;
   if (!chance.flip(0.2) || !process.life.alive || process.life.frozen) return;
-  process.used += chance.between(1, 1_500_000);
+  process.used += chance.between(1, 60);
   world.say(`${who.label} has used ${process.used} tokens`);
   world.count("a report of usage");
-  const costUsd = process.used / 1e7;
+  const costUsd = process.used / 1e6;
   process.report({ inputTokens: process.used, outputTokens: 0, costUsd });
 }
 

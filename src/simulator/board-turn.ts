@@ -117,12 +117,23 @@ async function resume(board: Caller, employed: readonly AgentView[]): Promise<un
   return agent === undefined ? undefined : call(board, organization.resumeAgent, { id: agent.id });
 }
 
-/** Large enough that nobody runs out of it: what is looked at here is that nothing is given twice. */
+/** Now and then too much; otherwise so that nobody runs out of it: what matters here is that nothing is given twice. */
 async function budget(board: Caller, agent: AgentView | undefined): Promise<unknown> {
-  const { chance } = board.world;
+  const { world, view } = board;
+  const { chance } = world;
   if (agent === undefined) return;
-  const amount = chance.flip(0.3) ? null : chance.between(20, 200) * 1_000_000;
-  return call(board, setBudget, { id: agent.id, tokens: amount });
+  const bossOf = (of: string | null): string | null =>
+    view.agents.find(({ id }) => id === of)?.boss_id ?? null;
+  let depth = 0;
+  for (let boss = agent.boss_id; boss !== null; boss = bossOf(boss)) depth += 1;
+  const most = [0, 200_000_000, 4_000_000, 80_000][depth];
+  const tokens =
+    most === undefined || chance.flip(0.3)
+      ? null
+      : chance.flip(0.1)
+        ? 2_000_000_000
+        : chance.between(most / 2, most);
+  return call(board, setBudget, { id: agent.id, tokens });
 }
 
 async function wake(board: Caller, agent: AgentView | undefined): Promise<unknown> {

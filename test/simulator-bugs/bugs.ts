@@ -219,9 +219,6 @@ export const simulatorBugs: readonly Bug[] = [
   bug("a budget is given that the one above does not have", "src/budgets/carving.ts", {
     "if (more > Math.max(0, left(above)))": "if (more > (above.limit ?? 0))",
   }),
-  bug("a session gets a share that is not there", "src/budgets/budget.ts", {
-    "return Math.max(0, Math.min(quantum, left(figures)));": "return quantum;",
-  }),
   bug("a refusal is not put on record", "src/capabilities/dispatch.ts", {
     "error instanceof Refusal && seen.caller !== undefined":
       "error instanceof TypeError && seen.caller !== undefined",
