@@ -169,6 +169,34 @@ for (const kind of storeKinds)
       },
     );
 
+    staged(
+      "several who use up one budget are paused each, and one request is made for all of them",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId } = org;
+        await org.board(updateCompany, {
+          companyId,
+          monthlyBudget: { tokens: 100 },
+          sessionBudget: { tokens: 50 },
+        });
+        const agents = [await org.agent("Ann"), await org.agent("Ben")];
+        const gate = Promise.withResolvers<void>();
+        for (const { id } of agents) {
+          await work(org, id);
+          runner.plan(id, uses(gate.promise));
+        }
+        await stage.rest();
+        for (const { onUsage } of runner.started) onUsage(tokens(49));
+        await stage.rest();
+        for (const { onUsage } of runner.started) onUsage(tokens(51));
+        await stage.rest();
+        for (const { id } of agents) assert.equal((await org.board(viewAgent, { id })).status, "paused");
+        assert.equal((await overrides(stage)).length, 1);
+        assert.equal((await org.board(listCosts, { companyId })).total.inputTokens, 102);
+        gate.resolve();
+      },
+    );
+
     staged("at four fifths the owner and its boss are told, once in a month", async (stage) => {
       const { org, runner } = stage;
       const ann = await org.agent("Ann");
