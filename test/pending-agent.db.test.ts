@@ -12,6 +12,7 @@ import type { Operation } from "../src/contract/operation.ts";
 import * as organization from "../src/contract/organization.ts";
 import { createOutcome, delegateOutcome, submitOutcome } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";
+import { listRoster } from "../src/contract/roster.ts";
 import { Refusal } from "../src/contract/refusal.ts";
 import { keepCredential } from "../src/agents/keys.ts";
 import { dynamic } from "../src/store/query.ts";
@@ -198,7 +199,7 @@ for (const kind of storeKinds)
       await opened.store.write((tx) =>
         keepCredential(tx, { ...credential, token: subject.id, sessionId: null, label: "smuggled" }),
       );
-      await refusal(org.as(subject.id)(organization.listRoster, {}), "unauthenticated");
+      await refusal(org.as(subject.id)(listRoster, {}), "unauthenticated");
       await refusal(world.boss.call(sendMessage, { to: subject.id, body: "hello" }), "forbidden");
       // Not even through a route that the board opened.
       await org.board(grantPermission, { companyId, to: world.boss.id, resource: `mail:${subject.id}` });

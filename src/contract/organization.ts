@@ -88,7 +88,7 @@ export const Settings = z.strictObject({
 });
 export type Settings = z.infer<typeof Settings>;
 
-const Company = z.object({
+export const Company = z.object({
   id: z.string(),
   name: z.string(),
   settings: Settings,
@@ -268,19 +268,6 @@ export const wakeAgent = operation({
   needs: "board",
   http: { method: "POST", path: "/api/agents/:id/wakeup" },
   cli: { command: "agents wakeup", args: ["id"] },
-});
-
-export const listRoster = operation({
-  name: "org.roster",
-  summary: "Everybody employed: name, role, boss, status.",
-  input: z.strictObject({ companyId: CompanyId, ...Page }),
-  output: z.object({ agents: z.array(Agent), nextCursor }),
-  effect: "read",
-  within: "company",
-  needs: "member",
-  http: { method: "GET", path: "/api/companies/:companyId/roster" },
-  mcp: { server: "org", tool: "list_roster" },
-  cli: { command: "agents roster" },
 });
 
 export const terminateAgent = operation({
