@@ -52,7 +52,6 @@ export const viewOrg = operation({
   within: "company",
   needs: "board",
   http: { method: "GET", path: "/api/companies/:companyId/org" },
-  cli: { command: "org" },
 });
 
 /** A file of a company's folder: company.json, agents/<name>.md, knowledge/<name>. */
@@ -79,7 +78,6 @@ export const exportCompany = operation({
   within: "company",
   needs: "board",
   http: { method: "GET", path: "/api/companies/:companyId/export" },
-  cli: { command: "export" },
 });
 
 export const importCompany = operation({
@@ -102,5 +100,4 @@ export const importCompany = operation({
   within: "installation",
   needs: "board",
   http: { method: "POST", path: "/api/companies/import" },
-  cli: { command: "import" },
 });
