@@ -78,6 +78,10 @@ export const defaultSettings: Settings = {
   chatLLMProvider: null,
   chatLLMModel: null,
   approvalExpirySeconds: 86_400,
+  growthSessionMinutes: 60,
+  growthWaitingOutcomes: 10,
+  growthInboxMessages: 20,
+  growthWaitMinutes: 60,
 };
 
 /** Settings are stored as far as they were set; the rest is the default of the running version. */

@@ -40,6 +40,8 @@ export const hireGrants = z
   .optional()
   .describe("Rights it begins with; never more than its boss holds.");
 
+const Threshold = z.number().int().min(1).max(100_000).nullable();
+
 export const Settings = z.strictObject({
   maxSessions: z
     .number()
@@ -85,6 +87,21 @@ export const Settings = z.strictObject({
     .min(1)
     .max(10 * 365 * 86_400)
     .describe("A create_agent that nobody decided is denied after this long."),
+  growthSessionMinutes: Threshold.describe(
+    "Suggest help for an agent whose last three sessions took this long on average; null: never.",
+  ),
+  growthWaitingOutcomes: Threshold.describe(
+    "Suggest help for an agent with this many outcomes that wait for it; null: never.",
+  ),
+  growthInboxMessages: Threshold.describe(
+    "Suggest help for an agent with this many messages in its inbox; null: never.",
+  ),
+  growthWaitMinutes: z
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .describe("How long outcomes and messages lie before they count for these suggestions."),
 });
 export type Settings = z.infer<typeof Settings>;
 

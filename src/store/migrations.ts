@@ -152,9 +152,16 @@ const hiring: readonly Step[] = [
   `create index approval_comments_page on approval_comments(approval_id, num)`,
 ];
 
+const roster: readonly Step[] = [
+  `create table growth_suggestions (
+     agent_id text not null, kind text not null, company_id text not null, at bigint not null,
+     primary key (agent_id, kind)) {keyed}`,
+];
+
 export const migrations: readonly { readonly name: string; readonly steps: readonly Step[] }[] = [
   { name: "0001-foundation", steps: foundation },
   { name: "0002-hiring", steps: hiring },
+  { name: "0006-roster", steps: roster },
 ];
 
 const spelling: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {

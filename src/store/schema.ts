@@ -253,6 +253,8 @@ export interface Schema {
   };
   /** One row: the end of the chain, so that cutting rows off shows. */
   ledger_head: { id: number; seq: number; hash: string };
+  /** What was last suggested about an agent, and when: a suggestion is made once a day. */
+  growth_suggestions: { agent_id: string; kind: string; company_id: string; at: number };
   idempotency: {
     actor: string;
     key: string;
