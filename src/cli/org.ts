@@ -18,16 +18,18 @@ export function addOrg(program: Command, context: Context): void {
 /** They come in the order of the tree; whether another follows at the same depth says which branch is drawn. */
 export function drawOrg({ agents, truncated }: { agents: readonly Position[]; truncated: boolean }): string {
   const lines: string[] = [];
+  /** At each depth: does another follow there? */
   const open: boolean[] = [];
   for (const [index, agent] of agents.entries()) {
     const { depth } = agent;
     const next = agents.slice(index + 1).find((other) => other.depth <= depth);
-    open[depth] = next?.depth === depth;
+    const goesOn = next?.depth === depth;
+    open[depth] = goesOn;
     const trunk = open
       .slice(1, depth)
-      .map((goesOn) => (goesOn ? "│  " : "   "))
+      .map((below) => (below ? "│  " : "   "))
       .join("");
-    const branch = depth === 0 ? "" : open[depth] === true ? "├─ " : "└─ ";
+    const branch = depth === 0 ? "" : goesOn ? "├─ " : "└─ ";
     const title = agent.title === null ? agent.role : `${agent.role}, ${agent.title}`;
     lines.push(`${trunk}${branch}${agent.name} (${title}) [${agent.status}] ${agent.says}`);
   }

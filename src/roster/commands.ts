@@ -35,5 +35,7 @@ function isCommand(type: string | undefined, config: unknown, settings: Settings
 
 function lineOf(config: Readonly<Record<string, unknown>> | undefined): string {
   const args = Array.isArray(config?.["args"]) ? config["args"].map(String) : [];
-  return JSON.stringify([String(config?.["command"] ?? ""), ...args].join(" ").slice(0, 200));
+  return JSON.stringify(
+    [typeof config?.["command"] === "string" ? config["command"] : "", ...args].join(" ").slice(0, 200),
+  );
 }

@@ -69,13 +69,12 @@ for (const kind of storeKinds)
       const { agents: roster } = await org.board(listRoster, { companyId: company.id });
       assert.deepEqual(
         roster
-          .map(({ name, boss, model, effort, status }) => [name, boss?.name ?? null, model, effort, status])
+          .map(
+            ({ name, boss, model, effort, status }) =>
+              `${name} < ${boss?.name ?? "board"} ${model ?? "-"} ${effort ?? "-"} ${status}`,
+          )
           .toSorted(),
-        [
-          ["Ada", "Grace", "m1", "low", "idle"],
-          ["Grace", "Root", null, null, "idle"],
-          ["Root", null, null, null, "idle"],
-        ],
+        ["Ada < Grace m1 low idle", "Grace < Root - - idle", "Root < board - - idle"],
       );
       const ada = roster.find(({ name }) => name === "Ada");
       const shown = await org.board(viewConfiguration, { id: ada?.id ?? "" });
@@ -212,9 +211,9 @@ for (const kind of storeKinds)
       const made = await bring(exported.files, { allowCommands: true });
       assert.match(made.notices.join("\n"), /Runner is paused: a secret was taken out/);
       const { agents } = await board(listAgents, { companyId: made.company.id });
-      assert.deepEqual(agents.map(({ name, status }) => [name, status]).toSorted(), [
-        ["Root", "idle"],
-        ["Runner", "paused"],
+      assert.deepEqual(agents.map(({ name, status }) => `${name} ${status}`).toSorted(), [
+        "Root idle",
+        "Runner paused",
       ]);
       assert.deepEqual((await board(exportCompany, { companyId: made.company.id })).files, exported.files);
     });

@@ -134,7 +134,7 @@ for (const kind of storeKinds)
         await org.board(pauseAgent, { id: bob.id });
         stage.advance(500 * minute);
         await stage.rest();
-        const kinds = (await suggestions(stage)).map((data) => data["kind"]);
+        const kinds = (await suggestions(stage)).map((data) => String(data["kind"]));
         assert.deepEqual(kinds.toSorted(), ["full_inbox", "waiting_work"]);
         assert.equal(
           (await toBoard(stage)).every((body) => body.startsWith("Ann")),
