@@ -70,14 +70,18 @@ const ids: Readonly<Record<string, (subject: Subject) => readonly unknown[]>> = 
   session: () => [],
 };
 
-/** Text, numbers and names of other things: nobody is named by them. */
+/**
+ * Text, numbers and names of other things: nobody is named by them. Files of company.import are about a company that does
+ * not exist yet, so nobody who does can be meant.
+ */
 const words = new Set(
   (
     "companyId keyId name role title capabilities prompt adapterType model mandate label reason description content path " +
     "mediaType hash query acceptance note rationale body message summary plan decisionNote payloadHash cursor deliverAt result " +
     "blocked.reason blocked.until hire.name hire.role hire.title hire.capabilities hire.prompt hire.adapterType hire.model " +
     "hire.adapterConfig.* adapterConfig.* defaultAdapterConfig.* defaultAdapterType allowedAdapterTypes[] chatLLMProvider " +
-    "chatLLMModel payload.plan all live limit after version waitSeconds config.type config.url config.command config.args[] level deliverAt"
+    "chatLLMModel payload.plan all departed live limit after version waitSeconds config.type config.url config.command config.args[] level deliverAt " +
+    "files[].path files[].content"
   ).split(" "),
 );
 

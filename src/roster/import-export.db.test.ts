@@ -405,6 +405,21 @@ for (const kind of storeKinds)
       await refusal(org.root(exportCompany, {}), "forbidden");
     });
 
+    test("files reach nothing that exists: an id in them is that of a new thing, or of nothing", async () => {
+      const { id } = await org.agent("Known here");
+      const file = await org.board(createFile, { companyId: org.companyId, description: "F", content: "f" });
+      for (const resource of [`mail:${id}`, `kb:${file.id}`, `outcome:${id}`]) {
+        const no = await refusal(
+          bring([definition("Eve", `grants: [{resource: "${resource}"}]\n`)], { name: "Reaching" }),
+          "invalid",
+        );
+        assert.match(no.message, /agents\/eve\.md: There is no/);
+      }
+      const taken = await bring([definition("Eve", `id: ${id}\n`)], { name: "Taking" });
+      const { agents } = await org.board(listAgents, { companyId: taken.company.id });
+      assert.ok(!agents.some((agent) => agent.id === id));
+    });
+
     test("rights by the boss travel as rights; those whose chain is broken do not come to life", async () => {
       const source = await org.another();
       const { board, companyId } = source;
