@@ -157,7 +157,7 @@ export function demandNoSecrets(file: string, value: unknown): void {
   const where = redactedPaths.slice(0, 5).filter((path) => path !== "");
   throw wrong(
     file,
-    `there is something in it that looks like a secret${where.length === 0 ? "" : ` (${where.join(", ")})`}.`,
+    `there is something in it that looks like a secret${where.length === 0 ? "" : ` (${where.join(", ").slice(0, 200)})`}.`,
     `Put ${marker} in its place, and set it after the import.`,
   );
 }

@@ -321,6 +321,22 @@ for (const kind of storeKinds)
         /agents\/x\.md: The content is not valid base64/,
       ],
       "no JSON": [[{ path: "company.json", content: "{" }], /company\.json: /],
+      "JSON without end": [
+        [
+          {
+            path: "company.json",
+            content: manifest({ settings: { defaultAdapterConfig: "DEEP" } }).content.replace(
+              '"DEEP"',
+              `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`,
+            ),
+          },
+        ],
+        /company\.json: there is something in it that looks like a secret .{1,210}$/,
+      ],
+      "YAML without end": [
+        [definition("Ada", `adapterConfig: ${"[".repeat(5000)}\n`)],
+        /agents\/ada\.md:4: /,
+      ],
       "another format": [[manifest({ format: "agency-company/9" })], /company\.json: format/],
       "a key nobody knows": [[manifest({ extra: 1 })], /company\.json: .*extra/],
       "a setting nobody knows": [
