@@ -19,6 +19,7 @@ import {
   reroute,
   saveAgent,
 } from "./table.ts";
+import { returnParts } from "./waiting-parts.ts";
 
 /**
  * Three ways to leave, each in one transaction, after which nothing of the agent is accepted any more:
@@ -31,7 +32,7 @@ type Scene = Pick<Surroundings, "tx" | "actor" | "record" | "companyId" | "newId
 
 export async function fire(call: Scene, agent: AgentRow, bossId: string, reason: string): Promise<void> {
   const { tx } = call;
-  const moved = await depart(call, agent, bossId);
+  const moved = await depart(call, agent, bossId, reason);
   await shiftScope(tx, agent.mandate_id, 1);
   const mandate = await outcomeById(tx, agent.mandate_id);
   await saveOutcome(tx, { ...mandate, status: "closed", rationale: reason }, call.actor);
@@ -44,7 +45,7 @@ export async function retire(call: Scene, outcome: OutcomeRow): Promise<void> {
   const agent = await madeFor(call.tx, outcome.id);
   if (agent === undefined) return;
   await demandDone(call, outcome);
-  const moved = await depart(call, agent, agent.boss_id);
+  const moved = await depart(call, agent, agent.boss_id, "its outcome ended");
   await call.record(agent.id, { reason: "its outcome ended", boss: agent.boss_id, moved }, "agent.retire");
 }
 
@@ -90,7 +91,7 @@ export async function reclaimAgents(
     for (const { id: below } of await tx.all(reportIds, { bossId: id })) frontier.push(below);
   }
   for (const member of ended) {
-    await end(call, member);
+    await end(call, member, reason);
     // Also of what has ended: when it is reopened, there is somebody to verify it.
     await tx.run(reroute, { from: member.id, to: bossId, now: tx.now });
     for (const work of await tx.all(liveWorkOf, { agentId: member.id })) {
@@ -110,11 +111,12 @@ function takenBack(row: OutcomeRow, bossId: string): OutcomeRow {
     responsible_id: bossId,
     delegated: 0,
     delegated_by: null,
+    reworks: 0,
   };
 }
 
 /** No credential, session or right of the agent works from here on. */
-async function end(call: Scene, agent: AgentRow): Promise<void> {
+async function end(call: Scene, agent: AgentRow, reason: string): Promise<void> {
   const { tx } = call;
   await saveAgent(tx, { ...agent, status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
   await tx.run(endCredentials, { agentId: agent.id, now: tx.now });
@@ -127,14 +129,15 @@ async function end(call: Scene, agent: AgentRow): Promise<void> {
     } = await setStatus(tx, approval, "cancelled", `${agent.name} has left`);
     await call.record(agent.id, { approval: id, type, status: "cancelled", note }, "approval.cancel");
   }
+  await returnParts(call, agent, reason);
   await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);
 }
 
-async function depart(call: Scene, agent: AgentRow, bossId: string): Promise<string[]> {
+async function depart(call: Scene, agent: AgentRow, bossId: string, reason: string): Promise<string[]> {
   const { tx } = call;
   const boss = await agentById(tx, bossId);
-  await end(call, agent);
+  await end(call, agent, reason);
   await tx.run(reanchor, { from: agent.id, to: bossId });
   // What it verified, its boss verifies now, and is told of what waits: the message about it went to the one who left.
   for (const { id, title, status } of await tx.all(liveDelegationsOf, { agentId: agent.id }))

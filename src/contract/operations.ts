@@ -8,6 +8,7 @@ import * as mail from "./mail.ts";
 import * as ledger from "./ledger.ts";
 import * as organization from "./organization.ts";
 import * as outcomes from "./outcomes.ts";
+import * as planning from "./planning.ts";
 import * as roster from "./roster.ts";
 import * as sessions from "./sessions.ts";
 
@@ -17,6 +18,7 @@ export const operations: readonly Operation[] = [
   roster,
   knowledge,
   outcomes,
+  planning,
   capabilities,
   approvals,
   createAgent,

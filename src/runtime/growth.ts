@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Settings } from "../contract/organization.ts";
 import { parseSettings } from "../capabilities/guarded.ts";
 import { append, system } from "../events/ledger.ts";
+import { tellOnce, wasTold } from "../mail/notices.ts";
 import { notify } from "../mail/operations.ts";
 import { workable } from "../outcomes/workable.ts";
 import { query } from "../store/query.ts";
@@ -34,18 +35,20 @@ export async function suggestGrowth(
 ): Promise<void> {
   const loaded = await store.read(async (tx) => {
     const found = [];
-    for (const id of agentIds) if ((await unsaidSigns(tx, id)).length > 0) found.push(id);
+    for (const id of agentIds) {
+      const agent = await tx.first(agentRow, { id });
+      if (agent !== undefined && (await unsaidSigns(tx, id)).length > 0)
+        found.push({ id, companyId: agent.company_id });
+    }
     return found;
   });
-  for (const id of loaded)
+  for (const { id, companyId } of loaded)
     await store.write(async (tx) => {
+      await tx.lock(companyId);
       const agent = await tx.first(agentRow, { id });
       if (agent === undefined) return;
-      const companyId = agent.company_id;
-      await tx.lock(companyId);
       // Looked at again: another node may have said it, or the work be done.
       for (const { kind, measured, says, could } of await unsaidSigns(tx, id)) {
-        await tx.run(keepSuggestion, { agentId: id, kind, companyId, at: tx.now });
         await append(tx, {
           companyId,
           actor: system,
@@ -60,7 +63,9 @@ export async function suggestGrowth(
           "",
           `This is a suggestion; nothing was changed. Agent ${id}. It is made at most once a day.`,
         ].join("\n");
-        for (const to of new Set([agent.boss_id, null])) await notify({ tx, companyId, newId }, to, words);
+        const call = { tx, companyId, newId };
+        await tellOnce(call, { about: id, kind: noticeOf(kind), to: null, text: words });
+        if (agent.boss_id !== null) await notify(call, agent.boss_id, words);
       }
     });
 }
@@ -69,14 +74,16 @@ async function unsaidSigns(tx: ReadTx, agentId: string): Promise<Sign[]> {
   const agent = await tx.first(agentRow, { id: agentId });
   if (agent?.status !== "idle") return [];
   const settings = parseSettings(agent.settings);
-  const said = new Set((await tx.all(saidSince, { agentId, since: tx.now - day })).map(({ kind }) => kind));
   const signs: Sign[] = [];
   for (const [kind, look] of Object.entries(looks)) {
-    const sign = said.has(kind) ? null : await look(tx, agent, settings);
+    const notice = { about: agentId, kind: noticeOf(kind) };
+    const sign = (await wasTold(tx, agent.company_id, notice)) ? null : await look(tx, agent, settings);
     if (sign !== null) signs.push(sign);
   }
   return signs;
 }
+
+const noticeOf = (kind: string): string => `growth ${kind}`;
 
 type Look = (
   tx: ReadTx,
@@ -143,21 +150,6 @@ const agentRow = query((db, p: { id: string }) =>
     .innerJoin("companies as c", "c.id", "a.company_id")
     .select(["a.id", "a.company_id", "a.name", "a.role", "a.boss_id", "a.status", "c.settings"])
     .where("a.id", "=", p.id),
-);
-
-const saidSince = query((db, p: { agentId: string; since: number }) =>
-  db
-    .selectFrom("growth_suggestions")
-    .select("kind")
-    .where("agent_id", "=", p.agentId)
-    .where("at", ">", p.since),
-);
-
-const keepSuggestion = query((db, p: { agentId: string; kind: string; companyId: string; at: number }) =>
-  db
-    .insertInto("growth_suggestions")
-    .values({ agent_id: p.agentId, kind: p.kind, company_id: p.companyId, at: p.at })
-    .onConflict((conflict) => conflict.columns(["agent_id", "kind"]).doUpdateSet({ at: p.at })),
 );
 
 const lastSessions = query((db, p: { agentId: string; since: number; limit: number }) =>

@@ -126,6 +126,17 @@ function txOn(client: pg.PoolClient, now: number): Tx {
         values: [key],
       });
     },
+    attempt: async (work) => {
+      await client.query("savepoint part");
+      try {
+        const result = await work();
+        await client.query("release savepoint part");
+        return result;
+      } catch (error) {
+        await client.query("rollback to savepoint part; release savepoint part");
+        throw error;
+      }
+    },
   } satisfies Tx & ReadTx;
 }
 
