@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { listEvents } from "../contract/ledger.ts";
+import { listRoster } from "../contract/roster.ts";
 import { agentInbox, boardInbox, sendMessage } from "../contract/mail.ts";
 import { createAgent, listAgents, updateAgent, updateCompany, viewAgent } from "../contract/organization.ts";
 import { createOutcome, listOutcomes, updateOutcome, viewOutcome } from "../contract/outcomes.ts";
@@ -68,6 +69,7 @@ for (const kind of storeKinds)
       await stage.rest();
     };
 
+    // covers ORG-14, ORG-15, ORG-16, ORG-27, ORG-30, ORG-31, ORG-32, ORG-39
     staged(
       "a plan in a fence: outcomes in order, a hire for the role that lacks, one integration",
       async (stage) => {
@@ -100,9 +102,15 @@ for (const kind of storeKinds)
           bind.dependsOn.map(({ id }) => id),
           [print.id],
         );
-        const { agents } = await org.board(listAgents, { companyId: org.companyId });
+        const { agents } = await org.board(listRoster, { companyId: org.companyId });
         const printer = agents.find(({ role }) => role === "Printer");
         assert.deepEqual([print.responsible?.id, printer?.boss?.id], [printer?.id, org.rootId]);
+        assert.deepEqual([printer?.model, printer?.effort, printer?.adapterType], ["m-1", "low", "process"]);
+        assert.deepEqual([write.delegatedBy?.id, bind.delegatedBy], [org.rootId, null]);
+        assert.deepEqual(
+          write.parents.map(({ id }) => id),
+          [whole],
+        );
         const integration = await byTitle(stage, "Integrate: The whole");
         assert.deepEqual(
           new Set(integration.dependsOn.map(({ id }) => id)),
@@ -176,7 +184,7 @@ for (const kind of storeKinds)
         why: /No task is called B/,
       },
     };
-    // covers ORG-13, ORG-14, ORG-15, ORG-19, ORG-21, ORG-25, ORG-26
+    // covers ORG-11, ORG-12, ORG-26, ORG-37, ORG-38, ORG-43
     for (const [what, { lines, why: reason, before, kept }] of Object.entries(refused))
       staged(`refused to its author with the reason, and nothing of it remains: ${what}`, async (stage) => {
         await before?.(stage);
@@ -194,6 +202,7 @@ for (const kind of storeKinds)
         );
       });
 
+    // covers ORG-44
     staged("depth: the work goes two levels down and no further", async (stage) => {
       const mia = await report(stage, "Mia", "Manager");
       const eve = await report(stage, "Eve", "Engineer", mia);
@@ -208,6 +217,7 @@ for (const kind of storeKinds)
       assert.match(messages[0]?.body ?? "", /Eve .* has reached a limit/);
     });
 
+    // covers ORG-13, ORG-24
     staged("hiring without the right is refused; what else was said happens", async (stage) => {
       const mia = await report(stage, "Mia", "Manager");
       await report(stage, "Eve", "Engineer", mia);
@@ -216,10 +226,16 @@ for (const kind of storeKinds)
       stage.runner.plan(mia, says("HIRE[Tester]: Tests.", "DELEGATE[Engineer]: Build it."));
       await say(stage, "DELEGATE[Manager]: See that it is built.");
       assert.match(await told(stage, mia), /Mia may not hire/);
+      const offered = async (id: string) => {
+        const [session] = (await org.board(listAgentSessions, { id })).sessions;
+        return (await org.board(viewSession, { id: session?.id ?? "" })).assignment?.includes("HIRE[<role>]");
+      };
+      assert.deepEqual([await offered(mia), await offered(org.rootId)], [false, true]);
       assert.equal((await eventsOf(stage, "outcome.delegate")).length, 2);
       assert.equal((await org.board(listAgents, { companyId: org.companyId })).agents.length, 3);
     });
 
+    // covers ORG-25, ORG-40
     staged("an integration is neither handed out nor hired for, in whatever way", async (stage) => {
       const ann = await report(stage, "Ann", "Writer");
       await work(stage);
@@ -279,7 +295,6 @@ for (const kind of storeKinds)
       },
     );
 
-    // covers ORG-22
     staged("a review: one rework, then its boss is asked; the results are kept", async (stage) => {
       const { org } = stage;
       const mia = await report(stage, "Mia", "Manager");
@@ -366,7 +381,6 @@ for (const kind of storeKinds)
       assert.equal((await byTitle(stage, "Another")).status, "open");
     });
 
-    // covers ORG-27
     staged(
       "who goes on asking for what is refused is not answered for ever, and the board is told once",
       async (stage) => {

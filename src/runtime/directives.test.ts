@@ -12,7 +12,7 @@ const only = (output: string): Directive => {
   return first;
 };
 
-// covers ORG-09, ORG-10
+// covers ORG-19, ORG-20
 describe("directives", () => {
   test("a hire, with and without a brain", () => {
     const line = "HIRE[Data Engineer]: Owns the pipelines: all of them.";
