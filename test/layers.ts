@@ -2,7 +2,17 @@
 // `architecture.test.ts` enforces it. Tests (`*.test.ts`, e2e, bench) may import everything.
 
 const foundation = ["contract", "store", "events", "capabilities"];
-const domains = ["knowledge", "outcomes", "agents", "companies", "mail", "approvals", "budgets", "repos"];
+const domains = [
+  "knowledge",
+  "outcomes",
+  "agents",
+  "companies",
+  "mail",
+  "approvals",
+  "budgets",
+  "repos",
+  "roster",
+];
 const organization = [...foundation, ...domains];
 
 export type Layer = {
@@ -26,6 +36,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   agents: { mayImport: [...foundation, "knowledge", "outcomes", "mail", "brains", "approvals", "budgets"] },
   companies: { mayImport: [...foundation, "knowledge", "outcomes", "brains", "agents", "budgets"] },
   approvals: { mayImport: foundation },
+  roster: { mayImport: [...foundation, "knowledge", "brains", "agents", "companies", "budgets"] },
   budgets: { mayImport: [...foundation, "mail"] },
   repos: { mayImport: foundation },
 

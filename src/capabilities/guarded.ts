@@ -81,6 +81,10 @@ export const defaultSettings: Settings = {
   maxDelegations: 3,
   maxDelegationDepth: 2,
   maxOpenOutcomes: 200,
+  growthSessionMinutes: 60,
+  growthWaitingOutcomes: 10,
+  growthInboxMessages: 20,
+  growthWaitMinutes: 60,
   monthlyBudget: { usd: 1000, tokens: 1_000_000_000, sessions: 100_000 },
   sessionBudget: { usd: 1, tokens: 1_000_000 },
 };

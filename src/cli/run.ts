@@ -4,6 +4,8 @@ import { Refusal, refusalCodes } from "../contract/refusal.ts";
 import { addAuditVerify } from "./audit.ts";
 import { addRun } from "./goal.ts";
 import { addHire } from "./hire.ts";
+import { addOrg } from "./org.ts";
+import { addShare } from "./share.ts";
 import { addDoctor } from "./doctor.ts";
 import { addSim } from "./sim.ts";
 import type { Terminal } from "./terminal.ts";
@@ -35,6 +37,8 @@ export async function run(
   addHire(program, context);
   addDoctor(program, context);
   addTree(program, context);
+  addOrg(program, context);
+  addShare(program, context);
   addSim(program, context);
   addOperations(program, context);
   addAuditVerify(program, context);

@@ -17,7 +17,11 @@ import { mailHandlers, notify } from "../mail/operations.ts";
 import { outcomeHandlers } from "../outcomes/operations.ts";
 import { refreshOutcomeFile } from "../outcomes/table.ts";
 import { activityHandlers } from "../readers/activity.ts";
+import { orgHandlers } from "../readers/org.ts";
 import { whyHandlers } from "../readers/why.ts";
+import { exportHandlers } from "../roster/exporting.ts";
+import { importHandlers } from "../roster/importing.ts";
+import { rosterHandlers } from "../roster/roster.ts";
 import { sessionHandlers, type Transcripts } from "../runtime/operations.ts";
 
 const approvalKinds = {
@@ -43,6 +47,10 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...approvalHandlers(approvalKinds, notify),
   ...sessionHandlers(transcripts),
   ...whyHandlers,
+  ...orgHandlers,
+  ...rosterHandlers,
+  ...exportHandlers,
+  ...importHandlers,
   ...activityHandlers,
   ...costHandlers,
 ];

@@ -1,6 +1,7 @@
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
 import { notify } from "./operations.ts";
 
 /** Telling somebody of something that may happen again and again, once in a while. */
@@ -12,11 +13,20 @@ export async function tellOnce(
 ): Promise<boolean> {
   const { tx, companyId } = call;
   const { about, kind } = what;
-  const told = await tx.first(toldAt, { companyId, about, kind });
-  if (told !== undefined && told.told_at > tx.now - day) return false;
+  if (await wasTold(tx, companyId, what)) return false;
   await tx.run(remember, { companyId, about, kind, now: tx.now });
   await notify(call, what.to, what.text);
   return true;
+}
+
+/** Within the last day. */
+export async function wasTold(
+  tx: ReadTx,
+  companyId: string,
+  { about, kind }: { readonly about: string; readonly kind: string },
+): Promise<boolean> {
+  const told = await tx.first(toldAt, { companyId, about, kind });
+  return told !== undefined && told.told_at > tx.now - day;
 }
 
 /** An agent ran into one of the limits that keep an organization from running away: the board hears of it, once a day. */

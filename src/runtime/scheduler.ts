@@ -9,6 +9,7 @@ import { concerned } from "./attention.ts";
 import { brief, promptVersion } from "./briefing.ts";
 import { hearOut } from "./closing.ts";
 import { askForBudget, expireApprovals, renewBudgets } from "./decisions.ts";
+import { suggestGrowth } from "./growth.ts";
 import type { Exit, Runner, Running } from "./runner.ts";
 import {
   endSession,
@@ -211,7 +212,15 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     const agents = await store.read((tx) => tx.all(agentsAfter, { after: sweepFrom, limit: sweepSize }));
     for (const { id } of agents) toLookAt.add(id);
     sweepFrom = agents.length < sweepSize ? "" : (agents.at(-1)?.id ?? "");
+    // Not at the start, when the round goes as fast as it can.
+    const isSlow = !firstRound;
     if (sweepFrom === "") firstRound = false;
+    if (isSlow)
+      await suggestGrowth(
+        store,
+        agents.map(({ id }) => id),
+        newId,
+      );
   }
 
   /**
