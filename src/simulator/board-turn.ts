@@ -126,13 +126,10 @@ async function budget(board: Caller, agent: AgentView | undefined): Promise<unkn
     view.agents.find(({ id }) => id === of)?.boss_id ?? null;
   let depth = 0;
   for (let boss = agent.boss_id; boss !== null; boss = bossOf(boss)) depth += 1;
-  const most = [0, 200_000_000, 4_000_000, 80_000][depth];
-  const tokens =
-    most === undefined || chance.flip(0.3)
-      ? null
-      : chance.flip(0.1)
-        ? 2_000_000_000
-        : chance.between(most / 2, most);
+  // What those of the level above have, or a small part of it.
+  const level = chance.flip(0.15) ? depth - 1 : depth;
+  const most = [1_000_000_000, 200_000_000, 4_000_000, 80_000][level];
+  const tokens = most === undefined || chance.flip(0.3) ? null : chance.between(most / 2, most);
   return call(board, setBudget, { id: agent.id, tokens });
 }
 
