@@ -26,7 +26,7 @@ import {
   charge,
   dropReservations,
   type Place,
-  placeOf,
+  standingOf,
   type Pool,
   poolAbove,
   poolOf,
@@ -86,7 +86,8 @@ export async function report(
     usd: after.usd / 1e6,
     consultantUsd: after.consultantUsd / 1e6,
   });
-  const place = await placeOf(tx, { id: session.agent_id, company_id: companyId });
+  const settings = await settingsOf(tx, companyId);
+  const place = await standingOf(tx, { id: session.agent_id, company_id: companyId }, settings);
   await addCosts(
     tx,
     { agentId: session.agent_id, firstOutcomeId: session.first_outcome_id, companyId, chain: place.chain },
@@ -104,11 +105,12 @@ export async function report(
       costUsd: after.usd / 1e6,
     },
   });
-  const settings = await settingsOf(tx, companyId);
   const amounts = { usd: used.usd, tokens: used.input + used.output };
   let lacks: Pool | undefined;
   for (const measure of ["usd", "tokens"] as const)
-    lacks = (await take(scene, session.id, place.pools[measure], amounts[measure], settings)) ?? lacks;
+    if (amounts[measure] > 0)
+      lacks =
+        (await take(scene, session.id, await place.nearest(measure), amounts[measure], settings)) ?? lacks;
   return lacks;
 }
 
@@ -119,7 +121,6 @@ async function take(
   used: number,
   settings: Settings,
 ): Promise<Pool | undefined> {
-  if (used === 0) return undefined;
   const { tx, companyId } = scene;
   const { measure } = nearest;
   const reservation = await tx.first(reservationOf, { sessionId, measure });
@@ -128,11 +129,14 @@ async function take(
       ? nearest
       : await poolOf(tx, { companyId, id: reservation.pool_id, measure }, settings);
   const quantum = reservation === undefined ? 0 : quantumOf(settings, measure);
-  const { fromPool, beyond, held } = spend({ used, held: reservation?.amount ?? 0, quantum }, pool);
+  const before = reservation?.amount ?? 0;
+  const { fromPool, beyond, held } = spend({ used, held: before, quantum }, pool);
   await charge(tx, pool.id, measure, fromPool);
   if (reservation !== undefined) await tx.run(reserve, { sessionId, measure, poolId: pool.id, amount: held });
   await chargeAbove(tx, pool, beyond);
-  const now = await poolOf(tx, pool, settings);
+  // Above the company there is nobody else to pay.
+  const own = fromPool + (pool.id === companyId ? beyond : 0);
+  const now = { ...pool, spent: pool.spent + own, reserved: pool.reserved - before + held };
   await tell(scene, now);
   return reservation !== undefined && held <= 0 ? now : undefined;
 }

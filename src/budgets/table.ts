@@ -30,20 +30,30 @@ export async function placeOf(
   agent: { id: string; company_id: string },
   settings?: Settings,
 ): Promise<Place> {
+  const known = settings ?? (await settingsOf(tx, agent.company_id));
+  const { companyId, chain, nearest } = await standingOf(tx, agent, known);
+  const pools = {
+    usd: await nearest("usd"),
+    tokens: await nearest("tokens"),
+    sessions: await nearest("sessions"),
+  };
+  return { companyId, chain, pools };
+}
+
+/** The same for whoever needs the figures of one measure only. */
+export async function standingOf(
+  tx: ReadTx,
+  agent: { id: string; company_id: string },
+  settings: Settings,
+): Promise<Pick<Place, "companyId" | "chain"> & { nearest: (measure: Measure) => Promise<Pool> }> {
   const companyId = agent.company_id;
   const rows = await tx.all(above, { agentId: agent.id });
-  const known = settings ?? (await settingsOf(tx, companyId));
-  const nearest = (measure: Measure): Promise<Pool> => {
-    const row = rows.find((candidate) => candidate.measure === measure);
-    return poolOf(tx, { companyId, id: row?.id ?? companyId, measure }, known, row?.amount ?? undefined);
-  };
   return {
     companyId,
     chain: [...new Set(rows.map(({ id }) => id))],
-    pools: {
-      usd: await nearest("usd"),
-      tokens: await nearest("tokens"),
-      sessions: await nearest("sessions"),
+    nearest: (measure) => {
+      const row = rows.find((candidate) => candidate.measure === measure);
+      return poolOf(tx, { companyId, id: row?.id ?? companyId, measure }, settings, row?.amount ?? undefined);
     },
   };
 }
