@@ -100,6 +100,14 @@ export function furthest(one: Usage | undefined, other: Usage): Usage {
   return { ...greater(one, other), consultants: greater(one?.consultants, other.consultants) };
 }
 
+/** Up to where a session may go, of all its use, before it needs another share. */
+export type Allowance = Readonly<Partial<Record<"usd" | "tokens", number>>>;
+
+export function isUsed({ usd, tokens }: Allowance, said: Usage): boolean {
+  const used = advance(unused, said);
+  return used.usd >= (usd ?? Infinity) || used.input + used.output >= (tokens ?? Infinity);
+}
+
 /** In whole units, never less than before. */
 export type Used = Readonly<
   Record<"input" | "output" | "usd" | "consultantInput" | "consultantOutput" | "consultantUsd", number>
@@ -125,6 +133,15 @@ export function advance(before: Used, said: Usage): Used {
     consultantUsd: part(before.consultantUsd, (consultants?.costUsd ?? 0) * perDollar, usd),
   };
 }
+
+export const unused: Used = {
+  input: 0,
+  output: 0,
+  usd: 0,
+  consultantInput: 0,
+  consultantOutput: 0,
+  consultantUsd: 0,
+};
 
 const mostOfASession = 1e12;
 

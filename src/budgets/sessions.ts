@@ -8,6 +8,7 @@ import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import {
   advance,
+  type Allowance,
   inUnits,
   inWords,
   isNearlyUsedUp,
@@ -17,6 +18,7 @@ import {
   monthOf,
   share,
   spend,
+  unused,
   type Usage,
   type Used,
 } from "./budget.ts";
@@ -57,29 +59,32 @@ export async function setAside(
   session: { id: string; agentId: string; firstOutcomeId: string | null },
   place: Place,
   settings: Settings,
-): Promise<void> {
+): Promise<Allowance> {
   const { tx, companyId } = scene;
+  const shares = { usd: 0, tokens: 0 };
   for (const measure of ["usd", "tokens"] as const) {
     const pool = place.pools[measure];
     const amount = share(quantumOf(settings, measure), pool);
     await tx.run(reserve, { sessionId: session.id, measure, poolId: pool.id, amount });
+    shares[measure] = amount;
   }
   await charge(tx, place.pools.sessions.id, "sessions", 1);
-  await addCosts(tx, { ...session, companyId, chain: place.chain }, { ...nothing, sessions: 1 });
+  await addCosts(tx, { ...session, companyId, chain: place.chain }, { ...unused, sessions: 1 });
   await tell(scene, place.pools.sessions);
+  return shares;
 }
 
-/** What a session says it used so far. Answers the pool that has nothing left for it, if there is one. */
+/** What a session says it used so far. Answers how far it may go now, and the pool that has nothing left for it. */
 export async function report(
   scene: Scene,
   session: Schema["sessions"],
   usage: Usage,
-): Promise<Pool | undefined> {
+): Promise<{ allowance: Allowance; lacks?: Pool | undefined }> {
   const { tx, companyId } = scene;
   const before = usedBy(session);
   const after = advance(before, usage);
   const used = less(after, before);
-  if (isNothing(used)) return undefined;
+  if (isNothing(used)) return { allowance: {} };
   await tx.run(setUsage, {
     id: session.id,
     ...after,
@@ -106,12 +111,17 @@ export async function report(
     },
   });
   const amounts = { usd: used.usd, tokens: used.input + used.output };
+  const soFar = { usd: after.usd, tokens: after.input + after.output };
+  const allowance: { usd?: number; tokens?: number } = {};
   let lacks: Pool | undefined;
-  for (const measure of ["usd", "tokens"] as const)
-    if (amounts[measure] > 0)
-      lacks =
-        (await take(scene, session.id, await place.nearest(measure), amounts[measure], settings)) ?? lacks;
-  return lacks;
+  for (const measure of ["usd", "tokens"] as const) {
+    if (amounts[measure] === 0) continue;
+    const pool = await place.nearest(measure);
+    const taken = await take(scene, session.id, pool, amounts[measure], settings);
+    allowance[measure] = soFar[measure] + taken.held;
+    lacks = taken.lacks ?? lacks;
+  }
+  return { allowance, lacks };
 }
 
 async function take(
@@ -120,7 +130,7 @@ async function take(
   nearest: Pool,
   used: number,
   settings: Settings,
-): Promise<Pool | undefined> {
+): Promise<{ held: number; lacks?: Pool | undefined }> {
   const { tx, companyId } = scene;
   const { measure } = nearest;
   const reservation = await tx.first(reservationOf, { sessionId, measure });
@@ -138,7 +148,7 @@ async function take(
   const own = fromPool + (pool.id === companyId ? beyond : 0);
   const now = { ...pool, spent: pool.spent + own, reserved: pool.reserved - before + held };
   await tell(scene, now);
-  return reservation !== undefined && held <= 0 ? now : undefined;
+  return { held, lacks: reservation !== undefined && held <= 0 ? now : undefined };
 }
 
 /** Each pays what it has; the company the rest, because it was spent. */
@@ -202,15 +212,6 @@ const measureWords: Readonly<Record<Measure, string>> = {
 export function quantumOf({ sessionBudget }: Settings, measure: Measure): number {
   return measure === "sessions" ? 1 : inUnits(measure, sessionBudget[measure] ?? 0);
 }
-
-const nothing: Used = {
-  input: 0,
-  output: 0,
-  usd: 0,
-  consultantInput: 0,
-  consultantOutput: 0,
-  consultantUsd: 0,
-};
 
 function usedBy(session: Schema["sessions"]): Used {
   return {

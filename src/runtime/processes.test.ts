@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -198,6 +198,29 @@ test("a command that is not there ends at once with a code, and a person is neve
     }),
     /never started/,
   );
+});
+
+test("a process that is held still does nothing until it is let go on", async (context) => {
+  const { start, folder } = place(context);
+  const file = join(folder, "beats");
+  writeFileSync(file, "");
+  const running = await start(`while :; do echo x >> ${file}; sleep 0.01; done`);
+  running.release();
+  const beats = (): number => readFileSync(file, "utf8").length;
+  const moves = async (): Promise<boolean> => {
+    const before = beats();
+    await sleep(200);
+    return beats() > before;
+  };
+  while (beats() === 0) await sleep(5);
+  running.hold(true);
+  await sleep(20);
+  assert.equal(await moves(), false);
+  running.hold(false);
+  assert.equal(await moves(), true);
+  running.hold(true);
+  running.kill();
+  assert.equal((await running.exited).code, null);
 });
 
 function isZombie(pid: number): boolean {

@@ -111,6 +111,13 @@ async function startProcess(options: ProcessOptions, session: StartSpec): Promis
       child.stdin?.on("error", () => undefined);
       child.stdin?.end(launch.stdin);
     },
+    hold: (still) => {
+      const signal = still ? "SIGSTOP" : "SIGCONT";
+      signalGroup(pid, signal);
+      // In a sandbox what runs is not of our group.
+      if (options.sandbox)
+        for (const inner of byWorkspace().get(session.workspace) ?? []) send(inner, signal);
+    },
     kill: () => killGroup(pid),
   };
 }
@@ -204,8 +211,14 @@ function exitOf(child: ChildProcess, output: Watched): Promise<Exit> {
 }
 
 function killGroup(pid: number): void {
+  signalGroup(pid, "SIGKILL");
+}
+
+const signalGroup = (pid: number, signal: NodeJS.Signals): void => send(-pid, signal);
+
+function send(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-pid, "SIGKILL");
+    process.kill(pid, signal);
   } catch {
     // Nobody is left.
   }
@@ -218,18 +231,17 @@ function killGroup(pid: number): void {
 function leftoverKiller(): (workspace: string) => void {
   let seen: Map<string, number[]> | undefined;
   return (workspace) => {
-    seen ??= Map.groupBy(
-      readdirSync("/proc").map(Number).filter(Number.isInteger),
-      (pid) => workspaceOf(pid) ?? "",
-    );
-    for (const pid of seen.get(workspace) ?? [])
-      if (workspaceOf(pid) === workspace)
-        try {
-          process.kill(pid, "SIGKILL");
-        } catch {
-          // It has just ended.
-        }
+    seen ??= byWorkspace();
+    for (const pid of seen.get(workspace) ?? []) if (workspaceOf(pid) === workspace) send(pid, "SIGKILL");
   };
+}
+
+/** The processes of this machine by the workspace of the session they belong to. */
+function byWorkspace(): Map<string, number[]> {
+  return Map.groupBy(
+    readdirSync("/proc").map(Number).filter(Number.isInteger),
+    (pid) => workspaceOf(pid) ?? "",
+  );
 }
 
 /** The workspace of the session that a process belongs to, if any. */

@@ -40,6 +40,8 @@ export interface Running {
   readonly started: string;
   readonly exited: Promise<Exit>;
   release(): void;
+  /** Holds it still, or lets it go on. */
+  hold(still: boolean): void;
   /** At once, with everything it started. */
   kill(): void;
 }

@@ -105,6 +105,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     newId,
     reportBug: parts.reportBug,
     stop: (id) => processes.get(id)?.kill(),
+    hold: (id, still) => processes.get(id)?.hold(still),
   });
 
   async function tick(): Promise<number | null> {
@@ -329,8 +330,8 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
         assignment: briefing.assignment,
       });
       const money = { id, agentId, firstOutcomeId: briefing.firstOutcomeId };
-      await setAside({ tx, companyId, newId }, money, verdict.place, verdict.settings);
-      return { agent: verdict.agent, briefing, workspace };
+      const share = await setAside({ tx, companyId, newId }, money, verdict.place, verdict.settings);
+      return { share, spec: { agent: verdict.agent, briefing, workspace } };
     });
     await at("intended");
     if (intent === null) return;
@@ -338,13 +339,14 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     let process: Running;
     try {
       const onUsage = (usage: Usage): void => meter.heard(session, usage);
-      process = await runner.start({ id, token, ...intent, onUsage });
+      process = await runner.start({ id, token, ...intent.spec, onUsage });
     } catch (error) {
       parts.reportBug(error, `start of session ${id}`);
       await settle(session, { reason: `it could not be started: ${messageOf(error)}`, exitCode: null });
       return;
     }
     processes.set(id, process);
+    meter.begin(id, intent.share);
     // Should this fail, the next tick tries again.
     void process.exited
       .then((exit) => finished(session, exit))

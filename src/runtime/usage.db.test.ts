@@ -23,13 +23,16 @@ for (const kind of storeKinds)
         const session = { id: runner.started[0]?.id ?? "", company_id: org.companyId };
         const stopped = Promise.withResolvers<string>();
         const bugs: unknown[] = [];
+        const holds: boolean[] = [];
         const meter = createMeter({
           store,
           newId,
           stop: stopped.resolve,
+          hold: (_, still) => void holds.push(still),
           reportBug: (error) => void bugs.push(error),
         });
         const used = async () => (await store.read((tx) => sessionById(tx, session.id)))?.input_tokens;
+        meter.begin(session.id, { tokens: 100 });
         meter.heard(session, tokens(60));
         for (const start = performance.now(); (await used()) !== 60; await sleep(5))
           assert.ok(performance.now() - start < 2000, "it is not written");
@@ -38,6 +41,8 @@ for (const kind of storeKinds)
         assert.equal(await stopped.promise, session.id);
         clearTimeout(late);
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
+        // It was held still before anything was written, and never let go on.
+        assert.deepEqual(holds, [true]);
         assert.deepEqual(bugs, []);
         gate.resolve();
         await stage.rest();
@@ -54,6 +59,7 @@ for (const kind of storeKinds)
         const session = { id: runner.started[0]?.id ?? "", company_id: org.companyId };
         let failing = true;
         const bugs: unknown[] = [];
+        const holds: boolean[] = [];
         const meter = createMeter({
           store: {
             ...store,
@@ -61,14 +67,20 @@ for (const kind of storeKinds)
           },
           newId,
           stop: () => assert.fail("it has enough"),
+          hold: (_, still) => void holds.push(still),
           reportBug: (error) => void bugs.push(error),
         });
+        meter.begin(session.id, { tokens: 20 });
         meter.heard(session, tokens(10));
+        assert.deepEqual(holds, []);
         meter.heard(session, tokens(30));
         await meter.catchUp();
         assert.ok(bugs.length > 0);
+        // Beyond its share it does nothing until it has another.
+        assert.deepEqual(holds, [true]);
         failing = false;
         await meter.catchUp();
+        assert.deepEqual(holds, [true, false]);
         assert.equal((await store.read((tx) => sessionById(tx, session.id)))?.input_tokens, 30);
         gate.resolve();
         runner.otherwise(async () => undefined);

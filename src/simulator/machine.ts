@@ -85,6 +85,7 @@ export class Machine {
       release: () => {
         process.released = true;
       },
+      hold: () => undefined,
       kill: () => this.end(process, killed),
     };
   }
