@@ -150,6 +150,8 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
   );
   // What the last report of a session said beyond everything was spent all the same, and is on the company's account.
   assert.equal(beyond, paidAbove);
+  // A process that has used its share is held still: what it had printed by then is a step or two, if anything.
+  assert.ok(beyond <= 50 * step.tokens, `${beyond} were spent beyond the limit`);
   assert.equal(total.inputTokens, number(await tables.ask("select sum(input_tokens) as n from sessions")));
   assert.ok(mostAtOnce > 10, "there was something to go wrong");
   assert.deepEqual(sessionProcesses(home), []);
