@@ -29,15 +29,18 @@ export async function wasTold(
   return told !== undefined && told.told_at > tx.now - day;
 }
 
-/** An agent ran into one of the limits that keep an organization from running away: the board hears of it, once a day. */
+/**
+ * An agent ran into one of the limits that keep an organization from running away. The board hears of the first in a day:
+ * whoever runs away does so in many ways at once.
+ */
 export async function tellOfLimit(
   call: Pick<Surroundings, "tx" | "companyId" | "newId">,
   agentId: string,
   refusal: { readonly message: string },
 ): Promise<void> {
   const name = (await memberById(call.tx, agentId))?.name ?? "An agent";
-  const text = `${name} (${agentId}) has reached a limit: ${refusal.message}\n\nYou hear of this once a day at most; what was refused is on record.`;
-  await tellOnce(call, { about: agentId, kind: "limit", to: null, text });
+  const text = `${name} (${agentId}) has reached a limit: ${refusal.message}\n\nYou hear of the first in a day; all that was refused is on record (agency audit).`;
+  await tellOnce(call, { about: call.companyId, kind: "limit", to: null, text });
 }
 
 const toldAt = query((db, p: { companyId: string; about: string; kind: string }) =>
