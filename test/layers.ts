@@ -2,7 +2,17 @@
 // `architecture.test.ts` enforces it. Tests (`*.test.ts`, e2e, bench) may import everything.
 
 const foundation = ["contract", "store", "events", "capabilities"];
-const domains = ["knowledge", "outcomes", "agents", "companies", "mail", "approvals", "budgets", "repos"];
+const domains = [
+  "knowledge",
+  "outcomes",
+  "agents",
+  "companies",
+  "mail",
+  "approvals",
+  "budgets",
+  "repos",
+  "reorganization",
+];
 const organization = [...foundation, ...domains];
 
 export type Layer = {
@@ -28,6 +38,9 @@ export const layers: Readonly<Record<string, Layer>> = {
   approvals: { mayImport: foundation },
   budgets: { mayImport: foundation },
   repos: { mayImport: foundation },
+  reorganization: {
+    mayImport: [...foundation, "knowledge", "outcomes", "mail", "brains", "agents", "approvals", "budgets"],
+  },
 
   readers: { mayImport: [...organization, "brains"] },
   runtime: { mayImport: [...organization, "readers", "brains"] },

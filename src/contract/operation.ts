@@ -61,6 +61,7 @@ export type Within =
           | "message"
           | "session"
           | "approval"
+          | "reorganization"
           | "agent or outcome"
       ]?: string;
     };

@@ -8,6 +8,7 @@ import * as mail from "./mail.ts";
 import * as ledger from "./ledger.ts";
 import * as organization from "./organization.ts";
 import * as outcomes from "./outcomes.ts";
+import * as reorganization from "./reorganization.ts";
 import * as sessions from "./sessions.ts";
 
 /** The one table of operations: whatever a contract file exports that is an operation. */
@@ -20,6 +21,7 @@ export const operations: readonly Operation[] = [
   createAgent,
   configurations,
   mail,
+  reorganization,
   sessions,
   ledger,
 ]

@@ -15,6 +15,7 @@ import { outcomeHandlers } from "../outcomes/operations.ts";
 import { refreshOutcomeFile } from "../outcomes/table.ts";
 import { activityHandlers } from "../readers/activity.ts";
 import { whyHandlers } from "../readers/why.ts";
+import { reorganizationHandlers } from "../reorganization/operations.ts";
 import { sessionHandlers, type Transcripts } from "../runtime/operations.ts";
 
 const approvalKinds = { hire_agent: hiring, create_agent: creation, approve_ceo_strategy: strategy };
@@ -31,6 +32,7 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...creationHandlers,
   ...configurationHandlers,
   ...approvalHandlers(approvalKinds, notify),
+  ...reorganizationHandlers,
   ...sessionHandlers(transcripts),
   ...whyHandlers,
   ...activityHandlers,

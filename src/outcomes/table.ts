@@ -118,6 +118,18 @@ export async function addParent(tx: Tx, id: string, parentId: string): Promise<v
   await tx.run(markStale, { id });
 }
 
+/** Serves another outcome instead of this one; whatever else it serves stays. */
+export async function replaceParent(tx: Tx, id: string, from: string, to: string): Promise<void> {
+  await tx.run(deleteEdge, { parentId: from, childId: id });
+  await tx.run(markStale, { id: from });
+  await addParent(tx, id, to);
+}
+
+export async function dropDependency(tx: Tx, id: string, dependsOnId: string): Promise<void> {
+  await tx.run(deleteDependency, { id, dependsOnId });
+  await tx.run(markStale, { id });
+}
+
 export async function setDependencies(tx: Tx, id: string, wanted: readonly string[]): Promise<void> {
   await tx.run(deleteDependencies, { id });
   for (const dependsOnId of wanted) await tx.run(insertDependency, { outcomeId: id, dependsOnId });
@@ -417,6 +429,10 @@ const insertDependency = query((db, p: { outcomeId: string; dependsOnId: string 
     .insertInto("dependencies")
     .values({ outcome_id: p.outcomeId, depends_on_id: p.dependsOnId })
     .onConflict((conflict) => conflict.doNothing()),
+);
+
+const deleteDependency = query((db, p: { id: string; dependsOnId: string }) =>
+  db.deleteFrom("dependencies").where("outcome_id", "=", p.id).where("depends_on_id", "=", p.dependsOnId),
 );
 
 const deleteDependencies = query((db, p: { id: string }) =>

@@ -126,6 +126,14 @@ function txOn(client: pg.PoolClient, now: number): Tx {
         values: [key],
       });
     },
+    rehearse: async (work) => {
+      await client.query("savepoint rehearsal");
+      try {
+        return await work();
+      } finally {
+        await client.query("rollback to rehearsal; release rehearsal");
+      }
+    },
   } satisfies Tx & ReadTx;
 }
 

@@ -58,6 +58,15 @@ export function openSqlite(options: SqliteOptions): Store {
     first: async (q, params) => typed(q, connection.first(q.on("sqlite"), params))[0],
     run: async (q, params) => connection.run(q.on("sqlite"), params),
     lock: async () => undefined,
+    rehearse: async (work) => {
+      connection.exec("savepoint rehearsal");
+      try {
+        return await work();
+      } finally {
+        connection.exec("rollback to rehearsal");
+        connection.exec("release rehearsal");
+      }
+    },
   });
 
   function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {

@@ -71,12 +71,21 @@ export function hire(world: World, me: Agent | null, input: Inputs["agent.create
   };
 }
 
-/** Its reports, what it answered for and what it verified go to its boss; its mandate ends with it. */
+/**
+ * Its reports, what it answered for and what it verified go to its boss; its mandate ends with it, and nobody waits for that
+ * any more. What it gave its reports is taken back.
+ */
 export function fire(world: World, agent: Agent, bossId: string): void {
   agent.active = false;
+  for (const grant of world.grants.values()) {
+    const holder = world.agents.get(grant.holderId);
+    if (grant.giverId === agent.id && holder?.active === true && holder.bossId === agent.id)
+      grant.revoked = true;
+  }
   for (const other of world.agents.values())
     if (other.active && other.bossId === agent.id) other.bossId = bossId;
   for (const outcome of world.outcomes.values()) {
+    if (isLive(outcome)) outcome.dependsOn.delete(agent.id);
     if (outcome.handedDownBy === agent.id) outcome.handedDownBy = bossId;
     if (!isLive(outcome) || outcome.id === agent.id) continue;
     if (outcome.parents.has(agent.id)) outcome.parents.add(bossId);
