@@ -1,5 +1,5 @@
 import { Refusal } from "../contract/refusal.ts";
-import { openApprovalOf, openApprovalsOf, payloadOf, setPayload, setStatus } from "../approvals/table.ts";
+import { openApprovalsOf, setStatus } from "../approvals/table.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { recordGrant } from "../capabilities/operations.ts";
@@ -157,13 +157,11 @@ async function depart(
 ): Promise<string[]> {
   const { tx } = call;
   const heir = await agentById(tx, heirId);
-  for (const report of await reportsOf(tx, agent.id)) {
+  for (const report of await reportsOf(tx, agent.id))
     for (const grant of await givenTo(tx, report.id, agent.id)) {
       await markRevoked(tx, grant.id);
       await recordGrant(call, "permission.revoke", { ...grant, revoked_at: tx.now });
     }
-    if (report.status === "pending_approval") await followBoss(call, report.id, heirId);
-  }
   await end(call, agent);
   await tx.run(reanchor, { from: agent.id, to: heirId });
   await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });
@@ -200,19 +198,6 @@ async function rehang(tx: Tx, agent: AgentRow, heir: AgentRow, mandateGoesOn: bo
     if (mandateGoesOn) await replaceParent(tx, child.id, agent.mandate_id, parent);
     else await addParent(tx, child.id, parent);
   }
-}
-
-/** It was to report to somebody who left, or moved on with its boss: what is asked for says so before anybody decides. */
-async function followBoss(call: Scene, agentId: string, bossId: string): Promise<void> {
-  const approval = await openApprovalOf(call.tx, agentId);
-  if (approval === undefined) return;
-  const payload = payloadOf(approval);
-  const asked = { ...Object(payload["requestedConfigurationSnapshot"]), reportsTo: bossId };
-  const { payload_hash: payloadHash } = await setPayload(call.tx, approval, {
-    ...payload,
-    requestedConfigurationSnapshot: asked,
-  });
-  await call.record(agentId, { approval: approval.id, boss: bossId, payloadHash }, "approval.follow");
 }
 
 /** Ends what nobody is left to end. Whoever waited for its completion waits no longer: that cannot come. */

@@ -63,6 +63,8 @@ class Telling {
       this.#move("agent", id, `${name} reports to`, from, to);
       this.#move("mail", id, `${name} writes to, and hears from`, from, to);
       this.#budget(id, name, now["budget"], from, to);
+      if (now["status"] === "pending_approval")
+        this.warnings.push(`${name} waits for approval and was to report to ${from}: ask for a revision.`);
     } else if ("status" in after)
       this.#move("agent", id, `${name} is`, textIn(before["status"]), textIn(after["status"]));
     if ("brain_type" in after || "brain_config" in after)
@@ -145,14 +147,6 @@ class Telling {
     const id = textIn(key["id"]);
     if (after !== null && "status" in after)
       this.#move("approval", id, `${what} is`, textIn(before?.["status"]), textIn(after["status"]));
-    else if (after !== null && "payload" in after)
-      this.#move(
-        "approval",
-        id,
-        `${what} asks to report to`,
-        await this.#agent(bossIn(before?.["payload"])),
-        await this.#agent(bossIn(after["payload"])),
-      );
   }
 
   async request({ key }: Difference): Promise<void> {
@@ -210,11 +204,6 @@ function textIn(value: Value | undefined): string {
 
 function resourceIn(value: Value | undefined): Resource {
   return textIn(value) as Resource;
-}
-
-function bossIn(payload: Value | undefined): string {
-  const asked: unknown = { ...Object(JSON.parse(textIn(payload) || "{}")) }["requestedConfigurationSnapshot"];
-  return String({ ...Object(asked) }["reportsTo"] ?? "");
 }
 
 const agentName = query((db, p: { id: string }) =>
