@@ -71,6 +71,9 @@ const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> =
     comment_on_approval: "id body",
     pause_agent: "id reason?",
     resume_agent: "id",
+    plan_reorganization: "change",
+    apply_reorganization: "change hash?",
+    undo_reorganization: "id",
   },
 };
 

@@ -3,6 +3,7 @@ import { NoDaemon } from "../client/client.ts";
 import { Refusal, refusalCodes } from "../contract/refusal.ts";
 import { addAuditVerify } from "./audit.ts";
 import { addRun } from "./goal.ts";
+import { addFire } from "./fire.ts";
 import { addHire } from "./hire.ts";
 import { addDoctor } from "./doctor.ts";
 import { addSim } from "./sim.ts";
@@ -33,6 +34,7 @@ export async function run(
   addUp(program, context);
   addRun(program, context);
   addHire(program, context);
+  addFire(program, context);
   addDoctor(program, context);
   addTree(program, context);
   addSim(program, context);

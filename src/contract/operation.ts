@@ -81,5 +81,10 @@ export function operation<I extends z.ZodObject, O extends z.ZodType>(
   return declaration;
 }
 
+/** Whether a request carries its input as a JSON body; otherwise it is in the query string. */
+export function takesBody({ effect, http }: Operation): boolean {
+  return effect === "write" || http.method === "POST";
+}
+
 export type Input<Op> = Op extends Operation<infer I, z.ZodType> ? z.infer<I> : never;
 export type Output<Op> = Op extends Operation<z.ZodObject, infer O> ? z.infer<O> : never;
