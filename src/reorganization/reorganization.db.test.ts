@@ -23,7 +23,7 @@ import {
   type TestStore,
 } from "../testing/organization.ts";
 import { buildScene, type Scene } from "../testing/reorganization-scene.ts";
-import { type Changed, compare, type Dump, dump } from "../testing/reorganizing.ts";
+import { compare, demandTold, dump } from "../testing/reorganizing.ts";
 
 for (const kind of storeKinds)
   describe(`reorganizing on ${kind}`, () => {
@@ -321,37 +321,3 @@ for (const kind of storeKinds)
       await refusal(board(move(elsewhere.rootId, lead.id)), "not_found");
     });
   });
-
-/** Every row that changed is told of by a move, and every move is about one that did. */
-function demandTold(done: Reorganization, before: Dump, after: Dump): void {
-  const changed = compare(before, after).filter((one) => !isSaying(one, before));
-  const ids = new Set(done.moves.map(({ id }) => id));
-  for (const one of changed)
-    assert.ok(
-      aboutOf(one).some((id) => ids.has(id)),
-      `not told: ${one.table} ${one.key} ${one.columns.join()}`,
-    );
-  const touched = new Set(changed.flatMap(aboutOf));
-  for (const { id, what } of done.moves) assert.ok(touched.has(id), `told, but not so: ${what}`);
-}
-
-/** What is told about a row is told about these. */
-function aboutOf({ table, key, before, after }: Changed): string[] {
-  const row = { ...before, ...after };
-  if (table === "edges") return [String(row["child_id"])];
-  if (table === "dependencies") return [String(row["outcome_id"])];
-  return table === "credentials" || table === "sessions" ? [String(row["agent_id"])] : [key];
-}
-
-/** Mail about the change itself, what comes with a new agent, and marks that say nothing to anybody. */
-function isSaying({ table, columns, before, after }: Changed, start: Dump): boolean {
-  const isNew = before === undefined;
-  if (table === "messages") return isNew;
-  if (table === "files" || table === "versions" || table === "links") return isNew;
-  if (table === "outcomes" && isNew) return after?.["kind"] === "inbox";
-  if (table === "edges" && isNew) return start.get("outcomes")?.has(String(after?.["child_id"])) !== true;
-  const silent = ["stale", "updated_at", "epoch", "broken", "structural", "idle_sessions", "not_before"];
-  // A count that only grows from one reason to two ends nothing.
-  const ends = table === "grants" && before?.["broken"] === 0;
-  return columns.every((column) => silent.includes(column)) && !ends;
-}

@@ -99,6 +99,9 @@ export function fire(world: World, agent: Agent, bossId: string): void {
   }
   const mandate = world.outcomes.get(agent.id);
   if (mandate !== undefined) mandate.status = "closed";
+  // What waited in its inbox waits in its boss's.
+  for (const { mailedTo } of world.files.values())
+    if (mailedTo?.delete(agent.id) === true) mailedTo.add(bossId);
 }
 
 /**
