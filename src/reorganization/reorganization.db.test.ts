@@ -195,6 +195,21 @@ for (const kind of storeKinds)
       await ann.call(readFile, { id: files.shared });
     });
 
+    test("a right that its giver's place no longer carries does not come alive with a boss whose place would", async () => {
+      scene = await buildScene(org);
+      const { lead, bob, outcomes } = scene;
+      await bob.call(viewOutcome, { id: outcomes.own });
+      await carryOut({
+        kind: "split",
+        agent: lead.id,
+        into: [{ agent: newcomer("heir"), outcomes: [outcomes.own] }],
+      });
+      const heir = (await outcome(outcomes.own)).responsible?.id ?? "";
+      await refusal(bob.call(viewOutcome, { id: outcomes.own }), "not_found");
+      await carryOut({ kind: "move_report", agent: bob.id, to: heir });
+      await refusal(bob.call(viewOutcome, { id: outcomes.own }), "not_found");
+    });
+
     test("merging: one takes over all that another had, its boss stays who handed it down", async () => {
       scene = await buildScene(org);
       const { lead, other, ann, bob, olga, waits, outcomes } = scene;
