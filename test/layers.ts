@@ -52,7 +52,10 @@ export const layers: Readonly<Record<string, Layer>> = {
   daemon: { mayImport: [...organization, "readers", "brains", "runtime", "doors", "client"] },
   simulator: { mayImport: [...organization, "readers", "brains", "runtime", "daemon"] },
   testing: {
-    mayImport: [...organization, "readers", "brains", "runtime", "doors", "client", "cli", "daemon"],
+    mayImport: [
+      ...organization,
+      ...["readers", "brains", "runtime", "doors", "client", "cli", "daemon", "simulator"],
+    ],
   },
 };
 

@@ -200,8 +200,6 @@ async function handOver(call: Surroundings, change: Of<"hand_over">): Promise<Pr
         brain_type: brain.type,
         brain_config: brain.config,
         epoch: row.epoch + 1,
-        idle_sessions: 0,
-        not_before: 0,
       });
       await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "its position was handed over" });
       await call.record(agent.id, { from: row.brain_type, to: brain.type }, "agent.hand_over");

@@ -23,7 +23,8 @@ import {
   type TestStore,
 } from "../testing/organization.ts";
 import { buildScene, type Scene } from "../testing/reorganization-scene.ts";
-import { compare, demandTold, dump } from "../testing/reorganizing.ts";
+import { compare, dump } from "../simulator/restored.ts";
+import { demandTold } from "../testing/reorganizing.ts";
 
 for (const kind of storeKinds)
   describe(`reorganizing on ${kind}`, () => {

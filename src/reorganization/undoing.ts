@@ -1,7 +1,7 @@
 import { Refusal } from "../contract/refusal.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
-import { givenTo, markRevoked, recount } from "../capabilities/table.ts";
+import { givenTo, recount } from "../capabilities/table.ts";
 import { fire } from "../agents/leaving.ts";
 import { agentById, agentOfMandate, endSessions, sameName, sameSlug, saveAgent } from "../agents/table.ts";
 import { balanceInbox } from "../mail/post.ts";
@@ -18,6 +18,8 @@ import {
   setColumns,
   type Table,
 } from "./images.ts";
+
+import { takeAway } from "./moving.ts";
 
 /**
  * Puts every row back as it was. Only where each column that the change set is still as it left it; and only if what comes
@@ -47,7 +49,7 @@ const notPutBack: Partial<Record<Table, readonly string[]>> = {
   outcomes: ["stale"],
 };
 const notCompared: Partial<Record<Table, readonly string[]>> = {
-  agents: ["epoch", "idle_sessions", "not_before"],
+  agents: ["epoch"],
   grants: ["broken", "structural"],
   outcomes: ["stale", "updated_at"],
   approvals: ["updated_at"],
@@ -131,7 +133,7 @@ async function endMade(call: Surroundings, id: string, found: readonly Differenc
   // Those it had got are their old boss's again; what it gave them meanwhile goes with it.
   for (const { table, key } of found)
     if (table === "agents")
-      for (const grant of await givenTo(tx, textIn(key["id"]), id)) await markRevoked(tx, grant.id);
+      for (const grant of await givenTo(tx, textIn(key["id"]), id)) await takeAway(call, grant);
   await fire(call, agent, agent.boss_id, "the reorganization it was made for was undone");
 }
 

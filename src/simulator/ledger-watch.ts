@@ -127,6 +127,15 @@ export class LedgerWatch {
         for (const other of this.members.values())
           if (other.boss === subject && other.status !== "terminated") other.boss = String(data["boss"]);
         break;
+      case "agent.move":
+        if (member !== undefined) member.boss = String(data["boss"]);
+        break;
+      case "agent.return":
+        this.#comeBack(member, data);
+        break;
+      case "agent.hand_over":
+        if (member !== undefined) member.session = null;
+        break;
       case "session.start":
         await this.#started(tx, row, data, batch);
         break;
@@ -150,6 +159,7 @@ export class LedgerWatch {
         this.routes.delete(`${subject} ${String(data["resource"]).slice("mail:".length)}`);
         break;
       case "outcome.reclaim":
+      case "outcome.move":
         this.#stopped(data["moved"]);
         break;
       case "outcome.create":
@@ -178,6 +188,13 @@ export class LedgerWatch {
     if (member === undefined) throw new Broken("an event tells what happened", "an unknown agent left");
     member.status = status;
     member.session = null;
+  }
+
+  /** A departure was undone. Its sessions are over all the same. */
+  #comeBack(member: Member | undefined, data: Record<string, unknown>): void {
+    if (member?.status !== "terminated") throw new Broken("an event tells what happened", "nobody came back");
+    member.status = data["status"] === "paused" ? "paused" : "idle";
+    member.boss = String(data["boss"]);
   }
 
   /** Sessions that were started for what is taken back end with that. */

@@ -4,7 +4,7 @@ import { effectiveRank } from "../capabilities/rights.ts";
 import { structuralRank } from "../capabilities/structure.ts";
 import type { Value } from "../store/query.ts";
 import type { Store } from "../store/store.ts";
-import type { Dump } from "./reorganizing.ts";
+import type { Dump } from "../simulator/restored.ts";
 
 /** What must hold of an organization, whatever was moved: read off the rows, on either store. */
 type Row = Readonly<Record<string, Value>>;
