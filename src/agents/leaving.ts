@@ -5,7 +5,7 @@ import { reportsOf } from "../capabilities/members.ts";
 import { recordGrant } from "../capabilities/operations.ts";
 import { givenTo, markRevoked, shiftHolder, shiftScope } from "../capabilities/table.ts";
 import { inheritMail } from "../mail/post.ts";
-import type { OutcomeRow } from "../outcomes/outcome.ts";
+import { isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import {
   addParent,
   assign,
@@ -200,13 +200,14 @@ async function rehang(tx: Tx, agent: AgentRow, heir: AgentRow, mandateGoesOn: bo
   }
 }
 
-/** Ends what nobody is left to end. Whoever waited for its completion waits no longer: that cannot come. */
+/** Ends what nobody is left to end. Whoever waited for its completion, or would if reopened, does not: that cannot come. */
 async function endOutcome(call: Scene, id: string, rationale: string): Promise<void> {
   const { tx } = call;
   await shiftScope(tx, id, 1);
   await tx.run(closeRow, { id, rationale, now: tx.now });
-  for (const { id: waiter } of await tx.all(liveDependents, { id })) {
+  for (const { id: waiter, status } of await tx.all(dependents, { id })) {
     await dropDependency(tx, waiter, id);
+    if (!isLive({ status })) continue;
     const note = `it does not wait for ${id} any more: ${rationale}`;
     await call.record(waiter, { changed: ["dependsOn"], note }, "outcome.update");
   }
@@ -234,13 +235,12 @@ const closeRow = query((db, p: { id: string; rationale: string; now: number }) =
     .where("id", "=", p.id),
 );
 
-const liveDependents = query((db, p: { id: string }) =>
+const dependents = query((db, p: { id: string }) =>
   db
     .selectFrom("dependencies as d")
     .innerJoin("outcomes as o", "o.id", "d.outcome_id")
-    .select("o.id")
+    .select(["o.id", "o.status"])
     .where("d.depends_on_id", "=", p.id)
-    .where("o.status", "in", ["open", "submitted"])
     .orderBy("o.num"),
 );
 

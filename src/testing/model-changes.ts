@@ -85,7 +85,7 @@ export function fire(world: World, agent: Agent, bossId: string): void {
   for (const other of world.agents.values())
     if (other.active && other.bossId === agent.id) other.bossId = bossId;
   for (const outcome of world.outcomes.values()) {
-    if (isLive(outcome)) outcome.dependsOn.delete(agent.id);
+    outcome.dependsOn.delete(agent.id);
     if (outcome.handedDownBy === agent.id) outcome.handedDownBy = bossId;
     if (!isLive(outcome) || outcome.id === agent.id) continue;
     if (outcome.parents.has(agent.id)) outcome.parents.add(bossId);
