@@ -385,6 +385,10 @@ export function outcomeRow(
     blocked_on: null,
     stalls: 0,
     stale: 0,
+    result_id: null,
+    for_agent_id: null,
+    reply_to: null,
+    reworks: 0,
     created_at: Date.now(),
     updated_at: Date.now(),
   };

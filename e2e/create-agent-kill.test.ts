@@ -9,21 +9,24 @@ import { createKey, listAgents, updateAgent, viewAgent, viewCompany } from "../s
 import { verifyLedger } from "../src/contract/ledger.ts";
 import { viewOutcome } from "../src/contract/outcomes.ts";
 import { Refusal } from "../src/contract/refusal.ts";
+import { type StoreKind, storeKinds } from "../src/testing/organization.ts";
 import { type BuiltDaemon, startDaemon } from "./support/daemon.ts";
-import { endOf, onNewHome } from "./support/steps.ts";
+import { onNewHome } from "./support/home.ts";
+import { endOf } from "./support/steps.ts";
 
 const wanted = { name: "Helper", role: "helps", nextAgent: "@human", waitSeconds: 0 };
 const events = ["approval.create", "agent.create", "permission.grant", "approval.approve", "approval.reject"];
 
-describe("a daemon that dies while an agent is asked for", { concurrency: 2 }, () => {
-  for (const event of events)
-    for (const when of ["before", "after"] as const)
-      test(`${when} "${event}" has done nothing or everything`, () => die(event, when === "after"));
-});
+for (const store of storeKinds)
+  describe(`a daemon on ${store} that dies while an agent is asked for`, { concurrency: 2 }, () => {
+    for (const event of events)
+      for (const when of ["before", "after"] as const)
+        test(`${when} "${event}" has done nothing or everything`, () => die(store, event, when === "after"));
+  });
 
 // covers CRA-22, CRA-32, CRA-45
-async function die(event: string, committed: boolean): Promise<void> {
-  await onNewHome(async (options) => {
+async function die(store: StoreKind, event: string, committed: boolean): Promise<void> {
+  await onNewHome(store, async (options) => {
     const isAsking = event === "approval.create";
     const decide = event === "approval.reject" ? reject : approve;
     const step = `${committed ? "after" : "before"} ${event}`;

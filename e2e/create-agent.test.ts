@@ -19,7 +19,7 @@ import {
 } from "../src/contract/organization.ts";
 import { type BuiltDaemon, startDaemon } from "./support/daemon.ts";
 import { sessionProcesses } from "./support/processes.ts";
-import { onNewHome } from "./support/steps.ts";
+import { onNewHome } from "./support/home.ts";
 
 const creator = fileURLToPath(new URL("support/creator.mjs", import.meta.url));
 
@@ -87,7 +87,7 @@ const helpersOf = async ({ board, companyId }: BuiltDaemon) =>
 describe("create_agent", { concurrency: 4 }, () => {
   // covers CRA-01, CRA-02, CRA-28, CRA-35
   test("a session waits 70 seconds for a person, hears that it still waits, and gets its agent", () =>
-    onNewHome(async (options, folder) => {
+    onNewHome("sqlite", async (options, folder) => {
       const daemon = await startDaemon(options).ready;
       await beginAsking(daemon, folder, { name: "Helper", role: "helps", "auto-reply": true });
       const asked = await until("a request", async () => (await approvalsOf(daemon))[0]);
@@ -140,7 +140,7 @@ describe("create_agent", { concurrency: 4 }, () => {
     }));
 
   test("the daemon is stopped and then killed in between: session and program still get the one agent", () =>
-    onNewHome(async (options, folder) => {
+    onNewHome("sqlite", async (options, folder) => {
       let daemon = await startDaemon(options).ready;
       const { companyId } = daemon;
       await beginAsking(daemon, folder, { name: "Helper", waitSeconds: 240 });
@@ -211,7 +211,7 @@ describe("create_agent", { concurrency: 4 }, () => {
     ["the rehearsal", {}, "I have read: Are you there?"],
   ] as const)
     test(`a new agent with ${brain} answers its first message at once`, () =>
-      onNewHome(async (options) => {
+      onNewHome("sqlite", async (options) => {
         const daemon = await startDaemon(options).ready;
         const { board, companyId } = daemon;
         const { rootAgentId } = await board.call(viewCompany, { companyId });

@@ -7,9 +7,9 @@ import * as approvals from "../src/contract/approvals.ts";
 import { listAgentGrants } from "../src/contract/capabilities.ts";
 import { createKey, listAgents, viewCompany } from "../src/contract/organization.ts";
 import { createOutcome, delegateOutcome, listOutcomes } from "../src/contract/outcomes.ts";
-import { storeKinds } from "../src/testing/organization.ts";
-import { testDatabase } from "../src/testing/postgres.ts";
-import { startDaemon, temporaryFolder } from "./support/daemon.ts";
+import { type StoreKind, storeKinds } from "../src/testing/organization.ts";
+import { startDaemon } from "./support/daemon.ts";
+import { onNewHome } from "./support/home.ts";
 import { endOf } from "./support/steps.ts";
 
 interface Scene {
@@ -122,21 +122,19 @@ const deeds: Readonly<Record<string, Deed>> = {
   },
 };
 
-for (const kind of storeKinds)
-  describe(`a daemon on ${kind} that is killed in the middle of`, { concurrency: 2 }, () => {
+for (const store of storeKinds)
+  describe(`a daemon on ${store} that is killed in the middle of`, { concurrency: 2 }, () => {
     for (const [name, deed] of Object.entries(deeds))
       for (const event of deed.events)
         for (const when of ["before", "after"] as const)
           test(`${name}, ${when} "${event}"`, () =>
-            dieWhile(kind, deed, `${when} ${event}`, when === "after"));
+            dieWhile(store, deed, `${when} ${event}`, when === "after"));
   });
 
-async function dieWhile(kind: string, deed: Deed, step: string, committed: boolean): Promise<void> {
-  const home = temporaryFolder("hiring");
-  const database = kind === "postgres" ? await testDatabase() : undefined;
-  const place = { home: home.path, databaseUrl: database?.url };
-  const starting = startDaemon({ ...place, env: { AGENCY_AGENTS: "off", AGENCY_FAIL_AT: step } });
-  try {
+async function dieWhile(store: StoreKind, deed: Deed, step: string, committed: boolean): Promise<void> {
+  await onNewHome(store, async (home) => {
+    const place = { ...home, env: { AGENCY_AGENTS: "off" } };
+    const starting = startDaemon({ ...place, env: { ...place.env, AGENCY_FAIL_AT: step } });
     const { board, companyId, url } = await starting.ready;
     const { rootAgentId: rootId } = await board.call(viewCompany, { companyId });
     const { key: token } = await board.call(createKey, { id: rootId });
@@ -146,7 +144,7 @@ async function dieWhile(kind: string, deed: Deed, step: string, committed: boole
     await assert.rejects(deed.act(scene, id), NoDaemon);
     assert.deepEqual(await endOf(starting, step), { code: null, signal: "SIGKILL" });
 
-    const next = await startDaemon({ ...place, env: { AGENCY_AGENTS: "off" } }).ready;
+    const next = await startDaemon(place).ready;
     try {
       const later = { ...scene, board: next.board, root: createClient({ url: next.url, token }) };
       assert.equal(await sight(later), committed ? deed.after : deed.before, "all of it or nothing");
@@ -158,11 +156,7 @@ async function dieWhile(kind: string, deed: Deed, step: string, committed: boole
     } finally {
       assert.deepEqual(await next.stop(), { code: 0, signal: null });
     }
-  } finally {
-    await starting.kill();
-    await database?.drop();
-    home.remove();
-  }
+  });
 }
 
 async function sight({ board, companyId, rootId }: Scene): Promise<Sight> {

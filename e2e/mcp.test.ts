@@ -62,6 +62,7 @@ const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> =
       "name role title? reportsTo? capabilities? mandate? prompt? adapterType? adapterConfig? model? effort? budget? grants?",
     create_agent: "name autoReply? role? nextAgent? waitSeconds?",
     wait_for_approval: "requestId waitSeconds?",
+    plan_work: "outcome tasks",
     view_configurations: "",
 
     request_approval: "type? payload",

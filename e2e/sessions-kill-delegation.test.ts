@@ -12,18 +12,15 @@ import {
   viewCompany,
 } from "../src/contract/organization.ts";
 import { reclaimOutcome } from "../src/contract/outcomes.ts";
+import { type StoreKind, storeKinds } from "../src/testing/organization.ts";
 import { sleeper, tokensOf } from "./support/agents.ts";
 import { type BuiltDaemon, startDaemon } from "./support/daemon.ts";
 import { checkRefused } from "./support/living-checker.ts";
+import { onNewHome } from "./support/home.ts";
 import { gone, sessionProcesses } from "./support/processes.ts";
-import { dieOnTheWay, endOf, ofSessions, onNewHome } from "./support/steps.ts";
+import { dieOnTheWay, endOf, ofSessions } from "./support/steps.ts";
 
 const events = ["outcome.create#2", "outcome.delegate", "outcome.submit", "agent.retire"];
-
-describe("a daemon that dies while work is handed down", { concurrency: 2 }, () => {
-  for (const step of events.flatMap((event) => [`before ${event}`, `after ${event}`]))
-    test(`at "${step}" is followed by one that brings it to its end`, () => dieOnTheWay(step));
-});
 
 /** Who is stopped: one agent alone, or a boss with those below it. */
 const stops = {
@@ -33,20 +30,28 @@ const stops = {
   "agent.pause": (board: BuiltDaemon["board"], id: string) => board.call(pauseAgent, { id }),
 } as const;
 
-describe("a daemon that dies while it stops agents", { concurrency: 2 }, () => {
-  for (const [event, stop] of Object.entries(stops)) {
-    test(`before "${event}" has stopped nobody`, () => dieWhileStopping(event, stop, false));
-    test(`after "${event}" has stopped them all, and their processes end`, () =>
-      dieWhileStopping(event, stop, true));
-  }
-});
+for (const store of storeKinds) {
+  describe(`a daemon on ${store} that dies while work is handed down`, { concurrency: 2 }, () => {
+    for (const step of events.flatMap((event) => [`before ${event}`, `after ${event}`]))
+      test(`at "${step}" is followed by one that brings it to its end`, () => dieOnTheWay(store, step));
+  });
+
+  describe(`a daemon on ${store} that dies while it stops agents`, { concurrency: 2 }, () => {
+    for (const [event, stop] of Object.entries(stops)) {
+      test(`before "${event}" has stopped nobody`, () => dieWhileStopping(store, event, stop, false));
+      test(`after "${event}" has stopped them all, and their processes end`, () =>
+        dieWhileStopping(store, event, stop, true));
+    }
+  });
+}
 
 async function dieWhileStopping(
+  store: StoreKind,
   event: string,
   stop: (board: BuiltDaemon["board"], id: string) => Promise<unknown>,
   committed: boolean,
 ): Promise<void> {
-  await onNewHome(async (options) => {
+  await onNewHome(store, async (options) => {
     const step = `${committed ? "after" : "before"} ${event}`;
     const starting = startDaemon({ ...options, env: { ...options.env, AGENCY_FAIL_AT: step } });
     const daemon = await starting.ready;

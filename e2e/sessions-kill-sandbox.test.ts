@@ -7,7 +7,7 @@ const kills = process.env["AGENCY_TEST_LONG"] === "1" ? 200 : 15;
 
 if (sandboxWorks())
   test("kill -9 while agents work in a sandbox: their processes end with the daemon", (t) =>
-    killWhileAgentsWork(t, { kills, sandbox: "on" }));
+    killWhileAgentsWork(t, { kills, sandbox: "on", store: "sqlite" }));
 else
   test("without bubblewrap nothing claims to be a sandbox", () => {
     assert.equal(sandboxWorks(), false);

@@ -1,4 +1,5 @@
 import { describe, test } from "node:test";
+import { storeKinds } from "../src/testing/organization.ts";
 import { dieOnTheWay } from "./support/steps.ts";
 
 const isLong = process.env["AGENCY_TEST_LONG"] === "1";
@@ -37,12 +38,14 @@ const further = [
   "after session.end",
 ].flatMap((step) => [`${step}#2`, `${step}#3`]);
 
-describe("a daemon that dies while sessions start and end", { concurrency: 2 }, () => {
-  for (const step of isLong ? [...steps, ...further] : steps)
-    test(`at "${step}" is followed by one that brings it to its end`, () => dieOnTheWay(step));
-});
+for (const store of storeKinds) {
+  describe(`a daemon on ${store} that dies while sessions start and end`, { concurrency: 2 }, () => {
+    for (const step of isLong ? [...steps, ...further] : steps)
+      test(`at "${step}" is followed by one that brings it to its end`, () => dieOnTheWay(store, step));
+  });
 
-describe("a daemon that dies while mail is on its way", { concurrency: 2 }, () => {
-  for (const step of mail)
-    test(`at "${step}" is followed by one that brings it to its end`, () => dieOnTheWay(step));
-});
+  describe(`a daemon on ${store} that dies while mail is on its way`, { concurrency: 2 }, () => {
+    for (const step of mail)
+      test(`at "${step}" is followed by one that brings it to its end`, () => dieOnTheWay(store, step));
+  });
+}

@@ -51,6 +51,7 @@ const places: Readonly<Record<string, (subject: Subject) => readonly unknown[]>>
   "parents[]": ({ id }) => [id],
   "dependsOn[]": ({ id }) => [id],
   "blocked.on": ({ id }) => [id],
+  "tasks[].assignee": ({ id, slug, role }) => [id, slug, role],
   file: ({ id, stateFileId }) => [id, stateFileId],
   resource: ({ id, stateFileId }) => [`mail:${id}`, `outcome:${id}`, `kb:${id}`, `kb:${stateFileId}`],
   "grants[].resource": ({ id, stateFileId }) => [`mail:${id}`, `outcome:${id}`, `kb:${stateFileId}`],
@@ -78,7 +79,7 @@ const words = new Set(
     "mediaType hash query acceptance note rationale body message summary plan decisionNote payloadHash cursor deliverAt result " +
     "blocked.reason blocked.until hire.name hire.role hire.title hire.capabilities hire.prompt hire.adapterType hire.model " +
     "hire.adapterConfig.* adapterConfig.* defaultAdapterConfig.* defaultAdapterType allowedAdapterTypes[] chatLLMProvider " +
-    "chatLLMModel payload.plan all live limit after version waitSeconds config.type config.url config.command config.args[] level deliverAt"
+    "tasks[].title tasks[].description tasks[].acceptance tasks[].dependsOn[] tasks[].model chatLLMModel payload.plan all live limit after version waitSeconds config.type config.url config.command config.args[] level deliverAt"
   ).split(" "),
 );
 
@@ -102,6 +103,7 @@ const allowed: Readonly<Record<string, string>> = {
   "agent.create grants[].resource": "somebody else begins with such a right",
   "agent.hire grants[].resource": "somebody else begins with such a right",
   "outcome.delegate grants[].resource": "somebody else gets such a right",
+  "org.plan_work tasks[].assignee": "what is meant for it stays with its boss until it is approved",
   "reorganization.apply change.agent fire": "taking it back",
   "reorganization.apply change.agents[] shrink": "taking it back",
   "reorganization.apply change.manager.grants[].resource insert_layer":
@@ -124,6 +126,7 @@ const refusedAnyway: Readonly<Record<string, string>> = {
   "reorganization.apply change.boss insert_layer": "the report named is somebody else's",
   "reorganization.apply change.into[].outcomes[] split": "a mandate stays with its agent",
   "outcome.reopen id": "it is open",
+  "org.plan_work outcome": "whoever the tasks are for is somebody else's report",
 };
 
 const nobody: Subject = { id: "", name: "", slug: "", role: "", stateFileId: "", approvalId: "" };
@@ -343,7 +346,11 @@ function put(
   if (place.endsWith("[]")) return { ...base, [first]: [value] };
   if (place === "file") return { ...base, file: value, body: undefined };
   if (second === undefined) return { ...base, [place]: value };
-  if (place.includes("[]")) return { ...base, [first]: [{ [second]: value }] };
+  if (place.includes("[]")) {
+    const listed: unknown = base[first];
+    const entry: unknown = Array.isArray(listed) ? listed[0] : {};
+    return { ...base, [first]: [{ ...Object(entry), [second]: value }] };
+  }
   return { ...base, [first]: { reason: "a reason", [second]: value } };
 }
 

@@ -68,7 +68,12 @@ const bugs: readonly [name: string, file: string, find: string, replace: string]
     "await rehang(tx, agent, heir, mandateGoesOn);",
     "",
   ],
-  ["who depended on a mandate waits for ever", leaving, "await dropDependency(tx, waiter, id);", ""],
+  [
+    "who depended on a mandate waits for ever",
+    "src/outcomes/table.ts",
+    "    await tx.run(deleteDependency, { outcomeId: id, dependsOnId });\n",
+    "",
+  ],
   [
     "what was handed to who left is handed to nobody's report",
     leaving,
@@ -89,7 +94,7 @@ const bugs: readonly [name: string, file: string, find: string, replace: string]
     'if ("responsible_id" in after)',
     'if ("nothing" in after)',
   ],
-  ["a plan is carried out", "src/store/sqlite.ts", 'connection.exec("rollback to rehearsal");', ""],
+  ["a plan is carried out", "src/reorganization/operations.ts", "throw new Rehearsed();", ""],
   // Undoing
   ["what has changed since is overwritten", undoing, "demandNone(await changedSince(tx, found));", ""],
   ["what does not fit any more is put back", undoing, "demandNone(await unfitting(tx, found));", ""],

@@ -11,6 +11,7 @@ import type { Operation } from "../src/contract/operation.ts";
 import * as mail from "../src/contract/mail.ts";
 import * as organization from "../src/contract/organization.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
+import * as planning from "../src/contract/planning.ts";
 import * as sessions from "../src/contract/sessions.ts";
 import type { RefusalCode } from "../src/contract/refusal.ts";
 import type { Caller, Organization } from "../src/testing/organization.ts";
@@ -301,6 +302,12 @@ export const table: readonly Row[] = [
     outcomes.delegateOutcome,
     "boss",
     async (w) => ({ ...(await work(w)), to: w.report.id }),
+    strangerAndRoot,
+  ),
+  row(
+    planning.planWork,
+    "boss",
+    async (w) => ({ outcome: (await work(w)).id, tasks: [{ title: "A part", assignee: w.report.id }] }),
     strangerAndRoot,
   ),
   row(outcomes.reclaimOutcome, "boss", async (w) => ({ ...(await delegated(w)), reason: "late" }), {

@@ -9,7 +9,7 @@ import { checkLiving, checkRefused, type LivingCheck } from "./living-checker.ts
 import { checkRows } from "./living-rules.ts";
 import { gone, sessionProcesses } from "./processes.ts";
 import type { Random } from "./random.ts";
-import type { Tables } from "./tables.ts";
+import { openTables } from "./tables.ts";
 
 export interface LivingOptions {
   readonly arena: Arena;
@@ -21,7 +21,6 @@ export interface LivingOptions {
   readonly kills: number;
   /** Everything is checked after this many kills, and at the end. */
   readonly checkEvery: number;
-  readonly openTables: () => Promise<Tables>;
 }
 
 export interface LivingCampaign {
@@ -48,7 +47,7 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
   const note = (found: readonly string[]): void => found.forEach((problem) => problems.add(problem));
 
   const check = async (moment: "busy" | "at rest"): Promise<Awaited<ReturnType<typeof checkLiving>>> => {
-    const tables = await options.openTables();
+    const tables = await openTables(arena.options);
     try {
       const recall: LivingCheck["recall"] = () => {
         const { attempts, acknowledged } = readNotes(folder);
@@ -88,7 +87,7 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
     slowest = Math.max(slowest, await gone(old, orphanMilliseconds, `kill ${killed}`));
     const tokens = known.slice(-5).map(({ token: old }) => old);
     note(await checkRefused(arena.daemon.url, tokens));
-    const tables = await options.openTables();
+    const tables = await openTables(arena.options);
     try {
       note(await checkRows(tables, "busy"));
     } finally {

@@ -1,26 +1,27 @@
 // A daemon that kills itself at one named step (src/runtime/fail-points.ts), and the next one, which must find everything
 // that was begun: ended or done, never half, and go on to the end.
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sendDeferredMessage, sendMessage, viewMessage } from "../../src/contract/mail.ts";
 import { listOutcomes } from "../../src/contract/outcomes.ts";
-import { employActors, fixedPort, readNotes } from "./agents.ts";
+import type { StoreKind } from "../../src/testing/organization.ts";
+import { employActors, readNotes } from "./agents.ts";
 import { Arena } from "./arena.ts";
-import { type DaemonOptions, type End, startDaemon, type Starting, temporaryFolder } from "./daemon.ts";
+import { type End, startDaemon, type Starting } from "./daemon.ts";
+import { onNewHome } from "./home.ts";
 import { Board } from "./living-board.ts";
 import { comeToRest } from "./living-campaign.ts";
 import { checkLiving, checkRefused } from "./living-checker.ts";
 import { gone, type SessionProcess, sessionProcesses } from "./processes.ts";
 import { Random } from "./random.ts";
-import { sqliteTables } from "./tables.ts";
+import { openTables } from "./tables.ts";
 
 /**
  * A goal is taken on, handed to somebody hired for it, done, verified and reported. The daemon dies at this step of the
  * way, and the next one brings the goal to its end.
  */
-export async function dieOnTheWay(step: string): Promise<void> {
-  await onNewHome(async (options, folder) => {
+export async function dieOnTheWay(store: StoreKind, step: string): Promise<void> {
+  await onNewHome(store, async (options, folder) => {
     const starting = startDaemon({ ...options, env: { ...options.env, AGENCY_FAIL_AT: step } });
     const { board, companyId, token } = await starting.ready;
     const staff = await employActors(await starting.ready, folder, {
@@ -69,7 +70,7 @@ export async function dieOnTheWay(step: string): Promise<void> {
         { kind: "letter" as const, label: "goal one", id: sent.id },
         { kind: "letter" as const, label: "deferred one", id: deferred.id },
       ];
-      const tables = sqliteTables(options.home);
+      const tables = await openTables(options);
       const recall = () => {
         const { attempts, acknowledged } = readNotes(folder);
         return { attempts: [...letters, ...onlooker.attempts, ...attempts], acknowledged, whole: true };
@@ -84,21 +85,6 @@ export async function dieOnTheWay(step: string): Promise<void> {
       await arena.end();
     }
   });
-}
-
-/** A home, a port that stays the same, and a folder for what actors note. */
-export async function onNewHome(
-  play: (options: DaemonOptions, folder: string) => Promise<void>,
-): Promise<void> {
-  const home = temporaryFolder("steps");
-  const notes = temporaryFolder("notes");
-  try {
-    const options = { home: home.path, port: await fixedPort(), env: { AGENCY_SANDBOX: "off" } };
-    await play(options, join(notes.path, "notes"));
-  } finally {
-    home.remove();
-    notes.remove();
-  }
 }
 
 /** How it ended; it must come to the step by itself. */

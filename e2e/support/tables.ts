@@ -4,12 +4,18 @@ import { hash } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
+import type { DaemonOptions } from "./daemon.ts";
 
 export interface Tables {
   ask(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Where SQLite keeps content that was moved out of the database. */
   readonly blobFolder: string | undefined;
   close(): Promise<void>;
+}
+
+/** Of whatever store a daemon with these options keeps. */
+export async function openTables({ home, databaseUrl }: DaemonOptions): Promise<Tables> {
+  return databaseUrl === undefined ? sqliteTables(home) : postgresTables(databaseUrl);
 }
 
 export function sqliteTables(home: string): Tables {

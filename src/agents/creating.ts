@@ -33,7 +33,7 @@ import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isReserved, nameKey } from "./agent.ts";
 import { employ } from "./employ.ts";
-import { headcount } from "./hiring.ts";
+import { headcount } from "./headcount.ts";
 import { agentById, sameName } from "./table.ts";
 
 /**

@@ -2,21 +2,25 @@ import * as contract from "../contract/outcomes.ts";
 import type { Input } from "../contract/operation.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { give } from "../capabilities/grants.ts";
-import { type Call, guarded } from "../capabilities/guarded.ts";
+import { type Call, guarded, type Surroundings } from "../capabilities/guarded.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { markRevoked } from "../capabilities/table.ts";
 import { recordGrant, tellOfServer } from "../capabilities/operations.ts";
 import { holds } from "../capabilities/rights.ts";
 import { notify } from "../mail/operations.ts";
 import { post } from "../mail/post.ts";
-import { demandDelegable, findReport, handDown } from "../outcomes/delegation.ts";
-import { demandLive, type OutcomeRow } from "../outcomes/outcome.ts";
-import { assign, childrenOf, outcomeById, presentOutcome, saveOutcome } from "../outcomes/table.ts";
+import { demandDelegable, handDown } from "../outcomes/delegation.ts";
+import { demandFanOut, demandRoom } from "../outcomes/limits.ts";
+import { demandLive, isLive, type OutcomeRow } from "../outcomes/outcome.ts";
+import { presentOutcome } from "../outcomes/presenting.ts";
+import { assign, childrenOf, outcomeById, parentsOf, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import { sendOrder, takeOn } from "./hiring.ts";
+import { takeOn } from "./hiring.ts";
 import { reclaimAgents } from "./leaving.ts";
+import { sendOrder } from "./orders.ts";
 import { agentById, agentOfMandate, type AgentRow, endSessions } from "./table.ts";
+import { findReport } from "./team.ts";
 
 /** Handing an outcome to somebody, and taking it back. */
 
@@ -25,7 +29,9 @@ const onDelegate = guarded(contract.delegateOutcome, async (call) => {
   const outcome = await outcomeById(tx, input.id);
   demandDelegable(outcome);
   const from = await ownerOf(tx, outcome);
+  await demandHandedOn(call, outcome);
   const { to, hired } = await receiverOf(call, outcome, from);
+  if (!hired) await demandRoom(call, to.id, 1);
   const moved = await handDown(tx, outcome, from.id, to);
   // Who was hired for it has its rights with the hire, or gets them with its approval.
   if (!hired) await giveRights(call, outcome, from, to);
@@ -213,7 +219,14 @@ async function sendDocument(
   await post(call.tx, letter, call.newId);
 }
 
-async function ownerOf(tx: ReadTx, outcome: OutcomeRow): Promise<Member> {
+/** It is a part of each outcome it serves, and none of them may be in too many hands. */
+async function demandHandedOn(call: Surroundings, outcome: OutcomeRow): Promise<void> {
+  await demandFanOut(call, outcome, 0);
+  for (const parent of await parentsOf(call.tx, outcome.id))
+    if (isLive(parent)) await demandFanOut(call, parent, 1);
+}
+
+export async function ownerOf(tx: ReadTx, outcome: OutcomeRow): Promise<Member> {
   const owner = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
   if (owner === undefined)
     throw new Refusal("refused", "Nobody is responsible for this outcome.", "Give it an owner first.");

@@ -10,15 +10,17 @@ import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { recordGrant } from "../capabilities/operations.ts";
 import { markDeleted } from "../knowledge/table.ts";
 import { notify } from "../mail/operations.ts";
-import { post } from "../mail/post.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { insertOutcome, outcomeById, saveOutcome, setParents } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { bossOf, configured, type HireInput, redrafted, rowOf, snapshotOf, weighGrants } from "./drafting.ts";
 import { employ, freeName, freeSlug } from "./employ.ts";
+import { demandNewRole, demandRoom, headcount } from "./headcount.ts";
 import { fire, reclaimAgents } from "./leaving.ts";
+import { sendOrder } from "./orders.ts";
 import { agentById, type AgentRow, presentAgent, saveAgent } from "./table.ts";
+import { releaseParts } from "./waiting-parts.ts";
 
 /**
  * Hiring: the one door through which agents come, whoever opens it. Where the company wants it, an agent that is not
@@ -67,6 +69,8 @@ export interface Hire {
   readonly boss: Member;
   /** Whether it waits for an approval. */
   readonly waits: boolean;
+  /** It comes from a plan or a directive: the organization grows by itself. */
+  readonly byItself?: boolean;
   /** The outcome it is made for, and what to tell it; without it, it gets a standing mandate of its own. */
   readonly made?: { readonly outcome: OutcomeRow; readonly message: string | undefined };
 }
@@ -78,7 +82,8 @@ export async function takeOn(
 ): Promise<{ agent: AgentRow; approval: ApprovalRow | null }> {
   const { tx, companyId, actor } = call;
   const { boss, made } = hire;
-  if (actor.agentId !== null) await demandRoom(call, hire.waits);
+  if (hire.byItself === true) await demandNewRole(call, boss, hire.input.role);
+  await demandRoom(call, { waits: hire.waits, byItself: hire.byItself === true });
   const configuration = await configured(call, hire.input, boss, made?.outcome.description);
   // The first agent of a mandate has the mandate's id; a successor has one of its own, so nothing of the old one revives.
   const generation =
@@ -165,6 +170,8 @@ export const hiring: ApprovalKind = {
     const { outcomeId, message } = payloadOf(approval);
     if (typeof outcomeId === "string")
       await sendOrder(call, boss.id, agent, await outcomeById(tx, outcomeId), wordsIn(message));
+    for (const part of await releaseParts(call, await agentById(tx, agent.id)))
+      await sendOrder(call, boss.id, agent, part, undefined);
   },
   deny: async (call, approval, why) => {
     const agent = await pendingOf(call.tx, approval);
@@ -230,7 +237,7 @@ export const hiring: ApprovalKind = {
     const count = (await tx.first(headcount, { companyId: approval.company_id }))?.count ?? 0;
     return [
       `${name} (${role}) joins below ${boss?.name ?? "the board"}.`,
-      `Headcount: ${count} now, ${count + 1} after.`,
+      `Headcount: ${count - 1} now, ${count} after.`,
       `Brain: ${adapterType}.`,
       `Rights: ${grants.length === 0 ? "those of its place only" : grants.map(({ resource, level }) => `${level} on ${resource}`).join(", ")}.`,
       `Budget: ${budget === null ? "none of its own" : JSON.stringify(budget)}.`,
@@ -239,32 +246,6 @@ export const hiring: ApprovalKind = {
   },
   title: (approval) => `The hire of ${snapshotOf(approval).name}`,
 };
-
-/** Tells an agent what it was given to do. A person works from the inbox: without a word it would lie there unseen. */
-export async function sendOrder(
-  call: Scene,
-  from: string,
-  to: Pick<AgentRow, "id" | "brain_type">,
-  outcome: OutcomeRow,
-  message: string | undefined,
-): Promise<void> {
-  if (message === undefined && to.brain_type !== "human") return;
-  const text = [
-    message ?? "This is yours now.",
-    "",
-    `Outcome: "${outcome.title}" kb://${outcome.id}`,
-    ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),
-  ].join("\n");
-  const letter = {
-    id: call.newId(),
-    companyId: call.companyId,
-    from,
-    to: to.id,
-    content: { fileId: call.newId(), text },
-    deliverAt: call.tx.now,
-  };
-  await post(call.tx, letter, call.newId);
-}
 
 const mandateTitle = ({ name, role }: contract.HireConfiguration): string => `${name}: ${role}`;
 
@@ -312,22 +293,6 @@ function giverFor(approval: ApprovalRow, boss: Member): Member | null {
   return approval.requested_by === null && payloadOf(approval)["outcomeId"] === undefined ? null : boss;
 }
 
-/** Agents do not multiply without end: where nobody approves hires, there is a limit even if none was set. */
-async function demandRoom(call: Surroundings, waits: boolean): Promise<void> {
-  const { maxAgents } = await call.settings();
-  const most = maxAgents ?? (waits ? null : mostUnapproved);
-  if (most === null) return;
-  const count = (await call.tx.first(headcount, { companyId: call.companyId }))?.count ?? 0;
-  if (count < most) return;
-  throw new Refusal(
-    "limited",
-    `The company has ${count} agents; agents hire no further than ${most}.`,
-    "Use those there are, or ask the board to raise maxAgents.",
-  );
-}
-
-const mostUnapproved = 16;
-
 async function pendingOf(tx: ReadTx, approval: ApprovalRow): Promise<AgentRow> {
   const agent = approval.agent_id === null ? undefined : await agentById(tx, approval.agent_id);
   if (agent?.status !== "pending_approval") throw new Error(`approval ${approval.id} has no pending agent`);
@@ -341,14 +306,6 @@ const generations = query((db, p: { mandateId: string }) =>
     .selectFrom("agents")
     .select((eb) => eb.fn.countAll<number>().as("count"))
     .where("mandate_id", "=", p.mandateId),
-);
-
-export const headcount = query((db, p: { companyId: string }) =>
-  db
-    .selectFrom("agents")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("company_id", "=", p.companyId)
-    .where("status", "in", ["idle", "paused"]),
 );
 
 const deleteRow = query((db, p: { id: string }) => db.deleteFrom("agents").where("id", "=", p.id));

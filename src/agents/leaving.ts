@@ -9,7 +9,7 @@ import { isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import {
   addParent,
   assign,
-  dropDependency,
+  freeDependents,
   liveChildrenOf,
   outcomeById,
   replaceParent,
@@ -30,6 +30,7 @@ import {
   reroute,
   saveAgent,
 } from "./table.ts";
+import { returnParts } from "./waiting-parts.ts";
 
 /**
  * Three ways to leave, each in one transaction, after which nothing of the agent is accepted any more:
@@ -48,7 +49,7 @@ export async function fire(
   reason: string,
   heirId = bossId,
 ): Promise<void> {
-  const moved = await depart(call, agent, heirId, agent.made_for_mandate === 1);
+  const moved = await depart(call, agent, heirId, reason, agent.made_for_mandate === 1);
   if (agent.made_for_mandate === 0) {
     await endOutcome(call, agent.mandate_id, reason);
     await call.record(agent.mandate_id, { rationale: reason }, "outcome.close");
@@ -61,7 +62,7 @@ export async function retire(call: Scene, outcome: OutcomeRow): Promise<void> {
   const agent = await madeFor(call.tx, outcome.id);
   if (agent === undefined) return;
   await demandDone(call, outcome);
-  const moved = await depart(call, agent, agent.boss_id, false);
+  const moved = await depart(call, agent, agent.boss_id, "its outcome ended", false);
   await call.record(agent.id, { reason: "its outcome ended", boss: agent.boss_id, moved }, "agent.retire");
 }
 
@@ -107,7 +108,7 @@ export async function reclaimAgents(
     for (const { id: below } of await tx.all(reportIds, { bossId: id })) frontier.push(below);
   }
   for (const member of ended) {
-    await end(call, member);
+    await end(call, member, reason);
     // Also of what has ended: when it is reopened, there is somebody to verify it.
     await tx.run(reroute, { from: member.id, to: bossId, now: tx.now });
     for (const work of await tx.all(liveWorkOf, { agentId: member.id })) {
@@ -127,11 +128,12 @@ function takenBack(row: OutcomeRow, bossId: string): OutcomeRow {
     responsible_id: bossId,
     delegated: 0,
     delegated_by: null,
+    reworks: 0,
   };
 }
 
 /** No credential, session or right of the agent works from here on. */
-async function end(call: Scene, agent: AgentRow): Promise<void> {
+async function end(call: Scene, agent: AgentRow, reason: string): Promise<void> {
   const { tx } = call;
   await saveAgent(tx, { ...agent, status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
   await tx.run(endCredentials, { agentId: agent.id, now: tx.now });
@@ -144,6 +146,7 @@ async function end(call: Scene, agent: AgentRow): Promise<void> {
     } = await setStatus(tx, approval, "cancelled", `${agent.name} has left`);
     await call.record(agent.id, { approval: id, type, status: "cancelled", note }, "approval.cancel");
   }
+  await returnParts(call, agent, reason);
   await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);
 }
@@ -153,6 +156,7 @@ async function depart(
   call: Scene,
   agent: AgentRow,
   heirId: string,
+  reason: string,
   mandateGoesOn: boolean,
 ): Promise<string[]> {
   const { tx } = call;
@@ -162,7 +166,7 @@ async function depart(
       await markRevoked(tx, grant.id);
       await recordGrant(call, "permission.revoke", { ...grant, revoked_at: tx.now });
     }
-  await end(call, agent);
+  await end(call, agent, reason);
   await tx.run(reanchor, { from: agent.id, to: heirId });
   await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });
   await tx.run(withdrawRequests, { agentId: agent.id, now: tx.now });
@@ -205,9 +209,8 @@ async function endOutcome(call: Scene, id: string, rationale: string): Promise<v
   const { tx } = call;
   await shiftScope(tx, id, 1);
   await tx.run(closeRow, { id, rationale, now: tx.now });
-  for (const { id: waiter, status } of await tx.all(dependents, { id })) {
-    await dropDependency(tx, waiter, id);
-    if (!isLive({ status })) continue;
+  for (const waiter of await freeDependents(tx, id)) {
+    if (!isLive(await outcomeById(tx, waiter))) continue;
     const note = `it does not wait for ${id} any more: ${rationale}`;
     await call.record(waiter, { changed: ["dependsOn"], note }, "outcome.update");
   }
@@ -233,15 +236,6 @@ const closeRow = query((db, p: { id: string; rationale: string; now: number }) =
     .updateTable("outcomes")
     .set({ status: "closed", rationale: p.rationale, stale: 1, updated_at: p.now })
     .where("id", "=", p.id),
-);
-
-const dependents = query((db, p: { id: string }) =>
-  db
-    .selectFrom("dependencies as d")
-    .innerJoin("outcomes as o", "o.id", "d.outcome_id")
-    .select(["o.id", "o.status"])
-    .where("d.depends_on_id", "=", p.id)
-    .orderBy("o.num"),
 );
 
 const withdrawRequests = query((db, p: { agentId: string; now: number }) =>

@@ -1,6 +1,7 @@
 import { type Agent, agentStatuses } from "../contract/organization.ts";
 import { notFound } from "../contract/refusal.ts";
 import { reportsOf } from "../capabilities/members.ts";
+import { reviewsOf } from "../outcomes/review.ts";
 import { type Db, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -83,6 +84,7 @@ export async function presentAgent(tx: ReadTx, id: string) {
     stateFileId: row.state_file_id,
     logFileId: row.log_file_id,
     reports,
+    reviews: await reviewsOf(tx, id),
   };
 }
 

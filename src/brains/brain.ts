@@ -20,6 +20,8 @@ export interface Brain<C extends z.ZodObject = z.ZodObject> {
     readonly version: string | null;
     readonly says: string;
   }>;
+  /** It may have no tools: then it is told the work itself, and what it prints last is taken for its result. */
+  readonly plain?: (config: z.infer<C>) => boolean;
   /** The command of one session; null for a brain that is never started (a person). */
   readonly launch: (config: z.infer<C>, session: SessionSpec) => Launch | null;
 }
@@ -31,6 +33,8 @@ export interface SessionSpec {
   readonly mcpConfigFile: string;
   readonly settingsFile: string;
   readonly briefing: string;
+  /** The work itself in words; empty for a brain that looks it up with its tools. */
+  readonly assignment: string;
 }
 
 export interface Launch {

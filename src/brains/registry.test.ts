@@ -10,6 +10,7 @@ const session = {
   mcpConfigFile: "/w/.mcp.json",
   settingsFile: "/w/settings.json",
   briefing: "the briefing",
+  assignment: "",
 };
 const invalid = (error: unknown): boolean =>
   error instanceof Refusal && error.code === "invalid" && error.hint !== "";

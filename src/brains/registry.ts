@@ -25,6 +25,12 @@ export function isInstalled(type: string): boolean {
   return brains.some((candidate) => candidate.type === type);
 }
 
+/** Has a session of it perhaps no tools? */
+export function isPlain(type: string, config: string): boolean {
+  const found = brains.find((candidate) => candidate.type === type);
+  return found?.plain?.(found.config.parse(JSON.parse(config))) === true;
+}
+
 /** The configuration as it will be stored, or a refusal that names what is wrong with it. */
 export function checkBrainConfig(type: string, config: unknown): string {
   const parsed = findBrain(type).config.safeParse(config ?? {});

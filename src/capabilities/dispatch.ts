@@ -6,7 +6,7 @@ import { notFound, Refusal } from "../contract/refusal.ts";
 import { append } from "../events/ledger.ts";
 import { query } from "../store/query.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
-import { type Accepted, type Guarded, parseSettings } from "./guarded.ts";
+import { type Accepted, type Guarded, parseSettings, type Surroundings } from "./guarded.ts";
 import { authenticate, type Caller } from "./identity.ts";
 import { demand } from "./rights.ts";
 
@@ -31,6 +31,12 @@ export interface DispatcherParts {
   readonly handlers: readonly Guarded[];
   readonly newId: () => string;
   readonly newSecret: () => string;
+  /** An agent ran into a limit of the organization: somebody may want to know. In the transaction that records it. */
+  readonly onLimit?: (
+    call: Pick<Surroundings, "tx" | "companyId" | "newId">,
+    agentId: string,
+    refusal: Refusal,
+  ) => Promise<void>;
 }
 
 export type Dispatch = (request: DispatchRequest) => Promise<unknown>;
@@ -60,15 +66,20 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     } catch (error) {
       if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
         const { caller, companyId } = seen;
-        await parts.store.write((tx) =>
-          append(tx, {
-            companyId: companyId === undefined || companyId === "" ? caller.companyId : companyId,
+        const within = companyId === undefined || companyId === "" ? caller.companyId : companyId;
+        await parts.store.write(async (tx) => {
+          await append(tx, {
+            companyId: within,
             actor: caller.actor,
             operation: "access.refused",
             subject: null,
             data: { operation: request.operation.name, code: error.code, message: error.message },
-          }),
-        );
+          });
+          const { agentId } = caller.actor;
+          if (error.code !== "limited" || agentId === null || within === null) return;
+          await tx.lock(within);
+          await parts.onLimit?.({ tx, companyId: within, newId: parts.newId }, agentId, error);
+        });
       }
       throw error;
     }
@@ -121,24 +132,9 @@ async function run(
       );
   } else if (needs !== "member") await demand(tx, actor, needs);
 
-  const output = await accepted.run({
-    tx,
-    caller,
-    actor,
-    companyId,
-    newId: parts.newId,
-    newSecret: parts.newSecret,
-    settings: async () => parseSettings((await tx.first(companyRow, { id: companyId }))?.settings ?? "{}"),
-    record: async (subject, data, as) => {
-      await append(tx, {
-        companyId: companyId === "" ? null : companyId,
-        actor,
-        operation: as ?? operation.name,
-        subject,
-        data,
-      });
-    },
-  });
+  const output = await accepted.run(
+    surroundings(tx, { ...parts, caller, companyId, operation: operation.name }),
+  );
   if (key !== undefined)
     await tx.run(keepResult, {
       actor: who,
@@ -149,6 +145,33 @@ async function run(
       at: tx.now,
     });
   return output;
+}
+
+/** What a handler is given. Also for what an agent does by its last words, which come through no door. */
+export function surroundings(
+  tx: Tx,
+  of: Pick<Surroundings, "caller" | "companyId" | "newId" | "newSecret"> & { readonly operation: string },
+): Surroundings {
+  const { caller, companyId, newId, newSecret } = of;
+  const { actor } = caller;
+  return {
+    tx,
+    caller,
+    actor,
+    companyId,
+    newId,
+    newSecret,
+    settings: async () => parseSettings((await tx.first(companyRow, { id: companyId }))?.settings ?? "{}"),
+    record: async (subject, data, as) => {
+      await append(tx, {
+        companyId: companyId === "" ? null : companyId,
+        actor,
+        operation: as ?? of.operation,
+        subject,
+        data,
+      });
+    },
+  };
 }
 
 /** The company a call happens in, or a refusal that does not tell a foreign id from one that does not exist. */
@@ -226,6 +249,7 @@ function isOnRecord(refusal: Refusal, caller: Caller): boolean {
   return (
     refusal.code === "forbidden" ||
     refusal.code === "refused" ||
+    refusal.code === "limited" ||
     refusal.code === "not_found" ||
     refusal.code === "gone"
   );

@@ -78,6 +78,9 @@ export const defaultSettings: Settings = {
   chatLLMProvider: null,
   chatLLMModel: null,
   approvalExpirySeconds: 86_400,
+  maxDelegations: 3,
+  maxDelegationDepth: 2,
+  maxOpenOutcomes: 200,
 };
 
 /** Settings are stored as far as they were set; the rest is the default of the running version. */

@@ -11,7 +11,8 @@ import type { ReadTx } from "../store/store.ts";
  *   outcome, read    it has one of the above on it or on an ancestor of it (its own work and all below, also what it
  *                    delegated); or it is an ancestor of live work that was handed to it (the whys)
  *   file             an outcome's file: read with the outcome. Its own state document: write. Its own log: read.
- *                    A message it sent or was delivered: read. A file that others sent it: read
+ *                    A message it sent or was delivered: read. A file that others sent it: read. The result of an
+ *                    outcome: read with the outcome, and for whoever answers for what depends on it
  *   mail             to its boss (an agent or the board), its direct reports, itself
  *
  * They are computed from the rows at each use; nothing is stored, so nothing can go stale.
@@ -49,6 +50,7 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
       if (file === undefined) return noRight;
       if (file.kind === "outcome")
         return Math.min(outcomeRank(await outcomeRights(tx, agentId, id)), ranks.read);
+      if (file.kind === "result") return (await readsResult(tx, agentId, id)) ? ranks.read : noRight;
       if (file.owner_id === agentId) return file.kind === "log" ? ranks.read : ranks.write;
       return file.sent === 0 ? noRight : ranks.read;
     }
@@ -65,12 +67,33 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
   }
 }
 
+async function readsResult(tx: ReadTx, agentId: string, fileId: string): Promise<boolean> {
+  const outcome = await tx.first(resultOf, { id: fileId });
+  if (outcome === undefined) return false;
+  if ((await outcomeRights(tx, agentId, outcome.id)).read) return true;
+  return (await tx.first(dependsOnIt, { agent: agentId, id: outcome.id })) !== undefined;
+}
+
 function outcomeRank(rights: OutcomeRights): number {
   return rights.write ? ranks.write : rights.read ? ranks.read : noRight;
 }
 
 const outcomeRow = query((db, p: { id: string }) =>
   db.selectFrom("outcomes").select(["responsible_id", "delegated", "delegated_by"]).where("id", "=", p.id),
+);
+
+const resultOf = query((db, p: { id: string }) =>
+  db.selectFrom("outcomes").select("id").where("result_id", "=", p.id),
+);
+
+const dependsOnIt = query((db, p: { agent: string; id: string }) =>
+  db
+    .selectFrom("dependencies as d")
+    .innerJoin("outcomes as o", "o.id", "d.outcome_id")
+    .select(sql<number>`1`.as("yes"))
+    .where("d.depends_on_id", "=", p.id)
+    .where("o.responsible_id", "=", p.agent)
+    .limit(1),
 );
 
 const ownsAncestor = query((db, p: { agent: string; id: string }) =>

@@ -8,6 +8,7 @@ import * as mail from "./mail.ts";
 import * as ledger from "./ledger.ts";
 import * as organization from "./organization.ts";
 import * as outcomes from "./outcomes.ts";
+import * as planning from "./planning.ts";
 import * as reorganization from "./reorganization.ts";
 import * as sessions from "./sessions.ts";
 
@@ -16,6 +17,7 @@ export const operations: readonly Operation[] = [
   organization,
   knowledge,
   outcomes,
+  planning,
   capabilities,
   approvals,
   createAgent,

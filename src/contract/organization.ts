@@ -85,6 +85,24 @@ export const Settings = z.strictObject({
     .min(1)
     .max(10 * 365 * 86_400)
     .describe("A create_agent that nobody decided is denied after this long."),
+  maxDelegations: z
+    .number()
+    .int()
+    .min(0)
+    .max(1000)
+    .describe("An agent hands out at most this many parts of one outcome."),
+  maxDelegationDepth: z
+    .number()
+    .int()
+    .min(0)
+    .max(1000)
+    .describe("Work is handed on at most this many times, from one agent to the next."),
+  maxOpenOutcomes: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .describe("An agent makes no further outcomes while it answers for this many live ones."),
 });
 export type Settings = z.infer<typeof Settings>;
 
@@ -167,6 +185,9 @@ export const AgentDetail = Agent.extend({
   stateFileId: z.string(),
   logFileId: z.string().nullable(),
   reports: z.array(AgentRef),
+  reviews: z
+    .object({ pass: z.number(), rework: z.number(), escalated: z.number(), unreadable: z.number() })
+    .describe("How often its work was accepted, sent back, escalated, or judged in words nobody could read."),
 });
 
 export const createAgent = operation({

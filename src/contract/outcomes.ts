@@ -39,6 +39,7 @@ export const Outcome = OutcomeRow.extend({
   parents: z.array(OutcomeRef),
   children: z.array(OutcomeRef),
   dependsOn: z.array(OutcomeRef),
+  result: z.string().nullable().describe("The knowledge file with what came out of it."),
   workable: z.boolean().describe("Its responsible agent could work on it now."),
 });
 export type Outcome = z.infer<typeof Outcome>;
@@ -59,6 +60,8 @@ const Ids = z.array(Id).max(100);
 const Acceptance = text(20_000);
 const Description = text(100_000);
 const Note = text(10_000);
+/** As long as what a session may print last. */
+const Result = text(70_000);
 
 export const createOutcome = operation({
   name: "outcome.create",
@@ -89,7 +92,21 @@ export const viewOutcome = operation({
   name: "outcome.view",
   summary: "An outcome with its parents, children, responsible agent and history.",
   input: z.strictObject({ id: Id }),
-  output: Outcome.extend({ history: z.array(HistoryEntry) }),
+  output: Outcome.extend({
+    depth: z.number().describe("How many times the work was handed on to get here."),
+    context: z
+      .array(
+        z.object({
+          id: z.string(),
+          title: z.string(),
+          file: z.string(),
+          text: z.string(),
+          truncated: z.boolean().describe("There is more in the file."),
+        }),
+      )
+      .describe("The results of what it depends on, 8 kB at most; the rest is in the files."),
+    history: z.array(HistoryEntry),
+  }),
   effect: "read",
   within: { outcome: "id" },
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
@@ -215,7 +232,10 @@ export const updateOutcome = operation({
 export const submitOutcome = operation({
   name: "outcome.submit",
   summary: "Say that an outcome is accomplished and ask whoever delegated it to verify.",
-  input: z.strictObject({ id: Id, note: Note.optional() }),
+  input: z.strictObject({
+    id: Id,
+    note: Result.optional().describe("What came out of it; kept as its result, for whoever builds on it."),
+  }),
   output: Outcome,
   effect: "write",
   within: { outcome: "id" },
@@ -228,7 +248,12 @@ export const submitOutcome = operation({
 export const completeOutcome = operation({
   name: "outcome.complete",
   summary: "Mark an outcome as accomplished. Every right granted for it ends.",
-  input: z.strictObject({ id: Id, note: Note.optional() }),
+  input: z.strictObject({
+    id: Id,
+    note: Result.optional().describe(
+      "Of your own outcome: what came out of it. Of a report's: your verdict.",
+    ),
+  }),
   output: Outcome,
   effect: "write",
   within: { outcome: "id" },

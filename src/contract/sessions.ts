@@ -45,7 +45,10 @@ export const viewSession = operation({
   name: "session.view",
   summary: "One session, with the briefing it got.",
   input: z.strictObject({ id: Id }),
-  output: Session.extend({ briefing: z.string().nullable() }),
+  output: Session.extend({
+    briefing: z.string().nullable(),
+    assignment: z.string().nullable().describe("What a brain without tools was told of its work."),
+  }),
   effect: "read",
   within: { session: "id" },
   needs: "board",

@@ -2,6 +2,7 @@ import { createDispatcher, type Dispatch } from "../capabilities/dispatch.ts";
 import { parseSettings } from "../capabilities/guarded.ts";
 import { operations } from "../contract/operations.ts";
 import { keepCredential } from "../agents/keys.ts";
+import { tellOfLimit } from "../mail/notices.ts";
 import { compactMail } from "../mail/retention.ts";
 import { query } from "../store/query.ts";
 import type { Store } from "../store/store.ts";
@@ -28,7 +29,7 @@ export function createCore(parts: CoreParts): Core {
   const missing = operations.filter((operation) => !handled.has(operation));
   if (missing.length > 0)
     throw new Error(`operations without a handler: ${missing.map(({ name }) => name).join(", ")}`);
-  return { store: parts.store, dispatch: createDispatcher({ ...parts, handlers }) };
+  return { store: parts.store, dispatch: createDispatcher({ ...parts, handlers, onLimit: tellOfLimit }) };
 }
 
 /** Makes this token the board's, if it is not yet. */

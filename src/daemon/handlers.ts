@@ -1,4 +1,5 @@
-import { demandDone, retire } from "../agents/leaving.ts";
+import { endings } from "../agents/endings.ts";
+import { planningHandlers } from "../agents/planning.ts";
 import { creation, creationHandlers } from "../agents/creating.ts";
 import { configurationHandlers } from "../agents/configurations.ts";
 import { hiring } from "../agents/hiring.ts";
@@ -26,7 +27,9 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...mcpServerHandlers,
   ...agentHandlers,
   ...knowledgeHandlers(refreshOutcomeFile),
-  ...outcomeHandlers({ notify, retire, demandDone }),
+  ...outcomeHandlers,
+  ...endings.handlers,
+  ...planningHandlers,
   ...mailHandlers,
   ...capabilityHandlers(notify),
   ...creationHandlers,

@@ -26,11 +26,12 @@ export interface NewEvent {
 }
 
 type Row = Schema["events"];
+/** Held from the first event to the end of its transaction: numbers become visible in order, so followers miss none. */
+export const ledgerLock = "ledger";
 export const genesis = "0".repeat(64);
 
 export async function append(tx: Tx, event: NewEvent): Promise<number> {
-  // Held to the end of the transaction: sequence numbers become visible in order, so a follower never misses one.
-  await tx.lock("ledger");
+  await tx.lock(ledgerLock);
   const head = await tx.first(ledgerEnd, {});
   const row = {
     seq: (head?.seq ?? 0) + 1,

@@ -114,7 +114,7 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
 
 /** The board may write whatever is written by hand at all. */
 export function rankOfBoard(file: Pick<FileRow, "kind">): number {
-  return file.kind === "outcome" || file.kind === "log" ? ranks.read : ranks.write;
+  return ["outcome", "log", "result"].includes(file.kind) ? ranks.read : ranks.write;
 }
 
 /** Best matches first, before anybody's rights are looked at. */

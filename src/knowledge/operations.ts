@@ -60,6 +60,12 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
       );
     if (file.kind === "log")
       throw new Refusal("refused", "A log is written by the system only.", "Submit a summary instead.");
+    if (file.kind === "result")
+      throw new Refusal(
+        "refused",
+        "This file is the result of an outcome.",
+        "Submit or complete the outcome anew, with the result as its note.",
+      );
     if (file.version !== input.version || file.hash !== input.hash)
       throw new Refusal(
         "conflict",
@@ -263,6 +269,8 @@ const onDelete = guarded(contract.deleteFile, async (call) => {
       `This is an agent's ${file.kind} document; it stays.`,
       "Write a shorter version instead.",
     );
+  if (file.kind === "result")
+    throw new Refusal("refused", "The result of an outcome stays with it.", "Reopen the outcome instead.");
   await tombstone(call.tx, file);
   await call.record(file.id, { version: file.version, reason: call.input.reason ?? null });
   return { id: file.id, deletedAt: new Date(call.tx.now).toISOString() };

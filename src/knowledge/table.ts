@@ -12,7 +12,7 @@ export type FileRow = Omit<Schema["files"], "num"> & { num: number };
 export interface NewFile {
   readonly id: string;
   readonly companyId: string;
-  readonly kind: "file" | "outcome" | "state" | "log" | "message";
+  readonly kind: "file" | "outcome" | "state" | "log" | "message" | "result";
   readonly description: string;
   readonly mediaType: string;
   readonly ownerId: string | null;

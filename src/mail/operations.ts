@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import * as contract from "../contract/mail.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { type Call, guarded, type Surroundings } from "../capabilities/guarded.ts";
@@ -129,6 +130,7 @@ async function send(
   // Also where a route to it stands: it would lie there, or fail on delivery.
   if (to !== null && !isActive(to))
     throw new Refusal("refused", `${to.name} is ${to.status} and gets no mail.`, "Write to an active agent.");
+  if (actor.agentId !== null) await demandPatience(tx, actor.agentId, to);
   const letter: Letter = {
     id: call.newId(),
     companyId,
@@ -141,6 +143,30 @@ async function send(
   await call.record(letter.to ?? companyId, { message: letter.id, file: letter.content.fileId, deliverAt });
   return presentMessage(tx, await post(tx, letter, call.newId));
 }
+
+/** Nobody's inbox is filled up by one sender, and nobody sends itself into the future without end. */
+async function demandPatience(tx: ReadTx, from: string, to: Member | null): Promise<void> {
+  const waiting = await tx.all(unansweredBetween, { from, to: to?.id ?? "", limit: mostUnanswered });
+  if (waiting.length < mostUnanswered) return;
+  throw new Refusal(
+    "limited",
+    `${to?.name ?? "The board"} has ${waiting.length} messages of yours that wait; nobody gets more from one sender.`,
+    "Put what you have to say into one message, and wait until the others are dealt with.",
+  );
+}
+
+const mostUnanswered = 100;
+
+const unansweredBetween = query((db, p: { from: string; to: string; limit: number }) =>
+  db
+    .selectFrom("messages")
+    .select("id")
+    .where("from_id", "=", p.from)
+    .where(sql<string>`coalesce(to_id, '')`, "=", p.to)
+    .where("acknowledged_at", "is", null)
+    .where("failure", "is", null)
+    .limit(p.limit),
+);
 
 async function contentOf(
   call: Pick<Surroundings, "tx" | "actor" | "companyId" | "newId">,

@@ -1,6 +1,6 @@
 import { Refusal } from "../contract/refusal.ts";
-import { isActive, type Member, reportsOf } from "../capabilities/members.ts";
-import type { ReadTx, Tx } from "../store/store.ts";
+import type { Member } from "../capabilities/members.ts";
+import type { Tx } from "../store/store.ts";
 import { isLive, type OutcomeRow } from "./outcome.ts";
 import { assign, childrenOf } from "./table.ts";
 
@@ -20,36 +20,6 @@ export function demandDelegable(outcome: OutcomeRow): void {
     );
   if (outcome.kind === "inbox")
     throw new Refusal("refused", "An inbox cannot be delegated.", "Turn messages into outcomes first.");
-}
-
-/** A direct report by id, slug or role; a role that several have is nobody in particular. */
-export async function findReport(tx: ReadTx, boss: Member, reference: string): Promise<Member> {
-  const wanted = reference.trim().toLowerCase();
-  const reports = await reportsOf(tx, boss.id);
-  const exact = reports.find(({ id, slug }) => id === wanted || slug === wanted);
-  const byRole = reports.filter(({ role }) => role.toLowerCase() === wanted);
-  if (exact === undefined && byRole.length > 1)
-    throw new Refusal(
-      "refused",
-      `${byRole.length} reports have the role ${reference}: ${byRole.map(({ id, name }) => `${name} (${id})`).join(", ")}.`,
-      "Name one by its id.",
-    );
-  const found = exact ?? byRole[0];
-  if (found === undefined)
-    throw new Refusal(
-      "refused",
-      `${boss.name} has no direct report ${reference}.`,
-      reports.length === 0
-        ? "Hire one first."
-        : `Direct reports: ${reports.map(({ slug }) => slug).join(", ")}.`,
-    );
-  if (!isActive(found))
-    throw new Refusal(
-      "refused",
-      `${found.name} is ${found.status} and cannot be assigned work.`,
-      "Choose an active report.",
-    );
-  return found;
 }
 
 export async function handDown(tx: Tx, outcome: OutcomeRow, from: string, to: Member): Promise<string[]> {

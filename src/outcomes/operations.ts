@@ -1,27 +1,18 @@
 import * as contract from "../contract/outcomes.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { type Call, type Guarded, guarded, type Surroundings } from "../capabilities/guarded.ts";
+import { type Call, guarded } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
-import { shiftScope } from "../capabilities/table.ts";
 import { aboutSubject, parseData, presentActor } from "../events/ledger.ts";
-import type { ReadTx, Tx } from "../store/store.ts";
-import {
-  demandEndable,
-  demandLive,
-  demandNoLiveChildren,
-  demandReopenable,
-  demandSubmittable,
-  isLive,
-  type OutcomeRow,
-} from "./outcome.ts";
+import type { ReadTx } from "../store/store.ts";
+import { demandRoom, depthOf } from "./limits.ts";
+import { demandLive, isLive, type OutcomeRow } from "./outcome.ts";
+import { presentOutcome } from "./presenting.ts";
 import { readHandlers } from "./reading.ts";
+import { contextOf } from "./results.ts";
 import {
   insertOutcome,
-  liveChildrenOf,
   outcomeById,
   parentsOf,
-  presentOutcome,
-  type Ref,
   saveOutcome,
   setDependencies,
   setParents,
@@ -33,6 +24,7 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
   const parents = unique(input.parents);
   const dependsOn = unique(input.dependsOn ?? []);
   const rows = await parentRows(tx, companyId, parents);
+  await demandRoom(call, actor.agentId, 1);
   await demandKnown(tx, companyId, dependsOn);
   for (const parent of parents) for (const target of dependsOn) await demandNoCycle(tx, parent, target);
   const id = call.newId();
@@ -101,6 +93,9 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
             blocked_reason: input.blocked?.reason ?? null,
             blocked_until: input.blocked?.until === undefined ? null : Date.parse(input.blocked.until),
             blocked_on: input.blocked?.on ?? null,
+            // Whoever says what blocks it has looked at it: it waits for nobody's approval and nobody's verdict now.
+            for_agent_id: null,
+            reworks: 0,
           }),
     },
     actor,
@@ -130,111 +125,11 @@ const onView = guarded(contract.viewOutcome, async ({ tx, input }) => {
         why: typeof why === "string" ? why : null,
       };
     });
-  return { ...outcome, history };
+  return { ...outcome, depth: await depthOf(tx, input.id), context: await contextOf(tx, input.id), history };
 });
 
-/** What an outcome's changes mean to others, in the same transaction: who is told, and whose mandate has ended. */
-export interface Consequences {
-  /** A message to an agent or (null) the board. */
-  readonly notify: (call: Surroundings, to: string | null, text: string) => Promise<void>;
-  /** Called before an outcome ends: an agent made for it retires, or the end is refused. */
-  readonly retire: (call: Surroundings, outcome: OutcomeRow) => Promise<void>;
-  /** Would that end be refused? */
-  readonly demandDone: (call: Surroundings, outcome: OutcomeRow) => Promise<void>;
-}
-
-export function outcomeHandlers({ notify, retire, demandDone }: Consequences): Guarded[] {
-  const onSubmit = guarded(contract.submitOutcome, async (call) => {
-    const outcome = await outcomeById(call.tx, call.input.id);
-    demandSubmittable(outcome);
-    await demandDecided(call.tx, outcome.responsible_id);
-    demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
-    await demandDone(call, outcome);
-    const note = call.input.note ?? null;
-    const shown = await transition(call, { ...outcome, ...unblocked, status: "submitted" }, { note });
-    await notify(call, outcome.delegated_by, submission(outcome, note));
-    return shown;
-  });
-
-  const onComplete = guarded(contract.completeOutcome, async (call) => {
-    const outcome = await outcomeById(call.tx, call.input.id);
-    demandEndable(outcome);
-    demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
-    await retire(call, outcome);
-    await shiftScope(call.tx, outcome.id, 1);
-    return transition(
-      call,
-      { ...outcome, ...unblocked, status: "completed" },
-      { note: call.input.note ?? null },
-    );
-  });
-
-  /** Closing abandons what was only a means to it; what somebody else answers for has to be reclaimed first. */
-  const onClose = guarded(contract.closeOutcome, async (call) => {
-    const { tx, input } = call;
-    const outcome = await outcomeById(tx, input.id);
-    demandEndable(outcome);
-    for (const below of await abandonedWith(tx, outcome)) {
-      await shiftScope(tx, below.id, 1);
-      const rationale = `"${outcome.title}" (${outcome.id}), which it served, was closed: ${input.rationale}`
-        .slice(0, 10_000)
-        .toWellFormed();
-      await saveOutcome(tx, { ...below, ...unblocked, status: "closed", rationale }, call.actor);
-      await call.record(below.id, { rationale, with: outcome.id });
-    }
-    await retire(call, outcome);
-    await shiftScope(tx, outcome.id, 1);
-    return transition(
-      call,
-      { ...outcome, ...unblocked, status: "closed", rationale: input.rationale },
-      { rationale: input.rationale },
-    );
-  });
-
-  const onReopen = guarded(contract.reopenOutcome, async (call) => {
-    const { tx, input } = call;
-    const outcome = await outcomeById(tx, input.id);
-    const parents = await parentsOf(tx, outcome.id);
-    demandReopenable(outcome, parents);
-    if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);
-    const owner = await stillThere(tx, outcome, parents);
-    const shown = await transition(
-      call,
-      { ...outcome, ...owner, stalls: 0, status: "open", rationale: null },
-      { reason: input.reason },
-    );
-    // Sent back: the owner is told why. Whoever reopens its own outcome knows.
-    if (owner.delegated === 1 && owner.responsible_id !== null && owner.responsible_id !== call.actor.agentId)
-      await notify(
-        call,
-        owner.responsible_id,
-        `"${outcome.title}" (kb://${outcome.id}) is open again: ${input.reason}`,
-      );
-    return shown;
-  });
-
-  return [onCreate, onUpdate, onSubmit, onComplete, onClose, onReopen, onView, ...readHandlers];
-}
-
-function submission(outcome: OutcomeRow, note: string | null): string {
-  return [
-    `"${outcome.title}" (kb://${outcome.id}) is submitted: verify it, then complete_outcome, or reopen_outcome with what is missing.`,
-    ...(note === null ? [] : ["", note]),
-    ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),
-  ].join("\n");
-}
-
-const unblocked = { blocked_reason: null, blocked_until: null, blocked_on: null };
-
-async function transition(
-  call: Pick<Call<unknown>, "tx" | "actor" | "record">,
-  outcome: OutcomeRow,
-  data: Record<string, unknown>,
-): Promise<contract.Outcome> {
-  const saved = await saveOutcome(call.tx, outcome, call.actor);
-  await call.record(outcome.id, data);
-  return presentOutcome(call.tx, saved);
-}
+/** Making, changing and looking at outcomes; how they end is in ending.ts. */
+export const outcomeHandlers = [onCreate, onUpdate, onView, ...readHandlers];
 
 async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[]): Promise<OutcomeRow[]> {
   const rows = [];
@@ -255,7 +150,7 @@ async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[])
 }
 
 /** An agent that waits for approval is given no work, and what it is to do stays as the board sees it. */
-async function demandDecided(tx: ReadTx, ownerId: string | null): Promise<void> {
+export async function demandDecided(tx: ReadTx, ownerId: string | null): Promise<void> {
   const owner = ownerId === null ? undefined : await memberById(tx, ownerId);
   if (owner?.status !== "pending_approval") return;
   throw new Refusal(
@@ -317,52 +212,6 @@ async function changeParents(
       "Name at least one open outcome it is a means to.",
     );
   return [...already].filter((id) => !wanted.includes(id));
-}
-
-/** Everything below that served nothing else; refuses when some of it is in other hands. */
-async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]> {
-  const closing = new Set([outcome.id]);
-  const order: OutcomeRow[] = [];
-  const others: { id: string; title: string }[] = [];
-  const frontier = [outcome.id];
-  for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
-    for (const child of await liveChildrenOf(tx, id)) {
-      // One that serves something else stays; it is looked at again should its other parents go too.
-      const parents = await parentsOf(tx, child.id);
-      if (closing.has(child.id) || parents.some((parent) => isLive(parent) && !closing.has(parent.id)))
-        continue;
-      closing.add(child.id);
-      frontier.push(child.id);
-      if (child.delegated === 1) others.push(child);
-      else order.unshift(await outcomeById(tx, child.id));
-    }
-  }
-  if (others.length > 0)
-    throw new Refusal(
-      "refused",
-      `Others still work below it: ${others
-        .slice(0, 5)
-        .map(({ id, title }) => `"${title.slice(0, 60)}" (${id})`)
-        .join(", ")}.`,
-      "Reclaim or close those first.",
-    );
-  return order;
-}
-
-/**
- * Who answers for an outcome that comes back: its owner, or where that agent has left, whoever answers for what it
- * serves. Rejected: the boss the owner had, who may since have handed all around it to somebody else.
- */
-async function stillThere(
-  tx: ReadTx,
-  outcome: OutcomeRow,
-  parents: readonly Ref[],
-): Promise<Pick<OutcomeRow, "responsible_id" | "delegated" | "delegated_by">> {
-  const { responsible_id, delegated, delegated_by } = outcome;
-  const owner = responsible_id === null ? undefined : await memberById(tx, responsible_id);
-  if (owner === undefined || owner.status !== "terminated")
-    return { responsible_id, delegated, delegated_by };
-  return { responsible_id: parents.find(isLive)?.responsible_id ?? null, delegated: 0, delegated_by: null };
 }
 
 function unique(ids: readonly string[]): string[] {

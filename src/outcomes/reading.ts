@@ -7,15 +7,8 @@ import { outcomeRights, readsBelow } from "../capabilities/structure.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
-import {
-  childrenOf,
-  listedColumns,
-  type ListedRow,
-  outcomeById,
-  parentsOf,
-  presentRow,
-  statusOf,
-} from "./table.ts";
+import { listedColumns, type ListedRow, presentRow, statusOf } from "./presenting.ts";
+import { childrenOf, outcomeById, parentsOf } from "./table.ts";
 import { workable } from "./workable.ts";
 
 /** Operations that only read outcomes. Each is bounded, so that no reader holds up the writers. */

@@ -1,19 +1,11 @@
 import { sql } from "kysely";
-import {
-  type Outcome,
-  outcomeKinds,
-  outcomeStatuses,
-  type OutcomeRow as PresentedRow,
-} from "../contract/outcomes.ts";
 import { notFound } from "../contract/refusal.ts";
-import { memberById } from "../capabilities/members.ts";
 import { type Actor, system } from "../events/ledger.ts";
 import { addVersion, fileById, type FileRow, insertFile } from "../knowledge/table.ts";
 import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { type OutcomeRow, render } from "./outcome.ts";
-import { workable } from "./workable.ts";
 
 /** Rows of outcomes and their edges, and the knowledge file that shows each. */
 export type NewOutcome = Pick<
@@ -42,6 +34,10 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
     blocked_on: null,
     stalls: 0,
     stale: 0,
+    result_id: null,
+    for_agent_id: null,
+    reply_to: null,
+    reworks: 0,
     created_at: tx.now,
     updated_at: tx.now,
   };
@@ -100,6 +96,9 @@ export const parentsOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(pare
 export const childrenOf = (tx: ReadTx, id: string): Promise<Ref[]> =>
   tx.all(children, { id, limit: Number.MAX_SAFE_INTEGER });
 export const dependenciesOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(dependencies, { id });
+/** As many as anybody looks at. */
+export const firstChildrenOf = (tx: ReadTx, id: string, limit: number): Promise<Ref[]> =>
+  tx.all(children, { id, limit });
 export const liveChildrenOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(liveChildren, { id });
 
 export async function setParents(tx: Tx, id: string, wanted: readonly string[]): Promise<void> {
@@ -125,14 +124,28 @@ export async function replaceParent(tx: Tx, id: string, from: string, to: string
   await addParent(tx, id, to);
 }
 
-export async function dropDependency(tx: Tx, id: string, dependsOnId: string): Promise<void> {
-  await tx.run(deleteDependency, { id, dependsOnId });
-  await tx.run(markStale, { id });
+/** Nobody depends on this outcome any more; answers who did. */
+export async function freeDependents(tx: Tx, dependsOnId: string): Promise<string[]> {
+  const freed = (await tx.all(dependents, { id: dependsOnId })).map(({ id }) => id);
+  for (const id of freed) {
+    await tx.run(deleteDependency, { outcomeId: id, dependsOnId });
+    await tx.run(markStale, { id });
+  }
+  return freed;
 }
 
 export async function setDependencies(tx: Tx, id: string, wanted: readonly string[]): Promise<void> {
   await tx.run(deleteDependencies, { id });
   for (const dependsOnId of wanted) await tx.run(insertDependency, { outcomeId: id, dependsOnId });
+}
+
+/** Whoever depended on one outcome depends on another instead. */
+export async function repointDependents(tx: Tx, fromId: string, toId: string): Promise<void> {
+  for (const { id } of await tx.all(dependents, { id: fromId })) {
+    await tx.run(deleteDependency, { outcomeId: id, dependsOnId: fromId });
+    await tx.run(insertDependency, { outcomeId: id, dependsOnId: toId });
+    await tx.run(markStale, { id });
+  }
 }
 
 /**
@@ -166,94 +179,6 @@ export async function assign(
     status: to.status ?? null,
     now: tx.now,
   });
-}
-
-export async function presentOutcome(tx: ReadTx, row: OutcomeRow): Promise<Outcome> {
-  const brief = ({ id, title, status }: Ref) => ({ id, title, status: statusOf(status) });
-  const isWorkable = await tx.first(workableNow, { id: row.id, now: tx.now });
-  return {
-    ...presentRow({ ...row, responsible_name: await nameOf(tx, row.responsible_id) }),
-    description: row.description,
-    acceptance: row.acceptance,
-    rationale: row.rationale,
-    delegatedBy:
-      row.delegated_by === null
-        ? null
-        : { id: row.delegated_by, name: (await nameOf(tx, row.delegated_by)) ?? "" },
-    parents: (await parentsOf(tx, row.id)).map(brief),
-    children: (await tx.all(children, { id: row.id, limit: 1000 })).map(brief),
-    dependsOn: (await dependenciesOf(tx, row.id)).map(brief),
-    workable: isWorkable?.workable === 1,
-  };
-}
-
-/** The columns a list shows: long texts stay where they are. */
-export const listedColumns = [
-  "o.num",
-  "o.id",
-  "o.title",
-  "o.status",
-  "o.kind",
-  "o.urgent",
-  "o.important",
-  "o.responsible_id",
-  "o.delegated",
-  "o.blocked_reason",
-  "o.blocked_until",
-  "o.blocked_on",
-  "o.created_at",
-  "o.updated_at",
-  "r.name as responsible_name",
-] as const;
-
-export type ListedRow = Pick<
-  OutcomeRow,
-  | "num"
-  | "id"
-  | "title"
-  | "status"
-  | "kind"
-  | "urgent"
-  | "important"
-  | "responsible_id"
-  | "delegated"
-  | "blocked_reason"
-  | "blocked_until"
-  | "blocked_on"
-  | "created_at"
-  | "updated_at"
-> & { responsible_name: string | null };
-
-export function presentRow(row: ListedRow): PresentedRow {
-  return {
-    id: row.id,
-    title: row.title,
-    status: statusOf(row.status),
-    kind: outcomeKinds.find((kind) => kind === row.kind) ?? "work",
-    urgent: row.urgent === 1,
-    important: row.important === 1,
-    responsible:
-      row.responsible_id === null ? null : { id: row.responsible_id, name: row.responsible_name ?? "" },
-    delegated: row.delegated === 1,
-    blocked:
-      row.blocked_reason === null
-        ? null
-        : {
-            reason: row.blocked_reason,
-            until: row.blocked_until === null ? null : new Date(row.blocked_until).toISOString(),
-            on: row.blocked_on,
-          },
-    createdAt: new Date(row.created_at).toISOString(),
-    updatedAt: new Date(row.updated_at).toISOString(),
-  };
-}
-
-export function statusOf(status: string): PresentedRow["status"] {
-  return outcomeStatuses.find((known) => known === status) ?? "open";
-}
-
-async function nameOf(tx: ReadTx, agentId: string | null): Promise<string | null> {
-  return agentId === null ? null : ((await memberById(tx, agentId))?.name ?? null);
 }
 
 async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<void> {
@@ -319,19 +244,16 @@ const dependencies = query((db, p: { id: string }) =>
     .orderBy("o.num"),
 );
 
+const dependents = query((db, p: { id: string }) =>
+  db.selectFrom("dependencies").select("outcome_id as id").where("depends_on_id", "=", p.id),
+);
+
 const waitersOn = query((db, p: { id: string }) =>
   db
     .selectFrom("edges")
     .select("parent_id as id")
     .where("child_id", "=", p.id)
     .unionAll(db.selectFrom("dependencies").select("outcome_id as id").where("depends_on_id", "=", p.id)),
-);
-
-const workableNow = query((db, p: { id: string; now: number }) =>
-  db
-    .selectFrom("outcomes as o")
-    .select((eb) => workable(eb, p.now).as("workable"))
-    .where("o.id", "=", p.id),
 );
 
 const insertRow = query((db, p: Omit<Schema["outcomes"], "num">) =>
@@ -354,6 +276,10 @@ const insertRow = query((db, p: Omit<Schema["outcomes"], "num">) =>
     blocked_on: p.blocked_on,
     stalls: p.stalls,
     stale: p.stale,
+    result_id: p.result_id,
+    for_agent_id: p.for_agent_id,
+    reply_to: p.reply_to,
+    reworks: p.reworks,
     created_at: p.created_at,
     updated_at: p.updated_at,
   }),
@@ -379,6 +305,10 @@ const updateRow = query((db, p: Omit<Schema["outcomes"], "num" | "company_id" | 
       blocked_on: p.blocked_on,
       stalls: p.stalls,
       stale: p.stale,
+      result_id: p.result_id,
+      for_agent_id: p.for_agent_id,
+      reply_to: p.reply_to,
+      reworks: p.reworks,
       updated_at: p.updated_at,
     })
     .where("id", "=", p.id),
@@ -403,6 +333,8 @@ const setOwner = query(
         delegated: p.delegated,
         delegated_by: p.delegatedBy,
         status: sql<string>`coalesce(cast(${p.status} as text), status)`,
+        // Whoever has it now begins anew.
+        reworks: 0,
         stale: 1,
         updated_at: p.now,
       })
@@ -431,10 +363,13 @@ const insertDependency = query((db, p: { outcomeId: string; dependsOnId: string 
     .onConflict((conflict) => conflict.doNothing()),
 );
 
-const deleteDependency = query((db, p: { id: string; dependsOnId: string }) =>
-  db.deleteFrom("dependencies").where("outcome_id", "=", p.id).where("depends_on_id", "=", p.dependsOnId),
-);
-
 const deleteDependencies = query((db, p: { id: string }) =>
   db.deleteFrom("dependencies").where("outcome_id", "=", p.id),
+);
+
+const deleteDependency = query((db, p: { outcomeId: string; dependsOnId: string }) =>
+  db
+    .deleteFrom("dependencies")
+    .where("outcome_id", "=", p.outcomeId)
+    .where("depends_on_id", "=", p.dependsOnId),
 );

@@ -117,6 +117,10 @@ async function blockOf(
 ): Promise<{ moves: boolean; says: string; on?: string } | null> {
   const { blocked_reason: reason, blocked_until: until, blocked_on: on } = outcome;
   if (until !== null && until <= tx.now) return null;
+  if (outcome.for_agent_id !== null) {
+    const { moves, says } = await stateOf(tx, outcome.for_agent_id);
+    return { moves, says: `It waits for somebody who is to do it. ${says}` };
+  }
   const status = on === null ? null : (await outcomeById(tx, on)).status;
   if (status === "completed" || status === "closed") return null;
   // Whichever comes first ends the block, and the time surely comes.

@@ -41,7 +41,8 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
   const outcomes = await rowsOf(
     tx,
     sql<Row>`select * from outcomes where responsible_id in (${own}) and (${live} or delegated = 1)
-      union select * from outcomes where delegated_by in (${own})`,
+      union select * from outcomes where delegated_by in (${own})
+      union select * from outcomes where for_agent_id in (${own})`,
   );
   const outcomeIds = listOf(outcomes.map(({ id }) => String(id)));
   const mandates = sql`select mandate_id from agents where id in (${own})`;

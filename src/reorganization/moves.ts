@@ -99,6 +99,14 @@ class Telling {
         await this.#who(before["delegated_by"]),
         await this.#who(after["delegated_by"]),
       );
+    if ("for_agent_id" in after)
+      this.#move(
+        "outcome",
+        id,
+        `${title} is meant for`,
+        await this.#who(before["for_agent_id"]),
+        await this.#who(after["for_agent_id"]),
+      );
     if ("status" in after)
       this.#move("outcome", id, `${title} is`, textIn(before["status"]), textIn(after["status"]));
   }

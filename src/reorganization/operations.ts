@@ -7,6 +7,7 @@ import { type Call, guarded, type Surroundings } from "../capabilities/guarded.t
 import { memberById } from "../capabilities/members.ts";
 import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
 import { presentAgent } from "../agents/table.ts";
+import type { Tx } from "../store/store.ts";
 import { announce } from "./announcing.ts";
 import { prepare } from "./changes.ts";
 import { type Difference, differences, imagesAround } from "./images.ts";
@@ -25,7 +26,7 @@ import { putBack } from "./undoing.ts";
 
 /** A plan is the change itself, done and taken back again: so it cannot say anything else than what will happen. */
 const onPlan = guarded(contract.planReorganization, async (call) => {
-  const done = await call.tx.rehearse(() => perform(call, call.input.change));
+  const done = await rehearse(call.tx, () => perform(call, call.input.change));
   await call.record(call.actor.agentId ?? call.companyId, {
     kind: call.input.change.kind,
     summary: done.summary,
@@ -116,6 +117,23 @@ async function apply(
   await announce(call, done.summary, done, done.found);
   return reorganizationById(tx, id);
 }
+
+/** Does it, and takes back all of it. */
+async function rehearse<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+  let result: { readonly value: T } | undefined;
+  try {
+    await tx.attempt(async () => {
+      result = { value: await work() };
+      throw new Rehearsed();
+    });
+  } catch (error) {
+    if (!(error instanceof Rehearsed) || result === undefined) throw error;
+  }
+  if (result === undefined) throw new Error("a rehearsal came to no end");
+  return result.value;
+}
+
+class Rehearsed extends Error {}
 
 async function perform(call: Surroundings, change: contract.Change) {
   const { tx } = call;

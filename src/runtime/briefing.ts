@@ -1,11 +1,13 @@
 import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
+import { isPlain } from "../brains/registry.ts";
 import { memberById, reportsOf } from "../capabilities/members.ts";
 import { fileById } from "../knowledge/table.ts";
 import { countWaiting } from "../mail/table.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
+import { assignmentFor } from "./assignment.ts";
 import { promptFor, promptVersion } from "./prompt.ts";
 import type { McpEntry } from "./runner.ts";
 import { workOf } from "./work.ts";
@@ -21,6 +23,8 @@ const leastState = 1024;
 
 export interface Briefing {
   readonly text: string;
+  /** Empty for a brain that looks its work up. */
+  readonly assignment: string;
   readonly systemPrompt: string;
   readonly firstOutcomeId: string | null;
   readonly mcpServers: readonly McpEntry[];
@@ -70,6 +74,7 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
   const head = parts.join("\n");
   return {
     text: `${head}\n${cut(quoted, mostBytes - Buffer.byteLength(head) - 2)}\n`,
+    assignment: isPlain(agent.brain_type, agent.brain_config) ? await assignmentFor(tx, agent, work[0]) : "",
     systemPrompt: promptFor(agent, boss?.id ?? null),
     firstOutcomeId: work[0]?.id ?? null,
     mcpServers: await grantedServers(tx, agent),

@@ -1,5 +1,5 @@
-import { ledgerEnd, listAfter } from "../events/ledger.ts";
-import type { Store, Tx } from "../store/store.ts";
+import { ledgerEnd, ledgerLock, listAfter } from "../events/ledger.ts";
+import type { Store } from "../store/store.ts";
 
 /**
  * A place where the daemon kills itself, for tests of what it leaves behind. `AGENCY_FAIL_AT` names it:
@@ -32,11 +32,16 @@ export function failPoint(wanted: string | undefined, die: () => void): FailPoin
       write: async (work) => {
         let recorded: string[] = [];
         const result = await store.write(async (tx) => {
-          const before = await end(tx);
-          const answer = await work(tx);
-          recorded = (await listAfter(tx, { companyId: null, after: before, limit: 1000 })).map(
-            ({ operation }) => operation,
-          );
+          // The end of the ledger is ours only from the lock on: on PostgreSQL others append until then.
+          let before: number | undefined;
+          const lock = async (key: string): Promise<void> => {
+            await tx.lock(key);
+            if (key === ledgerLock) before ??= (await tx.first(ledgerEnd, {}))?.seq ?? 0;
+          };
+          const answer = await work({ ...tx, lock });
+          const events =
+            before === undefined ? [] : await listAfter(tx, { companyId: null, after: before, limit: 1000 });
+          recorded = events.map(({ operation }) => operation);
           for (const operation of recorded) await at(`before ${operation}`);
           return answer;
         });
@@ -45,8 +50,4 @@ export function failPoint(wanted: string | undefined, die: () => void): FailPoin
       },
     }),
   };
-}
-
-async function end(tx: Tx): Promise<number> {
-  return (await tx.first(ledgerEnd, {}))?.seq ?? 0;
 }

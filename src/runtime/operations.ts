@@ -31,7 +31,7 @@ const onView = guarded(contract.viewSession, async ({ tx, input }) => {
   const row = await sessionById(tx, input.id);
   if (row === undefined) throw notFound("session", input.id);
   const { name } = await agentById(tx, row.agent_id);
-  return { ...present({ ...row, agent_name: name }), briefing: row.briefing };
+  return { ...present({ ...row, agent_name: name }), briefing: row.briefing, assignment: row.assignment };
 });
 
 const onSummary = guarded(contract.submitSummary, async (call) => {

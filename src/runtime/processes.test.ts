@@ -41,7 +41,7 @@ function place(context: TestContext): Place {
         token: "the-token",
         workspace: runner.workspaceFor(id),
         agent: { ...scriptedAgent, brain_type: "process", brain_config: config },
-        briefing: { text: "the briefing", systemPrompt: "", mcpServers: [] },
+        briefing: { text: "the briefing", assignment: "", systemPrompt: "", mcpServers: [] },
       });
       started.push(running);
       return running;
@@ -186,7 +186,7 @@ test("a command that is not there ends at once with a code, and a person is neve
       token: "t",
       workspace: runner.workspaceFor("two"),
       agent: { ...scriptedAgent, brain_type: "human", brain_config: "{}" },
-      briefing: { text: "", systemPrompt: "", mcpServers: [] },
+      briefing: { text: "", assignment: "", systemPrompt: "", mcpServers: [] },
     }),
     /never started/,
   );

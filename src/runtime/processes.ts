@@ -68,6 +68,7 @@ async function startProcess(options: ProcessOptions, session: StartSpec): Promis
     url: options.url(),
     ...files,
     briefing: session.briefing.text,
+    assignment: session.briefing.assignment,
   });
   if (launch === null) throw new Error(`the brain ${session.agent.brain_type} is never started`);
   const command = [launch.command, ...launch.args];

@@ -17,7 +17,7 @@ import type { SessionRow } from "./sessions.ts";
  * take part. What may not be sent goes to its boss instead of nowhere. A chain of such replies without a person in it
  * ends after a few turns, and the board is told.
  */
-const mostTurns = 5;
+export const mostTurns = 5;
 
 interface Words {
   /** Null: no address. */

@@ -18,6 +18,7 @@ export interface StartSpec {
   readonly workspace: string;
   readonly briefing: {
     readonly text: string;
+    readonly assignment: string;
     readonly systemPrompt: string;
     readonly mcpServers: readonly McpEntry[];
   };

@@ -6,7 +6,7 @@ import { dueMessages, messageById, nextDue } from "../mail/table.ts";
 import type { Store } from "../store/store.ts";
 import { concerned } from "./attention.ts";
 import { brief, promptVersion } from "./briefing.ts";
-import { routeWords } from "./replies.ts";
+import { hearOut } from "./closing.ts";
 import type { Exit, Runner, Running } from "./runner.ts";
 import {
   addUsage,
@@ -244,7 +244,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     await store.write(async (tx) => {
       await tx.lock(session.company_id);
       const row = said === "" ? undefined : await sessionById(tx, session.id);
-      if (row !== undefined && row.settled === 0) await routeWords(tx, row, said, newId);
+      if (row !== undefined && row.settled === 0) await hearOut(tx, row, said, parts);
       await endSession(tx, session.id, ending, newId);
     });
     lookAgain(session.company_id);
@@ -308,6 +308,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
         promptVersion,
         firstOutcomeId: briefing.firstOutcomeId,
         briefing: briefing.text,
+        assignment: briefing.assignment,
       });
       return { agent: verdict.agent, briefing, workspace };
     });

@@ -33,6 +33,7 @@ export interface NewSession {
   readonly promptVersion?: string;
   readonly firstOutcomeId?: string | null;
   readonly briefing?: string;
+  readonly assignment?: string;
 }
 
 export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch: number }> {
@@ -58,6 +59,7 @@ export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch:
     prompt_version: session.promptVersion ?? null,
     first_outcome_id: session.firstOutcomeId ?? null,
     briefing: session.briefing ?? null,
+    assignment: session.assignment ?? null,
     input_tokens: 0,
     output_tokens: 0,
     cost_usd: 0,
@@ -332,6 +334,7 @@ const insertRow = query((db, p: Omit<SessionRow, "settled">) =>
     prompt_version: p.prompt_version,
     first_outcome_id: p.first_outcome_id,
     briefing: p.briefing,
+    assignment: p.assignment,
     input_tokens: p.input_tokens,
     output_tokens: p.output_tokens,
     cost_usd: p.cost_usd,

@@ -19,7 +19,7 @@ function written(context: TestContext, granted: readonly McpEntry[]): { folder: 
       token,
       workspace: folder,
       agent: scriptedAgent,
-      briefing: { text: "hello", systemPrompt: "# You are", mcpServers: granted },
+      briefing: { text: "hello", assignment: "", systemPrompt: "# You are", mcpServers: granted },
     },
     "http://127.0.0.1:4600",
   );

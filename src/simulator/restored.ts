@@ -65,8 +65,8 @@ export function compare(before: Dump, after: Dump): Changed[] {
 }
 
 /**
- * Every row that was there is there again, to the last column, but for what only goes forward: an agent's epoch, its sessions and their tokens, and the mark
- * that an outcome's file is to be rendered anew. What is there besides is what was said, and agents that came and have left.
+ * Every row that was there is there again, to the last column, but for what only goes forward: an agent's epoch, its sessions and their tokens,
+ * and the versions of an outcome's file, with the mark that it is to be rendered anew. What is there besides is what was said, and agents that came and have left.
  */
 export function notRestored(before: Dump, after: Dump): string[] {
   const found: string[] = [];
@@ -77,9 +77,9 @@ export function notRestored(before: Dump, after: Dump): string[] {
     }
     if (table === "sessions" || (table === "credentials" && was?.["session_id"] !== null)) continue;
     const forward = table === "agents" ? ["epoch"] : table === "outcomes" ? ["stale"] : [];
+    if (isRendered(before, table, key)) continue;
     // A message that it was done unblocks the inbox it comes to: of an inbox, only whose it is and whether it is open.
     const isInbox = isInboxIn(before, key);
-    if (isInbox && table === "files") continue;
     const matter = isInbox ? columns.filter((one) => one === "status" || one === "responsible_id") : columns;
     for (const column of matter)
       if (!forward.includes(column))
@@ -107,9 +107,9 @@ function isLeftover(table: string, row: Row, before: Dump, after: Dump): boolean
     case "files":
       return row["kind"] !== "file";
     case "versions":
-      return !wasThere("files", row["file_id"]) || isInboxIn(before, String(row["file_id"]));
+      return !wasThere("files", row["file_id"]) || isRendered(before, "files", String(row["file_id"]));
     case "links":
-      return !wasThere("files", row["from_id"]);
+      return !wasThere("files", row["from_id"]) || isRendered(before, "files", String(row["from_id"]));
     default:
       return false;
   }
@@ -117,4 +117,9 @@ function isLeftover(table: string, row: Row, before: Dump, after: Dump): boolean
 
 function isInboxIn(all: Dump, id: string): boolean {
   return all.get("outcomes")?.get(id)?.["kind"] === "inbox";
+}
+
+/** The file of an outcome shows its row; it has a version for each time somebody looked after a change. */
+function isRendered(all: Dump, table: string, key: string): boolean {
+  return table === "files" && all.get("files")?.get(key)?.["kind"] === "outcome";
 }

@@ -152,6 +152,26 @@ const hiring: readonly Step[] = [
   `create index approval_comments_page on approval_comments(approval_id, num)`,
 ];
 
+const growth: readonly Step[] = [
+  `alter table outcomes add column result_id text`,
+  `alter table outcomes add column for_agent_id text`,
+  `alter table outcomes add column reply_to text`,
+  `alter table outcomes add column reworks integer not null default 0`,
+  `create index outcomes_result on outcomes(result_id) where result_id is not null`,
+  `create index outcomes_for_agent on outcomes(for_agent_id) where for_agent_id is not null`,
+  `create table reviews (
+     num {serial} primary key, company_id text not null, outcome_id text not null, agent_id text, reviewer_id text,
+     verdict text not null, note text, created_at bigint not null)`,
+  `create index reviews_agent on reviews(agent_id, num)`,
+  `create index reviews_outcome on reviews(outcome_id, num)`,
+  `create table notices (
+     company_id text not null, about text not null, kind text not null, told_at bigint not null,
+     primary key (company_id, about, kind)) {keyed}`,
+  `create index messages_unanswered on messages(from_id, coalesce(to_id, ''))
+     where from_id is not null and acknowledged_at is null and failure is null`,
+  `alter table sessions add column assignment text`,
+];
+
 const reorganization: readonly Step[] = [
   `create table reorganizations (
      num {serial} primary key, id text not null unique, company_id text not null, kind text not null,
@@ -163,6 +183,7 @@ const reorganization: readonly Step[] = [
 export const migrations: readonly { readonly name: string; readonly steps: readonly Step[] }[] = [
   { name: "0001-foundation", steps: foundation },
   { name: "0002-hiring", steps: hiring },
+  { name: "0003-growth", steps: growth },
   { name: "0005-reorganization", steps: reorganization },
 ];
 

@@ -126,12 +126,15 @@ function txOn(client: pg.PoolClient, now: number): Tx {
         values: [key],
       });
     },
-    rehearse: async (work) => {
-      await client.query("savepoint rehearsal");
+    attempt: async (work) => {
+      await client.query("savepoint part");
       try {
-        return await work();
-      } finally {
-        await client.query("rollback to rehearsal; release rehearsal");
+        const result = await work();
+        await client.query("release savepoint part");
+        return result;
+      } catch (error) {
+        await client.query("rollback to savepoint part; release savepoint part");
+        throw error;
       }
     },
   } satisfies Tx & ReadTx;

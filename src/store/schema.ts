@@ -82,6 +82,8 @@ export interface Schema {
     /** The outcome the briefing put first, and how many calls the session made. */
     first_outcome_id: string | null;
     briefing: string | null;
+    /** The work itself in words, for a brain that has no tools to look it up. */
+    assignment: string | null;
     input_tokens: number;
     output_tokens: number;
     cost_usd: number;
@@ -149,6 +151,14 @@ export interface Schema {
     stalls: number;
     /** 1: an edge changed since its file was rendered; the next reader renders it first. */
     stale: number;
+    /** The knowledge file with what came out of it. */
+    result_id: string | null;
+    /** The agent it goes to once that agent is approved. */
+    for_agent_id: string | null;
+    /** The message it came from, whose sender is told how it ended. */
+    reply_to: string | null;
+    /** How often whoever verifies it has sent it back since somebody looked into why. */
+    reworks: number;
     created_at: number;
     updated_at: number;
   };
@@ -194,6 +204,20 @@ export interface Schema {
     created_at: number;
     revoked_at: number | null;
   };
+  /** What was said of the work of an agent. */
+  reviews: {
+    num: Generated<number>;
+    company_id: string;
+    outcome_id: string;
+    /** Whose work it was, and who judged it; null: the board. */
+    agent_id: string | null;
+    reviewer_id: string | null;
+    verdict: string;
+    note: string | null;
+    created_at: number;
+  };
+  /** What somebody was told of once and need not be told again. */
+  notices: { company_id: string; about: string; kind: string; told_at: number };
   permission_requests: {
     id: string;
     company_id: string;

@@ -58,15 +58,7 @@ export function openSqlite(options: SqliteOptions): Store {
     first: async (q, params) => typed(q, connection.first(q.on("sqlite"), params))[0],
     run: async (q, params) => connection.run(q.on("sqlite"), params),
     lock: async () => undefined,
-    rehearse: async (work) => {
-      connection.exec("savepoint rehearsal");
-      try {
-        return await work();
-      } finally {
-        connection.exec("rollback to rehearsal");
-        connection.exec("release rehearsal");
-      }
-    },
+    attempt: (work) => inSavepoint(connection, "part", work),
   });
 
   function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -75,14 +67,10 @@ export function openSqlite(options: SqliteOptions): Store {
       let outcome: () => void;
       waiting.push({
         run: async () => {
-          writing.exec("savepoint one");
           try {
-            const result = await work(txOn(writing));
-            writing.exec("release one");
+            const result = await inSavepoint(writing, "one", () => work(txOn(writing)));
             outcome = () => resolve(result);
           } catch (error) {
-            writing.exec("rollback to one");
-            writing.exec("release one");
             outcome = () => reject(error);
           }
         },
@@ -202,6 +190,23 @@ class Connection {
       this.#statements.set(sql, statement);
     }
     return statement;
+  }
+}
+
+async function inSavepoint<T>(
+  connection: Connection,
+  name: "one" | "part",
+  work: () => Promise<T>,
+): Promise<T> {
+  connection.exec(`savepoint ${name}`);
+  try {
+    const result = await work();
+    connection.exec(`release ${name}`);
+    return result;
+  } catch (error) {
+    connection.exec(`rollback to ${name}`);
+    connection.exec(`release ${name}`);
+    throw error;
   }
 }
 

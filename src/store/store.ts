@@ -33,8 +33,8 @@ export interface Tx extends ReadTx {
    * (SQLite: all writes do), so a rule checked in a transaction still holds when it commits.
    */
   lock(key: string): Promise<void>;
-  /** Does the work, and takes back all it did: for whoever wants to know what it would do. */
-  rehearse<T>(work: () => Promise<T>): Promise<T>;
+  /** A part that may fail by itself: when `work` throws, what it wrote is undone and the transaction goes on. */
+  attempt<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** Content of knowledge versions, addressed by file and SHA-256. */
@@ -46,5 +46,5 @@ export interface Blobs {
 export function readOnly(tx: ReadTx): Tx {
   const refuse = (): Promise<never> =>
     Promise.reject(new Error("an operation that only reads tried to write"));
-  return { ...tx, run: refuse, lock: refuse, rehearse: refuse };
+  return { ...tx, run: refuse, lock: refuse, attempt: refuse };
 }

@@ -206,6 +206,7 @@ export function updateOne(world: World, me: Agent | null, input: Inputs["outcome
     replace(outcome.parents, parents);
     replace(outcome.dependsOn, dependsOn);
     if (blocked === undefined) return;
+    outcome.sentBack = undefined;
     const until = blocked?.until === undefined ? null : Date.parse(blocked.until);
     outcome.blocked = blocked === null ? null : { until, on: blocked.on ?? null };
   };
@@ -233,10 +234,16 @@ export function goesWith(world: World, outcome: Outcome): Outcome[] {
   return [...closing];
 }
 
-export function reopen(world: World, outcome: Outcome): Change {
+export function reopen(world: World, me: Agent | null, outcome: Outcome): Change {
   if (outcome.status === "open") throw new No("conflict");
   if (outcome.kind === "mandate") throw new No("refused");
-  if (outcome.status === "submitted") return () => void (outcome.status = "open");
+  if (outcome.status === "submitted")
+    return () => {
+      outcome.status = "open";
+      if (me === null || outcome.handedDownBy !== me.id) return;
+      if (outcome.sentBack !== undefined) outcome.blocked = { until: null, on: null };
+      outcome.sentBack = { to: outcome.responsibleId };
+    };
   const parents = [...outcome.parents].map((id) => world.outcomes.get(id));
   const served = [...world.outcomes.values()].find((other) => outcome.parents.has(other.id) && isLive(other));
   if (served === undefined || parents.some((parent) => parent?.status === "completed"))

@@ -42,7 +42,14 @@ export function predict(world: World, call: ModelCall): Prediction {
   try {
     const me = call.actor === "board" ? null : world.agents.get(call.actor);
     if (me === undefined || me?.active === false) throw new No("unauthenticated");
-    return { code: "ok", commit: changeOf(world, me, call) };
+    const change = changeOf(world, me, call);
+    const commit = (carried: Carried): void => {
+      change(carried);
+      // What was sent back to one owner says nothing of the next.
+      for (const outcome of world.outcomes.values())
+        if (outcome.sentBack?.to !== outcome.responsibleId) outcome.sentBack = undefined;
+    };
+    return { code: "ok", commit };
   } catch (error) {
     if (error instanceof No) return { code: error.code };
     throw error;
@@ -75,7 +82,7 @@ function changeOf(world: World, me: Agent | null, call: ModelCall): Change {
       const outcome = reached(world, me, call.input.id, ["write"]);
       demandEndable(outcome);
       if (childrenOf(world, outcome.id).some(isLive)) throw new No("refused");
-      return () => Object.assign(outcome, { status: "completed", blocked: null });
+      return () => Object.assign(outcome, { status: "completed", blocked: null, sentBack: undefined });
     }
     case "outcome.close": {
       const outcome = reached(world, me, call.input.id, ["write"]);
@@ -87,7 +94,7 @@ function changeOf(world: World, me: Agent | null, call: ModelCall): Change {
       };
     }
     case "outcome.reopen":
-      return reopen(world, reached(world, me, call.input.id, ["write"]));
+      return reopen(world, me, reached(world, me, call.input.id, ["write"]));
     case "outcome.delegate":
       return delegate(world, me, call.input);
     case "outcome.reclaim": {

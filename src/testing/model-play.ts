@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { listAgentGrants } from "../contract/capabilities.ts";
 import type { Operation } from "../contract/operation.ts";
 import { operations } from "../contract/operations.ts";
-import { createCompany, createKey } from "../contract/organization.ts";
+import { createCompany, createKey, updateCompany } from "../contract/organization.ts";
 import { listOutcomes } from "../contract/outcomes.ts";
 import { Refusal } from "../contract/refusal.ts";
 import type { Core } from "../daemon/core.ts";
@@ -60,6 +60,12 @@ export class Play {
       const company = await this.#ask("board", createCompany, { name });
       if (!("answer" in company)) throw new Violation(`no company: ${company.message}`);
       const id = String(company.answer["id"]);
+      await this.#ask("board", updateCompany, {
+        companyId: id,
+        maxDelegations: 1000,
+        maxDelegationDepth: 1000,
+        maxOpenOutcomes: 100_000,
+      });
       const rootId = String(company.answer["rootAgentId"]);
       const rows = await this.#bench.core.store.read((tx) => rowsOf(tx, id));
       const stateFileId = rows.agents[0]?.state_file_id ?? "";

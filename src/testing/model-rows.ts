@@ -97,7 +97,7 @@ const files = query((db, p: OfCompany) =>
     .selectFrom("files")
     .select(["id", "kind", "owner_id", "version", "hash", "deleted_at"])
     .where("company_id", "=", p.companyId)
-    .where("kind", "<>", "message")
+    .where("kind", "not in", ["message", "result"])
     .where("id", "not in", db.selectFrom("outcomes").select("id").where("kind", "=", "inbox")),
 );
 
@@ -107,7 +107,7 @@ const versions = query((db, p: OfCompany) =>
     .innerJoin("versions as v", "v.file_id", "f.id")
     .select(["v.file_id", "v.version", "v.hash"])
     .where("f.company_id", "=", p.companyId)
-    .where("f.kind", "<>", "message")
+    .where("f.kind", "not in", ["message", "result"])
     .where("f.id", "not in", db.selectFrom("outcomes").select("id").where("kind", "=", "inbox"))
     .orderBy("v.file_id")
     .orderBy("v.version"),

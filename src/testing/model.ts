@@ -44,6 +44,8 @@ export interface Outcome {
   readonly parents: Set<string>;
   readonly dependsOn: Set<string>;
   blocked: { readonly until: number | null; readonly on: string | null } | null;
+  /** How often who verifies it sent it back to this owner; the second time it waits for somebody above. */
+  sentBack?: { readonly to: string } | undefined;
 }
 
 export interface File {

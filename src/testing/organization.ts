@@ -86,7 +86,7 @@ export interface Organization {
   as(token: string): Caller;
 }
 
-/** Hires need no approval here unless a test wants them to. */
+/** Hires need no approval here and nothing is limited, unless a test wants it. */
 export async function createOrganization(
   store: Store,
   options: { approvals?: boolean; ids?: { newId: () => string; newSecret: () => string } } = {},
@@ -114,6 +114,9 @@ async function organizationOn(
       companyId: company.id,
       requireBoardApprovalForNewAgents: false,
       maxAgents: 1_000_000,
+      maxDelegations: 1000,
+      maxDelegationDepth: 1000,
+      maxOpenOutcomes: 100_000,
     });
   const keyFor = async (id: string): Promise<string> => (await board(createKey, { id })).key;
   return {

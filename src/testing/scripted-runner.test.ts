@@ -8,7 +8,7 @@ const spec = {
   token: "token",
   agent: scriptedAgent,
   workspace: "/nowhere",
-  briefing: { text: "briefing", systemPrompt: "", mcpServers: [] },
+  briefing: { text: "briefing", assignment: "", systemPrompt: "", mcpServers: [] },
 };
 const calls: unknown[] = [];
 const make = () =>

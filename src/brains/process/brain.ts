@@ -32,11 +32,12 @@ export const processBrain = brain({
     { command: "my-agent" },
     { command: "node", args: ["agent.mjs", "--brief"], env: { LANG: "C.UTF-8" } },
   ],
+  plain: () => true,
   probe: async () => ({ available: true, version: null, says: "any command on this machine" }),
-  launch: ({ command, args, env }, { briefing }) => ({
+  launch: ({ command, args, env }, { briefing, assignment }) => ({
     command,
     args: args ?? [],
     env: env ?? {},
-    stdin: briefing,
+    stdin: assignment === "" ? briefing : `${briefing}\n${assignment}`,
   }),
 });

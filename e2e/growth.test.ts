@@ -1,0 +1,234 @@
+// An organization that makes itself: a chief alone hires, hands out, puts together and answers, by what it prints alone.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { approve, listApprovals, reject } from "../src/contract/approvals.ts";
+import { listEvents } from "../src/contract/ledger.ts";
+import { boardInbox, sendMessage } from "../src/contract/mail.ts";
+import {
+  createAgent,
+  listAgents,
+  updateAgent,
+  updateCompany,
+  viewCompany,
+} from "../src/contract/organization.ts";
+import { createOutcome, listOutcomes, viewOutcome } from "../src/contract/outcomes.ts";
+import { listSessions, why } from "../src/contract/sessions.ts";
+import { type BuiltDaemon, startDaemon } from "./support/daemon.ts";
+import { onNewHome } from "./support/home.ts";
+import { allPages } from "./support/pages.ts";
+import { sessionProcesses } from "./support/processes.ts";
+
+const printer = fileURLToPath(new URL("support/printer.mjs", import.meta.url));
+
+const rehearsal = { type: "rehearsal", config: { speaks: "text" } };
+const printing = (lines: Readonly<Record<string, readonly string[]>>) => ({
+  type: "process",
+  config: { command: process.execPath, args: [printer], env: { PRINTER_LINES: JSON.stringify(lines) } },
+});
+
+const team = {
+  Writer: ["Pelicans fly."],
+  Checker: ["Pelicans do fly."],
+};
+const bootstrap = {
+  "CEO, asked": [
+    "I need two people.",
+    "HIRE[Writer]: Writes about birds.",
+    "HIRE[Checker | effort=low]: Checks what is said of birds.",
+    "DELEGATE[Writer]: Write of pelicans.",
+    "DELEGATE[Checker]: Check what is said of pelicans.",
+  ],
+  ...team,
+};
+
+/** A company of a chief alone, whose brain and all that is hired later is this. */
+async function onDaemon(
+  brain: { type: string; config: Record<string, unknown> },
+  settings: Record<string, unknown>,
+  play: (daemon: BuiltDaemon, rootId: string) => Promise<void>,
+): Promise<void> {
+  await onNewHome("sqlite", async (options) => {
+    const daemon = await startDaemon(options).ready;
+    try {
+      const { board, companyId } = daemon;
+      await board.call(updateCompany, {
+        companyId,
+        defaultAdapterType: brain.type,
+        defaultAdapterConfig: brain.config,
+        ...settings,
+      });
+      const { rootAgentId } = await board.call(viewCompany, { companyId });
+      await board.call(updateAgent, {
+        id: rootAgentId,
+        role: "CEO",
+        adapterType: brain.type,
+        adapterConfig: brain.config,
+      });
+      await play(daemon, rootAgentId);
+      assert.deepEqual(sessionProcesses(daemon.home), []);
+      assert.equal(daemon.log(), "");
+    } finally {
+      await daemon.stop();
+    }
+  });
+}
+
+async function until<T>(what: string, look: () => Promise<T | undefined>, seconds = 60): Promise<T> {
+  for (const begun = performance.now(); performance.now() - begun < seconds * 1000; await sleep(50)) {
+    const found = await look();
+    if (found !== undefined) return found;
+  }
+  throw new Error(`${what}: not within ${seconds} s`);
+}
+
+const answerTo = ({ board, companyId }: BuiltDaemon) =>
+  until("an answer to the board", async () => {
+    const { messages } = await board.call(boardInbox, { companyId, limit: 1000 });
+    return messages.find(({ body }) => body?.startsWith("Done: ") === true);
+  });
+
+const outcomesOf = ({ board, companyId }: BuiltDaemon) =>
+  allPages((cursor) => board.call(listOutcomes, { companyId, limit: 1000, cursor }), "outcomes");
+
+const atRest = (daemon: BuiltDaemon) =>
+  until("rest", async () => {
+    const { sessions } = await daemon.board.call(listSessions, { companyId: daemon.companyId, live: true });
+    const workable = (await outcomesOf(daemon)).filter((outcome) => outcome.workable);
+    return sessions.length === 0 && workable.length === 0 ? true : undefined;
+  });
+
+describe("a chief alone bootstraps a team in one cycle", () => {
+  for (const [name, brain] of Object.entries({
+    rehearsal,
+    "a command that only prints": printing(bootstrap),
+  }))
+    // covers ORG-07, ORG-10, ORG-11, ORG-12, ORG-16, ORG-17, ORG-18
+    test(`with ${name}`, () =>
+      onDaemon(brain, { requireBoardApprovalForNewAgents: false }, async (daemon, rootId) => {
+        const { board, companyId } = daemon;
+        await board.call(sendMessage, { companyId, body: "Tell me of pelicans" });
+        const answer = await answerTo(daemon);
+        assert.equal(answer.from.id, rootId);
+        await atRest(daemon);
+
+        const { events } = await board.call(listEvents, { companyId, limit: 1000 });
+        const of = (operation: string) => events.filter((event) => event.operation === operation);
+        const hired = of("agent.create").filter(({ actor }) => actor.agentId === rootId);
+        const handed = of("outcome.delegate").filter(({ actor }) => actor.agentId === rootId);
+        assert.deepEqual([hired.length, handed.length], [2, 2]);
+        // One cycle: the same last words made both.
+        assert.equal(new Set([...hired, ...handed].map(({ actor }) => actor.sessionId)).size, 1);
+
+        const outcomes = await outcomesOf(daemon);
+        const integration = outcomes.find(({ kind }) => kind === "integration");
+        const whole = outcomes.find(({ title }) => title === "Tell me of pelicans");
+        assert.deepEqual([integration?.status, whole?.status], ["completed", "completed"]);
+        const put = await board.call(viewOutcome, { id: integration?.id ?? "" });
+        assert.deepEqual(
+          new Set(put.dependsOn.map(({ id }) => id)),
+          new Set(handed.map(({ subject }) => subject)),
+        );
+        for (const { text } of put.context) assert.ok(answer.body?.includes(text.trim()), answer.body ?? "");
+        const open = outcomes.filter(({ status }) => status === "open" || status === "submitted");
+        assert.deepEqual(new Set(open.map(({ kind }) => kind)), new Set(["perpetual", "mandate"]));
+      }));
+});
+
+// covers ORG-20, ORG-23, ORG-24
+test("three levels: what a grandchild found reaches the top, and whoever depended on the whole sees it", () =>
+  onDaemon(
+    printing({
+      CEO: ["DELEGATE[Manager]: Find the number."],
+      Manager: ["DELEGATE[Engineer]: Count it."],
+      Engineer: ["The number is 4711."],
+      Teller: [],
+    }),
+    {},
+    async (daemon, rootId) => {
+      const { board, companyId } = daemon;
+      const manager = await board.call(createAgent, { companyId, name: "Mia", role: "Manager" });
+      await board.call(createAgent, { companyId, name: "Eve", role: "Engineer", reportsTo: manager.id });
+      // Both are the chief's; the second waits for the first.
+      const { rootOutcomeId } = await board.call(viewCompany, { companyId });
+      const whole = await board.call(createOutcome, {
+        companyId,
+        title: "Know the number",
+        parents: [rootOutcomeId],
+      });
+      const later = await board.call(createOutcome, {
+        companyId,
+        title: "Tell the number",
+        parents: [rootOutcomeId],
+        dependsOn: [whole.id],
+      });
+      await until("the later one", async () => {
+        const { status } = await board.call(viewOutcome, { id: later.id });
+        return status === "completed" ? true : undefined;
+      });
+      const seen = await board.call(viewOutcome, { id: later.id });
+      const [integration] = seen.dependsOn;
+      assert.notEqual(integration?.id, whole.id);
+      assert.match(seen.context[0]?.text ?? "", /4711/);
+      const levels = (await outcomesOf(daemon)).filter(({ kind }) => kind === "integration");
+      assert.deepEqual(
+        new Set(levels.map(({ responsible }) => responsible?.id)),
+        new Set([rootId, manager.id]),
+      );
+      assert.ok(levels.every(({ status }) => status === "completed"));
+      assert.equal((await board.call(viewOutcome, { id: whole.id })).status, "completed");
+      // What came out of the later one was made from what the integration found.
+      const { result } = await board.call(viewOutcome, { id: later.id });
+      assert.ok(result !== null);
+      await atRest(daemon);
+    },
+  ));
+
+describe("with approval on, hires and their work wait", () => {
+  const begin = async (daemon: BuiltDaemon, rootId: string) => {
+    const { board, companyId } = daemon;
+    await board.call(sendMessage, { companyId, body: "Tell me of pelicans" });
+    const approvals = await until("two approvals", async () => {
+      const list = await board.call(listApprovals, { companyId, status: "pending" });
+      return list.approvals.length === 2 ? list.approvals : undefined;
+    });
+    await atRest(daemon);
+    const waiting = (await outcomesOf(daemon)).filter(({ blocked }) => blocked !== null);
+    assert.equal(waiting.length, 2);
+    for (const { id, responsible } of waiting) {
+      assert.equal(responsible?.id, rootId);
+      const { says, moves } = await board.call(why, { id });
+      assert.ok(moves && approvals.some((approval) => says.includes(approval.id)), says);
+    }
+    return approvals;
+  };
+
+  test("approval releases both", () =>
+    onDaemon(printing(bootstrap), {}, async (daemon, rootId) => {
+      for (const { id } of await begin(daemon, rootId)) await daemon.board.call(approve, { id });
+      const { body } = await answerTo(daemon);
+      assert.match(body ?? "", /Pelicans fly\.[\s\S]*Pelicans do fly\./);
+      await atRest(daemon);
+    }));
+
+  test("rejection returns the work with the reason, and nothing hangs", () =>
+    onDaemon(printing(bootstrap), {}, async (daemon, rootId) => {
+      const { board, companyId } = daemon;
+      const [one, other] = await begin(daemon, rootId);
+      await board.call(approve, { id: one?.id ?? "" });
+      await board.call(reject, { id: other?.id ?? "", decisionNote: "too dear" });
+      const { body } = await answerTo(daemon);
+      assert.match(body ?? "", /Done: Tell me of pelicans/);
+      const { events } = await board.call(listEvents, { companyId, limit: 1000 });
+      assert.ok(events.some(({ data }) => JSON.stringify(data).includes("too dear")));
+      const { agents } = await board.call(listAgents, { companyId, status: "terminated" });
+      assert.equal(agents.length, 1);
+      await atRest(daemon);
+      const open = (await outcomesOf(daemon)).filter(({ status }) => status === "open");
+      assert.deepEqual(
+        open.filter(({ kind }) => kind === "work" || kind === "integration").map(({ title }) => title),
+        [],
+      );
+    }));
+});

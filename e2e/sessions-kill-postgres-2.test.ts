@@ -1,0 +1,3 @@
+import { testHalfOfTheKills } from "./support/living-kills.ts";
+
+testHalfOfTheKills("postgres");

@@ -1,0 +1,77 @@
+import type { Surroundings } from "../capabilities/guarded.ts";
+import { memberById } from "../capabilities/members.ts";
+import { notify } from "../mail/operations.ts";
+import { handDown } from "../outcomes/delegation.ts";
+import type { OutcomeRow } from "../outcomes/outcome.ts";
+import { outcomeById, saveOutcome } from "../outcomes/table.ts";
+import { query } from "../store/query.ts";
+import type { Tx } from "../store/store.ts";
+import type { AgentRow } from "./table.ts";
+
+/**
+ * Work for an agent that is not approved yet. Such an agent is given nothing; the work stays with its boss, blocked, and says
+ * for whom it waits. A yes hands it over, in the same transaction; a no, or any other end, gives it back with the reason.
+ */
+type Scene = Pick<Surroundings, "tx" | "companyId" | "actor" | "newId" | "record">;
+
+export async function holdFor(
+  tx: Tx,
+  outcomeId: string,
+  agent: Pick<AgentRow, "id" | "name">,
+): Promise<void> {
+  const reason = `it waits until ${agent.name} is approved`;
+  await tx.run(setHeld, { id: outcomeId, agentId: agent.id, reason });
+}
+
+export async function releaseParts(call: Scene, agent: AgentRow): Promise<OutcomeRow[]> {
+  const { tx } = call;
+  const released = [];
+  const to = await memberById(tx, agent.id);
+  for (const { id } of await tx.all(heldFor, { agentId: agent.id })) {
+    const outcome = await outcomeById(tx, id);
+    const free = await saveOutcome(tx, { ...outcome, for_agent_id: null, blocked_reason: null }, call.actor);
+    // Whoever holds it now may be somebody else than who meant it for that agent; then it is simply theirs.
+    if (to === undefined || outcome.responsible_id !== agent.boss_id || agent.boss_id === null) continue;
+    const moved = await handDown(tx, free, agent.boss_id, to);
+    await saveOutcome(tx, await outcomeById(tx, id), call.actor);
+    await call.record(id, { from: agent.boss_id, to: agent.id, moved }, "outcome.delegate");
+    released.push(free);
+  }
+  return released;
+}
+
+export async function returnParts(call: Scene, agent: AgentRow, why: string): Promise<void> {
+  const { tx } = call;
+  const returned = new Map<string | null, OutcomeRow[]>();
+  for (const { id } of await tx.all(heldFor, { agentId: agent.id })) {
+    const outcome = await outcomeById(tx, id);
+    await saveOutcome(tx, { ...outcome, for_agent_id: null, blocked_reason: null }, call.actor);
+    await call.record(id, { changed: ["blocked"], blocked: null, reason: why }, "outcome.update");
+    returned.set(outcome.responsible_id, [...(returned.get(outcome.responsible_id) ?? []), outcome]);
+  }
+  for (const [owner, outcomes] of returned)
+    await notify(
+      call,
+      owner,
+      [
+        `${agent.name} does not come: ${why}. What was meant for it is yours to do or to give to somebody else:`,
+        ...outcomes.map(({ id, title }) => `- "${title}" (kb://${id})`),
+      ].join("\n"),
+    );
+}
+
+const heldFor = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("outcomes")
+    .select("id")
+    .where("for_agent_id", "=", p.agentId)
+    .where("status", "=", "open")
+    .orderBy("num"),
+);
+
+const setHeld = query((db, p: { id: string; agentId: string; reason: string }) =>
+  db
+    .updateTable("outcomes")
+    .set({ for_agent_id: p.agentId, blocked_reason: p.reason, stale: 1 })
+    .where("id", "=", p.id),
+);

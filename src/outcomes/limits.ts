@@ -1,0 +1,104 @@
+import { Refusal } from "../contract/refusal.ts";
+import type { Surroundings } from "../capabilities/guarded.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import type { OutcomeRow } from "./outcome.ts";
+import { childrenOf, outcomeById, parentsOf } from "./table.ts";
+
+/**
+ * What keeps work from multiplying: an agent hands out a few parts of one outcome, work is handed on a few times, what came
+ * back to be put together is not handed out again, and nobody piles up outcomes without end. The board is not bound.
+ */
+type Scene = Pick<Surroundings, "tx" | "actor" | "settings">;
+
+/** How many times the work was handed on to get here. A standing mandate begins anew: it is a position, not a task. */
+export async function depthOf(tx: ReadTx, id: string): Promise<number> {
+  const known = new Map<string, number>();
+  const depth = async (outcomeId: string): Promise<number> => {
+    const before = known.get(outcomeId);
+    if (before !== undefined) return before;
+    const { kind, delegated } = await outcomeById(tx, outcomeId);
+    let most = 0;
+    if (!isStanding({ kind }))
+      for (const parent of await parentsOf(tx, outcomeId)) most = Math.max(most, await depth(parent.id));
+    const own = isStanding({ kind }) ? 0 : most + delegated;
+    known.set(outcomeId, own);
+    return own;
+  };
+  return depth(id);
+}
+
+/** May so many further parts of this outcome be handed out? */
+export async function demandFanOut(
+  call: Scene,
+  outcome: Pick<OutcomeRow, "id" | "kind">,
+  parts: number,
+): Promise<void> {
+  const { tx, actor } = call;
+  await demandNotIntegration(tx, outcome);
+  if (actor.agentId === null) return;
+  const { maxDelegations, maxDelegationDepth } = await call.settings();
+  const depth = (await depthOf(tx, outcome.id)) + 1;
+  if (depth > maxDelegationDepth)
+    throw new Refusal(
+      "limited",
+      `This work was handed on ${depth - 1} times already; it goes no deeper than ${maxDelegationDepth}.`,
+      "Do it yourself, or submit what you have and say what is missing.",
+    );
+  if (parts === 0 || isStanding(outcome)) return;
+  const handedOut = (await childrenOf(tx, outcome.id)).filter(
+    ({ delegated, kind }) => delegated === 1 && kind !== "mandate",
+  ).length;
+  if (handedOut + parts > maxDelegations)
+    throw new Refusal(
+      "limited",
+      `${handedOut} parts of this outcome were handed out already; at most ${maxDelegations} are.`,
+      "Do the rest yourself, or put what belongs together into one part.",
+    );
+}
+
+/** What came back is put together by whoever handed it out, not handed out once more. */
+export async function demandNotIntegration(tx: ReadTx, outcome: Pick<OutcomeRow, "id">): Promise<void> {
+  const frontier = [outcome.id];
+  const seen = new Set(frontier);
+  for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
+    const row = await outcomeById(tx, id);
+    if (row.kind === "integration")
+      throw new Refusal(
+        "refused",
+        `This puts together what others did ("${row.title.slice(0, 100)}"); it is not handed out again, and nobody is hired for it.`,
+        "Put it together yourself. What is missing, send back to whoever should have done it.",
+      );
+    if (row.delegated === 1 || isStanding(row)) continue;
+    for (const parent of await parentsOf(tx, id)) {
+      if (seen.has(parent.id)) continue;
+      seen.add(parent.id);
+      frontier.push(parent.id);
+    }
+  }
+}
+
+export async function demandRoom(call: Scene, agentId: string | null, more: number): Promise<void> {
+  if (call.actor.agentId === null || agentId === null) return;
+  const { maxOpenOutcomes } = await call.settings();
+  // One row more than allowed answers the question; counting all of them would cost more the more there are.
+  const live = await call.tx.all(liveOf, { agentId, limit: maxOpenOutcomes + 1 });
+  if (live.length + more <= maxOpenOutcomes) return;
+  throw new Refusal(
+    "limited",
+    `${agentId === call.actor.agentId ? "You answer" : `${agentId} answers`} for ${live.length} live outcomes; nobody gets more than ${maxOpenOutcomes}.`,
+    "Complete or close some first.",
+  );
+}
+
+const isStanding = ({ kind }: Pick<OutcomeRow, "kind">): boolean =>
+  kind === "perpetual" || kind === "mandate";
+
+const liveOf = query((db, p: { agentId: string; limit: number }) =>
+  db
+    .selectFrom("outcomes")
+    .select("id")
+    .where("responsible_id", "=", p.agentId)
+    .where("status", "in", ["open", "submitted"])
+    .limit(p.limit),
+);

@@ -1,0 +1,83 @@
+import type { Surroundings } from "../capabilities/guarded.ts";
+import { addVersion, fileById, insertFile } from "../knowledge/table.ts";
+import type { ReadTx } from "../store/store.ts";
+import type { OutcomeRow } from "./outcome.ts";
+import { dependenciesOf, outcomeById } from "./table.ts";
+
+/**
+ * What came out of an outcome, in the words of whoever answers for it: a knowledge file that whoever reads the outcome can
+ * read, and whoever works on something that depends on it. So results reach those who build on them without being sent.
+ */
+export async function keepResult(
+  { tx, actor, companyId, newId }: Pick<Surroundings, "tx" | "actor" | "companyId" | "newId">,
+  outcome: OutcomeRow,
+  text: string,
+): Promise<OutcomeRow> {
+  const content = Buffer.from(text);
+  const description = `Result of "${outcome.title}"`;
+  const file = outcome.result_id === null ? undefined : await fileById(tx, outcome.result_id);
+  if (file !== undefined) {
+    await addVersion(tx, file, { content, description, author: actor });
+    return outcome;
+  }
+  const id = newId();
+  const kind = { kind: "result", mediaType: "text/markdown", ownerId: null } as const;
+  await insertFile(tx, { id, companyId, ...kind, description, content, author: actor });
+  return { ...outcome, result_id: id };
+}
+
+export interface ContextEntry {
+  readonly id: string;
+  readonly title: string;
+  readonly file: string;
+  readonly text: string;
+  readonly truncated: boolean;
+}
+
+export const mostContext = 8 * 1024;
+
+/** The results an outcome builds on: each gets an equal share of the room, and what one leaves goes to the others. */
+export async function contextOf(tx: ReadTx, id: string, room = mostContext): Promise<ContextEntry[]> {
+  const found = [];
+  for (const dependency of await dependenciesOf(tx, id)) {
+    const result = await resultOf(tx, dependency.id);
+    if (result !== null) found.push({ id: dependency.id, title: dependency.title, ...result });
+  }
+  const entries = new Map<string, ContextEntry>();
+  let left = room;
+  for (const [index, { content, ...entry }] of found
+    .toSorted((a, b) => a.content.byteLength - b.content.byteLength)
+    .entries()) {
+    const text = firstBytes(content, Math.floor(left / (found.length - index)));
+    left -= Buffer.byteLength(text);
+    entries.set(entry.id, { ...entry, text, truncated: Buffer.byteLength(text) < content.byteLength });
+  }
+  return found.flatMap(({ id: of }) => entries.get(of) ?? []);
+}
+
+export async function resultOf(
+  tx: ReadTx,
+  outcomeId: string,
+): Promise<{ file: string; content: Uint8Array } | null> {
+  const { result_id } = await outcomeById(tx, outcomeId);
+  const file = result_id === null ? undefined : await fileById(tx, result_id);
+  return file === undefined ? null : { file: file.id, content: await tx.blobs.read(file.id, file.hash) };
+}
+
+/** A text for a message or a briefing: as much as fits, and where the rest is. */
+export function excerpt(text: string, file: string | null, most = mostContext): string {
+  const content = Buffer.from(text);
+  if (content.byteLength <= most) return text;
+  return `${firstBytes(content, most)}\n…${file === null ? "" : ` the rest is in kb://${file}`}`;
+}
+
+/** Never half a character. */
+function firstBytes(content: Uint8Array, most: number): string {
+  const bytes = Buffer.from(content);
+  return bytes.byteLength <= most
+    ? bytes.toString("utf8")
+    : bytes
+        .subarray(0, most)
+        .toString("utf8")
+        .replace(/\uFFFD+$/, "");
+}

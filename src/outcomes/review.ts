@@ -1,0 +1,91 @@
+import type { Surroundings } from "../capabilities/guarded.ts";
+import { memberById } from "../capabilities/members.ts";
+import { query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
+import type { OutcomeRow } from "./outcome.ts";
+
+/**
+ * What whoever delegated an outcome says of the work: it passes, or is sent back once with what is missing. A second time it
+ * is escalated: it waits, blocked, for the reviewer's boss. A verdict that cannot be read is not a pass.
+ */
+export const verdicts = ["pass", "rework", "escalated", "unreadable"] as const;
+export type Verdict = (typeof verdicts)[number];
+
+export async function recordReview(
+  { tx, actor, companyId }: Pick<Surroundings, "tx" | "actor" | "companyId">,
+  outcome: Pick<OutcomeRow, "id" | "responsible_id">,
+  verdict: Verdict,
+  note: string | null,
+): Promise<void> {
+  await tx.run(insertReview, {
+    company_id: companyId,
+    outcome_id: outcome.id,
+    agent_id: outcome.responsible_id,
+    reviewer_id: actor.agentId,
+    verdict,
+    note: note === null ? null : note.slice(0, 2000).toWellFormed(),
+    created_at: tx.now,
+  });
+}
+
+/** Who decides when an agent would send the work back once more, and what to say; null while it may. */
+export async function escalation(
+  tx: ReadTx,
+  outcome: Pick<OutcomeRow, "reworks" | "delegated_by">,
+  why = "it was sent back twice",
+): Promise<{ to: string | null; reason: string } | null> {
+  const reviewer = outcome.delegated_by === null ? undefined : await memberById(tx, outcome.delegated_by);
+  if (reviewer === undefined || outcome.reworks < 1) return null;
+  const boss = reviewer.boss_id === null ? undefined : await memberById(tx, reviewer.boss_id);
+  return {
+    to: reviewer.boss_id,
+    reason: `${why}, and ${boss?.name ?? "the board"}, the boss of ${reviewer.name}, is asked what is to become of it`,
+  };
+}
+
+/** How often each verdict was given on the work of an agent. */
+export async function reviewsOf(tx: ReadTx, agentId: string): Promise<Record<Verdict, number>> {
+  const counts = { pass: 0, rework: 0, escalated: 0, unreadable: 0 };
+  for (const { verdict, count } of await tx.all(countsOf, { agentId })) {
+    const known = verdicts.find((name) => name === verdict);
+    if (known !== undefined) counts[known] = count;
+  }
+  return counts;
+}
+
+/** How often in a row nobody could read the verdict on what is submitted now. */
+export async function unreadableInARow(tx: ReadTx, outcomeId: string): Promise<number> {
+  const last = await tx.all(lastOn, { outcomeId, limit: 2 });
+  const readable = last.findIndex(({ verdict }) => verdict !== "unreadable");
+  return readable < 0 ? last.length : readable;
+}
+
+const insertReview = query((db, p: Omit<Schema["reviews"], "num">) =>
+  db.insertInto("reviews").values({
+    company_id: p.company_id,
+    outcome_id: p.outcome_id,
+    agent_id: p.agent_id,
+    reviewer_id: p.reviewer_id,
+    verdict: p.verdict,
+    note: p.note,
+    created_at: p.created_at,
+  }),
+);
+
+const countsOf = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("reviews")
+    .select((eb) => ["verdict", eb.fn.countAll<number>().as("count")])
+    .where("agent_id", "=", p.agentId)
+    .groupBy("verdict"),
+);
+
+const lastOn = query((db, p: { outcomeId: string; limit: number }) =>
+  db
+    .selectFrom("reviews")
+    .select("verdict")
+    .where("outcome_id", "=", p.outcomeId)
+    .orderBy("num", "desc")
+    .limit(p.limit),
+);

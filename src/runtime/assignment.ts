@@ -1,0 +1,131 @@
+import { sql } from "kysely";
+import type { AgentRow } from "../agents/table.ts";
+import { memberById } from "../capabilities/members.ts";
+import { fileById } from "../knowledge/table.ts";
+import type { MessageRow } from "../mail/table.ts";
+import type { OutcomeRow } from "../outcomes/outcome.ts";
+import { contextOf, excerpt, resultOf } from "../outcomes/results.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+
+/**
+ * The work itself in words, for a brain that has no tools to look it up: what it is, the results it builds on, the messages
+ * that wait, and what it can say to have something done. Text of others is quoted as data.
+ */
+const mostMessages = 10;
+const mostReviews = 5;
+
+export async function assignmentFor(
+  tx: ReadTx,
+  agent: AgentRow,
+  first: OutcomeRow | undefined,
+): Promise<string> {
+  if (first === undefined) return "";
+  const sections = first.kind === "inbox" ? await inboxIn(tx, agent) : await workIn(tx, first);
+  return `${[...sections, howToAnswer(first)].join("\n")}\n`;
+}
+
+async function workIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
+  const lines = [`## Your work now: ${JSON.stringify(outcome.title)} (${outcome.kind} ${outcome.id})`, ""];
+  if (outcome.description !== "") lines.push(quoted(excerpt(outcome.description, outcome.id)), "");
+  if (outcome.acceptance !== null)
+    lines.push("Acceptance criteria:", quoted(excerpt(outcome.acceptance, outcome.id)), "");
+  const context = await contextOf(tx, outcome.id);
+  if (context.length > 0) lines.push("## The results it builds on", "");
+  for (const { id, title, file, text, truncated } of context)
+    lines.push(
+      `### ${JSON.stringify(title)} (outcome ${id})`,
+      quoted(truncated ? `${text}\n… the rest is in kb://${file}` : text),
+      "",
+    );
+  return lines;
+}
+
+async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
+  const lines = ["## Messages for you", ""];
+  for (const message of await shownMessages(tx, agent.id, tx.now)) {
+    const from =
+      message.from_system === 1
+        ? "Agency"
+        : message.from_id === null
+          ? "the board"
+          : (await memberById(tx, message.from_id))?.name;
+    lines.push(`From ${from ?? "somebody who has left"}:`, quoted(await bodyOf(tx, message, 4096)), "");
+  }
+  const waiting = await shownReviews(tx, agent.id, tx.now);
+  if (waiting.length > 0) lines.push("## Waiting for your verdict", "");
+  for (const { id, title, acceptance } of waiting) {
+    const result = await resultOf(tx, id);
+    const text = result === null ? "(no result in words)" : Buffer.from(result.content).toString("utf8");
+    lines.push(`### ${JSON.stringify(title)} (outcome ${id})`);
+    lines.push(quoted(excerpt(text, result?.file ?? null, 4096)));
+    if (acceptance !== null) lines.push("Acceptance criteria:", quoted(excerpt(acceptance, id, 2048)));
+    lines.push("");
+  }
+  return lines;
+}
+
+function howToAnswer(first: OutcomeRow): string {
+  const isPuttingTogether = first.kind === "integration";
+  return [
+    "## If you have no tools",
+    "",
+    first.kind === "inbox"
+      ? "What you print last counts. To have work done for a message, print directives; to write to somebody, begin with @name."
+      : "What you print last is taken for the result of this work.",
+    ...(isPuttingTogether
+      ? ["This puts together what came back: it is not handed out again."]
+      : [
+          "Directives, each at the start of a line:",
+          "HIRE[<role>]: <mandate>   or   HIRE[<role> | model=<model> effort=<low|medium|high|xhigh|max>]: <mandate>",
+          "DELEGATE[<id or role of a direct report>]: <subtask>",
+          'or a fence named plan with JSON: [{"title": …, "assignee": …, "dependsOn": [<titles>]}].',
+        ]),
+    "To judge what was submitted to you: VERDICT[<outcome id>]: PASS   or   VERDICT[<outcome id>]: REWORK <what is missing>",
+  ].join("\n");
+}
+
+/** The messages an assignment of that moment shows, oldest first. */
+export const shownMessages = (tx: ReadTx, agentId: string, at: number): Promise<MessageRow[]> =>
+  tx.all(waitingAt, { agentId, at, limit: mostMessages });
+
+/** What was submitted to an agent by that moment and is not decided, oldest first. */
+export const shownReviews = (tx: ReadTx, agentId: string, at: number): Promise<OutcomeRow[]> =>
+  tx.all(submittedTo, { agentId, at, limit: mostReviews });
+
+export async function bodyOf(tx: ReadTx, message: MessageRow, most: number): Promise<string> {
+  const file = await fileById(tx, message.file_id);
+  if (file === undefined || file.deleted_at !== null) return "(its text is gone)";
+  const content = await tx.blobs.read(file.id, file.hash);
+  return excerpt(Buffer.from(content).toString("utf8"), file.id, most);
+}
+
+function quoted(text: string): string {
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => `> ${line}`)
+    .join("\n");
+}
+
+const waitingAt = query((db, p: { agentId: string; at: number; limit: number }) =>
+  db
+    .selectFrom("messages")
+    .selectAll()
+    .where("to_id", "=", p.agentId)
+    .where("delivered_at", "<=", p.at)
+    .where("acknowledged_at", "is", null)
+    .orderBy("num")
+    .limit(p.limit),
+);
+
+const submittedTo = query((db, p: { agentId: string; at: number; limit: number }) =>
+  db
+    .selectFrom("outcomes as o")
+    .selectAll("o")
+    .where("o.delegated_by", "=", p.agentId)
+    .where("o.status", "=", "submitted")
+    .where(sql<boolean>`o.updated_at <= ${p.at}`)
+    .orderBy("o.num")
+    .limit(p.limit),
+);

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { append, system } from "../events/ledger.ts";
+import { openTestStore, storeKinds } from "../testing/organization.ts";
+import { failPoint } from "./fail-points.ts";
+
+for (const kind of storeKinds)
+  for (const when of ["before", "after"])
+    test(`on ${kind} "${when} wanted#2" is the second to record it, whoever writes at the same time`, async () => {
+      const { store, close } = await openTestStore(kind);
+      try {
+        // What is thrown there ends the write, so that the store can be closed.
+        const failing = failPoint(`${when} wanted#2`, () => assert.fail("dies here"));
+        assert.ok(failing);
+        const watched = failing.watch(store);
+        const write = (operation: string) =>
+          watched.write((tx) =>
+            append(tx, { companyId: null, actor: system, operation, subject: null, data: {} }),
+          );
+        const others = ["other", "other", "other", "other"];
+        // Twice: those who first have to connect do not come at the same time.
+        await Promise.all([...others, ...others].map(write));
+        await Promise.all([...others, "wanted", ...others].map(write));
+        await assert.rejects(write("wanted"), /dies here/);
+      } finally {
+        await close();
+      }
+    });
