@@ -144,6 +144,12 @@ export function demandEndable(outcome: Outcome): void {
   if (!isLive(outcome) || outcome.kind === "perpetual" || outcome.kind === "mandate") throw new No("refused");
 }
 
+/** A mandate that ended with its agent never completes. */
+function demandAwaitable(world: World, id: string, companyId: string): void {
+  const { kind, status } = sameCompany(world.outcomes.get(id), companyId);
+  if (kind === "mandate" && status === "closed") throw new No("refused");
+}
+
 export function createOne(world: World, me: Agent | null, input: Inputs["outcome.create"]): Change {
   const companyId = named(world, me, input.companyId);
   const dependsOn = input.dependsOn ?? [];
@@ -154,7 +160,7 @@ export function createOne(world: World, me: Agent | null, input: Inputs["outcome
     if (!isLive(parent)) throw new No("refused");
     return parent;
   });
-  for (const id of dependsOn) sameCompany(world.outcomes.get(id), companyId);
+  for (const id of dependsOn) demandAwaitable(world, id, companyId);
   for (const target of dependsOn)
     if (parents.some((parent) => waitsFor(world, target).has(parent.id))) throw new No("refused");
   const responsibleId = me?.id ?? parents[0]?.responsibleId ?? "";
@@ -196,7 +202,7 @@ export function updateOne(world: World, me: Agent | null, input: Inputs["outcome
     if (isInCircle(after, id) || !parents.some((parent) => isLive(world.outcomes.get(parent))))
       throw new No("refused");
   }
-  for (const target of dependsOn ?? []) sameCompany(world.outcomes.get(target), outcome.companyId);
+  for (const target of dependsOn ?? []) demandAwaitable(world, target, outcome.companyId);
   replace(moved?.dependsOn, dependsOn);
   if (dependsOn !== undefined && isInCircle(after, id)) throw new No("refused");
   if (blocked && outcome.status !== "open") throw new No("refused");
