@@ -54,7 +54,14 @@ export const layers: Readonly<Record<string, Layer>> = {
   testing: {
     mayImport: [
       ...organization,
-      ...["readers", "brains", "runtime", "doors", "client", "cli", "daemon", "simulator"],
+      "readers",
+      "brains",
+      "runtime",
+      "doors",
+      "client",
+      "cli",
+      "daemon",
+      "simulator",
     ],
   },
 };

@@ -1,5 +1,5 @@
 import type { Move } from "../contract/reorganization.ts";
-import { levelAt, type Resource, resourceKind } from "../contract/resources.ts";
+import { isResource, levelAt, resourceKind } from "../contract/resources.ts";
 import { query, type Value } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { type Difference, type Images, type Row, rowAt, type Table } from "./images.ts";
@@ -128,9 +128,9 @@ class Telling {
     const now = await this.#row("grants", id);
     const was = before === null ? now : { ...now, ...before };
     const holder = await this.#agent(textIn(now["grantee_id"]));
-    const resource = resourceIn(now["resource"]);
-    const level = levelAt(resourceKind(resource), Number(now["level"])) ?? "none";
-    const what = `${level} on ${resource} of ${holder}, from`;
+    const resource = textIn(now["resource"]);
+    const level = isResource(resource) ? levelAt(resourceKind(resource), Number(now["level"])) : null;
+    const what = `${level ?? "something"} on ${resource} of ${holder}, from`;
     const giver = async (of: Value | undefined) =>
       of === null || of === undefined ? "the board" : this.#agent(textIn(of));
     if (before === null || after === null)
@@ -141,7 +141,7 @@ class Telling {
       this.#move("grant", id, what, from, null);
       if (!this.#leaving.has(textIn(now["grantee_id"])))
         this.warnings.push(
-          `${holder} loses ${level} on ${resource}: nobody above it who holds it could hand it on.`,
+          `${holder} loses ${level ?? "something"} on ${resource}: nobody above it who holds it could hand it on.`,
         );
     } else if ("granted_by" in after || "parent_id" in after)
       this.#move("grant", id, what, await giver(was["granted_by"]), await giver(now["granted_by"]));
@@ -208,10 +208,6 @@ class Telling {
 
 function textIn(value: Value | undefined): string {
   return typeof value === "string" ? value : String(value ?? "");
-}
-
-function resourceIn(value: Value | undefined): Resource {
-  return textIn(value) as Resource;
 }
 
 const agentName = query((db, p: { id: string }) =>

@@ -159,8 +159,10 @@ export class LedgerWatch {
         this.routes.delete(`${subject} ${String(data["resource"]).slice("mail:".length)}`);
         break;
       case "outcome.reclaim":
+        this.#stopped(data["moved"], this.members.values());
+        break;
       case "outcome.move":
-        this.#stopped(data["moved"]);
+        this.#stopped(data["moved"], [this.members.get(String(data["from"]))]);
         break;
       case "outcome.create":
         this.#trace.name("outcome", subject);
@@ -198,11 +200,11 @@ export class LedgerWatch {
   }
 
   /** Sessions that were started for what is taken back end with that. */
-  #stopped(moved: unknown): void {
+  #stopped(moved: unknown, members: Iterable<Member | undefined>): void {
     if (!Array.isArray(moved)) return;
-    for (const member of this.members.values()) {
-      const first = this.sessions.get(member.session ?? "")?.first;
-      if (first !== undefined && moved.includes(first)) member.session = null;
+    for (const member of members) {
+      const first = this.sessions.get(member?.session ?? "")?.first;
+      if (member !== undefined && first !== undefined && moved.includes(first)) member.session = null;
     }
   }
 

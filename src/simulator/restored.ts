@@ -65,8 +65,9 @@ export function compare(before: Dump, after: Dump): Changed[] {
 }
 
 /**
- * Every row that was there is there again, to the last column, but for what only goes forward: an agent's epoch, its sessions and their tokens,
- * and the versions of an outcome's file, with the mark that it is to be rendered anew. What is there besides is what was said, and agents that came and have left.
+ * Every row that was there is there again, to the last column, but for what only goes forward: an agent's epoch, its sessions
+ * and their tokens, and the versions of an outcome's file, with the mark that it is to be rendered anew. What is there besides
+ * is what was said, and agents that came and have left.
  */
 export function notRestored(before: Dump, after: Dump): string[] {
   const found: string[] = [];
@@ -83,7 +84,7 @@ export function notRestored(before: Dump, after: Dump): string[] {
     const matter = isInbox ? columns.filter((one) => one === "status" || one === "responsible_id") : columns;
     for (const column of matter)
       if (!forward.includes(column))
-        found.push(`${table} ${key}: ${column} was ${was?.[column] ?? null}, is ${now?.[column] ?? null}`);
+        found.push(`${table} ${key}: ${column} was ${String(was?.[column])}, is ${String(now?.[column])}`);
   }
   return found;
 }
