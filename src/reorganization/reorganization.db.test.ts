@@ -245,7 +245,7 @@ for (const kind of storeKinds)
     test("firing and shrinking: those with the least to lose leave, the deepest first, with the reason", async () => {
       const small = await createOrganization(opened.store);
       scene = await buildScene(small);
-      const shrink = { kind: "shrink", to: 5 } as const;
+      const shrink = { kind: "shrink", to: 6 } as const;
       const { companyId } = small;
       const plan = await small.board(planReorganization, { companyId, change: shrink });
       assert.match(plan.warnings.join("\n"), /olga \d+ leaves: no live work, at depth 2/);

@@ -49,6 +49,7 @@ const changes: Readonly<Record<string, (scene: Scene) => Change>> = {
   merging: ({ lead, other }) => ({ kind: "merge", agents: [lead.id], into: other.id }),
   "handing a position over": ({ ann }) => ({ kind: "hand_over", agent: ann.id, adapterType: "human" }),
   firing: ({ lead }) => ({ kind: "fire", agent: lead.id, reason: "enough" }),
+  "firing who was made for an outcome": ({ made }) => ({ kind: "fire", agent: made.id }),
   "firing who waits": ({ waits }) => ({ kind: "fire", agent: waits.id }),
   shrinking: ({ lead, ann, olga }) => ({ kind: "shrink", agents: [lead.id, ann.id, olga.id] }),
 };
@@ -167,6 +168,12 @@ for (const kind of storeKinds)
           /there is another agent named lead/,
           ({ lead }) => ({ kind: "fire", agent: lead.id }),
           ({ lead }) => org.board(createAgent, { companyId, name: lead.name, role: "worker" }),
+        ],
+        [
+          "what it was made for is done",
+          /what made \d+ was for has ended/,
+          ({ made }) => ({ kind: "fire", agent: made.id }),
+          ({ made }) => org.root(completeOutcome, { id: made.id }),
         ],
         [
           "the work went on to somebody else",

@@ -167,6 +167,7 @@ async function misplaced(tx: ReadTx, id: string): Promise<string[]> {
   const boss = await memberById(tx, agent.boss_id);
   if (boss === undefined || !isActive(boss))
     return [`${boss?.name ?? "the boss"}, to whom ${agent.name} reported, has left`];
+  if (!isLive(await outcomeById(tx, agent.mandate_id))) return [`what ${agent.name} was for has ended`];
   const above = new Set([id]);
   for (let next: Member | undefined = boss; next !== undefined;) {
     if (above.has(next.id)) return [`${agent.name} would report to itself`];

@@ -12,7 +12,8 @@ import type { Caller, Organization } from "./organization.ts";
  *   root ─┬─ lead ─┬─ ann ── deep
  *         │        ├─ bob
  *         │        └─ waits (pending)
- *         └─ other ── olga
+ *         ├─ other ── olga
+ *         └─ made (for an outcome)
  */
 export type Scene = Awaited<ReturnType<typeof buildScene>>;
 
@@ -90,6 +91,13 @@ export async function buildScene(org: Organization) {
   const { agent: waits } = await lead.call(hireAgent, { name: `waits ${n}`, role: "worker" });
   await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
 
+  // One was made for an outcome, on which something else depends.
+  const job = await make(org.root, "job", [rootId]);
+  const hire = { name: `made ${n}`, role: "worker" };
+  const made = { id: job, name: hire.name };
+  await org.root(delegateOutcome, { id: job, hire });
+  await make(org.root, "after the job", [rootId], [job]);
+
   const outcomes = { goal, part, submitted, direct, own, below, annOwn, deepWork, waiter };
-  return { n, lead, other, ann, bob, deep, olga, waits, outcomes, files: { shared, ours } };
+  return { n, lead, other, ann, bob, deep, olga, made, waits, outcomes, files: { shared, ours } };
 }

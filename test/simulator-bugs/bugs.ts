@@ -144,8 +144,7 @@ export const simulatorBugs: readonly Bug[] = [
     "await markRevoked(tx, grantId);": "void grantId;",
   }),
   bug("a departure strands outcomes", "src/agents/leaving.ts", {
-    'await assign(tx, work.id, { responsibleId: bossId, delegated: 0, delegatedBy: null, status: "open" });':
-      "",
+    "await assign(tx, work.id, { responsibleId: heirId, ...(isBack ? back : same) });": "",
   }),
   bug("retiring forgets the reports", "src/agents/leaving.ts", {
     "await tx.run(reanchor, { from: agent.id, to: heirId });": "",
