@@ -14,6 +14,7 @@ import {
   viewCompany,
 } from "../src/contract/organization.ts";
 import { createOutcome, listOutcomes, viewOutcome } from "../src/contract/outcomes.ts";
+import { listRoster } from "../src/contract/roster.ts";
 import { listSessions, why } from "../src/contract/sessions.ts";
 import { type BuiltDaemon, startDaemon } from "./support/daemon.ts";
 import { onNewHome } from "./support/home.ts";
@@ -104,7 +105,7 @@ describe("a chief alone bootstraps a team in one cycle", () => {
     rehearsal,
     "a command that only prints": printing(bootstrap),
   }))
-    // covers ORG-07, ORG-10, ORG-11, ORG-12, ORG-16, ORG-17, ORG-18
+    // covers ORG-01, ORG-17, ORG-18, ORG-21, ORG-22, ORG-23, ORG-28, ORG-29, ORG-33, ORG-35
     test(`with ${name}`, () =>
       onDaemon(brain, { requireBoardApprovalForNewAgents: false }, async (daemon, rootId) => {
         const { board, companyId } = daemon;
@@ -121,6 +122,12 @@ describe("a chief alone bootstraps a team in one cycle", () => {
         // One cycle: the same last words made both.
         assert.equal(new Set([...hired, ...handed].map(({ actor }) => actor.sessionId)).size, 1);
 
+        const roster = await board.call(listRoster, { companyId });
+        for (const { subject } of hired) {
+          const member = roster.agents.find(({ id }) => id === subject);
+          assert.deepEqual([member?.boss?.id, member?.adapterType], [rootId, brain.type]);
+        }
+
         const outcomes = await outcomesOf(daemon);
         const integration = outcomes.find(({ kind }) => kind === "integration");
         const whole = outcomes.find(({ title }) => title === "Tell me of pelicans");
@@ -136,7 +143,7 @@ describe("a chief alone bootstraps a team in one cycle", () => {
       }));
 });
 
-// covers ORG-20, ORG-23, ORG-24
+// covers ORG-02, ORG-34, ORG-36, ORG-41, ORG-42
 test("three levels: what a grandchild found reaches the top, and whoever depended on the whole sees it", () =>
   onDaemon(
     printing({

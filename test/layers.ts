@@ -12,6 +12,7 @@ const domains = [
   "budgets",
   "repos",
   "reorganization",
+  "roster",
 ];
 const organization = [...foundation, ...domains];
 
@@ -36,6 +37,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   agents: { mayImport: [...foundation, "knowledge", "outcomes", "mail", "brains", "approvals"] },
   companies: { mayImport: [...foundation, "knowledge", "outcomes", "brains", "agents"] },
   approvals: { mayImport: foundation },
+  roster: { mayImport: [...foundation, "knowledge", "brains", "agents", "companies"] },
   budgets: { mayImport: foundation },
   repos: { mayImport: foundation },
   reorganization: {

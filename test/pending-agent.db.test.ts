@@ -12,6 +12,7 @@ import type { Operation } from "../src/contract/operation.ts";
 import * as organization from "../src/contract/organization.ts";
 import { createOutcome, delegateOutcome, submitOutcome } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";
+import { listRoster } from "../src/contract/roster.ts";
 import { Refusal } from "../src/contract/refusal.ts";
 import { keepCredential } from "../src/agents/keys.ts";
 import { dynamic } from "../src/store/query.ts";
@@ -72,14 +73,18 @@ const ids: Readonly<Record<string, (subject: Subject) => readonly unknown[]>> = 
   reorganization: () => [],
 };
 
-/** Text, numbers and names of other things: nobody is named by them. */
+/**
+ * Text, numbers and names of other things: nobody is named by them. Files of company.import are about a company that does
+ * not exist yet, so nobody who does can be meant.
+ */
 const words = new Set(
   (
     "companyId keyId name role title capabilities prompt adapterType model mandate label reason description content path " +
     "mediaType hash query acceptance note rationale body message summary plan decisionNote payloadHash cursor deliverAt result " +
     "blocked.reason blocked.until hire.name hire.role hire.title hire.capabilities hire.prompt hire.adapterType hire.model " +
     "hire.adapterConfig.* adapterConfig.* defaultAdapterConfig.* defaultAdapterType allowedAdapterTypes[] chatLLMProvider " +
-    "tasks[].title tasks[].description tasks[].acceptance tasks[].dependsOn[] tasks[].model chatLLMModel payload.plan all live limit after version waitSeconds config.type config.url config.command config.args[] level deliverAt"
+    "tasks[].title tasks[].description tasks[].acceptance tasks[].dependsOn[] tasks[].model chatLLMModel payload.plan all departed live limit after version waitSeconds config.type config.url config.command config.args[] level deliverAt " +
+    "files[].path files[].content"
   ).split(" "),
 );
 
@@ -212,7 +217,7 @@ for (const kind of storeKinds)
       await opened.store.write((tx) =>
         keepCredential(tx, { ...credential, token: subject.id, sessionId: null, label: "smuggled" }),
       );
-      await refusal(org.as(subject.id)(organization.listRoster, {}), "unauthenticated");
+      await refusal(org.as(subject.id)(listRoster, {}), "unauthenticated");
       await refusal(world.boss.call(sendMessage, { to: subject.id, body: "hello" }), "forbidden");
       // Not even through a route that the board opened.
       await org.board(grantPermission, { companyId, to: world.boss.id, resource: `mail:${subject.id}` });

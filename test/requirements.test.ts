@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { seed000 } from "../e2e/requirements/seed-000.ts";
 import { type Requirement, seed001 } from "../e2e/requirements/seed-001.ts";
+import { seed002 } from "../e2e/requirements/seed-002.ts";
 import { seed004 } from "../e2e/requirements/seed-004.ts";
 
 /** Every table there is. */
-const tables = [seed000, seed001, seed004];
+const tables = [seed000, seed001, seed002, seed004];
 const requirements = tables.flat();
 
 interface Source {

@@ -122,6 +122,7 @@ async function thingsIn(org: Organization): Promise<Known> {
     ["outcome", org.rootId],
     ["own outcome", await own()],
     ["another own outcome", await own()],
+    ["third own outcome", await own()],
     ["file", file.id],
     ["message", messages[0]?.id ?? ""],
     ["approval", approval],

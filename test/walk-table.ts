@@ -12,6 +12,7 @@ import * as mail from "../src/contract/mail.ts";
 import * as organization from "../src/contract/organization.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
 import * as planning from "../src/contract/planning.ts";
+import * as roster from "../src/contract/roster.ts";
 import * as sessions from "../src/contract/sessions.ts";
 import type { RefusalCode } from "../src/contract/refusal.ts";
 import type { Caller, Organization } from "../src/testing/organization.ts";
@@ -196,7 +197,19 @@ export const table: readonly Row[] = [
   row(organization.pauseAgent, "boss", ownReport, notItsBoss),
   row(organization.resumeAgent, "boss", pausedReport, notItsBoss),
   row(organization.wakeAgent, "board", anAgent, boardOnly),
-  row(organization.listRoster, "boss", company, everyMember),
+  row(roster.listRoster, "boss", company, everyMember),
+  row(roster.viewOrg, "board", company, boardOnly),
+  row(roster.exportCompany, "board", company, boardOnly),
+  row(
+    roster.importCompany,
+    "board",
+    ({ name }) => ({
+      name: name(),
+      files: [{ path: "agents/ada.md", content: "---\nname: Ada\nrole: worker\n---\n" }],
+    }),
+    boardOnly,
+    noCompany,
+  ),
   row(organization.putMcpServer, "board", (w) => ({ ...server(w), config: { command: "true" } }), boardOnly),
   row(organization.listMcpServers, "board", company, boardOnly),
   row(organization.removeMcpServer, "board", knownServer, boardOnly),

@@ -15,6 +15,7 @@ import {
   type ApprovalRow,
   approvalById,
   expire,
+  isTooEager,
   lastOfNameBy,
   markAnswered,
   nameAgent,
@@ -70,6 +71,8 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
   const count = (await tx.first(headcount, { companyId }))?.count ?? 0;
   if (settings.maxAgents !== null && count >= settings.maxAgents)
     return failed("limit_reached", `The company has ${count} agents and wants no more (maxAgents).`);
+  if (await isTooEager(tx, actor.agentId))
+    return failed("limit_reached", "Too many of your requests are not decided yet. Wait for the board.");
   const provider = settings.chatLLMProvider ?? settings.defaultAdapterType;
   let adapterConfig: unknown;
   try {

@@ -10,7 +10,7 @@ import { holds } from "../capabilities/rights.ts";
 import { notify } from "../mail/operations.ts";
 import { post } from "../mail/post.ts";
 import { demandDelegable, handDown } from "../outcomes/delegation.ts";
-import { demandFanOut, demandRoom } from "../outcomes/limits.ts";
+import { demandDepth, demandFanOut, demandRoom, depthOf } from "../outcomes/limits.ts";
 import { demandLive, isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import { presentOutcome } from "../outcomes/presenting.ts";
 import { assign, childrenOf, outcomeById, parentsOf, saveOutcome } from "../outcomes/table.ts";
@@ -31,8 +31,8 @@ const onDelegate = guarded(contract.delegateOutcome, async (call) => {
   const from = await ownerOf(tx, outcome);
   await demandHandedOn(call, outcome);
   const { to, hired } = await receiverOf(call, outcome, from);
-  if (!hired) await demandRoom(call, to.id, 1);
   const moved = await handDown(tx, outcome, from.id, to);
+  await demandRoom(call, to.id, 0);
   // Who was hired for it has its rights with the hire, or gets them with its approval.
   if (!hired) await giveRights(call, outcome, from, to);
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
@@ -222,6 +222,7 @@ async function sendDocument(
 /** It is a part of each outcome it serves, and none of them may be in too many hands. */
 async function demandHandedOn(call: Surroundings, outcome: OutcomeRow): Promise<void> {
   await demandFanOut(call, outcome, 0);
+  await demandDepth(call, (await depthOf(call.tx, outcome.id)) + 1, outcome.id);
   for (const parent of await parentsOf(call.tx, outcome.id))
     if (isLive(parent)) await demandFanOut(call, parent, 1);
 }

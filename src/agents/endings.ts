@@ -1,4 +1,6 @@
 import { type Surroundings } from "../capabilities/guarded.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { tellOfLimit, tellOnce } from "../mail/notices.ts";
 import { notify } from "../mail/operations.ts";
 import { post } from "../mail/post.ts";
 import { messageById } from "../mail/table.ts";
@@ -7,7 +9,7 @@ import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { demandDone, retire } from "./leaving.ts";
 
 /** How outcomes end here, with all that follows from it for agents and mail. */
-export const endings = endingsOf({ notify, retire, demandDone, answer });
+export const endings = endingsOf({ notify, tellOnce, retire, demandDone, answer });
 
 /** A person gets it from the agent itself; to an agent it is a notice, which needs no answer. */
 async function answer(call: Surroundings, outcome: OutcomeRow, text: string): Promise<void> {
@@ -19,5 +21,12 @@ async function answer(call: Surroundings, outcome: OutcomeRow, text: string): Pr
     return notify(call, asked.from_id, text, autoTurn);
   const content = { fileId: newId(), text };
   const from = outcome.responsible_id;
-  await post(tx, { id: newId(), companyId, from, to: null, content, deliverAt: tx.now, autoTurn }, newId);
+  const letter = { id: newId(), companyId, from, to: null, content, deliverAt: tx.now, autoTurn };
+  try {
+    await tx.attempt(() => post(tx, letter, newId));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    // The board has too much of this agent's lying there; what came out is with the outcome.
+    await tellOfLimit(call, from, error);
+  }
 }

@@ -73,6 +73,8 @@ export interface Hire {
   readonly byItself?: boolean;
   /** The outcome it is made for, and what to tell it; without it, it gets a standing mandate of its own. */
   readonly made?: { readonly outcome: OutcomeRow; readonly message: string | undefined };
+  /** Of an agent with a standing mandate, where others refer to it before it is there. */
+  readonly id?: string;
 }
 
 /** Makes the agent, and an approval for it if it waits. For an outcome it is made for, the caller hands that down. */
@@ -88,7 +90,7 @@ export async function takeOn(
   // The first agent of a mandate has the mandate's id; a successor has one of its own, so nothing of the old one revives.
   const generation =
     made === undefined ? 1 : ((await tx.first(generations, { mandateId: made.outcome.id }))?.count ?? 0) + 1;
-  const id = made !== undefined && generation === 1 ? made.outcome.id : call.newId();
+  const id = made !== undefined && generation === 1 ? made.outcome.id : (hire.id ?? call.newId());
   const mandateId = made?.outcome.id ?? id;
   if (made === undefined) await insertMandate(call, id, configuration, boss);
   await employ(

@@ -229,7 +229,7 @@ for (const kind of storeKinds)
       await worker.call(myOutcomes, {});
     });
 
-    // covers UNI-04
+    // covers UNI-04, ORG-49, ORG-50, ORG-51
     test("firing re-homes reports, work and reviews, and whoever takes over is told of the reviews", async () => {
       const boss = await org.agent(`Stays ${++hired}`);
       const leaver = await org.agent(`Leaves ${++hired}`, boss.id);

@@ -14,10 +14,6 @@ import { type AgentRow, endSessions, listRows, presentAgent, presentShown, saveA
 
 const onList = guarded(contract.listAgents, ({ tx, companyId, input }) => listPage(tx, companyId, input));
 
-const onRoster = guarded(contract.listRoster, async ({ tx, companyId, input }) =>
-  listPage(tx, companyId, { ...input, employed: true }),
-);
-
 const onView = guarded(contract.viewAgent, ({ tx, input }) => presentAgent(tx, input.id));
 
 const onUpdate = guarded(contract.updateAgent, async (call) => {
@@ -79,7 +75,6 @@ const onWake = guarded(contract.wakeAgent, async (call) => {
 
 export const agentHandlers = [
   onList,
-  onRoster,
   onView,
   onUpdate,
   onPause,
@@ -95,14 +90,13 @@ async function listPage(
   companyId: string,
   input: {
     status?: string | undefined;
-    employed?: true;
     limit?: number | undefined;
     cursor?: string | undefined;
   },
 ) {
   const [at = "0", id = ""] = cursorParts(input.cursor, "number id");
   const limit = input.limit ?? defaultPage;
-  const filter = { companyId, status: input.status, employed: input.employed === true };
+  const filter = { companyId, status: input.status };
   const rows = await listRows(tx, { ...filter, after: { at: Number(at), id }, limit: limit + 1 });
   const { page, nextCursor } = pageAfter(rows, limit, (row) => `${row.created_at} ${row.id}`);
   return { agents: page.map(presentShown), nextCursor };

@@ -64,14 +64,13 @@ export function listRows(
   filter: {
     companyId: string;
     status: string | undefined;
-    employed: boolean;
     after: { at: number; id: string };
     limit: number;
   },
 ): Promise<Shown[]> {
   const { companyId, status = "", after, limit } = filter;
   const kind = status === "running" || status === "idle" ? status : status === "" ? "any" : "stored";
-  return tx.all(filter.employed ? employedPages[kind] : pages[kind], { companyId, status, ...after, limit });
+  return tx.all(pages[kind], { companyId, status, ...after, limit });
 }
 
 export async function presentAgent(tx: ReadTx, id: string) {
@@ -194,32 +193,31 @@ const shown = (db: Db) =>
     .leftJoin("sessions as s", (join) => join.onRef("s.agent_id", "=", "a.id").on("s.ended_at", "is", null))
     .select(["b.name as boss_name", "s.id as live_session"]);
 
-type PageParams = { companyId: string; status: string; at: number; id: string; limit: number };
+type Place = { companyId: string; at: number; id: string; limit: number };
+type PageParams = Place & { status: string };
+
+/** The next stretch of a company's agents, oldest first. */
+export const shownAfter = (db: Db, p: Place) =>
+  shown(db)
+    .select(shownOfA)
+    .where("a.company_id", "=", p.companyId)
+    .where((eb) =>
+      eb.or([eb("a.created_at", ">", p.at), eb.and([eb("a.created_at", "=", p.at), eb("a.id", ">", p.id)])]),
+    )
+    .orderBy("a.created_at")
+    .orderBy("a.id")
+    .limit(p.limit);
 
 /** One statement for each kind of filter, so that none is built anew for a request. */
-function pagesOf(employed: boolean) {
-  const page = (kind: "any" | "running" | "idle" | "stored") =>
-    query((db, p: PageParams) => {
-      let list = shown(db)
-        .select(shownOfA)
-        .where("a.company_id", "=", p.companyId)
-        .where((eb) =>
-          eb.or([
-            eb("a.created_at", ">", p.at),
-            eb.and([eb("a.created_at", "=", p.at), eb("a.id", ">", p.id)]),
-          ]),
-        );
-      if (employed) list = list.where("a.status", "<>", "terminated");
-      if (kind === "running") list = list.where("a.status", "=", "idle").where("s.id", "is not", null);
-      else if (kind === "idle") list = list.where("a.status", "=", "idle").where("s.id", "is", null);
-      else if (kind === "stored") list = list.where("a.status", "=", p.status);
-      return list.orderBy("a.created_at").orderBy("a.id").limit(p.limit);
-    });
-  return { any: page("any"), running: page("running"), idle: page("idle"), stored: page("stored") };
-}
-
-const pages = pagesOf(false);
-const employedPages = pagesOf(true);
+const page = (kind: "any" | "running" | "idle" | "stored") =>
+  query((db, p: PageParams) => {
+    let list = shownAfter(db, p);
+    if (kind === "running") list = list.where("a.status", "=", "idle").where("s.id", "is not", null);
+    else if (kind === "idle") list = list.where("a.status", "=", "idle").where("s.id", "is", null);
+    else if (kind === "stored") list = list.where("a.status", "=", p.status);
+    return list;
+  });
+const pages = { any: page("any"), running: page("running"), idle: page("idle"), stored: page("stored") };
 
 const byId = query((db, p: { id: string }) => db.selectFrom("agents").selectAll().where("id", "=", p.id));
 const shownById = query((db, p: { id: string }) =>

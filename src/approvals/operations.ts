@@ -11,6 +11,7 @@ import { demandMove, type Payload } from "./approval.ts";
 import {
   type ApprovalRow,
   approvalById,
+  commentsInARow,
   commentsOf,
   insertComment,
   openApproval,
@@ -39,6 +40,8 @@ export interface ApprovalKind {
 
 export type ApprovalKinds = Readonly<Record<contract.ApprovalType, ApprovalKind>>;
 export type Scene = Pick<Surroundings, "tx" | "companyId" | "actor" | "newId" | "record">;
+
+const mostInARow = 20;
 
 type Decision = {
   id: string;
@@ -155,6 +158,12 @@ export function approvalHandlers(kinds: ApprovalKinds, notify: Notify): Guarded[
   const onComment = guarded(contract.commentOnApproval, async (call) => {
     const { tx, actor, companyId, input } = call;
     const approval = await visible(call, input.id);
+    if (actor.agentId !== null && (await commentsInARow(tx, approval.id, actor.agentId)) >= mostInARow)
+      throw new Refusal(
+        "limited",
+        `You have said ${mostInARow} things in a row about this approval.`,
+        "Wait until the board has answered.",
+      );
     const id = call.newId();
     await insertComment(tx, {
       id,

@@ -5,7 +5,7 @@ import {
   type ApprovalType,
   approvalTypes,
 } from "../contract/approvals.ts";
-import { notFound } from "../contract/refusal.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
 import { canonicalJson } from "../contract/canonical.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
@@ -35,6 +35,12 @@ export interface NewApproval {
 }
 
 export async function openApproval(tx: Tx, approval: NewApproval): Promise<ApprovalRow> {
+  if (approval.requestedBy !== null && (await isTooEager(tx, approval.requestedBy)))
+    throw new Refusal(
+      "limited",
+      `${mostOpen} approvals you asked for are not decided; nobody has more.`,
+      "Wait for the board, or take some back: cancel_approval.",
+    );
   // A revision number makes every payload another one, also when it is sent again unchanged.
   const payload = { ...approval.payload, revision: 1 };
   const row = {
@@ -57,6 +63,33 @@ export async function openApproval(tx: Tx, approval: NewApproval): Promise<Appro
   await tx.run(insertRow, row);
   return { ...row, num: 0 };
 }
+
+/** The board is not asked without end by one agent. */
+export async function isTooEager(tx: ReadTx, agentId: string): Promise<boolean> {
+  return (await tx.all(openByRequester, { agentId, limit: mostOpen })).length === mostOpen;
+}
+
+const mostOpen = 100;
+
+const openByRequester = query((db, p: { agentId: string; limit: number }) =>
+  db.selectFrom("approvals").select("id").where("requested_by", "=", p.agentId).where(isOpen).limit(p.limit),
+);
+
+/** How many of the last comments are by this agent. */
+export async function commentsInARow(tx: ReadTx, approvalId: string, agentId: string): Promise<number> {
+  const last = await tx.all(lastComments, { approvalId, limit: 100 });
+  const others = last.findIndex(({ author_id }) => author_id !== agentId);
+  return others < 0 ? last.length : others;
+}
+
+const lastComments = query((db, p: { approvalId: string; limit: number }) =>
+  db
+    .selectFrom("approval_comments")
+    .select("author_id")
+    .where("approval_id", "=", p.approvalId)
+    .orderBy("num", "desc")
+    .limit(p.limit),
+);
 
 export async function approvalById(tx: ReadTx, id: string): Promise<ApprovalRow> {
   const row = await tx.first(byId, { id });

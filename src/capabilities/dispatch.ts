@@ -67,7 +67,11 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
       if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
         const { caller, companyId } = seen;
         const within = companyId === undefined || companyId === "" ? caller.companyId : companyId;
+        const { agentId } = caller.actor;
+        const isLimit = error.code === "limited" && agentId !== null && within !== null;
         await parts.store.write(async (tx) => {
+          // Before the ledger's own lock, as everywhere: two that take them in another order wait for each other.
+          if (isLimit) await tx.lock(within);
           await append(tx, {
             companyId: within,
             actor: caller.actor,
@@ -75,10 +79,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
             subject: null,
             data: { operation: request.operation.name, code: error.code, message: error.message },
           });
-          const { agentId } = caller.actor;
-          if (error.code !== "limited" || agentId === null || within === null) return;
-          await tx.lock(within);
-          await parts.onLimit?.({ tx, companyId: within, newId: parts.newId }, agentId, error);
+          if (isLimit) await parts.onLimit?.({ tx, companyId: within, newId: parts.newId }, agentId, error);
         });
       }
       throw error;

@@ -81,6 +81,10 @@ export const defaultSettings: Settings = {
   maxDelegations: 3,
   maxDelegationDepth: 2,
   maxOpenOutcomes: 200,
+  growthSessionMinutes: 60,
+  growthWaitingOutcomes: 10,
+  growthInboxMessages: 20,
+  growthWaitMinutes: 60,
 };
 
 /** Settings are stored as far as they were set; the rest is the default of the running version. */

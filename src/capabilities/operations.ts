@@ -138,6 +138,23 @@ export function capabilityHandlers(notify: Notify): Guarded[] {
       at: new Date(tx.now).toISOString(),
     };
     if (await holds(tx, me.id, input.resource, level)) return { ...request, status: "already_held" as const };
+    // Asking again for what is not answered yet says nothing new.
+    const open = await tx.all(openRequestsOf, { companyId, agentId: me.id, limit: mostRequests });
+    const same = open.find((row) => row.resource === input.resource && row.level === ranks[level]);
+    if (same !== undefined)
+      return {
+        ...request,
+        id: same.id,
+        reason: same.reason,
+        at: new Date(same.created_at).toISOString(),
+        status: "open" as const,
+      };
+    if (open.length === mostRequests)
+      throw new Refusal(
+        "limited",
+        `${mostRequests} rights you asked for are not answered; nobody has more.`,
+        "Wait for your boss, and ask for what the work needs.",
+      );
     await tx.run(insertRequest, {
       id: request.id,
       companyId,
@@ -288,6 +305,18 @@ const requestsToBoss = query((db, p: { bossId: string }) =>
     .where("r.answered_at", "is", null)
     .orderBy("r.created_at")
     .limit(100),
+);
+
+const mostRequests = 50;
+
+const openRequestsOf = query((db, p: { companyId: string; agentId: string; limit: number }) =>
+  db
+    .selectFrom("permission_requests")
+    .select(["id", "resource", "level", "reason", "created_at"])
+    .where("company_id", "=", p.companyId)
+    .where("agent_id", "=", p.agentId)
+    .where("answered_at", "is", null)
+    .limit(p.limit),
 );
 
 const insertRequest = query(

@@ -1,17 +1,12 @@
 import type { Command } from "commander";
 import { type Client, createClient, NoDaemon } from "../client/client.ts";
 import { boardInbox, type Message, sendMessage, viewMessage } from "../contract/mail.ts";
-import {
-  createCompany,
-  listAgents,
-  listCompanies,
-  viewAgent,
-  viewCompany,
-} from "../contract/organization.ts";
+import { listAgents, listCompanies, viewAgent, viewCompany } from "../contract/organization.ts";
 import { viewSubtree } from "../contract/outcomes.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { listSessions } from "../contract/sessions.ts";
 import { type Asking, decidePending } from "./approvals.ts";
+import { firstCompany } from "./first-company.ts";
 import { clientOf, companyOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
 import { drawTree } from "./tree.ts";
 
@@ -31,7 +26,10 @@ export function addRun(program: Command, context: Context): void {
     .action(async (goal: string, flags: Flags) => {
       const daemon = await daemonFor(context);
       try {
-        const companyId = await firstCompany(daemon.client, flags.company);
+        const companyId =
+          flags.company === undefined && (await hasNone(daemon.client))
+            ? (await firstCompany(daemon.client, { home: homeOf(context.env), name: "My company" })).id
+            : await companyOf(daemon.client, flags.company);
         const result = await watchGoal(daemon.client, companyId, goal, {
           seconds: flags.timeout,
           yes: flags.yes === true,
@@ -86,12 +84,8 @@ async function daemonFor(context: Context): Promise<{ client: Client; stop: () =
   return { client: createClient(daemon), stop: () => daemon.stop() };
 }
 
-async function firstCompany(client: Client, wanted: string | undefined): Promise<string> {
-  const { companies } = await client.call(listCompanies, { limit: 1 });
-  if (companies.length === 0 && wanted === undefined)
-    return (await client.call(createCompany, { name: "My company" })).id;
-  return companyOf(client, wanted);
-}
+const hasNone = async (client: Client): Promise<boolean> =>
+  (await client.call(listCompanies, { limit: 1 })).companies.length === 0;
 
 async function watchGoal(
   client: Client,

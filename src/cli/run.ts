@@ -5,6 +5,8 @@ import { addAuditVerify } from "./audit.ts";
 import { addRun } from "./goal.ts";
 import { addFire } from "./fire.ts";
 import { addHire } from "./hire.ts";
+import { addOrg } from "./org.ts";
+import { addShare } from "./share.ts";
 import { addDoctor } from "./doctor.ts";
 import { addSim } from "./sim.ts";
 import type { Terminal } from "./terminal.ts";
@@ -37,6 +39,8 @@ export async function run(
   addFire(program, context);
   addDoctor(program, context);
   addTree(program, context);
+  addOrg(program, context);
+  addShare(program, context);
   addSim(program, context);
   addOperations(program, context);
   addAuditVerify(program, context);

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { createClient } from "../client/client.ts";
-import { createCompany, listCompanies } from "../contract/organization.ts";
+import { firstCompany } from "./first-company.ts";
 import { type Context, homeOf, portOf } from "./terminal.ts";
 
 /** `agency up`: the daemon in the foreground, with a first company, until it is told to stop. */
@@ -14,9 +14,20 @@ export function addUp(program: Command, context: Context): void {
     .option("--home <folder>", "The home folder; default AGENCY_HOME or ~/.agency.")
     .option("--no-agents", "Answer calls, but start no sessions (also AGENCY_AGENTS=off).")
     .option("--company <name>", "The name of the first company.", "My company")
+    .option(
+      "--allow-commands",
+      "The first company's agents may run commands, where agents/*.md of the home say so.",
+    )
     .option("--json", "Print where it listens as JSON.")
     .action(
-      async (flags: { port?: number; home?: string; agents: boolean; company: string; json?: true }) => {
+      async (flags: {
+        port?: number;
+        home?: string;
+        agents: boolean;
+        company: string;
+        allowCommands?: true;
+        json?: true;
+      }) => {
         const { env, terminal } = context;
         const { startDaemon } = await import("../daemon/daemon.ts");
         const home = flags.home ?? homeOf(env);
@@ -34,10 +45,16 @@ export function addUp(program: Command, context: Context): void {
             process.once(signal, () => void daemon.stop().then(resolve, reject));
         });
         const client = createClient({ url: daemon.url, token: daemon.token });
-        const { companies } = await client.call(listCompanies, { limit: 1 });
-        const company =
-          companies[0] ??
-          (await client.call(createCompany, { name: flags.company }, { key: "first-company" }));
+        const company = await firstCompany(client, {
+          home,
+          name: flags.company,
+          allowCommands: flags.allowCommands === true,
+          say: (notice) => terminal.err(notice),
+        }).catch(async (error: unknown) => {
+          // A daemon without a company is of no use to whoever wanted these agents.
+          await daemon.stop();
+          throw error;
+        });
         terminal.out(
           flags.json === true
             ? JSON.stringify({ url: daemon.url, home, companyId: company.id })

@@ -15,19 +15,19 @@ const onPut = guarded(contract.putMcpServer, async (call) => {
     config: JSON.stringify(input.config),
     created_at: tx.now,
   };
-  await tx.run(put, row);
+  await tx.run(putServer, row);
   await call.record(companyId, { server: input.name });
   return present(row);
 });
 
 const onList = guarded(contract.listMcpServers, async ({ tx, companyId }) => ({
-  servers: (await tx.all(all, { companyId })).map(present),
+  servers: (await tx.all(serversOf, { companyId })).map(present),
   nextCursor: null,
 }));
 
 const onRemove = guarded(contract.removeMcpServer, async (call) => {
   const { tx, companyId, input } = call;
-  const row = (await tx.all(all, { companyId })).find(({ name }) => name === input.name);
+  const row = (await tx.all(serversOf, { companyId })).find(({ name }) => name === input.name);
   if (row === undefined) throw notFound("MCP server", input.name);
   await tx.run(drop, { companyId, name: input.name });
   await call.record(companyId, { server: input.name });
@@ -41,13 +41,13 @@ function present(row: Row) {
   return { name: row.name, config: { ...Object(config) }, createdAt: new Date(row.created_at).toISOString() };
 }
 
-const put = query((db, p: Row) =>
+export const putServer = query((db, p: Row) =>
   db
     .insertInto("mcp_servers")
     .values({ company_id: p.company_id, name: p.name, config: p.config, created_at: p.created_at })
     .onConflict((conflict) => conflict.columns(["company_id", "name"]).doUpdateSet({ config: p.config })),
 );
-const all = query((db, p: { companyId: string }) =>
+export const serversOf = query((db, p: { companyId: string }) =>
   db.selectFrom("mcp_servers").selectAll().where("company_id", "=", p.companyId).orderBy("name"),
 );
 const drop = query((db, p: { companyId: string; name: string }) =>

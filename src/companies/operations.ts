@@ -1,92 +1,26 @@
 import * as contract from "../contract/organization.ts";
 import { notFound } from "../contract/refusal.ts";
-import { ranks } from "../contract/resources.ts";
 import { guarded, parseSettings, storedSettings } from "../capabilities/guarded.ts";
 import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
 import { redact } from "../capabilities/redaction.ts";
-import { insertGrant } from "../capabilities/table.ts";
 import { checkBrainConfig, findBrain } from "../brains/registry.ts";
-import { chooseBrain, employ } from "../agents/employ.ts";
-import { insertOutcome } from "../outcomes/table.ts";
+import { chooseBrain } from "../agents/employ.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
+import { found, plainRoot, standingPurpose } from "./founding.ts";
 
-/** A company begins with its root agent, which answers to the board, and the perpetual outcome that agent serves. */
 const onCreate = guarded(contract.createCompany, async (call) => {
-  const { tx, input } = call;
-  const id = call.newId();
-  const rootId = call.newId();
-  const row = {
-    id,
-    name: input.name,
-    settings: "{}",
-    root_agent_id: rootId,
-    root_outcome_id: rootId,
-    created_at: tx.now,
-  };
-  await tx.run(insertRow, row);
-  await insertOutcome(
-    tx,
-    {
-      id: rootId,
-      company_id: id,
-      kind: "perpetual",
-      title: `Help the board of ${input.name} accomplish its work`,
-      description:
-        "The standing purpose of this company. Everything the organization does serves it; it never ends.",
-      acceptance: null,
-      responsible_id: rootId,
-      delegated: 1,
-      delegated_by: null,
-      urgent: 0,
-      important: 0,
-      parents: [],
-      dependsOn: [],
-    },
-    call.actor,
-  );
-  await employ(
-    tx,
-    {
-      id: rootId,
-      companyId: id,
-      name: "Root",
-      role: "CEO",
-      title: null,
-      capabilities: null,
-      prompt: null,
-      brain: await chooseBrain(call, {}),
-      model: null,
-      effort: null,
-      budget: null,
-      autoReply: false,
-      pending: false,
-      bossId: null,
-      mandateId: rootId,
-      madeForMandate: false,
-      generation: 1,
-      stateFileId: call.newId(),
-    },
-    call.actor,
-  );
-  // Hiring is on for the root agent and off for everybody else, who get it as any other right: by a grant.
-  await insertGrant(tx, {
+  const row = await found(call, {
     id: call.newId(),
-    company_id: id,
-    grantee_id: rootId,
-    resource: "org:hire",
-    level: ranks.use,
-    scope_id: rootId,
-    origin: "board",
-    granted_by: null,
-    parent_id: null,
-    structural: 0,
-    broken: 0,
-    created_at: tx.now,
-    revoked_at: null,
+    rootId: call.newId(),
+    name: call.input.name,
+    settings: "{}",
+    root: { ...plainRoot, brain: await chooseBrain(call, {}) },
+    purpose: standingPurpose,
+    mayHire: true,
   });
-  await call.record(id, { name: input.name, rootAgent: rootId });
+  await call.record(row.id, { name: row.name, rootAgent: row.root_agent_id });
   return present(row);
 });
 
@@ -129,7 +63,10 @@ const onUpdate = guarded(contract.updateCompany, async (call) => {
 });
 
 /** Whatever brain agents get without being asked must be one they can have. */
-function checkDefaultBrain(settings: contract.Settings, changed: Readonly<Record<string, unknown>>): void {
+export function checkDefaultBrain(
+  settings: contract.Settings,
+  changed: Readonly<Record<string, unknown>>,
+): void {
   const { defaultAdapterType, defaultAdapterConfig, allowedAdapterTypes, chatLLMProvider } = settings;
   if ("defaultAdapterType" in changed || "defaultAdapterConfig" in changed)
     checkBrainConfig(defaultAdapterType, defaultAdapterConfig);
@@ -139,7 +76,7 @@ function checkDefaultBrain(settings: contract.Settings, changed: Readonly<Record
 
 export const companyHandlers = [onCreate, onList, onView, onUpdate];
 
-function present(row: Schema["companies"]) {
+export function present(row: Schema["companies"]) {
   return {
     id: row.id,
     name: row.name,
@@ -155,24 +92,13 @@ function withoutSecrets(settings: contract.Settings): contract.Settings {
   return { ...settings, defaultAdapterConfig: { ...Object(redact(settings.defaultAdapterConfig).value) } };
 }
 
-async function companyById(tx: ReadTx, id: string): Promise<Schema["companies"]> {
+export async function companyById(tx: ReadTx, id: string): Promise<Schema["companies"]> {
   const row = await tx.first(byId, { id });
   if (row === undefined) throw notFound("company", id);
   return row;
 }
 
 const byId = query((db, p: { id: string }) => db.selectFrom("companies").selectAll().where("id", "=", p.id));
-
-const insertRow = query((db, p: Schema["companies"]) =>
-  db.insertInto("companies").values({
-    id: p.id,
-    name: p.name,
-    settings: p.settings,
-    root_agent_id: p.root_agent_id,
-    root_outcome_id: p.root_outcome_id,
-    created_at: p.created_at,
-  }),
-);
 
 const updateRow = query((db, p: { id: string; name: string; settings: string }) =>
   db.updateTable("companies").set({ name: p.name, settings: p.settings }).where("id", "=", p.id),

@@ -10,11 +10,13 @@ import * as organization from "./organization.ts";
 import * as outcomes from "./outcomes.ts";
 import * as planning from "./planning.ts";
 import * as reorganization from "./reorganization.ts";
+import * as roster from "./roster.ts";
 import * as sessions from "./sessions.ts";
 
 /** The one table of operations: whatever a contract file exports that is an operation. */
 export const operations: readonly Operation[] = [
   organization,
+  roster,
   knowledge,
   outcomes,
   planning,

@@ -40,6 +40,8 @@ export const hireGrants = z
   .optional()
   .describe("Rights it begins with; never more than its boss holds.");
 
+const Threshold = z.number().int().min(1).max(100_000).nullable();
+
 export const Settings = z.strictObject({
   maxSessions: z
     .number()
@@ -103,10 +105,25 @@ export const Settings = z.strictObject({
     .min(1)
     .max(1_000_000)
     .describe("An agent makes no further outcomes while it answers for this many live ones."),
+  growthSessionMinutes: Threshold.describe(
+    "Suggest help for an agent whose last three sessions took this long on average; null: never.",
+  ),
+  growthWaitingOutcomes: Threshold.describe(
+    "Suggest help for an agent with this many outcomes that wait for it; null: never.",
+  ),
+  growthInboxMessages: Threshold.describe(
+    "Suggest help for an agent with this many messages in its inbox; null: never.",
+  ),
+  growthWaitMinutes: z
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .describe("How long outcomes and messages lie before they count for these suggestions."),
 });
 export type Settings = z.infer<typeof Settings>;
 
-const Company = z.object({
+export const Company = z.object({
   id: z.string(),
   name: z.string(),
   settings: Settings,
@@ -289,19 +306,6 @@ export const wakeAgent = operation({
   needs: "board",
   http: { method: "POST", path: "/api/agents/:id/wakeup" },
   cli: { command: "agents wakeup", args: ["id"] },
-});
-
-export const listRoster = operation({
-  name: "org.roster",
-  summary: "Everybody employed: name, role, boss, status.",
-  input: z.strictObject({ companyId: CompanyId, ...Page }),
-  output: z.object({ agents: z.array(Agent), nextCursor }),
-  effect: "read",
-  within: "company",
-  needs: "member",
-  http: { method: "GET", path: "/api/companies/:companyId/roster" },
-  mcp: { server: "org", tool: "list_roster" },
-  cli: { command: "agents roster" },
 });
 
 export const terminateAgent = operation({

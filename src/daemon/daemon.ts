@@ -17,6 +17,7 @@ import { admitBoard, createCore, tidy } from "./core.ts";
 import { runScheduler } from "./drive.ts";
 import { announce, boardToken, lockHome, nodeId, openHome, retract } from "./home.ts";
 import { newId, newSecret } from "./ids.ts";
+import { keepRosterFiles } from "./roster-file.ts";
 import { version } from "./version.ts";
 
 /** Start, drain, stop. No state outlives the object: a process can run several daemons on several homes. */
@@ -116,6 +117,14 @@ async function startLocked(
   }
   const { address, port } = listeningOn(server.address());
   hosts = hostsFor(address, port);
+  const rosterFiles = keepRosterFiles({
+    store,
+    folder: home.agents,
+    sleep: (milliseconds, signal) =>
+      sleep(milliseconds, undefined, { ref: false, signal }).catch(() => undefined),
+    at: (step) => failing?.at(step),
+    reportBug,
+  });
   const url = `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
   announce(home, url);
   const scheduling =
@@ -145,6 +154,7 @@ async function startLocked(
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     await scheduling?.stop();
+    await rosterFiles.stop();
     closing.abort();
     clearInterval(sweep);
     // Calls under way are answered; connections without one are closed at once.

@@ -15,8 +15,12 @@ import { mailHandlers, notify } from "../mail/operations.ts";
 import { outcomeHandlers } from "../outcomes/operations.ts";
 import { refreshOutcomeFile } from "../outcomes/table.ts";
 import { activityHandlers } from "../readers/activity.ts";
+import { orgHandlers } from "../readers/org.ts";
 import { whyHandlers } from "../readers/why.ts";
 import { reorganizationHandlers } from "../reorganization/operations.ts";
+import { exportHandlers } from "../roster/exporting.ts";
+import { importHandlers } from "../roster/importing.ts";
+import { rosterHandlers } from "../roster/roster.ts";
 import { sessionHandlers, type Transcripts } from "../runtime/operations.ts";
 
 const approvalKinds = { hire_agent: hiring, create_agent: creation, approve_ceo_strategy: strategy };
@@ -38,5 +42,9 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...reorganizationHandlers,
   ...sessionHandlers(transcripts),
   ...whyHandlers,
+  ...orgHandlers,
+  ...rosterHandlers,
+  ...exportHandlers,
+  ...importHandlers,
   ...activityHandlers,
 ];

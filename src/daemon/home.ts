@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * The home folder: everything a daemon keeps. `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `board-token` (0600, made on
+ * The home folder: everything a daemon keeps. `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `agents/`, `board-token` (0600, made on
  * first start) and, while a daemon runs, `daemon.json` (where it listens) and a lock that dies with its process.
  */
 export interface Home {
@@ -12,6 +12,8 @@ export interface Home {
   readonly knowledge: string;
   readonly workspaces: string;
   readonly transcripts: string;
+  /** Definitions for the first company, read once; and roster.json, written after every change. */
+  readonly agents: string;
 }
 
 export function openHome(path: string): Home {
@@ -23,6 +25,7 @@ export function openHome(path: string): Home {
     knowledge: join(path, "knowledge"),
     workspaces: join(path, "workspaces"),
     transcripts: join(path, "transcripts"),
+    agents: join(path, "agents"),
   };
   mkdirSync(home.workspaces, { recursive: true, mode: 0o700 });
   return home;

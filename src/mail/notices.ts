@@ -1,6 +1,7 @@
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
 import { notify } from "./operations.ts";
 
 /** Telling somebody of something that may happen again and again, once in a while. */
@@ -12,22 +13,34 @@ export async function tellOnce(
 ): Promise<boolean> {
   const { tx, companyId } = call;
   const { about, kind } = what;
-  const told = await tx.first(toldAt, { companyId, about, kind });
-  if (told !== undefined && told.told_at > tx.now - day) return false;
+  if (await wasTold(tx, companyId, what)) return false;
   await tx.run(remember, { companyId, about, kind, now: tx.now });
   await notify(call, what.to, what.text);
   return true;
 }
 
-/** An agent ran into one of the limits that keep an organization from running away: the board hears of it, once a day. */
+/** Within the last day. */
+export async function wasTold(
+  tx: ReadTx,
+  companyId: string,
+  { about, kind }: { readonly about: string; readonly kind: string },
+): Promise<boolean> {
+  const told = await tx.first(toldAt, { companyId, about, kind });
+  return told !== undefined && told.told_at > tx.now - day;
+}
+
+/**
+ * An agent ran into one of the limits that keep an organization from running away. The board hears of the first in a day:
+ * whoever runs away does so in many ways at once.
+ */
 export async function tellOfLimit(
   call: Pick<Surroundings, "tx" | "companyId" | "newId">,
   agentId: string,
   refusal: { readonly message: string },
 ): Promise<void> {
   const name = (await memberById(call.tx, agentId))?.name ?? "An agent";
-  const text = `${name} (${agentId}) has reached a limit: ${refusal.message}\n\nYou hear of this once a day at most; what was refused is on record.`;
-  await tellOnce(call, { about: agentId, kind: "limit", to: null, text });
+  const text = `${name} (${agentId}) has reached a limit: ${refusal.message}\n\nYou hear of the first in a day; all that was refused is on record (agency audit).`;
+  await tellOnce(call, { about: call.companyId, kind: "limit", to: null, text });
 }
 
 const toldAt = query((db, p: { companyId: string; about: string; kind: string }) =>

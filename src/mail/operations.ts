@@ -1,10 +1,10 @@
-import { sql } from "kysely";
 import * as contract from "../contract/mail.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { type Call, guarded, type Surroundings } from "../capabilities/guarded.ts";
 import { findMember, isActive, type Member, memberById } from "../capabilities/members.ts";
 import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
 import { holds } from "../capabilities/rights.ts";
+import { append, system } from "../events/ledger.ts";
 import { fileById } from "../knowledge/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -98,17 +98,23 @@ export async function notify(
   text: string,
   autoTurn = 0,
 ): Promise<void> {
-  const letter = {
-    id: call.newId(),
-    companyId: call.companyId,
-    from: null,
-    bySystem: true,
-    to,
-    deliverAt: call.tx.now,
-    autoTurn,
-  };
+  const { tx, companyId } = call;
+  const id = call.newId();
+  // Whoever has left so many lying there reads no further one; it is on record all the same.
+  if ((await waitingFor(tx, companyId, to, 0, mostWaiting)).length === mostWaiting) {
+    const data = {
+      message: id,
+      why: `${mostWaiting} messages wait`,
+      text: text.slice(0, 500).toWellFormed(),
+    };
+    await append(tx, { companyId, actor: system, operation: "mail.fail", subject: to ?? companyId, data });
+    return;
+  }
+  const letter = { id, companyId, from: null, bySystem: true, to, deliverAt: tx.now, autoTurn };
   await post(call.tx, { ...letter, content: { fileId: call.newId(), text } }, call.newId);
 }
+
+const mostWaiting = 1000;
 
 async function send(
   call: Call<{ file?: string | undefined; body?: string | undefined }>,
@@ -130,7 +136,6 @@ async function send(
   // Also where a route to it stands: it would lie there, or fail on delivery.
   if (to !== null && !isActive(to))
     throw new Refusal("refused", `${to.name} is ${to.status} and gets no mail.`, "Write to an active agent.");
-  if (actor.agentId !== null) await demandPatience(tx, actor.agentId, to);
   const letter: Letter = {
     id: call.newId(),
     companyId,
@@ -143,30 +148,6 @@ async function send(
   await call.record(letter.to ?? companyId, { message: letter.id, file: letter.content.fileId, deliverAt });
   return presentMessage(tx, await post(tx, letter, call.newId));
 }
-
-/** Nobody's inbox is filled up by one sender, and nobody sends itself into the future without end. */
-async function demandPatience(tx: ReadTx, from: string, to: Member | null): Promise<void> {
-  const waiting = await tx.all(unansweredBetween, { from, to: to?.id ?? "", limit: mostUnanswered });
-  if (waiting.length < mostUnanswered) return;
-  throw new Refusal(
-    "limited",
-    `${to?.name ?? "The board"} has ${waiting.length} messages of yours that wait; nobody gets more from one sender.`,
-    "Put what you have to say into one message, and wait until the others are dealt with.",
-  );
-}
-
-const mostUnanswered = 100;
-
-const unansweredBetween = query((db, p: { from: string; to: string; limit: number }) =>
-  db
-    .selectFrom("messages")
-    .select("id")
-    .where("from_id", "=", p.from)
-    .where(sql<string>`coalesce(to_id, '')`, "=", p.to)
-    .where("acknowledged_at", "is", null)
-    .where("failure", "is", null)
-    .limit(p.limit),
-);
 
 async function contentOf(
   call: Pick<Surroundings, "tx" | "actor" | "companyId" | "newId">,

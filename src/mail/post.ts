@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { Refusal } from "../contract/refusal.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
@@ -42,6 +43,7 @@ export interface Letter {
 }
 
 export async function post(tx: Tx, letter: Letter, newId: () => string): Promise<MessageRow> {
+  if (letter.from !== null && letter.bySystem !== true) await demandPatience(tx, letter.from, letter.to);
   if ("text" in letter.content)
     await insertFile(tx, {
       id: letter.content.fileId,
@@ -73,6 +75,31 @@ export async function post(tx: Tx, letter: Letter, newId: () => string): Promise
   if (row.deliver_at <= tx.now) await deliver(tx, row, newId);
   return messageById(tx, letter.id);
 }
+
+/** Nobody's inbox is filled up by one sender, and nobody sends itself into the future without end. */
+async function demandPatience(tx: ReadTx, from: string, to: string | null): Promise<void> {
+  const waiting = await tx.all(unansweredBetween, { from, to: to ?? "", limit: mostUnanswered });
+  if (waiting.length < mostUnanswered) return;
+  const name = to === null ? "The board" : ((await memberById(tx, to))?.name ?? to);
+  throw new Refusal(
+    "limited",
+    `${name} has ${waiting.length} messages of yours that wait; nobody gets more from one sender.`,
+    "Put what you have to say into one message, and wait until the others are dealt with.",
+  );
+}
+
+const mostUnanswered = 100;
+
+const unansweredBetween = query((db, p: { from: string; to: string; limit: number }) =>
+  db
+    .selectFrom("messages")
+    .select("id")
+    .where("from_id", "=", p.from)
+    .where(sql<string>`coalesce(to_id, '')`, "=", p.to)
+    .where("acknowledged_at", "is", null)
+    .where("failure", "is", null)
+    .limit(p.limit),
+);
 
 /** Into the inbox, if the route still exists. */
 export async function deliver(tx: Tx, message: Omit<MessageRow, "num">, newId: () => string): Promise<void> {

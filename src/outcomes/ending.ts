@@ -22,6 +22,16 @@ import { liveChildrenOf, outcomeById, parentsOf, type Ref, repointDependents, sa
 export interface Consequences {
   /** A message to an agent or (null) the board. */
   readonly notify: (call: Surroundings, to: string | null, text: string) => Promise<void>;
+  /** The same, but of what may happen again and again: once a day. */
+  readonly tellOnce: (
+    call: Surroundings,
+    what: {
+      readonly about: string;
+      readonly kind: string;
+      readonly to: string | null;
+      readonly text: string;
+    },
+  ) => Promise<unknown>;
   /** Called before an outcome ends: an agent made for it retires, or the end is refused. */
   readonly retire: (call: Surroundings, outcome: OutcomeRow) => Promise<void>;
   /** Would that end be refused? */
@@ -38,7 +48,7 @@ export interface Endings {
 }
 
 /** How outcomes end and come back. */
-export function endingsOf({ notify, retire, demandDone, answer }: Consequences): Endings {
+export function endingsOf({ notify, tellOnce, retire, demandDone, answer }: Consequences): Endings {
   async function submit(call: Surroundings, outcome: OutcomeRow, note: string | null): Promise<OutcomeRow> {
     demandSubmittable(outcome);
     await demandDecided(call.tx, outcome.responsible_id);
@@ -118,11 +128,12 @@ export function endingsOf({ notify, retire, demandDone, answer }: Consequences):
       { reason, ...(escalated === null ? {} : { escalatedTo: escalated.to }) },
     );
     if (escalated !== null)
-      await notify(
-        call,
-        escalated.to,
-        `"${outcome.title}" (kb://${outcome.id}): ${escalated.reason}. The last time it was sent back with: ${excerpt(reason, null, 2000)}`,
-      );
+      await tellOnce(call, {
+        about: outcome.id,
+        kind: "escalated",
+        to: escalated.to,
+        text: `"${outcome.title}" (kb://${outcome.id}): ${escalated.reason}. The last time it was sent back with: ${excerpt(reason, null, 2000)}`,
+      });
     // The owner is told why. Whoever reopens its own outcome knows.
     if (owner.delegated === 1 && owner.responsible_id !== null && owner.responsible_id !== actor.agentId)
       await notify(

@@ -28,6 +28,34 @@ export async function depthOf(tx: ReadTx, id: string): Promise<number> {
   return depth(id);
 }
 
+/** The most hand-overs on a way down from an outcome, its own included: what is below comes along when it goes deeper. */
+async function heightOf(tx: ReadTx, id: string): Promise<number> {
+  const known = new Map<string, number>();
+  const height = async (outcome: Pick<OutcomeRow, "id" | "kind" | "delegated">): Promise<number> => {
+    const before = known.get(outcome.id);
+    if (before !== undefined) return before;
+    let most = 0;
+    for (const child of await childrenOf(tx, outcome.id))
+      if (!isStanding(child)) most = Math.max(most, await height(child));
+    known.set(outcome.id, most + outcome.delegated);
+    return most + outcome.delegated;
+  };
+  return height(await outcomeById(tx, id));
+}
+
+/** Would this outcome, with all below it, lie too deep under so many hand-overs? */
+export async function demandDepth(call: Scene, above: number, outcomeId: string): Promise<void> {
+  if (call.actor.agentId === null) return;
+  const { maxDelegationDepth } = await call.settings();
+  const depth = above + (await heightOf(call.tx, outcomeId));
+  if (depth > maxDelegationDepth)
+    throw new Refusal(
+      "limited",
+      `It or what is below it would have been handed on ${depth} times; work goes no deeper than ${maxDelegationDepth}.`,
+      "Do it yourself, or take back what was handed on.",
+    );
+}
+
 /** May so many further parts of this outcome be handed out? */
 export async function demandFanOut(
   call: Scene,

@@ -4,7 +4,7 @@ import { type Call, guarded } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { aboutSubject, parseData, presentActor } from "../events/ledger.ts";
 import type { ReadTx } from "../store/store.ts";
-import { demandRoom, depthOf } from "./limits.ts";
+import { demandDepth, demandRoom, depthOf } from "./limits.ts";
 import { demandLive, isLive, type OutcomeRow } from "./outcome.ts";
 import { presentOutcome } from "./presenting.ts";
 import { readHandlers } from "./reading.ts";
@@ -217,7 +217,11 @@ async function changeParents(
     companyId,
     wanted.filter((id) => !already.has(id)),
   );
-  for (const parent of wanted) if (!already.has(parent)) await demandNoCycle(tx, parent, outcome.id);
+  for (const parent of wanted) {
+    if (already.has(parent)) continue;
+    await demandNoCycle(tx, parent, outcome.id);
+    await demandDepth(call, await depthOf(tx, parent), outcome.id);
+  }
   await setParents(tx, outcome.id, wanted);
   if (!(await parentsOf(tx, outcome.id)).some(isLive))
     throw new Refusal(

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
 import { memberById } from "../capabilities/members.ts";
+import { holds } from "../capabilities/rights.ts";
 import { fileById } from "../knowledge/table.ts";
 import type { MessageRow } from "../mail/table.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
@@ -22,7 +23,8 @@ export async function assignmentFor(
 ): Promise<string> {
   if (first === undefined) return "";
   const sections = first.kind === "inbox" ? await inboxIn(tx, agent) : await workIn(tx, first);
-  return `${[...sections, howToAnswer(first)].join("\n")}\n`;
+  const mayHire = await holds(tx, agent.id, "org:hire", "use");
+  return `${[...sections, howToAnswer(first, mayHire)].join("\n")}\n`;
 }
 
 async function workIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
@@ -65,7 +67,8 @@ async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
   return lines;
 }
 
-function howToAnswer(first: OutcomeRow): string {
+/** Hiring is offered to whoever may hire, and neither it nor delegating where results are put together. */
+function howToAnswer(first: OutcomeRow, mayHire: boolean): string {
   const isPuttingTogether = first.kind === "integration";
   return [
     "## If you have no tools",
@@ -77,7 +80,11 @@ function howToAnswer(first: OutcomeRow): string {
       ? ["This puts together what came back: it is not handed out again."]
       : [
           "Directives, each at the start of a line:",
-          "HIRE[<role>]: <mandate>   or   HIRE[<role> | model=<model> effort=<low|medium|high|xhigh|max>]: <mandate>",
+          ...(mayHire
+            ? [
+                "HIRE[<role>]: <mandate>   or   HIRE[<role> | model=<model> effort=<low|medium|high|xhigh|max>]: <mandate>",
+              ]
+            : []),
           "DELEGATE[<id or role of a direct report>]: <subtask>",
           'or a fence named plan with JSON: [{"title": …, "assignee": …, "dependsOn": [<titles>]}].',
         ]),

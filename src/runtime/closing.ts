@@ -8,6 +8,7 @@ import { isPlain } from "../brains/registry.ts";
 import { surroundings } from "../capabilities/dispatch.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
+import { append, system } from "../events/ledger.ts";
 import { tellOfLimit, tellOnce } from "../mail/notices.ts";
 import { notify } from "../mail/operations.ts";
 import { settleInbox } from "../mail/post.ts";
@@ -50,14 +51,16 @@ export async function hearOut(tx: Tx, session: SessionRow, said: string, ids: Id
     isPlain(agent.brain_type, agent.brain_config) &&
     (await tx.first(anyDeed, { sessionId: session.id })) === undefined;
   const directives = directivesIn(said);
+  // What it was shown, before its words bring anything new.
   const reviews = isSilent ? await shownReviews(tx, agent.id, session.started_at) : [];
-  if (directives.length > 0) await carryOut({ call, agent, session, directives });
+  const messages = await shownMessages(tx, agent.id, session.started_at);
+  if (directives.length > 0) await carryOut({ call, agent, session, directives, messages });
   if (directives.length === 0 || words.to !== null) await routeWords(tx, session, said, ids.newId);
   if (!isSilent) return;
   if (directives.length === 0 && words.to === null && words.body !== "")
     await takeAsResult(call, agent, session, words.body);
   await judgeSilence(call, agent, reviews);
-  await acknowledgeNotices(call, agent, session);
+  await acknowledgeNotices(call, agent, session, messages);
 }
 
 interface Scene {
@@ -65,16 +68,15 @@ interface Scene {
   readonly agent: AgentRow;
   readonly session: SessionRow;
   readonly directives: readonly Directive[];
+  readonly messages: readonly MessageRow[];
 }
 
 async function carryOut(scene: Scene): Promise<void> {
-  const { call, agent, session, directives } = scene;
+  const { call, agent, directives, messages } = scene;
   const { tx } = call;
   const manager = await memberById(tx, agent.id);
   if (manager === undefined) throw new Error("an agent is missing");
-  const woken = (await shownMessages(tx, agent.id, session.started_at)).find(
-    ({ from_system }) => from_system === 0,
-  );
+  const woken = messages.find(({ from_system }) => from_system === 0);
   const refused: { line: string; why: string }[] = [];
   const tried = async (line: string, work: () => Promise<unknown>): Promise<boolean> => {
     try {
@@ -129,7 +131,8 @@ async function carryOut(scene: Scene): Promise<void> {
   }
   for (const one of directives)
     if (one.kind === "verdict") await tried(one.line, () => judge(call, agent, one));
-  if (refused.length > 0) await tellAuthor(call, agent, refused, (woken?.auto_turn ?? 0) + 1);
+  const turns = Math.max(0, ...messages.map(({ auto_turn }) => auto_turn));
+  if (refused.length > 0) await tellAuthor(call, agent, refused, turns + 1);
 }
 
 /** What is divided: the work the session was started for; of a message, the outcome it becomes. */
@@ -254,12 +257,21 @@ async function takeAsResult(
 }
 
 /** Notices were shown to a brain that has no tools to say so. What somebody wrote stays until it is answered. */
-async function acknowledgeNotices(call: Surroundings, agent: AgentRow, session: SessionRow): Promise<void> {
+async function acknowledgeNotices(
+  call: Surroundings,
+  agent: AgentRow,
+  session: SessionRow,
+  messages: readonly MessageRow[],
+): Promise<void> {
   const first =
     session.first_outcome_id === null ? undefined : await outcomeById(call.tx, session.first_outcome_id);
   if (first?.kind !== "inbox") return;
-  for (const message of await shownMessages(call.tx, agent.id, session.started_at))
-    if (message.from_system === 1) await acknowledge(call, agent, message, "shown");
+  // The program does it, not the session: having been shown something is no progress.
+  const record: Surroundings["record"] = async (subject, data, operation = "") => {
+    await append(call.tx, { companyId: call.companyId, actor: system, operation, subject, data });
+  };
+  for (const message of messages)
+    if (message.from_system === 1) await acknowledge({ ...call, record }, agent, message, "shown");
 }
 
 async function acknowledge(

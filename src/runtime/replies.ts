@@ -1,8 +1,10 @@
+import { Refusal } from "../contract/refusal.ts";
 import { agentById, type AgentRow } from "../agents/table.ts";
 import { nameKey } from "../agents/agent.ts";
 import { type Member, memberById } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { append, system } from "../events/ledger.ts";
+import { tellOfLimit, tellOnce } from "../mail/notices.ts";
 import { notify } from "../mail/operations.ts";
 import { post, settleInbox } from "../mail/post.ts";
 import { markAcknowledged, type MessageRow } from "../mail/table.ts";
@@ -50,20 +52,24 @@ export async function routeWords(
   } else if (isProgram(target) && turn > mostTurns) await stop(reply, target);
   else {
     const id = newId();
-    await record(tx, agent, session, { to: target?.id ?? null, message: id, turn });
-    await post(
-      tx,
-      {
-        id,
-        companyId: agent.company_id,
-        from: agent.id,
-        to: target?.id ?? null,
-        content: { fileId: newId(), text: body },
-        deliverAt: tx.now,
-        autoTurn: turn,
-      },
-      newId,
-    );
+    const letter = {
+      id,
+      companyId: agent.company_id,
+      from: agent.id,
+      to: target?.id ?? null,
+      content: { fileId: newId(), text: body },
+      deliverAt: tx.now,
+      autoTurn: turn,
+    };
+    try {
+      await tx.attempt(async () => {
+        await record(tx, agent, session, { to: letter.to, message: id, turn });
+        await post(tx, letter, newId);
+      });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      await tellOfLimit(call, agent.id, error);
+    }
   }
   // A brain without tools cannot say that it is done with the message; its answer says so.
   if (agent.auto_reply === 1 && woken?.acknowledged_at === null) {
@@ -161,17 +167,19 @@ async function toBoss(reply: Reply, why: string, to: string): Promise<void> {
   const boss = await memberOrBoard(call.tx, agent.boss_id);
   if (isProgram(boss) && turn > mostTurns) return stop(reply, boss);
   const text = `${agent.name} said this to @${to}, but ${why}:\n\n${words.body}`;
-  await notify(call, agent.boss_id, text, turn);
+  if (agent.boss_id !== null) await notify(call, agent.boss_id, text, turn);
+  else await tellOnce(call, { about: agent.id, kind: `misaddressed ${to}`, to: null, text });
 }
 
 async function stop(reply: Reply, target: Member): Promise<void> {
   const { call, agent, session, words, turn } = reply;
   await record(call.tx, agent, session, { to: target.id, stopped: turn });
-  await notify(
-    call,
-    null,
-    `${agent.name} and ${target.name} have answered each other ${mostTurns} times without a person, so it was stopped. The last words of ${agent.name}, which were not sent:\n\n${words.body}`,
-  );
+  await tellOnce(call, {
+    about: agent.id,
+    kind: `chain with ${target.id}`,
+    to: null,
+    text: `${agent.name} and ${target.name} have answered each other ${mostTurns} times without a person, so it was stopped. The last words of ${agent.name}, which were not sent:\n\n${words.body}`,
+  });
 }
 
 function isProgram(target: Target): target is Member & { brain_type: string } {

@@ -7,6 +7,7 @@ import type { Store } from "../store/store.ts";
 import { concerned } from "./attention.ts";
 import { brief, promptVersion } from "./briefing.ts";
 import { hearOut } from "./closing.ts";
+import { suggestGrowth } from "./growth.ts";
 import type { Exit, Runner, Running } from "./runner.ts";
 import {
   addUsage,
@@ -209,7 +210,15 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     const agents = await store.read((tx) => tx.all(agentsAfter, { after: sweepFrom, limit: sweepSize }));
     for (const { id } of agents) toLookAt.add(id);
     sweepFrom = agents.length < sweepSize ? "" : (agents.at(-1)?.id ?? "");
+    // Not at the start, when the round goes as fast as it can.
+    const isSlow = !firstRound;
     if (sweepFrom === "") firstRound = false;
+    if (isSlow)
+      await suggestGrowth(
+        store,
+        agents.map(({ id }) => id),
+        newId,
+      );
   }
 
   /**

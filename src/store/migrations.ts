@@ -169,6 +169,8 @@ const growth: readonly Step[] = [
      primary key (company_id, about, kind)) {keyed}`,
   `create index messages_unanswered on messages(from_id, coalesce(to_id, ''))
      where from_id is not null and acknowledged_at is null and failure is null`,
+  `create index approvals_asked on approvals(requested_by)
+     where requested_by is not null and status in ('pending', 'revision_requested')`,
   `alter table sessions add column assignment text`,
 ];
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { listRoster } from "../contract/organization.ts";
+import { listRoster } from "../contract/roster.ts";
 import { type Script, scriptedAgent, scriptedRunner } from "./scripted-runner.ts";
 
 const spec = {

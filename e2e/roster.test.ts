@@ -1,0 +1,202 @@
+// The roster of the built daemon: whom the first start employs, and the file that says who is employed, also after a death.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createAgent, createCompany, terminateAgent, updateAgent } from "../src/contract/organization.ts";
+import { listEvents } from "../src/contract/ledger.ts";
+import { listRoster } from "../src/contract/roster.ts";
+import { storeKinds } from "../src/testing/organization.ts";
+import { testDatabase } from "../src/testing/postgres.ts";
+import {
+  agency,
+  type BuiltDaemon,
+  type DaemonOptions,
+  startDaemon,
+  temporaryFolder,
+} from "./support/daemon.ts";
+import { endOf } from "./support/steps.ts";
+
+const define = (home: string, name: string, front: string, body = ""): void => {
+  mkdirSync(join(home, "agents"), { recursive: true });
+  writeFileSync(join(home, "agents", name), `---\n${front}\n---\n${body}\n`);
+};
+
+interface Entry {
+  readonly name: string;
+  readonly reportsTo: string;
+}
+
+function rosterIn(home: string, file = "roster.json"): { agents: Entry[]; departures: Entry[] } | undefined {
+  try {
+    return JSON.parse(readFileSync(join(home, "agents", file), "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+const employed = (home: string, file?: string): string =>
+  (rosterIn(home, file)?.agents ?? [])
+    .map(({ name, reportsTo }) => `${name} < ${reportsTo}`)
+    .toSorted()
+    .join(", ");
+
+async function until(what: () => string, expected: string): Promise<void> {
+  for (const started = performance.now(); what() !== expected; await sleep(20))
+    if (performance.now() - started > 10_000) assert.equal(what(), expected);
+}
+
+for (const kind of storeKinds)
+  describe(`the roster of a daemon (${kind})`, () => {
+    async function onHome(
+      play: (
+        home: string,
+        start: (env?: Record<string, string>) => ReturnType<typeof startDaemon>,
+        options: DaemonOptions,
+      ) => Promise<void>,
+    ): Promise<void> {
+      const database = kind === "postgres" ? await testDatabase() : undefined;
+      const { path: home, remove } = temporaryFolder("roster");
+      try {
+        const options = { home, databaseUrl: database?.url, env: { AGENCY_AGENTS: "off" } };
+        await play(home, (env = {}) => startDaemon({ ...options, env: { ...options.env, ...env } }), options);
+      } finally {
+        await database?.drop();
+        remove();
+      }
+    }
+    const names = async ({ board, companyId }: BuiltDaemon, departed = false): Promise<string[]> =>
+      (await board.call(listRoster, { companyId, departed })).agents.map(({ name }) => name).toSorted();
+
+    // covers ORG-03, ORG-04, ORG-05, ORG-06, ORG-07, ORG-08, ORG-09
+    test("the first start employs whom the files describe; afterwards only the database counts", () =>
+      onHome(async (home, start) => {
+        define(home, "b-lead.md", "name: Lead\nrole: lead", "Lead.");
+        define(home, "a-dev.md", "name: Dev\nrole: developer\nreportsTo: Lead\nmodel: m", "Develop.");
+        define(home, "reviewer.md", "name: reviewer\ndescription: Reviews.\ntools: Read, Grep");
+        const first = await start().ready;
+        assert.deepEqual(await names(first), ["Dev", "Lead", "Root", "reviewer"]);
+        await until(() => employed(home), "Dev < Lead, Lead < Root, Root < board, reviewer < Root");
+        assert.match(first.log(), /reviewer\.md: Read, Grep are tools of the brain/);
+
+        const { board, companyId } = first;
+        const { agents } = await board.call(listRoster, { companyId });
+        const idOf = (name: string): string => agents.find((agent) => agent.name === name)?.id ?? "";
+        await board.call(updateAgent, { id: idOf("Dev"), name: "Ada" });
+        const hired = await board.call(createAgent, { companyId, name: "New", role: "tester" });
+        await board.call(terminateAgent, { id: idOf("Lead") });
+        const now = "Ada < Root, New < Root, Root < board, reviewer < Root";
+        await until(() => employed(home), now);
+        assert.deepEqual(
+          rosterIn(home)?.departures.map(({ name }) => name),
+          ["Lead"],
+        );
+        const { events } = await board.call(listEvents, { companyId, limit: 1000 });
+        const about = (operation: string, id: string): boolean =>
+          events.some((event) => event.operation === operation && event.subject === id);
+        assert.ok(about("agent.create", hired.id) && about("agent.create", idOf("Dev")));
+        assert.ok(about("agent.terminate", idOf("Lead")));
+
+        await first.stop();
+        define(home, "b-lead.md", "name: Lead\nrole: lead");
+        define(home, "more.md", "name: More\nrole: more");
+        const second = await start().ready;
+        assert.deepEqual(await names(second), ["Ada", "New", "Root", "reviewer"]);
+        assert.deepEqual(await names(second, true), ["Ada", "Lead", "New", "Root", "reviewer"]);
+        assert.equal(employed(home), now);
+        await second.stop();
+      }));
+
+    // covers ORG-03, ORG-06
+    test("a daemon that dies between a change and the file: the next start makes the file right", () =>
+      onHome(async (home, start) => {
+        const dying = start({ AGENCY_FAIL_AT: "roster#2" });
+        const { board, companyId } = await dying.ready;
+        await until(() => employed(home), "Root < board");
+        await board.call(createAgent, { companyId, name: "Ada", role: "worker" });
+        assert.deepEqual(await endOf(dying, "roster"), { code: null, signal: "SIGKILL" });
+        assert.equal(employed(home), "Root < board", "the file is not written when it dies");
+        const next = await start().ready;
+        await until(() => employed(home), "Ada < Root, Root < board");
+        await next.kill();
+
+        // The file is written, never read: whatever stands in it, the database is right.
+        writeFileSync(
+          join(home, "agents", "roster.json"),
+          '{"agents":[{"name":"Mallory","reportsTo":"board"}]}',
+        );
+        const last = await start().ready;
+        await until(() => employed(home), "Ada < Root, Root < board");
+        assert.deepEqual(await names(last), ["Ada", "Root"]);
+        const another = await last.board.call(createCompany, { name: "Another" });
+        const file = `roster-${another.id}.json`;
+        await until(() => employed(home, file), "Root < board");
+        await last.board.call(createAgent, { companyId: another.id, name: "Bob", role: "worker" });
+        // What is not written yet when it is told to stop is written before it does.
+        await last.stop();
+        assert.equal(employed(home, file), "Bob < Root, Root < board");
+        assert.equal(employed(home), "Ada < Root, Root < board");
+      }));
+
+    test("a bad definition stops the first start: nothing is made, and the message names file and line", () =>
+      onHome(async (home, start, options) => {
+        const refused = async (code: number, message: RegExp): Promise<void> => {
+          const up = await agency(["up", "--port", "0"], options);
+          assert.equal(up.code, code, up.err);
+          assert.match(up.err, message);
+        };
+        define(home, "good.md", "name: Good\nrole: worker");
+        define(home, "wrong.md", "name: Wrong\nrole: worker\nefort: high");
+        await refused(2, /wrong\.md:4: nobody knows the key efort/s);
+        define(
+          home,
+          "wrong.md",
+          "name: Wrong\nrole: worker\nadapterType: process\nadapterConfig: {command: evil}",
+        );
+        await refused(1, /wrong\.md runs "evil".*allow-commands/s);
+        define(home, "wrong.md", "name: Right\nrole: worker\neffort: high");
+        const daemon = await start().ready;
+        assert.deepEqual(await names(daemon), ["Good", "Right", "Root"]);
+        await daemon.stop();
+      }));
+  });
+
+test("a company goes from one installation to another by files", async () => {
+  const { path: here, remove: removeHere } = temporaryFolder("here");
+  const { path: there, remove: removeThere } = temporaryFolder("there");
+  const { path: folder, remove: removeFolder } = temporaryFolder("folder");
+  const env = { AGENCY_AGENTS: "off" };
+  const from = await startDaemon({ home: here, env }).ready;
+  const to = await startDaemon({ home: there, env }).ready;
+  try {
+    const { id } = await from.board.call(createAgent, {
+      companyId: from.companyId,
+      name: "Ada",
+      role: "worker",
+    });
+    await from.board.call(createAgent, {
+      companyId: from.companyId,
+      name: "Bob",
+      role: "worker",
+      reportsTo: id,
+    });
+    const target = join(folder, "company");
+    const exported = await agency(["export", target], { home: here });
+    assert.equal(exported.code, 0, exported.err);
+    const imported = await agency(["import", target, "--name", "Copy", "--json"], { home: there });
+    assert.equal(imported.code, 0, imported.err);
+    const org = await agency(["org", "--company", "Copy"], { home: there });
+    assert.deepEqual(org.out.trimEnd().split("\n"), [
+      "Root (CEO) [idle] has nothing to do",
+      "└─ Ada (worker) [idle] has nothing to do",
+      "   └─ Bob (worker) [idle] has nothing to do",
+    ]);
+  } finally {
+    await from.stop();
+    await to.stop();
+    removeHere();
+    removeThere();
+    removeFolder();
+  }
+});

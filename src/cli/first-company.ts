@@ -1,0 +1,26 @@
+import { join } from "node:path";
+import type { Client } from "../client/client.ts";
+import { createCompany, listCompanies } from "../contract/organization.ts";
+import type { Output } from "../contract/operation.ts";
+import { importCompany } from "../contract/roster.ts";
+import { definitionsIn } from "./folder.ts";
+
+/**
+ * The company there is, or the first one, made from the definitions in the home's `agents` folder where there are some.
+ * That folder is read this once: from then on the database says who is employed.
+ */
+export async function firstCompany(
+  client: Client,
+  options: { home: string; name: string; allowCommands?: boolean; say?: (notice: string) => void },
+): Promise<Output<typeof createCompany>> {
+  const [company] = (await client.call(listCompanies, { limit: 1 })).companies;
+  if (company !== undefined) return company;
+  const { name } = options;
+  const key = { key: "first-company" };
+  const files = definitionsIn(join(options.home, "agents"));
+  if (files.length === 0) return client.call(createCompany, { name }, key);
+  const allowCommands = options.allowCommands === true;
+  const made = await client.call(importCompany, { name, files, allowCommands }, key);
+  for (const notice of made.notices) options.say?.(notice);
+  return made.company;
+}

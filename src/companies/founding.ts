@@ -1,0 +1,110 @@
+import { ranks } from "../contract/resources.ts";
+import { employ, type NewAgent } from "../agents/employ.ts";
+import type { Surroundings } from "../capabilities/guarded.ts";
+import { insertGrant } from "../capabilities/table.ts";
+import { insertOutcome } from "../outcomes/table.ts";
+import { query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+
+/** A company begins with its root agent, which answers to the board, and the perpetual outcome that agent serves. */
+export interface Founding {
+  readonly id: string;
+  readonly rootId: string;
+  readonly name: string;
+  /** JSON, as stored. */
+  readonly settings: string;
+  readonly root: Omit<
+    NewAgent,
+    "id" | "companyId" | "pending" | "bossId" | "mandateId" | "madeForMandate" | "generation" | "stateFileId"
+  >;
+  readonly purpose: string;
+  readonly mayHire: boolean;
+}
+
+export const standingPurpose =
+  "The standing purpose of this company. Everything the organization does serves it; it never ends.";
+
+export const plainRoot = {
+  name: "Root",
+  role: "CEO",
+  title: null,
+  capabilities: null,
+  prompt: null,
+  model: null,
+  effort: null,
+  budget: null,
+  autoReply: false,
+};
+
+export async function found(
+  call: Pick<Surroundings, "tx" | "actor" | "newId">,
+  founding: Founding,
+): Promise<Schema["companies"]> {
+  const { tx, actor } = call;
+  const { id, rootId, name, settings } = founding;
+  const row = { id, name, settings, root_agent_id: rootId, root_outcome_id: rootId, created_at: tx.now };
+  await tx.run(insertRow, row);
+  await insertOutcome(
+    tx,
+    {
+      id: rootId,
+      company_id: id,
+      kind: "perpetual",
+      title: `Help the board of ${name} accomplish its work`,
+      description: founding.purpose,
+      acceptance: null,
+      responsible_id: rootId,
+      delegated: 1,
+      delegated_by: null,
+      urgent: 0,
+      important: 0,
+      parents: [],
+      dependsOn: [],
+    },
+    actor,
+  );
+  await employ(
+    tx,
+    {
+      ...founding.root,
+      id: rootId,
+      companyId: id,
+      pending: false,
+      bossId: null,
+      mandateId: rootId,
+      madeForMandate: false,
+      generation: 1,
+      stateFileId: call.newId(),
+    },
+    actor,
+  );
+  // Hiring is on for the root agent and off for everybody else, who get it as any other right: by a grant.
+  if (founding.mayHire)
+    await insertGrant(tx, {
+      id: call.newId(),
+      company_id: id,
+      grantee_id: rootId,
+      resource: "org:hire",
+      level: ranks.use,
+      scope_id: rootId,
+      origin: "board",
+      granted_by: null,
+      parent_id: null,
+      structural: 0,
+      broken: 0,
+      created_at: tx.now,
+      revoked_at: null,
+    });
+  return row;
+}
+
+const insertRow = query((db, p: Schema["companies"]) =>
+  db.insertInto("companies").values({
+    id: p.id,
+    name: p.name,
+    settings: p.settings,
+    root_agent_id: p.root_agent_id,
+    root_outcome_id: p.root_outcome_id,
+    created_at: p.created_at,
+  }),
+);

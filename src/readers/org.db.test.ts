@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hireAgent } from "../contract/approvals.ts";
+import { sendMessage } from "../contract/mail.ts";
+import { createAgent, pauseAgent, terminateAgent, updateCompany } from "../contract/organization.ts";
+import { createOutcome, submitOutcome, updateOutcome, delegateOutcome } from "../contract/outcomes.ts";
+import { viewOrg } from "../contract/roster.ts";
+import { drawOrg } from "../cli/org.ts";
+import { createOrganization, openTestStore, refusal, storeKinds } from "../testing/organization.ts";
+
+for (const kind of storeKinds)
+  test(`the organization is a tree that says what each is doing or waiting for (${kind})`, async () => {
+    const opened = await openTestStore(kind);
+    try {
+      const org = await createOrganization(opened.store);
+      const { board, companyId } = org;
+      const lead = await org.agent("Lead");
+      const busy = await org.agent("Busy", lead.id);
+      const stuck = await org.agent("Stuck", lead.id);
+      const idle = await org.agent("Idle");
+      const left = await org.agent("Left");
+      await board(terminateAgent, { id: left.id });
+      await board(pauseAgent, { id: idle.id });
+      await board(createAgent, {
+        companyId,
+        name: "Pia",
+        role: "editor",
+        title: "Chief Editor",
+        adapterType: "human",
+      });
+      await board(sendMessage, { companyId, to: "pia", body: "hello" });
+
+      const job = await lead.call(createOutcome, { title: "Job", parents: [lead.id] });
+      await lead.call(delegateOutcome, { id: job.id, to: busy.id });
+      const two = await lead.call(createOutcome, { title: "Two", parents: [lead.id] });
+      await lead.call(delegateOutcome, { id: two.id, to: stuck.id });
+      await stuck.call(updateOutcome, { id: two.id, blocked: { reason: "no key" } });
+      const three = await lead.call(createOutcome, { title: "Three", parents: [lead.id] });
+      await lead.call(delegateOutcome, { id: three.id, to: stuck.id });
+      await stuck.call(submitOutcome, { id: three.id });
+      await lead.call(createOutcome, { title: "Four", parents: [lead.id] });
+      await org.session(busy.id);
+      await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+      const { approval } = await org.root(hireAgent, { name: "Maybe", role: "worker" });
+
+      const answer = await board(viewOrg, { companyId });
+      assert.deepEqual(drawOrg(answer).split("\n"), [
+        "Root (CEO) [idle] has nothing to do",
+        "├─ Lead (worker) [idle] is about to start: 1 outcome to do (1 message)",
+        "│  ├─ Busy (worker) [running] works",
+        "│  └─ Stuck (worker) [idle] waits: 1 blocked, 1 waiting for a verdict",
+        "├─ Idle (worker) [paused] is paused",
+        "├─ Pia (editor, Chief Editor) [idle] a person with 0 outcomes to do (1 message)",
+        `└─ Maybe (worker) [pending_approval] waits for approval ${approval?.id ?? ""}`,
+      ]);
+      assert.equal(answer.truncated, false);
+      const byName = new Map(answer.agents.map((agent) => [agent.name, agent]));
+      assert.deepEqual(
+        ["Root", "Lead", "Busy", "Maybe"].map((name) => byName.get(name)?.depth),
+        [0, 1, 2, 1],
+      );
+      assert.equal(byName.get("Busy")?.workable, 1);
+      assert.notEqual(byName.get("Busy")?.working, null);
+      await refusal(lead.call(viewOrg, {}), "forbidden");
+      const other = await org.another();
+      assert.deepEqual(
+        (await board(viewOrg, { companyId: other.companyId })).agents.map(({ name }) => name),
+        ["Root"],
+      );
+    } finally {
+      await opened.close();
+    }
+  });

@@ -1,0 +1,126 @@
+import { sql } from "kysely";
+import { type Position, viewOrg } from "../contract/roster.ts";
+import { presentShown, shownAfter } from "../agents/table.ts";
+import { guarded } from "../capabilities/guarded.ts";
+import { workable } from "../outcomes/workable.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+
+/**
+ * The organization as a tree, with what each is doing or waiting for. A few queries for the whole company, none for each
+ * agent.
+ */
+const mostAgents = 5000;
+
+const onView = guarded(viewOrg, async ({ tx, companyId }) => {
+  const found = await tx.all(employed, { companyId, at: 0, id: "", limit: mostAgents + 1 });
+  const rows = found.slice(0, mostAgents);
+  const facts = await factsOf(tx, companyId);
+  const reports = Map.groupBy(rows, ({ boss_id }) => boss_id);
+  const there = new Set(rows.map(({ id }) => id));
+  const agents: Position[] = [];
+  const place = (row: (typeof rows)[number], depth: number): void => {
+    const work = facts.work.get(row.id);
+    const session = facts.sessions.get(row.id);
+    const position = {
+      ...presentShown(row),
+      depth,
+      working:
+        session === undefined
+          ? null
+          : { session: session.id, since: new Date(session.started_at).toISOString(), on: session.title },
+      workable: work?.workable ?? 0,
+      blocked: work?.blocked ?? 0,
+      submitted: work?.submitted ?? 0,
+      inbox: facts.inbox.get(row.id) ?? 0,
+    };
+    agents.push({ ...position, says: says(position, row.brain_type, facts.approvals.get(row.id)) });
+    for (const report of reports.get(row.id) ?? []) place(report, depth + 1);
+  };
+  // Whoever's boss is beyond the limit stands at the top rather than nowhere.
+  for (const row of rows) if (row.boss_id === null || !there.has(row.boss_id)) place(row, 0);
+  return { agents, truncated: found.length > mostAgents };
+});
+
+export const orgHandlers = [onView];
+
+function says(position: Omit<Position, "says">, brain: string, approval: string | undefined): string {
+  const { working, workable, blocked, submitted, inbox, status } = position;
+  if (status === "pending_approval") return `waits for approval ${approval ?? ""}`.trimEnd();
+  const waits = [
+    ...(inbox > 0 ? [plural(inbox, "message")] : []),
+    ...(blocked > 0 ? [`${blocked} blocked`] : []),
+    ...(submitted > 0 ? [`${submitted} waiting for a verdict`] : []),
+  ];
+  const also = waits.length === 0 ? "" : ` (${waits.join(", ")})`;
+  if (working !== null) return `works${working.on === null ? "" : ` on "${working.on}"`}${also}`;
+  if (status === "paused") return `is paused${also}`;
+  if (brain === "human" && (workable > 0 || inbox > 0))
+    return `a person with ${plural(workable, "outcome")} to do${also}`;
+  if (workable > 0) return `is about to start: ${plural(workable, "outcome")} to do${also}`;
+  return waits.length === 0 ? "has nothing to do" : `waits: ${waits.join(", ")}`;
+}
+
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+async function factsOf(tx: ReadTx, companyId: string) {
+  const p = { companyId };
+  return {
+    work: new Map((await tx.all(workCounts, { ...p, now: tx.now })).map((row) => [row.agent, row])),
+    sessions: new Map((await tx.all(liveSessions, p)).map((row) => [row.agent_id, row])),
+    inbox: new Map((await tx.all(inboxCounts, p)).map(({ agent, count }) => [agent, count])),
+    approvals: new Map((await tx.all(openApprovals, p)).map(({ agent_id, id }) => [agent_id, id])),
+  };
+}
+
+const employed = query((db, p: { companyId: string; at: number; id: string; limit: number }) =>
+  shownAfter(db, p).select("a.brain_type").where("a.status", "<>", "terminated"),
+);
+
+const workCounts = query((db, p: { companyId: string; now: number }) =>
+  db
+    .selectFrom("outcomes as o")
+    .select((eb) => [
+      "o.responsible_id as agent",
+      sql<number>`sum(case when o.status = 'open' and ${workable(eb, p.now)} = 1 then 1 else 0 end)`.as(
+        "workable",
+      ),
+      sql<number>`sum(case when o.status = 'open' and o.blocked_reason is not null then 1 else 0 end)`.as(
+        "blocked",
+      ),
+      sql<number>`sum(case when o.status = 'submitted' then 1 else 0 end)`.as("submitted"),
+    ])
+    .where("o.company_id", "=", p.companyId)
+    .where("o.status", "in", ["open", "submitted"])
+    .where("o.kind", "not in", ["perpetual", "mandate", "inbox"])
+    .groupBy("o.responsible_id"),
+);
+
+const liveSessions = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("sessions as s")
+    .leftJoin("outcomes as o", "o.id", "s.first_outcome_id")
+    .select(["s.id", "s.agent_id", "s.started_at", "o.title"])
+    .where("s.company_id", "=", p.companyId)
+    .where("s.ended_at", "is", null),
+);
+
+const inboxCounts = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("messages")
+    .select((eb) => ["to_id as agent", eb.fn.countAll<number>().as("count")])
+    .where("company_id", "=", p.companyId)
+    .where("delivered_at", "is not", null)
+    .where("acknowledged_at", "is", null)
+    .where("to_id", "is not", null)
+    .groupBy("to_id"),
+);
+
+const openApprovals = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("approvals")
+    .select(["id", "agent_id"])
+    .where("company_id", "=", p.companyId)
+    .where("agent_id", "is not", null)
+    .where("status", "in", ["pending", "revision_requested"]),
+);

@@ -1,0 +1,41 @@
+import type { Settings } from "../contract/organization.ts";
+import type { Manifest } from "./folder.ts";
+import type { Tree } from "./tree.ts";
+
+/** The brain whose configuration is a command of somebody's choice. */
+const commandBrain = "process";
+
+/** What in a folder of files would run a command on this machine, in words. Nobody takes that over by the way. */
+export function commandsIn(settings: Settings, manifest: Manifest | undefined, tree: Tree): string[] {
+  const brains = [...(tree.root === undefined ? [] : [{ definition: tree.root }]), ...tree.others]
+    .map(({ definition }) => definition)
+    .filter(({ adapterType, adapterConfig }) => isCommand(adapterType, adapterConfig, settings))
+    .map(({ file, adapterConfig }) => `${file} runs ${lineOf(adapterConfig)}`);
+  const servers = (manifest?.mcpServers ?? [])
+    .filter(({ config }) => "command" in config)
+    .map(({ name, config }) => `the MCP server ${name} runs ${lineOf(config)}`);
+  return [
+    ...brains,
+    ...servers,
+    ...(settings.defaultAdapterType === commandBrain
+      ? [`agents without a brain of their own run ${lineOf(settings.defaultAdapterConfig)}`]
+      : []),
+    ...(settings.allowedAdapterTypes.includes(commandBrain)
+      ? ["agents may hire agents that run commands"]
+      : []),
+    ...(settings.chatLLMProvider === commandBrain ? ["agents made by create_agent run commands"] : []),
+  ];
+}
+
+function isCommand(type: string | undefined, config: unknown, settings: Settings): boolean {
+  if (type !== undefined) return type === commandBrain;
+  // A configuration without a type is one of the default brain.
+  return config !== undefined && settings.defaultAdapterType === commandBrain;
+}
+
+function lineOf(config: Readonly<Record<string, unknown>> | undefined): string {
+  const args = Array.isArray(config?.["args"]) ? config["args"].map(String) : [];
+  return JSON.stringify(
+    [typeof config?.["command"] === "string" ? config["command"] : "", ...args].join(" ").slice(0, 200),
+  );
+}

@@ -1,0 +1,234 @@
+import { type CompanyFile, exportCompany, mostFileBytes } from "../contract/roster.ts";
+import type { HireConfiguration } from "../contract/approvals.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { levelAt, resourceId, resourceKind } from "../contract/resources.ts";
+import { configurationOf } from "../agents/configuration.ts";
+import type { AgentRow } from "../agents/table.ts";
+import { guarded, parseSettings, storedSettings } from "../capabilities/guarded.ts";
+import { redact } from "../capabilities/redaction.ts";
+import { holds } from "../capabilities/rights.ts";
+import { serversOf } from "../companies/mcp-servers.ts";
+import { companyById } from "../companies/operations.ts";
+import { encodeContent } from "../knowledge/content.ts";
+import { query } from "../store/query.ts";
+import { writeDefinition } from "./definition.ts";
+import {
+  changedText,
+  idsIn,
+  type Manifest,
+  manifestFile,
+  numberedAgent,
+  numberedFile,
+  renumber,
+} from "./folder.ts";
+
+/**
+ * The company as files. Who is employed now, with the rights a person or a boss gave for its mandate; every knowledge file
+ * that somebody wrote as such. Not: outcomes, mail, state documents, logs, what waits for approval.
+ */
+const onExport = guarded(exportCompany, async (call) => {
+  const { tx, companyId } = call;
+  const company = await companyById(tx, companyId);
+  const settings = parseSettings(company.settings);
+  const agents = (await tx.all(employed, { companyId })).toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
+  const files = await tx.all(ownFiles, { companyId });
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  if (size > mostFileBytes)
+    throw new Refusal(
+      "too_large",
+      `The knowledge files have ${size} bytes; ${mostFileBytes} fit into an export.`,
+      "Delete the largest, or take them out one by one (read_file).",
+    );
+
+  const redacted: string[] = [];
+  const leftOut: string[] = [];
+  const shown = (file: string, value: unknown): unknown => {
+    const result = redact(value);
+    redacted.push(...result.redactedPaths.map((path) => (path === "" ? file : `${file}: ${path}`)));
+    return result.value;
+  };
+  const numbers = new Map<string, string>();
+  for (const [index, { id }] of files.entries()) numbers.set(id, numberedFile(index + 1));
+  for (const [index, { id, mandate_id }] of agents.entries()) {
+    numbers.set(id, numberedAgent(index + 1));
+    numbers.set(mandate_id, numberedAgent(index + 1));
+  }
+
+  const knowledge: { entry: Manifest["knowledge"][number]; content: Uint8Array }[] = [];
+  for (const [index, { id, hash, description, media_type }] of files.entries()) {
+    const file = `knowledge/${fileName(index + 1, description, media_type)}`;
+    const content = changedText(await tx.blobs.read(id, hash), (words) => String(shown(file, words)));
+    const entry = { file, id, description: String(shown(manifestFile, description)), mediaType: media_type };
+    knowledge.push({ entry, content });
+    await call.record(id, { export: companyId }, "knowledge.read");
+  }
+  const drafts: { file: string; agent: AgentRow; front: Record<string, unknown>; mandate: string }[] = [];
+  for (const agent of agents) {
+    const file = `agents/${Buffer.byteLength(agent.slug) > 200 ? agent.id.slice(0, 8) : agent.slug}.md`;
+    const configuration = await configurationOf(tx, agent);
+    const grants = [];
+    for (const { resource, level: rank } of await tx.all(givenFor, {
+      agentId: agent.id,
+      scopeId: agent.mandate_id,
+    })) {
+      const level = levelAt(resourceKind(resource), rank) ?? "none";
+      // A right whose chain is broken is none: it must not come to life again elsewhere.
+      if (travels(resource, numbers) && (await holds(tx, agent.id, resource, level)))
+        grants.push({ resource, level });
+      else leftOut.push(`${agent.name}'s right to ${resource}`);
+    }
+    const front = { ...frontOf(agent, configuration, agents, settings), grants: grantsOf(agent, grants) };
+    const { mandate, ...said } = { ...Object(shown(file, { ...front, mandate: configuration.mandate })) };
+    drafts.push({ file, agent, front: said, mandate: String(mandate) });
+  }
+  const manifest = {
+    format: "agency-company/1",
+    ...Object(
+      shown(manifestFile, {
+        name: company.name,
+        settings: storedSettings(company.settings),
+        mcpServers: (await tx.all(serversOf, { companyId })).map(({ name, config }) => ({
+          name,
+          config: { ...Object(JSON.parse(config)) },
+        })),
+      }),
+    ),
+    knowledge: knowledge.map(({ entry }) => entry),
+  };
+
+  const words = [
+    JSON.stringify(manifest),
+    ...drafts.map(({ front, mandate }) => JSON.stringify([front, mandate])),
+    ...knowledge
+      .map(({ content }) => encodeContent(content))
+      .map((one) => (one.encoding === "utf8" ? one.content : "")),
+  ];
+  const meant = new Set(words.flatMap(idsIn));
+  const text = (path: string, content: string): CompanyFile => ({
+    path,
+    content: renumber(content, numbers),
+  });
+  const output: CompanyFile[] = [
+    text(manifestFile, `${JSON.stringify(manifest, null, 2)}\n`),
+    ...drafts.map(({ file, agent, front, mandate }) =>
+      text(
+        file,
+        writeDefinition(
+          meant.has(agent.id) || meant.has(agent.mandate_id) ? { ...front, id: agent.id } : front,
+          mandate,
+        ),
+      ),
+    ),
+    ...knowledge.map(({ entry, content }) => ({
+      path: entry.file,
+      ...encodeContent(changedText(content, (body) => renumber(body, numbers))),
+    })),
+  ];
+  const pending = await tx.all(waiting, { companyId });
+  leftOut.push(...pending.map(({ name }) => `${name}, who waits for approval`));
+  await call.record(companyId, { agents: agents.length, files: files.length, redacted: redacted.length });
+  return { files: output, redacted: [...new Set(redacted)], leftOut };
+});
+
+export const exportHandlers = [onExport];
+
+/** Only what differs from the company's default is said, so that elsewhere the default of that place holds. */
+function frontOf(
+  agent: AgentRow,
+  configuration: HireConfiguration,
+  agents: readonly AgentRow[],
+  settings: ReturnType<typeof parseSettings>,
+): Record<string, unknown> {
+  const { name, role, title, capabilities, prompt, adapterType, adapterConfig, model, effort, budget } =
+    configuration;
+  const boss = agents.find(({ id }) => id === agent.boss_id);
+  const isDefault =
+    adapterType === settings.defaultAdapterType &&
+    JSON.stringify(adapterConfig) === JSON.stringify(settings.defaultAdapterConfig);
+  return {
+    name,
+    role,
+    title,
+    reportsTo: agent.boss_id === null ? "board" : boss?.name,
+    model,
+    effort,
+    capabilities,
+    ...(isDefault ? {} : { adapterType, adapterConfig }),
+    budget,
+    autoReply: agent.auto_reply === 1 ? true : null,
+    prompt,
+  };
+}
+
+/** The root agent has the right to hire unless its definition says which rights it has, so that always says. */
+function grantsOf(agent: AgentRow, grants: HireConfiguration["grants"]): HireConfiguration["grants"] | null {
+  return grants.length === 0 && agent.boss_id !== null ? null : grants;
+}
+
+function travels(
+  resource: HireConfiguration["grants"][number]["resource"],
+  numbers: ReadonlyMap<string, string>,
+): boolean {
+  const kind = resourceKind(resource);
+  if (kind === "outcome") return false;
+  return (kind !== "kb" && kind !== "mail") || resource === "mail:board" || numbers.has(resourceId(resource));
+}
+
+function fileName(number: number, description: string, mediaType: string): string {
+  const words = description
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, 40)
+    .replace(/^-+|-+$/g, "");
+  const ending = endings[mediaType.toLowerCase()] ?? (mediaType.startsWith("text/") ? "txt" : "bin");
+  return `${String(number).padStart(4, "0")}${words === "" ? "" : `-${words}`}.${ending}`;
+}
+
+const endings: Readonly<Record<string, string>> = {
+  "text/markdown": "md",
+  "application/json": "json",
+  "text/csv": "csv",
+  "text/html": "html",
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "application/pdf": "pdf",
+};
+
+const employed = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("agents")
+    .selectAll()
+    .where("company_id", "=", p.companyId)
+    .where("status", "in", ["idle", "paused"]),
+);
+
+const waiting = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("agents")
+    .select("name")
+    .where("company_id", "=", p.companyId)
+    .where("status", "=", "pending_approval")
+    .orderBy("name"),
+);
+
+const ownFiles = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("files")
+    .select(["id", "hash", "size", "description", "media_type"])
+    .where("company_id", "=", p.companyId)
+    .where("kind", "=", "file")
+    .where("deleted_at", "is", null)
+    .orderBy("num"),
+);
+
+/** With what it made itself: that is its own here, and given to it there. */
+const givenFor = query((db, p: { agentId: string; scopeId: string }) =>
+  db
+    .selectFrom("grants")
+    .select(["resource", "level"])
+    .where("grantee_id", "=", p.agentId)
+    .where("scope_id", "=", p.scopeId)
+    .where("origin", "in", ["board", "boss", "creation"])
+    .where("revoked_at", "is", null)
+    .orderBy("num"),
+);

@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { grantPermission, revokePermission } from "../contract/capabilities.ts";
+import { viewConfiguration } from "../contract/configurations.ts";
+import { createFile, listFiles, readFile, viewLinks } from "../contract/knowledge.ts";
+import { listEvents } from "../contract/ledger.ts";
+import {
+  createAgent,
+  createKey,
+  listAgents,
+  putMcpServer,
+  updateCompany,
+  viewCompany,
+} from "../contract/organization.ts";
+import { type CompanyFile, exportCompany, importCompany, listRoster } from "../contract/roster.ts";
+import { definition } from "../testing/company-files.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+
+for (const kind of storeKinds)
+  describe(`a company as files (${kind})`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    before(async () => {
+      opened = await openTestStore(kind);
+      org = await createOrganization(opened.store, { approvals: true });
+    });
+    after(() => opened.close());
+
+    const bring = (files: CompanyFile[], more: { name?: string; allowCommands?: boolean } = {}) =>
+      org.board(importCompany, { files, ...more });
+
+    // covers ORG-04, ORG-08
+    test("definitions alone make a company: a root agent, and everybody below whom they name", async () => {
+      const { company, agents, notices } = await bring(
+        [
+          definition("Ada", "reportsTo: Grace\nmodel: m1\neffort: low\n"),
+          definition("Grace", "title: Head\n"),
+        ],
+        { name: "From files" },
+      );
+      assert.equal(agents, 3);
+      assert.deepEqual(notices, []);
+      const { agents: roster } = await org.board(listRoster, { companyId: company.id });
+      assert.deepEqual(
+        roster
+          .map(
+            ({ name, boss, model, effort, status }) =>
+              `${name} < ${boss?.name ?? "board"} ${model ?? "-"} ${effort ?? "-"} ${status}`,
+          )
+          .toSorted(),
+        ["Ada < Grace m1 low idle", "Grace < Root - - idle", "Root < board - - idle"],
+      );
+      const ada = roster.find(({ name }) => name === "Ada");
+      const shown = await org.board(viewConfiguration, { id: ada?.id ?? "" });
+      assert.equal(shown.configuration.mandate, "Do the work of Ada.");
+      const { events } = await org.board(listEvents, { companyId: company.id });
+      assert.deepEqual(
+        events.map(({ operation, subject }) => [operation, roster.find(({ id }) => id === subject)?.name]),
+        [
+          ["agent.create", "Grace"],
+          ["agent.create", "Ada"],
+        ],
+      );
+    });
+
+    test("what was exported makes the same files again, under other ids", async () => {
+      const source = await org.another();
+      const { companyId, board } = source;
+      await board(updateCompany, {
+        companyId,
+        maxSessions: 7,
+        name: "Source",
+        requireBoardApprovalForNewAgents: false,
+      });
+      await board(putMcpServer, {
+        companyId,
+        name: "wiki",
+        config: { type: "http", url: "https://wiki.example/mcp" },
+      });
+      const grace = await source.agent("Grace");
+      const ada = await source.agent("Ada", grace.id);
+      const style = await board(createFile, {
+        companyId,
+        description: "House style: short!",
+        content: "Short.",
+      });
+      const image = await board(createFile, {
+        companyId,
+        description: "画像",
+        mediaType: "image/png",
+        content: Buffer.from([0x89, 0x50, 0xff, 0x00]).toString("base64"),
+        encoding: "base64",
+      });
+      const own = await grace.call(createFile, {
+        description: "Grace's notes",
+        content: `See kb://${style.id} and kb://${ada.id}.`,
+      });
+      const guide = await board(createAgent, {
+        companyId,
+        name: 'Guide: the "1st"',
+        role: "guide",
+        mandate: `Keep to kb://${style.id.toUpperCase()} and kb://${own.id}.\n\nAsk kb://${grace.id}.`,
+        prompt: `Read kb://${image.id} first.`,
+        grants: [{ resource: `kb:${style.id}`, level: "write" }, { resource: `mail:${ada.id}` }],
+      });
+      const gone = await board(grantPermission, { companyId, to: ada.id, resource: `kb:${image.id}` });
+      await board(revokePermission, { id: gone.id });
+
+      const first = await board(exportCompany, { companyId });
+      assert.deepEqual(first.redacted, []);
+      assert.deepEqual(
+        first.files.map(({ path }) => path),
+        [
+          "company.json",
+          "agents/ada.md",
+          "agents/grace.md",
+          "agents/guide-the-1st.md",
+          "agents/root.md",
+          "knowledge/0001-house-style-short.md",
+          "knowledge/0002.png",
+          "knowledge/0003-grace-s-notes.md",
+        ],
+      );
+      const written = JSON.stringify(first.files);
+      for (const id of [companyId, grace.id, ada.id, guide.id, style.id, image.id, own.id])
+        assert.ok(!written.toLowerCase().includes(id), `an id of this place is in the files: ${id}`);
+
+      const made = await bring(first.files);
+      assert.deepEqual(
+        [made.company.name, made.agents, made.files, made.notices],
+        ["Source", 4, 3, ["Its settings let agents hire without your approval."]],
+      );
+      const second = await board(exportCompany, { companyId: made.company.id });
+      assert.deepEqual(second, first);
+      // And the same as what it was made from, by what can be done with it.
+      const there = await board(viewCompany, { companyId: made.company.id });
+      assert.equal(there.settings.maxSessions, 7);
+      const { agents } = await board(listAgents, { companyId: made.company.id });
+      const idOf = (name: string): string => agents.find((agent) => agent.name === name)?.id ?? "";
+      const copy = await board(viewConfiguration, { id: idOf('Guide: the "1st"') });
+      const files = (await board(listFiles, { companyId: made.company.id, kind: "file" })).files;
+      const fileOf = (part: string): string =>
+        files.find(({ description }) => description.includes(part))?.id ?? "";
+      assert.equal(
+        copy.configuration.mandate,
+        `Keep to kb://${fileOf("House")} and kb://${fileOf("notes")}.\n\nAsk kb://${idOf("Grace")}.`,
+      );
+      assert.deepEqual(copy.configuration.grants, [
+        { resource: `kb:${fileOf("House")}`, level: "write" },
+        { resource: `mail:${idOf("Ada")}`, level: "send" },
+      ]);
+      const { links } = await board(viewLinks, { id: fileOf("notes") });
+      assert.deepEqual(links.map(({ id }) => id).toSorted(), [fileOf("House"), idOf("Ada")].toSorted());
+      assert.equal(
+        (await board(readFile, { id: fileOf("画像") })).content,
+        Buffer.from([0x89, 0x50, 0xff, 0x00]).toString("base64"),
+      );
+      // What she wrote is hers there, too, and what was taken from Ada stays taken.
+      const asGrace = org.as((await board(createKey, { id: idOf("Grace") })).key);
+      assert.match((await asGrace(readFile, { id: fileOf("notes") })).content, /See kb/);
+      const asAda = org.as((await board(createKey, { id: idOf("Ada") })).key);
+      await refusal(asAda(readFile, { id: fileOf("画像") }), "not_found");
+    });
+
+    test("secrets stay: they are named, and an agent that lacks one waits", async () => {
+      const source = await org.another();
+      const { companyId, board } = source;
+      const secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF";
+      await board(createAgent, {
+        companyId,
+        name: "Runner",
+        role: "runner",
+        adapterType: "process",
+        adapterConfig: { command: "run-me", env: { API_KEY: secret } },
+        mandate: `Log in with ${secret}.`,
+      });
+      await board(createFile, { companyId, description: "Notes", content: `The key is ${secret}.` });
+      const exported = await board(exportCompany, { companyId });
+      assert.ok(!JSON.stringify(exported).includes(secret));
+      assert.deepEqual(exported.redacted, [
+        "knowledge/0001-notes.md",
+        "agents/runner.md: adapterConfig.env.API_KEY",
+        "agents/runner.md: mandate",
+      ]);
+      const made = await bring(exported.files, { allowCommands: true });
+      assert.match(made.notices.join("\n"), /Runner is paused: a secret was taken out/);
+      const { agents } = await board(listAgents, { companyId: made.company.id });
+      assert.deepEqual(agents.map(({ name, status }) => `${name} ${status}`).toSorted(), [
+        "Root idle",
+        "Runner paused",
+      ]);
+      assert.deepEqual((await board(exportCompany, { companyId: made.company.id })).files, exported.files);
+    });
+
+    test("a company without a name is none, and only the board imports or exports", async () => {
+      await refusal(bring([definition("Ada")]), "invalid");
+      await refusal(org.root(importCompany, { name: "Mine", files: [definition("Ada")] }), "forbidden");
+      await refusal(org.root(exportCompany, {}), "forbidden");
+    });
+
+    test("files reach nothing that exists: an id in them is that of a new thing, or of nothing", async () => {
+      const { id } = await org.agent("Known here");
+      const file = await org.board(createFile, { companyId: org.companyId, description: "F", content: "f" });
+      for (const resource of [`mail:${id}`, `kb:${file.id}`, `outcome:${id}`]) {
+        const no = await refusal(
+          bring([definition("Eve", `grants: [{resource: "${resource}"}]\n`)], { name: "Reaching" }),
+          "invalid",
+        );
+        assert.match(no.message, /agents\/eve\.md: There is no/);
+      }
+      const taken = await bring([definition("Eve", `id: ${id}\n`)], { name: "Taking" });
+      const { agents } = await org.board(listAgents, { companyId: taken.company.id });
+      assert.ok(!agents.some((agent) => agent.id === id));
+    });
+
+    test("rights by the boss travel as rights; those whose chain is broken do not come to life", async () => {
+      const source = await org.another();
+      const { board, companyId } = source;
+      const boss = await source.agent("Boss");
+      const low = await source.agent("Low", boss.id);
+      const file = await board(createFile, { companyId, description: "F", content: "f" });
+      const held = await board(grantPermission, { companyId, to: boss.id, resource: `kb:${file.id}` });
+      await boss.call(grantPermission, { to: low.id, resource: `kb:${file.id}` });
+      const lowFile = async () =>
+        (await board(exportCompany, { companyId })).files.find(({ path }) => path === "agents/low.md")
+          ?.content ?? "";
+      assert.match(await lowFile(), /kb:00000000-0000-4000-8000-000000000001/);
+      await board(revokePermission, { id: held.id });
+      assert.doesNotMatch(await lowFile(), /kb:/);
+    });
+  });

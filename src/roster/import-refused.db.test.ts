@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { listCompanies } from "../contract/organization.ts";
+import { type CompanyFile, importCompany } from "../contract/roster.ts";
+import { definition, manifest } from "../testing/company-files.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+
+const oneFile = "00000000-0000-4000-8000-000000000001";
+
+for (const kind of storeKinds)
+  describe(`what is not imported (${kind})`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    before(async () => {
+      opened = await openTestStore(kind);
+      org = await createOrganization(opened.store);
+    });
+    after(() => opened.close());
+
+    const count = async (): Promise<number> =>
+      (await org.board(listCompanies, { limit: 1000 })).companies.length;
+    const bring = (files: CompanyFile[], more: { name?: string; allowCommands?: boolean } = {}) =>
+      org.board(importCompany, { files, ...more });
+
+    for (const [what, files, runs] of [
+      [
+        "a process brain",
+        [definition("Ada", "adapterType: process\nadapterConfig: {command: evil, args: [now]}\n")],
+        /agents\/ada\.md runs "evil now"/,
+      ],
+      [
+        "a root agent with a process brain",
+        [definition("Chief", "reportsTo: board\nadapterType: process\nadapterConfig: {command: evil}\n")],
+        /agents\/chief\.md runs "evil"/,
+      ],
+      [
+        "a process brain by default",
+        [
+          manifest({
+            settings: { defaultAdapterType: "process", defaultAdapterConfig: { command: "evil" } },
+          }),
+        ],
+        /agents without a brain of their own run "evil"/,
+      ],
+      [
+        "a configuration for such a default",
+        [
+          manifest({ settings: { defaultAdapterType: "process", defaultAdapterConfig: { command: "a" } } }),
+          definition("Ada", "adapterConfig: {command: evil}\n"),
+        ],
+        /agents\/ada\.md runs "evil"/,
+      ],
+      [
+        "agents that may hire such",
+        [manifest({ settings: { allowedAdapterTypes: ["rehearsal", "process"] } })],
+        /may hire agents that run commands/,
+      ],
+      [
+        "create_agent that makes such",
+        [manifest({ settings: { chatLLMProvider: "process" } })],
+        /create_agent run commands/,
+      ],
+      [
+        "an MCP server that is a command",
+        [manifest({ mcpServers: [{ name: "evil", config: { command: "evil", args: ["x"] } }] })],
+        /the MCP server evil runs "evil x"/,
+      ],
+    ] as const)
+      test(`nothing runs a command unless the board says so: ${what}`, async () => {
+        const before = await count();
+        const no = await refusal(bring([...files], { name: "Armed" }), "refused");
+        assert.match(no.message, runs);
+        assert.match(no.hint, /allowCommands/);
+        assert.equal(await count(), before);
+        const { company } = await bring([...files], { name: "Armed", allowCommands: true });
+        assert.equal(company.name, "Armed");
+      });
+
+    const kb = (file: string, id = oneFile) => ({ file, id, description: "A file", mediaType: "text/plain" });
+    const bad: Readonly<Record<string, [readonly CompanyFile[], RegExp]>> = {
+      "a path upwards": [
+        [{ path: "agents/../../x.md", content: "x" }],
+        /agents\/\.\.\/\.\.\/x\.md: it has no place/,
+      ],
+      "a path from the root": [[{ path: "/etc/passwd", content: "x" }], /has no place/],
+      "a hidden file": [[{ path: "knowledge/.profile", content: "x" }], /has no place/],
+      "a backslash": [[{ path: "knowledge/..\\x", content: "x" }], /has no place/],
+      "a folder of another kind": [[{ path: "skills/x/SKILL.md", content: "x" }], /has no place/],
+      "an agent that is no Markdown": [[{ path: "agents/roster.json", content: "{}" }], /has no place/],
+      "a path twice": [
+        [definition("Ada"), { ...definition("Ada"), path: "agents/ADA.md" }],
+        /it is there twice/,
+      ],
+      "a name twice": [
+        [definition("Ada"), { ...definition("Ada"), path: "agents/b.md" }],
+        /agents\/b\.md:2: agents\/ada\.md has this name/,
+      ],
+      "a definition with a slip": [
+        [definition("Ada"), definition("Eve", "reprotsTo: Ada\n")],
+        /agents\/eve\.md:4: nobody knows the key/,
+      ],
+      "a reserved name": [[definition("Human")], /agents\/human\.md: The name Human is reserved/],
+      "a brain that is not there": [
+        [definition("Ada", "adapterType: oracle\n")],
+        /agents\/ada\.md: There is no brain oracle/,
+      ],
+      "a configuration the brain does not take": [
+        [definition("Ada", "adapterType: human\nadapterConfig: {x: 1}\n")],
+        /agents\/ada\.md: The configuration does not fit/,
+      ],
+      "a right to what is not there": [
+        [definition("Ada", `grants: [{resource: "kb:${oneFile}"}]\n`)],
+        /agents\/ada\.md: There is no file/,
+      ],
+      "an id twice": [
+        [definition("Ada", `id: ${oneFile}\n`), definition("Eve", `id: ${oneFile}\n`)],
+        /agents\/eve\.md: its id stands for something else/,
+      ],
+      "text that is no text": [
+        [{ path: "agents/x.md", content: Buffer.from([0xff, 0xfe]).toString("base64"), encoding: "base64" }],
+        /agents\/x\.md: it is no UTF-8/,
+      ],
+      "base64 that is none": [
+        [{ path: "agents/x.md", content: "%%%", encoding: "base64" }],
+        /agents\/x\.md: The content is not valid base64/,
+      ],
+      "no JSON": [[{ path: "company.json", content: "{" }], /company\.json: /],
+      "JSON without end": [
+        [
+          {
+            path: "company.json",
+            content: manifest({ settings: { defaultAdapterConfig: "DEEP" } }).content.replace(
+              '"DEEP"',
+              `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`,
+            ),
+          },
+        ],
+        /company\.json: there is something in it that looks like a secret .{1,210}$/,
+      ],
+      "YAML without end": [
+        [definition("Ada", `adapterConfig: ${"[".repeat(5000)}\n`)],
+        /agents\/ada\.md:4: /,
+      ],
+      "another format": [[manifest({ format: "agency-company/9" })], /company\.json: format/],
+      "a key nobody knows": [[manifest({ extra: 1 })], /company\.json: .*extra/],
+      "a setting nobody knows": [
+        [manifest({ settings: { maxSesions: 3 } })],
+        /company\.json: settings: .*maxSesions/,
+      ],
+      "a setting that does not fit": [
+        [manifest({ settings: { defaultAdapterType: "oracle" } })],
+        /company\.json: There is no brain oracle/,
+      ],
+      "knowledge that is not listed": [
+        [manifest(), { path: "knowledge/a.txt", content: "x" }],
+        /knowledge\/a\.txt: company\.json does not list it/,
+      ],
+      "knowledge that is not there": [
+        [manifest({ knowledge: [kb("knowledge/a.txt")] })],
+        /knowledge\/a\.txt: company\.json lists it/,
+      ],
+      "knowledge listed twice": [
+        [
+          manifest({ knowledge: [kb("knowledge/a.txt"), kb("knowledge/b.txt")] }),
+          { path: "knowledge/a.txt", content: "x" },
+        ],
+        /listed twice/,
+      ],
+      "a secret in a definition": [
+        [definition("Ada", "prompt: sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF\n")],
+        /agents\/ada\.md: .*looks like a secret \(prompt\)/,
+      ],
+      "a secret in an environment": [
+        [definition("Ada", "adapterType: process\nadapterConfig: {command: x, env: {A: b}}\n")],
+        /looks like a secret \(adapterConfig\.env\.A\)/,
+      ],
+      "a secret in the settings": [
+        [manifest({ settings: { defaultAdapterConfig: { apiKey: "abcdefgh12345678" } } })],
+        /company\.json: .*looks like a secret/,
+      ],
+      "a secret in knowledge": [
+        [
+          manifest({ knowledge: [kb("knowledge/a.txt")] }),
+          { path: "knowledge/a.txt", content: "password: correcthorsebattery9" },
+        ],
+        /knowledge\/a\.txt: .*looks like a secret/,
+      ],
+    };
+    for (const [what, [files, message]] of Object.entries(bad))
+      test(`refused, and nothing is made: ${what}`, async () => {
+        const before = await count();
+        const no = await org.board(importCompany, { name: "Bad", files: [definition("Zoe"), ...files] }).then(
+          () => assert.fail("not refused"),
+          (error: unknown) => error,
+        );
+        assert.ok(no instanceof Error);
+        assert.match(no.message, message);
+        assert.equal(await count(), before);
+      });
+
+    test("too much is refused: one file, one definition, all together", async () => {
+      const most = 200_001;
+      await refusal(
+        bring([{ path: "agents/x.md", content: "x".repeat(most) }], { name: "Big" }),
+        "too_large",
+      );
+      const settings = { maxFileBytes: 10 };
+      const files = [
+        manifest({ settings, knowledge: [kb("knowledge/a.txt")] }),
+        { path: "knowledge/a.txt", content: "x".repeat(11) },
+      ];
+      await refusal(bring(files), "too_large");
+      const half = Buffer.alloc(9 * 1024 * 1024).toString("base64");
+      const two = ["a", "b"].map((name): CompanyFile => ({
+        path: `knowledge/${name}`,
+        content: half,
+        encoding: "base64",
+      }));
+      assert.match((await refusal(bring(two, { name: "Big" }), "too_large")).message, /together/);
+    });
+  });

@@ -1,0 +1,270 @@
+import { importCompany } from "../contract/roster.ts";
+import type { Settings } from "../contract/organization.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { resourceKind } from "../contract/resources.ts";
+import { chooseBrain } from "../agents/employ.ts";
+import { takeOn } from "../agents/hiring.ts";
+import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
+import { give } from "../capabilities/grants.ts";
+import { type Call, guarded, parseSettings, type Surroundings } from "../capabilities/guarded.ts";
+import { memberById } from "../capabilities/members.ts";
+import { recordGrant } from "../capabilities/operations.ts";
+import { marker } from "../capabilities/redaction.ts";
+import { found, plainRoot, standingPurpose } from "../companies/founding.ts";
+import { putServer } from "../companies/mcp-servers.ts";
+import { checkDefaultBrain, present } from "../companies/operations.ts";
+import { append } from "../events/ledger.ts";
+import { tooLarge } from "../knowledge/workspace.ts";
+import { insertFile } from "../knowledge/table.ts";
+import { commandsIn } from "./commands.ts";
+import { type Definition, readDefinition } from "./definition.ts";
+import {
+  changedText,
+  demandNoSecrets,
+  type Folder,
+  Manifest,
+  manifestFile,
+  readFolder,
+  renumber,
+} from "./folder.ts";
+import { arrange, type Tree } from "./tree.ts";
+
+/** A new company from a folder of files. Everything is checked first; what is made is made in the call's one transaction. */
+const onImport = guarded(importCompany, async (call) => {
+  const { tx, input } = call;
+  const draft = await draftOf(readFolder(input.files), call.newId);
+  const { manifest, tree, settings, notices } = draft;
+  const name = input.name ?? manifest?.name;
+  if (name === undefined)
+    throw new Refusal("invalid", "The company has no name.", "Name it, or send a company.json that does.");
+  const commands = commandsIn(settings, manifest, tree);
+  if (commands.length > 0 && input.allowCommands !== true)
+    throw new Refusal(
+      "refused",
+      `This would run commands on this machine: ${commands.slice(0, 10).join("; ")}.`,
+      "Read them. If you want them, import with allowCommands (--allow-commands).",
+    );
+
+  const id = call.newId();
+  const within = companyCall(call, id, settings);
+  const { root } = tree;
+  const company = await found(within, {
+    id,
+    rootId: draft.idOf(root),
+    name,
+    settings: JSON.stringify(manifest?.settings ?? {}),
+    root: {
+      ...plainRoot,
+      ...(root === undefined ? {} : describedBy(root)),
+      brain: await inFile(root?.file, () => chooseBrain(within, root ?? {})),
+    },
+    purpose: root === undefined || root.mandate === "" ? standingPurpose : root.mandate,
+    mayHire: root?.grants === undefined,
+  });
+  await call.record(id, {
+    name,
+    rootAgent: company.root_agent_id,
+    agents: tree.others.length + 1,
+    files: draft.files.length,
+    commands,
+  });
+  for (const server of manifest?.mcpServers ?? []) {
+    await tx.run(putServer, {
+      company_id: id,
+      name: server.name,
+      config: JSON.stringify(server.config),
+      created_at: tx.now,
+    });
+    await within.record(id, { server: server.name }, "mcp_server.put");
+  }
+  await keepFiles(within, draft);
+  await hireAll(within, draft);
+  await giveAll(within, draft);
+  await settleAll(within, draft);
+  return { company: present(company), agents: tree.others.length + 1, files: draft.files.length, notices };
+});
+
+export const importHandlers = [onImport];
+
+interface Draft {
+  readonly manifest: Manifest | undefined;
+  readonly settings: Settings;
+  readonly tree: Tree;
+  readonly files: readonly (Manifest["knowledge"][number] & { readonly content: Uint8Array })[];
+  /** The id of the agent a definition becomes; of nothing, the root agent's. */
+  readonly idOf: (definition: Definition | undefined) => string;
+  readonly notices: string[];
+}
+
+/** All that can be known before anything is made. The numbers in the files become ids. */
+async function draftOf(folder: Folder, newId: () => string): Promise<Draft> {
+  const ids = new Map<string, string>();
+  const give = (number: string, file: string): void => {
+    if (ids.has(number))
+      throw new Refusal(
+        "invalid",
+        `${file}: its id stands for something else, too.`,
+        "Give each its own id.",
+      );
+    ids.set(number, newId());
+  };
+  for (const { id, file } of folder.manifest?.knowledge ?? []) give(id, file);
+  for (const [file, content] of folder.definitions) {
+    const { id } = readDefinition(file, content).definition;
+    if (id !== undefined) give(id, file);
+  }
+  const manifest =
+    folder.manifest === undefined
+      ? undefined
+      : Manifest.parse(JSON.parse(renumber(JSON.stringify(folder.manifest), ids)));
+  if (manifest !== undefined) demandNoSecrets(manifestFile, manifest);
+  const settings = parseSettings(JSON.stringify(manifest?.settings ?? {}));
+  await inFile(manifestFile, () => checkDefaultBrain(settings, manifest?.settings ?? {}));
+  const read = [...folder.definitions].map(([file, content]) => {
+    const one = readDefinition(file, renumber(content, ids));
+    const { wrong: _, ...said } = one.definition;
+    demandNoSecrets(file, said);
+    return one;
+  });
+  const tree = arrange(read.map(({ definition }) => definition));
+  const made = new Map([tree.root, ...definitionsOf(tree)].map((one) => [one, one?.id ?? newId()]));
+  const files = (manifest?.knowledge ?? []).map((entry) => {
+    const content = folder.knowledge.get(entry.file) ?? new Uint8Array();
+    if (content.byteLength > settings.maxFileBytes) throw tooLarge(content.byteLength, settings.maxFileBytes);
+    return {
+      ...entry,
+      content: changedText(content, (words) => {
+        demandNoSecrets(entry.file, words);
+        return renumber(words, ids);
+      }),
+    };
+  });
+  const notices = [...read.flatMap((one) => one.notices), ...noticesOf(settings, manifest, tree)];
+  return { manifest, settings, tree, files, notices, idOf: (definition) => made.get(definition) ?? "" };
+}
+
+function noticesOf(settings: Settings, manifest: Manifest | undefined, tree: Tree): string[] {
+  const servers = new Set<string>(manifest?.mcpServers.map(({ name }) => `mcp:${name}`));
+  const all = definitionsOf(tree);
+  return [
+    ...(settings.requireBoardApprovalForNewAgents
+      ? []
+      : ["Its settings let agents hire without your approval."]),
+    ...(hasMarker(settings)
+      ? [`${manifestFile}: a secret was taken out of the settings; set it before they are used.`]
+      : []),
+    ...all
+      .filter(({ adapterConfig }) => hasMarker(adapterConfig))
+      .map(
+        ({ name }) => `${name} is paused: a secret was taken out of its configuration. Set it, then resume.`,
+      ),
+    ...all.flatMap(({ name, grants = [] }) =>
+      grants
+        .filter(({ resource }) => resourceKind(resource) === "mcp" && !servers.has(resource))
+        .map(({ resource }) => `${name} may use ${resource}, which the company does not know yet.`),
+    ),
+  ];
+}
+
+async function keepFiles(call: Surroundings, { files }: Draft): Promise<void> {
+  for (const { id, description, mediaType, content } of files) {
+    const file = {
+      id,
+      companyId: call.companyId,
+      kind: "file" as const,
+      description,
+      mediaType,
+      ownerId: null,
+    };
+    const saved = await insertFile(call.tx, { ...file, content, author: call.actor });
+    await call.record(id, { ...saved, description }, "knowledge.create");
+  }
+}
+
+/** Bosses first: the tree is in that order. */
+async function hireAll(call: Surroundings, { tree, idOf }: Draft): Promise<void> {
+  for (const { definition, boss } of tree.others) {
+    const member = await memberById(call.tx, idOf(boss ?? tree.root));
+    if (member === undefined) throw new Error("a boss is made before its reports");
+    const { file, wrong: _w, id: _i, reportsTo: _r, grants: _g, autoReply: _a, ...input } = definition;
+    await inFile(file, () => takeOn(call, { input, boss: member, waits: false, id: idOf(definition) }));
+  }
+}
+
+/** When all are there: a right to write to somebody needs both. */
+async function giveAll(call: Surroundings, { tree, idOf }: Draft): Promise<void> {
+  for (const definition of definitionsOf(tree)) {
+    const receiver = await memberById(call.tx, idOf(definition));
+    if (receiver === undefined) throw new Error("an agent just made is missing");
+    for (const { resource, level } of definition.grants ?? []) {
+      const gift = { id: call.newId(), companyId: call.companyId, giver: null, receiver, scopeId: undefined };
+      const row = await inFile(definition.file, () => give(call.tx, { ...gift, resource, level }));
+      await recordGrant(call, "permission.grant", row);
+    }
+  }
+}
+
+async function settleAll(call: Surroundings, { tree, idOf }: Draft): Promise<void> {
+  for (const definition of definitionsOf(tree)) {
+    const agent = await agentById(call.tx, idOf(definition));
+    const paused = hasMarker(definition.adapterConfig);
+    const status: AgentRow["status"] = paused ? "paused" : agent.status;
+    await saveAgent(call.tx, { ...agent, status, auto_reply: definition.autoReply === true ? 1 : 0 });
+    if (paused)
+      await call.record(agent.id, { reason: "a secret is missing in its configuration" }, "agent.pause");
+  }
+}
+
+const definitionsOf = ({ root, others }: Tree): Definition[] => [
+  ...(root === undefined ? [] : [root]),
+  ...others.map(({ definition }) => definition),
+];
+
+function describedBy(definition: Definition) {
+  const { name, role, title, capabilities, prompt, model, effort, budget, autoReply } = definition;
+  return {
+    name,
+    role,
+    title: title ?? null,
+    capabilities: capabilities ?? null,
+    prompt: prompt ?? null,
+    model: model ?? null,
+    effort: effort ?? null,
+    budget: budget === undefined ? null : JSON.stringify(budget),
+    autoReply: autoReply ?? false,
+  };
+}
+
+/** The same call, within the company that it is about to make. */
+function companyCall(call: Call<unknown>, companyId: string, settings: Settings): Surroundings {
+  return {
+    ...call,
+    companyId,
+    settings: async () => settings,
+    record: async (subject, data, as) => {
+      await append(call.tx, {
+        companyId,
+        actor: call.actor,
+        operation: as ?? importCompany.name,
+        subject,
+        data,
+      });
+    },
+  };
+}
+
+const hasMarker = (value: unknown): boolean => JSON.stringify(value ?? null).includes(marker);
+
+/** A refusal says which file it is about. */
+async function inFile<T>(file: string | undefined, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refusal) || file === undefined) throw error;
+    throw new Refusal(
+      error.code === "not_found" ? "invalid" : error.code,
+      `${file}: ${error.message}`,
+      error.hint,
+    );
+  }
+}

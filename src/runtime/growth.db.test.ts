@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { boardInbox, agentInbox, sendMessage } from "../contract/mail.ts";
+import { listEvents } from "../contract/ledger.ts";
+import { listAgents, pauseAgent, updateCompany, viewCompany } from "../contract/organization.ts";
+import { closeOutcome, listOutcomes } from "../contract/outcomes.ts";
+import { exportCompany } from "../contract/roster.ts";
+import { storeKinds } from "../testing/organization.ts";
+import { onStage, type Stage } from "../testing/stage.ts";
+
+const minute = 60_000;
+
+/** Nobody is ever started: there is no place for a session, so that work waits. */
+const quiet = ({ org }: Stage, settings: Record<string, number | null> = {}) =>
+  org.board(updateCompany, { companyId: org.companyId, maxSessions: 0, ...settings });
+
+async function suggestions({ org }: Stage): Promise<Record<string, unknown>[]> {
+  const { events } = await org.board(listEvents, { companyId: org.companyId, limit: 1000 });
+  return events.filter(({ operation }) => operation === "growth.suggest").map(({ data }) => data);
+}
+
+const toBoard = async ({ org }: Stage): Promise<string[]> =>
+  (await org.board(boardInbox, { companyId: org.companyId })).messages.map(({ body }) => body ?? "");
+const inboxOf = async ({ org }: Stage, id: string): Promise<string[]> =>
+  (await org.board(agentInbox, { id, limit: 1000 })).messages.map(({ body }) => body ?? "");
+
+/** Everything that could be changed, but for what a message itself makes. */
+async function everything({ org }: Stage): Promise<string> {
+  const { companyId, board } = org;
+  const { outcomes } = await board(listOutcomes, { companyId, limit: 1000 });
+  return JSON.stringify([
+    await board(viewCompany, { companyId }),
+    (await board(listAgents, { companyId, limit: 1000 })).agents,
+    outcomes
+      .filter(({ kind }) => kind !== "inbox")
+      .map(({ id, status, responsible, blocked }) => [id, status, responsible, blocked]),
+    (await board(exportCompany, { companyId })).files,
+  ]);
+}
+
+for (const kind of storeKinds)
+  describe(`signs that help is needed (${kind})`, () => {
+    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
+      test(name, () => onStage(kind, play));
+    };
+
+    staged(
+      "work that waits: the boss and the board hear of it once a day, and nothing changes",
+      async (stage) => {
+        const { org } = stage;
+        await quiet(stage, { growthWaitingOutcomes: 3 });
+        const lead = await org.agent("Lead");
+        const ann = await org.agent("Ann", lead.id);
+        const work = [];
+        for (const title of ["one", "two", "three"]) work.push(await org.outcome(title, [ann.id]));
+        const before = await everything(stage);
+        stage.advance(59 * minute);
+        await stage.rest();
+        assert.deepEqual(await suggestions(stage), []);
+
+        for (let sweep = 0; sweep < 10; sweep++) {
+          stage.advance(minute);
+          await stage.rest();
+        }
+        assert.deepEqual(await suggestions(stage), [
+          { kind: "waiting_work", outcomes: 3, minutes: 60, liveSessions: 0, maxSessions: 0 },
+        ]);
+        const [letter = "", ...others] = await toBoard(stage);
+        assert.deepEqual(others, []);
+        assert.match(letter, /^Ann \(worker\) may have too much to do: 3 outcomes/);
+        assert.match(letter, /hire a report and delegate/);
+        assert.match(letter, /raise maxSessions/);
+        assert.match(letter, /nothing was changed/);
+        assert.deepEqual(await inboxOf(stage, lead.id), [letter]);
+        assert.deepEqual(await inboxOf(stage, ann.id), []);
+        assert.equal(await everything(stage), before);
+
+        // Again the next day, as long as it is true.
+        stage.advance(24 * 60 * minute);
+        await stage.rest();
+        assert.equal((await suggestions(stage)).length, 2);
+        await org.board(closeOutcome, { id: work[0] ?? "", rationale: "not needed" });
+        stage.advance(48 * 60 * minute);
+        await stage.rest();
+        assert.equal((await suggestions(stage)).length, 2);
+      },
+    );
+
+    staged(
+      "an inbox that piles up; the root agent's boss is the board, which hears of it once",
+      async (stage) => {
+        const { org } = stage;
+        await quiet(stage, { growthInboxMessages: 5 });
+        for (let count = 0; count < 4; count++)
+          await org.board(sendMessage, { companyId: org.companyId, body: `message ${count}` });
+        stage.advance(2 * 60 * minute);
+        await stage.rest();
+        assert.deepEqual(await suggestions(stage), []);
+        await org.board(sendMessage, { companyId: org.companyId, body: "one more" });
+        stage.advance(minute);
+        await stage.rest();
+        assert.deepEqual(await suggestions(stage), [{ kind: "full_inbox", messages: 5, minutes: 121 }]);
+        assert.equal((await toBoard(stage)).length, 1);
+        assert.equal((await inboxOf(stage, org.rootId)).length, 5);
+      },
+    );
+
+    staged("long sessions, also the one that is under way", async (stage) => {
+      const { org } = stage;
+      await quiet(stage, { growthSessionMinutes: 10 });
+      const ann = await org.agent("Ann");
+      await org.session(ann.id);
+      stage.advance(29 * minute);
+      await stage.rest();
+      assert.deepEqual(await suggestions(stage), []);
+      stage.advance(minute);
+      await stage.rest();
+      assert.deepEqual(await suggestions(stage), [{ kind: "long_sessions", sessions: 1, minutes: 30 }]);
+      assert.match((await toBoard(stage))[0] ?? "", /its last session took 30 minutes/);
+    });
+
+    staged(
+      "each sign is said by itself; a threshold of null says nothing, and neither does a paused agent",
+      async (stage) => {
+        const { org } = stage;
+        await quiet(stage, { growthWaitingOutcomes: 1, growthInboxMessages: 1, growthSessionMinutes: null });
+        const ann = await org.agent("Ann");
+        const bob = await org.agent("Bob");
+        for (const { id } of [ann, bob]) {
+          await org.outcome("work", [id]);
+          await org.board(sendMessage, { companyId: org.companyId, to: id, body: "hello" });
+          await org.session(id);
+        }
+        await org.board(pauseAgent, { id: bob.id });
+        stage.advance(500 * minute);
+        await stage.rest();
+        const kinds = (await suggestions(stage)).map((data) => String(data["kind"]));
+        assert.deepEqual(kinds.toSorted(), ["full_inbox", "waiting_work"]);
+        assert.equal(
+          (await toBoard(stage)).every((body) => body.startsWith("Ann")),
+          true,
+        );
+      },
+    );
+
+    staged("two nodes that look at the same agent say it once", async (stage) => {
+      const { org } = stage;
+      await quiet(stage, { growthWaitingOutcomes: 1 });
+      const ann = await org.agent("Ann");
+      await org.outcome("work", [ann.id]);
+      const other = stage.node("node-2");
+      await other.scheduler.start();
+      stage.advance(2 * 60 * minute);
+      await Promise.all([stage.scheduler.tick(), other.scheduler.tick()]);
+      await stage.rest();
+      assert.equal((await suggestions(stage)).length, 1);
+      assert.equal((await toBoard(stage)).length, 1);
+    });
+  });

@@ -1,0 +1,193 @@
+import { sql } from "kysely";
+import type { Settings } from "../contract/organization.ts";
+import { parseSettings } from "../capabilities/guarded.ts";
+import { append, system } from "../events/ledger.ts";
+import { tellOnce, wasTold } from "../mail/notices.ts";
+import { notify } from "../mail/operations.ts";
+import { workable } from "../outcomes/workable.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx, Store } from "../store/store.ts";
+import { countLive } from "./sessions.ts";
+
+/**
+ * Signs that an agent has too much to do: sessions that take long, work that waits, an inbox that piles up. Each becomes a
+ * suggestion to its boss and to the board, at most once a day; what comes of it, they decide. Nothing is ever changed here.
+ */
+type Kind = "long_sessions" | "waiting_work" | "full_inbox";
+
+interface Sign {
+  readonly kind: Kind;
+  readonly measured: Readonly<Record<string, number>>;
+  readonly says: string;
+  readonly could: string;
+}
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+/** However much an agent has, no more of it is looked at. */
+const mostLooked = 500;
+
+/** Looks at these agents. Reads first, and takes the company's turn only when there is something to say. */
+export async function suggestGrowth(
+  store: Store,
+  agentIds: readonly string[],
+  newId: () => string,
+): Promise<void> {
+  const loaded = await store.read(async (tx) => {
+    const found = [];
+    for (const id of agentIds) {
+      const agent = await tx.first(agentRow, { id });
+      if (agent !== undefined && (await unsaidSigns(tx, id)).length > 0)
+        found.push({ id, companyId: agent.company_id });
+    }
+    return found;
+  });
+  for (const { id, companyId } of loaded)
+    await store.write(async (tx) => {
+      await tx.lock(companyId);
+      const agent = await tx.first(agentRow, { id });
+      if (agent === undefined) return;
+      // Looked at again: another node may have said it, or the work be done.
+      for (const { kind, measured, says, could } of await unsaidSigns(tx, id)) {
+        await append(tx, {
+          companyId,
+          actor: system,
+          operation: "growth.suggest",
+          subject: id,
+          data: { kind, ...measured },
+        });
+        const words = [
+          `${agent.name} (${agent.role}) may have too much to do: ${says}`,
+          "",
+          `What could be done: ${could}`,
+          "",
+          `This is a suggestion; nothing was changed. Agent ${id}. It is made at most once a day.`,
+        ].join("\n");
+        const call = { tx, companyId, newId };
+        await tellOnce(call, { about: id, kind: noticeOf(kind), to: null, text: words });
+        if (agent.boss_id !== null) await notify(call, agent.boss_id, words);
+      }
+    });
+}
+
+async function unsaidSigns(tx: ReadTx, agentId: string): Promise<Sign[]> {
+  const agent = await tx.first(agentRow, { id: agentId });
+  if (agent?.status !== "idle") return [];
+  const settings = parseSettings(agent.settings);
+  const signs: Sign[] = [];
+  for (const [kind, look] of Object.entries(looks)) {
+    const notice = { about: agentId, kind: noticeOf(kind) };
+    const sign = (await wasTold(tx, agent.company_id, notice)) ? null : await look(tx, agent, settings);
+    if (sign !== null) signs.push(sign);
+  }
+  return signs;
+}
+
+const noticeOf = (kind: string): string => `growth ${kind}`;
+
+type Look = (
+  tx: ReadTx,
+  agent: { id: string; company_id: string },
+  settings: Settings,
+) => Promise<Sign | null>;
+
+const looks: Readonly<Record<Kind, Look>> = {
+  long_sessions: async (tx, { id }, { growthSessionMinutes: limit }) => {
+    if (limit === null) return null;
+    const sessions = await tx.all(lastSessions, { agentId: id, since: tx.now - day, limit: 3 });
+    const spent = sessions.reduce(
+      (sum, { started_at, ended_at }) => sum + (ended_at ?? tx.now) - started_at,
+      0,
+    );
+    const minutes = Math.floor(spent / minute);
+    if (minutes < 3 * limit) return null;
+    return {
+      kind: "long_sessions",
+      measured: { sessions: sessions.length, minutes },
+      says: `its last ${sessions.length === 1 ? "session" : `${sessions.length} sessions`} took ${minutes} minutes (growthSessionMinutes is ${limit}).`,
+      could:
+        "split what it answers for into smaller outcomes, let it delegate parts to a report, or hire one for it.",
+    };
+  },
+  waiting_work: async (
+    tx,
+    { id, company_id },
+    { growthWaitingOutcomes: limit, growthWaitMinutes, maxSessions },
+  ) => {
+    if (limit === null) return null;
+    const before = tx.now - growthWaitMinutes * minute;
+    const count = (await tx.all(waitingWork, { agentId: id, now: tx.now, before, limit: mostLooked })).length;
+    if (count < limit) return null;
+    const live = (await tx.first(countLive, { companyId: company_id }))?.count ?? 0;
+    const isFull = live >= maxSessions;
+    return {
+      kind: "waiting_work",
+      measured: { outcomes: count, minutes: growthWaitMinutes, liveSessions: live, maxSessions },
+      says: `${count} outcomes it could work on have lain untouched for ${growthWaitMinutes} minutes or longer (growthWaitingOutcomes is ${limit}).`,
+      could: `hire a report and delegate some of them, give some to somebody else, or close what is no longer needed.${isFull ? ` All ${maxSessions} sessions the company allows at once are in use: the board could raise maxSessions.` : ""}`,
+    };
+  },
+  full_inbox: async (tx, { id, company_id }, { growthInboxMessages: limit, growthWaitMinutes }) => {
+    if (limit === null) return null;
+    const before = tx.now - growthWaitMinutes * minute;
+    const waiting = await tx.all(inbox, { agentId: id, companyId: company_id, limit: mostLooked });
+    const oldest = waiting[0]?.delivered_at ?? null;
+    if (waiting.length < limit || oldest === null || oldest > before) return null;
+    const minutes = Math.floor((tx.now - oldest) / minute);
+    return {
+      kind: "full_inbox",
+      measured: { messages: waiting.length, minutes },
+      says: `${waiting.length} messages wait in its inbox, the oldest for ${minutes} minutes (growthInboxMessages is ${limit}).`,
+      could:
+        "give part of what it answers for to somebody else, hire a report to take some of it, or write to it less.",
+    };
+  },
+};
+
+const agentRow = query((db, p: { id: string }) =>
+  db
+    .selectFrom("agents as a")
+    .innerJoin("companies as c", "c.id", "a.company_id")
+    .select(["a.id", "a.company_id", "a.name", "a.role", "a.boss_id", "a.status", "c.settings"])
+    .where("a.id", "=", p.id),
+);
+
+const lastSessions = query((db, p: { agentId: string; since: number; limit: number }) =>
+  db
+    .selectFrom("sessions")
+    .select(["started_at", "ended_at"])
+    .where("agent_id", "=", p.agentId)
+    .where("started_at", ">", p.since)
+    .orderBy("started_at", "desc")
+    .limit(p.limit),
+);
+
+/** The inner list is cut first: whether an outcome is workable takes looking at others. */
+const waitingWork = query((db, p: { agentId: string; now: number; before: number; limit: number }) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom("outcomes")
+        .selectAll()
+        .where("responsible_id", "=", p.agentId)
+        .where("status", "=", "open")
+        .where("kind", "<>", "inbox")
+        .where("updated_at", "<=", p.before)
+        .limit(p.limit)
+        .as("o"),
+    )
+    .select("o.id")
+    .where((eb) => sql<boolean>`${workable(eb, p.now)} = 1`),
+);
+
+const inbox = query((db, p: { agentId: string; companyId: string; limit: number }) =>
+  db
+    .selectFrom("messages")
+    .select("delivered_at")
+    .where("to_id", "=", p.agentId)
+    .where("company_id", "=", p.companyId)
+    .where("delivered_at", "is not", null)
+    .where("acknowledged_at", "is", null)
+    .orderBy("num")
+    .limit(p.limit),
+);
