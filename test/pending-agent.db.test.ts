@@ -199,6 +199,8 @@ for (const kind of storeKinds)
                 const { status } = await org.board(organization.viewAgent, { id: subject.id });
                 if (status !== "pending_approval") subject = await hired(world, { made, waits: true });
               }
+            // Nobody has more than so many undecided ones.
+            await org.board(organization.terminateAgent, { id: subject.id });
           }
           if (row.operation.effect !== "write") return;
           assert.equal(isAllowed, what in allowed, "what is listed as allowed happens");
