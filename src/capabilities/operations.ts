@@ -138,17 +138,14 @@ export function capabilityHandlers(notify: Notify): Guarded[] {
       at: new Date(tx.now).toISOString(),
     };
     if (await holds(tx, me.id, input.resource, level)) return { ...request, status: "already_held" as const };
-    // Asking again for what is not answered yet says nothing new.
+    // Asking again for what is not answered yet says nothing new: it is on record, and nobody is told twice.
     const open = await tx.all(openRequestsOf, { companyId, agentId: me.id, limit: mostRequests });
     const same = open.find((row) => row.resource === input.resource && row.level === ranks[level]);
-    if (same !== undefined)
-      return {
-        ...request,
-        id: same.id,
-        reason: same.reason,
-        at: new Date(same.created_at).toISOString(),
-        status: "open" as const,
-      };
+    if (same !== undefined) {
+      await call.record(me.id, { resource: input.resource, level, reason: input.reason, again: same.id });
+      const at = new Date(same.created_at).toISOString();
+      return { ...request, id: same.id, reason: same.reason, at, status: "open" as const };
+    }
     if (open.length === mostRequests)
       throw new Refusal(
         "limited",
