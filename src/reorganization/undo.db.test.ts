@@ -9,6 +9,7 @@ import {
   createOutcome,
   delegateOutcome,
   myOutcomes,
+  reclaimOutcome,
   viewOutcome,
 } from "../contract/outcomes.ts";
 import {
@@ -225,6 +226,23 @@ for (const kind of storeKinds)
       assert.equal((await org.board(viewOutcome, { id: made.id })).responsible?.id, lead.id);
       const now = await org.board(viewOutcome, { id: handed.id });
       assert.deepEqual([now.responsible?.id, now.delegatedBy?.id], [ann.id, lead.id]);
+    });
+
+    test("what a newcomer was for and somebody else does now stays where it is", async () => {
+      const { n, lead, outcomes } = await buildScene(org);
+      const { id } = await apply({
+        kind: "split",
+        agent: lead.id,
+        into: [{ agent: { name: `half ${n}`, role: "lead" } }],
+      });
+      const made = (await org.board(viewReorganization, { id })).moves.find(({ what }) =>
+        what.startsWith("half"),
+      );
+      await org.board(reclaimOutcome, { id: made?.id ?? "", reason: "I do it myself" });
+      await undo(id);
+      const mandate = await org.board(viewOutcome, { id: made?.id ?? "" });
+      assert.deepEqual([mandate.status, mandate.parents.map((one) => one.id)], ["open", [org.rootId]]);
+      assert.equal((await org.board(viewOutcome, { id: outcomes.own })).responsible?.id, lead.id);
     });
 
     test("only the board, or the boss who did it, undoes it", async () => {

@@ -28,8 +28,9 @@ import { takeAway } from "./moving.ts";
  * Not put back: epochs and sessions, because no token of before may work again; what was said and recorded. Counted anew:
  * the broken reasons of rights. An outcome's file is rendered again by its next reader.
  */
-export async function putBack(call: Surroundings, found: readonly Difference[]): Promise<void> {
+export async function putBack(call: Surroundings, all: readonly Difference[]): Promise<void> {
   const { tx } = call;
+  const found = all.filter((difference) => !isOfNewcomer(difference, all));
   demandNone(await changedSince(tx, found));
   demandNone(await takenSince(tx, found));
   for (const difference of found) await restore(tx, difference);
@@ -40,6 +41,14 @@ export async function putBack(call: Surroundings, found: readonly Difference[]):
   for (const { key } of made) await endMade(call, textIn(key["id"]), found);
   for (const agentId of readersIn(found)) await balanceInbox(tx, call.companyId, agentId, call.newId);
   demandNone(await unfitting(tx, found));
+}
+
+/** What the mandate of a newcomer serves: it ends with its agent, or has become somebody's work since. */
+function isOfNewcomer({ table, key, before }: Difference, all: readonly Difference[]): boolean {
+  if (table !== "edges" || before !== null) return false;
+  return all.some(
+    (one) => one.table === "outcomes" && one.before === null && one.key["id"] === key["child_id"],
+  );
 }
 
 /** Derived, or moving on with every session: neither compared, and of these the first are not put back either. */
