@@ -74,6 +74,9 @@ const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> =
     resume_agent: "id",
     set_budget: "id usd? tokens? sessions?",
     view_costs: "month? by? agent? limit? cursor?",
+    plan_reorganization: "change",
+    apply_reorganization: "change hash?",
+    undo_reorganization: "id",
   },
 };
 

@@ -11,6 +11,7 @@ const domains = [
   "approvals",
   "budgets",
   "repos",
+  "reorganization",
   "roster",
 ];
 const organization = [...foundation, ...domains];
@@ -39,6 +40,9 @@ export const layers: Readonly<Record<string, Layer>> = {
   roster: { mayImport: [...foundation, "knowledge", "brains", "agents", "companies", "budgets"] },
   budgets: { mayImport: [...foundation, "mail"] },
   repos: { mayImport: foundation },
+  reorganization: {
+    mayImport: [...foundation, "knowledge", "outcomes", "mail", "brains", "agents", "approvals", "budgets"],
+  },
 
   readers: { mayImport: [...organization, "brains"] },
   runtime: { mayImport: [...organization, "readers", "brains"] },
@@ -50,7 +54,17 @@ export const layers: Readonly<Record<string, Layer>> = {
   daemon: { mayImport: [...organization, "readers", "brains", "runtime", "doors", "client"] },
   simulator: { mayImport: [...organization, "readers", "brains", "runtime", "daemon"] },
   testing: {
-    mayImport: [...organization, "readers", "brains", "runtime", "doors", "client", "cli", "daemon"],
+    mayImport: [
+      ...organization,
+      "readers",
+      "brains",
+      "runtime",
+      "doors",
+      "client",
+      "cli",
+      "daemon",
+      "simulator",
+    ],
   },
 };
 

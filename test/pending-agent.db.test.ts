@@ -26,6 +26,7 @@ import {
   type TestStore,
 } from "../src/testing/organization.ts";
 import { onStage } from "../src/testing/stage.ts";
+import { changesNaming } from "./pending-changes.ts";
 import { type Row, table, type World } from "./walk-table.ts";
 
 interface Subject {
@@ -69,6 +70,7 @@ const ids: Readonly<Record<string, (subject: Subject) => readonly unknown[]>> = 
   grant: () => [],
   message: () => [],
   session: () => [],
+  reorganization: () => [],
 };
 
 /**
@@ -107,6 +109,12 @@ const allowed: Readonly<Record<string, string>> = {
   "agent.hire grants[].resource": "somebody else begins with such a right",
   "outcome.delegate grants[].resource": "somebody else gets such a right",
   "org.plan_work tasks[].assignee": "what is meant for it stays with its boss until it is approved",
+  "reorganization.apply change.agent fire": "taking it back",
+  "reorganization.apply change.agents[] shrink": "taking it back",
+  "reorganization.apply change.manager.grants[].resource insert_layer":
+    "somebody else begins with such a right",
+  "reorganization.apply change.into[].agent.grants[].resource split":
+    "somebody else begins with such a right",
   "mail.send file": "somebody else gets to read about it",
   "mail.send_deferred file": "somebody else gets to read about it",
 };
@@ -120,6 +128,8 @@ const refusedAnyway: Readonly<Record<string, string>> = {
   "knowledge.delete id": "state documents and outcomes stay",
   "knowledge.write id": "only the board, and with the right version",
   "outcome.delegate id": "a mandate is not handed on",
+  "reorganization.apply change.boss insert_layer": "the report named is somebody else's",
+  "reorganization.apply change.into[].outcomes[] split": "a mandate stays with its agent",
   "outcome.reopen id": "it is open",
   "org.plan_work outcome": "whoever the tasks are for is somebody else's report",
 };
@@ -131,6 +141,7 @@ const Schema = z.looseObject({
   enum: z.array(z.unknown()).optional(),
   const: z.unknown().optional(),
   anyOf: z.array(z.record(z.string(), z.unknown())).optional(),
+  oneOf: z.array(z.record(z.string(), z.unknown())).optional(),
   items: z.record(z.string(), z.unknown()).optional(),
   properties: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
   additionalProperties: z.union([z.boolean(), z.record(z.string(), z.unknown())]).optional(),
@@ -188,6 +199,8 @@ for (const kind of storeKinds)
                 const { status } = await org.board(organization.viewAgent, { id: subject.id });
                 if (status !== "pending_approval") subject = await hired(world, { made, waits: true });
               }
+            // Nobody has more than so many undecided ones.
+            await org.board(organization.terminateAgent, { id: subject.id });
           }
           if (row.operation.effect !== "write") return;
           assert.equal(isAllowed, what in allowed, "what is listed as allowed happens");
@@ -280,6 +293,10 @@ for (const kind of storeKinds)
   });
 
 function namesFor(operation: Operation, place: string): (subject: Subject) => readonly unknown[] {
+  if (place.startsWith("change."))
+    return place.includes("resource")
+      ? (places["grants[].resource"] ?? (() => []))
+      : ({ id, slug }) => (place.includes("outcomes") ? [id] : [id, slug]);
   if (place !== "id") return places[place] ?? (() => []);
   const noun = typeof operation.within === "string" ? "" : (Object.keys(operation.within)[0] ?? "");
   const found = ids[noun];
@@ -289,18 +306,30 @@ function namesFor(operation: Operation, place: string): (subject: Subject) => re
 
 /** The places of an input where somebody can be named; fails on one that nobody has judged yet. */
 function placesIn(operation: Operation): string[] {
-  return leavesOf(inputSchema(operation.input), "").filter((leaf) => {
+  const judged = leavesOf(inputSchema(operation.input), "").flatMap((leaf) => {
+    const kinds = Object.keys(changesNaming[leaf] ?? {});
+    if (kinds.length > 0) return kinds.map((kind) => `${leaf} ${kind}`);
+    const word = leaf.replace(/^change\.(?:manager\.|into\[\]\.agent\.)?/, "");
     assert.ok(
-      leaf === "id" || leaf in places || words.has(leaf),
+      leaf === "id" || leaf in places || words.has(word),
       `${operation.name} takes ${leaf}: can that name an agent?`,
     );
-    return !words.has(leaf);
+    return words.has(word) ? [] : [leaf];
   });
+  return [...new Set(judged)];
 }
 
 /** Every place that takes text, or anything at all. */
 function leavesOf(schema: unknown, path: string): string[] {
-  const { type, anyOf, items, properties, additionalProperties, ...rest } = Schema.parse(schema);
+  const {
+    type,
+    oneOf,
+    anyOf = oneOf,
+    items,
+    properties,
+    additionalProperties,
+    ...rest
+  } = Schema.parse(schema);
   if (anyOf !== undefined) return [...new Set(anyOf.flatMap((one) => leavesOf(one, path)))];
   if (items !== undefined) return leavesOf(items, `${path}[]`);
   const join = (key: string): string => (path === "" ? key : `${path}.${key}`);
@@ -316,6 +345,9 @@ function put(
   place: string,
   value: unknown,
 ): Record<string, unknown> {
+  const [leaf = "", kind = ""] = place.split(" ");
+  const change = changesNaming[leaf]?.[kind];
+  if (change !== undefined) return { ...base, change: change(String(value), base["change"]) };
   const [first = "", second] = place.split(/\[\]\.?|\./);
   if (place.endsWith(".*")) return { ...base, [first]: value };
   if (place.endsWith("[]")) return { ...base, [first]: [value] };

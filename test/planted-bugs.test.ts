@@ -148,7 +148,7 @@ const bugs: readonly Bug[] = [
     "  await shiftHolder(tx, agent.id, 1);\n": "",
   }),
   bug("nobody verifies what an agent that left had delegated", "src/agents/leaving.ts", {
-    "  await tx.run(reroute, { from: agent.id, to: bossId, now: tx.now });\n": "",
+    "  await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });\n": "",
   }),
   bug("an old version may be overwritten", "src/knowledge/operations.ts", {
     "file.version !== input.version || file.hash !== input.hash": "file.hash !== input.hash",

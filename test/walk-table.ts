@@ -17,6 +17,7 @@ import * as roster from "../src/contract/roster.ts";
 import * as sessions from "../src/contract/sessions.ts";
 import type { RefusalCode } from "../src/contract/refusal.ts";
 import type { Caller, Organization } from "../src/testing/organization.ts";
+import { reorganizationRows } from "./walk-reorganization.ts";
 
 /** Root › boss › report; root › stranger; and a session of somebody else below the root. All the work and the files in the table are the boss's. */
 export type Who = "board" | "root" | "boss" | "report" | "stranger" | "session";
@@ -220,7 +221,7 @@ export const table: readonly Row[] = [
   row(organization.putMcpServer, "board", (w) => ({ ...server(w), config: { command: "true" } }), boardOnly),
   row(organization.listMcpServers, "board", company, boardOnly),
   row(organization.removeMcpServer, "board", knownServer, boardOnly),
-  row(organization.terminateAgent, "board", anAgent, boardOnly),
+  ...reorganizationRows,
   row(organization.createKey, "board", ({ report }) => ({ id: report.id }), boardOnly),
   row(organization.listKeys, "board", ({ report }) => ({ id: report.id }), boardOnly),
   row(

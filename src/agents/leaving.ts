@@ -2,10 +2,21 @@ import { Refusal } from "../contract/refusal.ts";
 import { openApprovalsOf, setStatus } from "../approvals/table.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
-import { shiftHolder, shiftScope } from "../capabilities/table.ts";
-import { notify } from "../mail/operations.ts";
-import type { OutcomeRow } from "../outcomes/outcome.ts";
-import { addParent, assign, liveChildrenOf, outcomeById, saveOutcome } from "../outcomes/table.ts";
+import { reportsOf } from "../capabilities/members.ts";
+import { recordGrant } from "../capabilities/operations.ts";
+import { givenTo, markRevoked, shiftHolder, shiftScope } from "../capabilities/table.ts";
+import { inheritMail } from "../mail/post.ts";
+import { isLive, type OutcomeRow } from "../outcomes/outcome.ts";
+import {
+  addParent,
+  assign,
+  freeDependents,
+  liveChildrenOf,
+  outcomeById,
+  replaceParent,
+  saveOutcome,
+  wouldWaitForItself,
+} from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { forgetPause, resumeHalted } from "./halting.ts";
@@ -25,21 +36,27 @@ import { returnParts } from "./waiting-parts.ts";
 
 /**
  * Three ways to leave, each in one transaction, after which nothing of the agent is accepted any more:
- *   fired      its mandate closes; its reports, its reviews and its live work go to its boss
+ *   fired      its reports, its reviews, its live work and its unanswered mail go to its boss, or to another heir; a
+ *              standing mandate closes, an outcome it was made for goes on like any other work
  *   retired    the mandate it was made for ended; the same, but the mandate has its own ending
  *   reclaimed  its boss takes the mandate back: the agent and everybody below it end, all their live work is the boss's
  * Processes are ended afterwards, by whoever runs them: a session that is no longer live is stopped (runtime/).
  */
 type Scene = Pick<Surroundings, "tx" | "actor" | "record" | "companyId" | "newId">;
 
-export async function fire(call: Scene, agent: AgentRow, bossId: string, reason: string): Promise<void> {
-  const { tx } = call;
-  const moved = await depart(call, agent, bossId, reason);
-  await shiftScope(tx, agent.mandate_id, 1);
-  const mandate = await outcomeById(tx, agent.mandate_id);
-  await saveOutcome(tx, { ...mandate, status: "closed", rationale: reason }, call.actor);
-  await call.record(agent.mandate_id, { rationale: reason }, "outcome.close");
-  await call.record(agent.id, { reason, boss: bossId, moved }, "agent.terminate");
+export async function fire(
+  call: Scene,
+  agent: AgentRow,
+  bossId: string,
+  reason: string,
+  heirId = bossId,
+): Promise<void> {
+  const moved = await depart(call, agent, heirId, reason, agent.made_for_mandate === 1);
+  if (agent.made_for_mandate === 0) {
+    await endOutcome(call, agent.mandate_id, reason);
+    await call.record(agent.mandate_id, { rationale: reason }, "outcome.close");
+  }
+  await call.record(agent.id, { reason, boss: heirId, moved }, "agent.terminate");
 }
 
 /** Called when an outcome ends: if an agent was made for it, that agent has done what it was for. */
@@ -47,7 +64,7 @@ export async function retire(call: Scene, outcome: OutcomeRow): Promise<void> {
   const agent = await madeFor(call.tx, outcome.id);
   if (agent === undefined) return;
   await demandDone(call, outcome);
-  const moved = await depart(call, agent, agent.boss_id, "its outcome ended");
+  const moved = await depart(call, agent, agent.boss_id, "its outcome ended", false);
   await call.record(agent.id, { reason: "its outcome ended", boss: agent.boss_id, moved }, "agent.retire");
 }
 
@@ -97,7 +114,7 @@ export async function reclaimAgents(
     // Also of what has ended: when it is reopened, there is somebody to verify it.
     await tx.run(reroute, { from: member.id, to: bossId, now: tx.now });
     for (const work of await tx.all(liveWorkOf, { agentId: member.id })) {
-      if (work.kind === "inbox") await endInbox(tx, work.id);
+      if (work.kind === "inbox") await endOutcome(call, work.id, "its agent is gone");
       else await saveOutcome(tx, takenBack(await outcomeById(tx, work.id), bossId), call.actor);
     }
     await call.record(member.id, { reason, boss: bossId }, "agent.reclaim");
@@ -140,40 +157,69 @@ async function end(call: Scene, agent: AgentRow, reason: string): Promise<void> 
   await resumeHalted(call);
 }
 
-async function depart(call: Scene, agent: AgentRow, bossId: string, reason: string): Promise<string[]> {
+/** What it leaves, the heir has: its boss, or one that has the same boss. Answers which outcomes moved. */
+async function depart(
+  call: Scene,
+  agent: AgentRow,
+  heirId: string,
+  reason: string,
+  mandateGoesOn: boolean,
+): Promise<string[]> {
   const { tx } = call;
-  const boss = await agentById(tx, bossId);
+  const heir = await agentById(tx, heirId);
+  for (const report of await reportsOf(tx, agent.id))
+    for (const grant of await givenTo(tx, report.id, agent.id)) {
+      await markRevoked(tx, grant.id);
+      await recordGrant(call, "permission.revoke", { ...grant, revoked_at: tx.now });
+    }
   await end(call, agent, reason);
-  await tx.run(reanchor, { from: agent.id, to: bossId });
-  // What it verified, its boss verifies now, and is told of what waits: the message about it went to the one who left.
-  for (const { id, title, status } of await tx.all(liveDelegationsOf, { agentId: agent.id }))
-    if (status === "submitted")
-      await notify(
-        call,
-        bossId,
-        `"${title}" (kb://${id}) is submitted, and ${agent.name} has left: verify it.`,
-      );
-  await tx.run(reroute, { from: agent.id, to: bossId, now: tx.now });
-  // What still lives below the mandate gets the boss's mandate as its why, before the mandate ends.
-  for (const child of await liveChildrenOf(tx, agent.mandate_id))
-    if (child.kind !== "inbox") await addParent(tx, child.id, boss.mandate_id);
+  await tx.run(reanchor, { from: agent.id, to: heirId });
+  await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });
+  await tx.run(withdrawRequests, { agentId: agent.id, now: tx.now });
+  await rehang(tx, agent, heir, mandateGoesOn);
   const moved: string[] = [];
   for (const work of await tx.all(liveWorkOf, { agentId: agent.id })) {
-    if (work.id === agent.mandate_id) continue;
+    if (work.id === agent.mandate_id && !mandateGoesOn) continue;
     if (work.kind === "inbox") {
-      await endInbox(tx, work.id);
+      await endOutcome(call, work.id, "its agent is gone");
+      await call.record(work.id, { rationale: "its agent is gone" }, "outcome.close");
       continue;
     }
-    // What it had submitted is open again: nobody is left to have done it, and its new owner decides anew.
-    await assign(tx, work.id, { responsibleId: bossId, delegated: 0, delegatedBy: null, status: "open" });
+    // Who handed it down has it back, open again: nobody is left to have done it, and its new owner decides anew.
+    const back = { delegated: 0, delegatedBy: null, status: "open" };
+    const same = { delegated: work.delegated, delegatedBy: work.delegated_by };
+    const isBack = work.delegated === 0 || work.delegated_by === heirId;
+    await assign(tx, work.id, { responsibleId: heirId, ...(isBack ? back : same) });
     moved.push(work.id);
   }
+  await inheritMail(tx, agent, heirId, call.newId);
   return moved;
 }
 
-async function endInbox(tx: Tx, id: string): Promise<void> {
+/** What lives below a mandate that ends, and the standing mandates of its reports in any case, serve the heir's from now on. */
+async function rehang(tx: Tx, agent: AgentRow, heir: AgentRow, mandateGoesOn: boolean): Promise<void> {
+  for (const child of await liveChildrenOf(tx, agent.mandate_id)) {
+    if (child.kind === "inbox" || (mandateGoesOn && child.kind !== "mandate")) continue;
+    // Somewhere above is always the boss's own mandate; the heir's may itself wait for the child.
+    const isCircle = await wouldWaitForItself(tx, heir.mandate_id, child.id);
+    const boss = agent.boss_id === null ? undefined : await agentById(tx, agent.boss_id);
+    const parent = isCircle ? boss?.mandate_id : heir.mandate_id;
+    if (parent === undefined || (isCircle && (await wouldWaitForItself(tx, parent, child.id)))) continue;
+    if (mandateGoesOn) await replaceParent(tx, child.id, agent.mandate_id, parent);
+    else await addParent(tx, child.id, parent);
+  }
+}
+
+/** Ends what nobody is left to end. Whoever waited for its completion, or would if reopened, does not: that cannot come. */
+async function endOutcome(call: Scene, id: string, rationale: string): Promise<void> {
+  const { tx } = call;
   await shiftScope(tx, id, 1);
-  await tx.run(closeInbox, { id, now: tx.now });
+  await tx.run(closeRow, { id, rationale, now: tx.now });
+  for (const waiter of await freeDependents(tx, id)) {
+    if (!isLive(await outcomeById(tx, waiter))) continue;
+    const note = `it does not wait for ${id} any more: ${rationale}`;
+    await call.record(waiter, { changed: ["dependsOn"], note }, "outcome.update");
+  }
 }
 
 export async function demandThere(tx: ReadTx, id: string): Promise<AgentRow> {
@@ -191,9 +237,17 @@ const reportIds = query((db, p: { bossId: string }) =>
   db.selectFrom("agents").select("id").where("boss_id", "=", p.bossId).where("status", "<>", "terminated"),
 );
 
-const closeInbox = query((db, p: { id: string; now: number }) =>
+const closeRow = query((db, p: { id: string; rationale: string; now: number }) =>
   db
     .updateTable("outcomes")
-    .set({ status: "closed", rationale: "its agent is gone", stale: 1, updated_at: p.now })
+    .set({ status: "closed", rationale: p.rationale, stale: 1, updated_at: p.now })
     .where("id", "=", p.id),
+);
+
+const withdrawRequests = query((db, p: { agentId: string; now: number }) =>
+  db
+    .updateTable("permission_requests")
+    .set({ answered_at: p.now })
+    .where("agent_id", "=", p.agentId)
+    .where("answered_at", "is", null),
 );

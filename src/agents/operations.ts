@@ -10,7 +10,7 @@ import { freeName, freeSlug } from "./employ.ts";
 import { forgetPause } from "./halting.ts";
 import { hireHandlers } from "./hiring.ts";
 import { keyHandlers } from "./keys.ts";
-import { demandThere, fire, reclaimAgents } from "./leaving.ts";
+import { demandThere } from "./leaving.ts";
 import { type AgentRow, endSessions, listRows, presentAgent, presentShown, saveAgent } from "./table.ts";
 
 const onList = guarded(contract.listAgents, ({ tx, companyId, input }) => listPage(tx, companyId, input));
@@ -76,22 +76,6 @@ const onWake = guarded(contract.wakeAgent, async (call) => {
   return presentAgent(call.tx, agent.id);
 });
 
-const onTerminate = guarded(contract.terminateAgent, async (call) => {
-  const agent = await demandThere(call.tx, call.input.id);
-  if (agent.boss_id === null)
-    throw new Refusal(
-      "refused",
-      "The root agent stays: somebody must answer to the board.",
-      "Pause it, or change its role.",
-    );
-  const reason = call.input.reason ?? "terminated by the board";
-  // Who was to be made for an outcome and is not here yet leaves nothing but that outcome.
-  if (agent.status === "pending_approval" && agent.made_for_mandate === 1)
-    await reclaimAgents(call, agent, agent.boss_id, reason);
-  else await fire(call, agent, agent.boss_id, reason);
-  return presentAgent(call.tx, agent.id);
-});
-
 export const agentHandlers = [
   onList,
   onView,
@@ -99,7 +83,6 @@ export const agentHandlers = [
   onPause,
   onResume,
   onWake,
-  onTerminate,
   ...hireHandlers,
   ...delegationHandlers,
   ...keyHandlers,

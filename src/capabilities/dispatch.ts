@@ -269,6 +269,7 @@ const nouns = [
   "message",
   "session",
   "approval",
+  "reorganization",
   "agent or outcome",
 ] as const;
 
@@ -291,6 +292,9 @@ const owners = {
   ),
   approval: query((db, p: { id: string }) =>
     db.selectFrom("approvals").select("company_id").where("id", "=", p.id),
+  ),
+  reorganization: query((db, p: { id: string }) =>
+    db.selectFrom("reorganizations").select("company_id").where("id", "=", p.id),
   ),
   "agent or outcome": query((db, p: { id: string }) =>
     db

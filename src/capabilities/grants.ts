@@ -180,7 +180,7 @@ async function checkScope(tx: ReadTx, companyId: string, scopeId: string): Promi
  * What the giver hands on: a standing grant of its own, at least as high and whose scope covers the new one; or a right
  * it has by structure. The rights to write to others are not its to give: only a person opens a new mail route.
  */
-async function sourceFor(
+export async function sourceFor(
   tx: ReadTx,
   giver: Member,
   resource: Resource,

@@ -58,6 +58,36 @@ export function heldOn(tx: ReadTx, agentId: string, resource: Resource): Promise
   return tx.all(byHolderAndResource, { agent: agentId, resource });
 }
 
+/** What somebody gave this agent and nobody took back, standing or not. */
+export function givenTo(tx: ReadTx, agentId: string, giverId: string): Promise<GrantRow[]> {
+  return tx.all(byHolderAndGiver, { agentId, giverId });
+}
+
+/** Lets a grant rest on another one, or on the giver's place; whatever was handed on from it goes with it. */
+export async function rebase(
+  tx: Tx,
+  id: string,
+  on: { giverId: string | null; parentId: string | null; structural: number },
+): Promise<void> {
+  await tx.run(setBase, { id, ...on });
+  await recount(tx, id);
+}
+
+/** Counts anew, from the rows, the reasons that do not stand: of this grant and of all handed on from it. */
+export async function recount(tx: Tx, id: string): Promise<void> {
+  const row = await tx.first(byId, { id });
+  if (row === undefined) return;
+  const parent = row.parent_id === null ? undefined : await tx.first(byId, { id: row.parent_id });
+  const frontier = [{ id, broken: parent?.broken ?? 0, structural: parent?.structural ?? row.structural }];
+  for (let next = frontier.pop(); next !== undefined; next = frontier.pop()) {
+    const reasons = (await tx.first(ownReasons, { id: next.id }))?.count ?? 0;
+    const counted = { ...next, broken: next.broken + reasons };
+    await tx.run(setCount, counted);
+    for (const child of await tx.all(handedOnFrom, { id: next.id }))
+      frontier.push({ ...counted, id: child.id });
+  }
+}
+
 export async function pageOfGrants(
   tx: ReadTx,
   filter: { agentId: string; onlyStanding: boolean; after: number; limit: number },
@@ -104,6 +134,45 @@ const byHolderAndResource = query((db, p: { agent: string; resource: Resource })
     .where("resource", "=", p.resource)
     .orderBy("level", "desc")
     .orderBy("num"),
+);
+
+const byHolderAndGiver = query((db, p: { agentId: string; giverId: string }) =>
+  db
+    .selectFrom("grants")
+    .selectAll()
+    .where("grantee_id", "=", p.agentId)
+    .where("granted_by", "=", p.giverId)
+    .where("revoked_at", "is", null)
+    .orderBy("num"),
+);
+
+const setBase = query(
+  (db, p: { id: string; giverId: string | null; parentId: string | null; structural: number }) =>
+    db
+      .updateTable("grants")
+      .set({ granted_by: p.giverId, parent_id: p.parentId, structural: p.structural })
+      .where("id", "=", p.id),
+);
+
+const ownReasons = query((db, p: { id: string }) =>
+  db
+    .selectFrom("grants as g")
+    .innerJoin("outcomes as s", "s.id", "g.scope_id")
+    .innerJoin("agents as a", "a.id", "g.grantee_id")
+    .select(
+      sql<number>`(case when g.revoked_at is null then 0 else 1 end)
+        + (case when s.status in ('open', 'submitted') then 0 else 1 end)
+        + (case when a.status = 'terminated' then 1 else 0 end)`.as("count"),
+    )
+    .where("g.id", "=", p.id),
+);
+
+const setCount = query((db, p: { id: string; broken: number; structural: number }) =>
+  db.updateTable("grants").set({ broken: p.broken, structural: p.structural }).where("id", "=", p.id),
+);
+
+const handedOnFrom = query((db, p: { id: string }) =>
+  db.selectFrom("grants").select("id").where("parent_id", "=", p.id).orderBy("num"),
 );
 
 const insertRow = query((db, p: Omit<Schema["grants"], "num">) =>

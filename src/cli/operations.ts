@@ -38,6 +38,7 @@ const nounHelp: Readonly<Record<string, string>> = {
   sessions: "Runs of agents: what they did and printed.",
   access: "Who may do what, and why.",
   approvals: "What waits for a person's yes, and what was decided.",
+  reorg: "Who reports to whom: plan a change, apply it, undo it.",
   audit: "The record of everything that happened.",
 };
 
@@ -46,6 +47,7 @@ interface Property {
   readonly description?: string;
   readonly enum?: readonly string[];
   readonly anyOf?: readonly Property[];
+  readonly oneOf?: readonly Property[];
 }
 
 function addVerb(command: Command, operation: Operation, context: Context): void {
@@ -71,7 +73,11 @@ function addVerb(command: Command, operation: Operation, context: Context): void
   command.action(async (...given: unknown[]) => {
     const flags: Record<string, unknown> = command.opts();
     const input: Record<string, unknown> = {};
-    for (const [index, key] of args.entries()) if (given[index] !== undefined) input[key] = given[index];
+    for (const [index, key] of args.entries()) {
+      const value = given[index];
+      const isJson = typeof value === "string" && typeOf(properties.get(key)?.schema ?? {}) === "object";
+      if (value !== undefined) input[key] = isJson ? parseJson(value) : value;
+    }
     for (const [key] of properties) {
       const value = flags[key];
       if (value !== undefined) input[key] = value;
@@ -118,7 +124,7 @@ function optionFor(key: string, schema: Property): Option {
 
 function typeOf(schema: Property): string {
   if (schema.type !== undefined) return schema.type;
-  const kinds = (schema.anyOf ?? []).map(typeOf);
+  const kinds = (schema.anyOf ?? schema.oneOf ?? []).map(typeOf);
   for (const kind of ["boolean", "object", "array", "integer", "number"])
     if (kinds.includes(kind)) return kind;
   return "string";

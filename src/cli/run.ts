@@ -3,6 +3,7 @@ import { NoDaemon } from "../client/client.ts";
 import { Refusal, refusalCodes } from "../contract/refusal.ts";
 import { addAuditVerify } from "./audit.ts";
 import { addRun } from "./goal.ts";
+import { addFire } from "./fire.ts";
 import { addHire } from "./hire.ts";
 import { addOrg } from "./org.ts";
 import { addShare } from "./share.ts";
@@ -35,6 +36,7 @@ export async function run(
   addUp(program, context);
   addRun(program, context);
   addHire(program, context);
+  addFire(program, context);
   addDoctor(program, context);
   addTree(program, context);
   addOrg(program, context);

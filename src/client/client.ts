@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Operation } from "../contract/operation.ts";
+import { type Operation, takesBody } from "../contract/operation.ts";
 import { Refusal, refusalCodes, type RefusalCode } from "../contract/refusal.ts";
 
 /** The typed caller: any operation of the contract over HTTP. Used by the CLI, by end-to-end tests and by the web. */
@@ -66,7 +66,7 @@ export function requestFor(
     rest.delete(key);
     return encodeURIComponent(String(value));
   });
-  if (operation.effect === "write")
+  if (takesBody(operation))
     return { path, body: rest.size === 0 ? undefined : JSON.stringify(Object.fromEntries(rest)) };
   const search = new URLSearchParams(
     [...rest].map(([key, value]): [string, string] => [key, String(value)]),

@@ -61,6 +61,7 @@ export type Within =
           | "message"
           | "session"
           | "approval"
+          | "reorganization"
           | "agent or outcome"
       ]?: string;
     };
@@ -78,6 +79,11 @@ export function operation<I extends z.ZodObject, O extends z.ZodType>(
   declaration: Operation<I, O>,
 ): Operation<I, O> {
   return declaration;
+}
+
+/** Whether a request carries its input as a JSON body; otherwise it is in the query string. */
+export function takesBody({ effect, http }: Operation): boolean {
+  return effect === "write" || http.method === "POST";
 }
 
 export type Input<Op> = Op extends Operation<infer I, z.ZodType> ? z.infer<I> : never;

@@ -10,6 +10,7 @@ import * as ledger from "./ledger.ts";
 import * as organization from "./organization.ts";
 import * as outcomes from "./outcomes.ts";
 import * as planning from "./planning.ts";
+import * as reorganization from "./reorganization.ts";
 import * as roster from "./roster.ts";
 import * as sessions from "./sessions.ts";
 
@@ -26,6 +27,7 @@ export const operations: readonly Operation[] = [
   createAgent,
   configurations,
   mail,
+  reorganization,
   sessions,
   ledger,
 ]

@@ -38,7 +38,7 @@ export const ResourceName = z
 
 export const LevelName = z.enum(["none", "read", "write", "send", "use"]);
 
-function isResource(name: string): name is Resource {
+export function isResource(name: string): name is Resource {
   return shape.test(name);
 }
 

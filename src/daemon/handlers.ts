@@ -19,6 +19,7 @@ import { refreshOutcomeFile } from "../outcomes/table.ts";
 import { activityHandlers } from "../readers/activity.ts";
 import { orgHandlers } from "../readers/org.ts";
 import { whyHandlers } from "../readers/why.ts";
+import { reorganizationHandlers } from "../reorganization/operations.ts";
 import { exportHandlers } from "../roster/exporting.ts";
 import { importHandlers } from "../roster/importing.ts";
 import { rosterHandlers } from "../roster/roster.ts";
@@ -45,6 +46,7 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...creationHandlers,
   ...configurationHandlers,
   ...approvalHandlers(approvalKinds, notify),
+  ...reorganizationHandlers,
   ...sessionHandlers(transcripts),
   ...whyHandlers,
   ...orgHandlers,

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Operation } from "../contract/operation.ts";
+import { type Operation, takesBody } from "../contract/operation.ts";
 import { operations } from "../contract/operations.ts";
 import { notFound, Refusal, refusalCodes } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
@@ -223,7 +223,7 @@ function isCreation(operation: Operation): boolean {
 
 /** From query, body and path. A query string is text; keys it cannot carry (a token above all) the strict input refuses. */
 async function inputOf(request: IncomingMessage, url: URL, route: Route): Promise<Record<string, unknown>> {
-  const body = route.operation.effect === "write" ? await bodyOf(request, route.operation) : {};
+  const body = takesBody(route.operation) ? await bodyOf(request, route.operation) : {};
   // Spread, not assigned: a key named __proto__ stays a key, and is refused like any other that nobody knows.
   const input = { ...Object.fromEntries(url.searchParams), ...body };
   for (const key of Object.keys(route.params))

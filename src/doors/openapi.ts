@@ -1,4 +1,4 @@
-import type { Operation } from "../contract/operation.ts";
+import { type Operation, takesBody } from "../contract/operation.ts";
 import { operations } from "../contract/operations.ts";
 import { inputSchema, outputSchema } from "../contract/json-schema.ts";
 import { refusalCodes } from "../contract/refusal.ts";
@@ -55,7 +55,7 @@ function describe(operation: Operation): unknown {
     typeof schema["properties"] === "object" ? { ...schema["properties"] } : {},
   );
   const required = new Set(Array.isArray(schema["required"]) ? schema["required"].map(String) : []);
-  const inBody = operation.effect === "write";
+  const inBody = takesBody(operation);
   const parameters = properties
     .filter(([key]) => inPath.has(key) || !inBody)
     .map(([key, value]) => ({

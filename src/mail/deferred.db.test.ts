@@ -195,7 +195,12 @@ for (const kind of storeKinds)
       await stage.rest();
       assert.deepEqual(await waiting(ben.call), []);
       await refusal(ben.call(readFile, { id: lost.file }), "not_found");
-      assert.equal((await org.board(boardInbox, { companyId: org.companyId })).waiting, 0);
+      // The board hears that Cleo left, and nothing else.
+      const { messages } = await org.board(boardInbox, { companyId: org.companyId });
+      assert.deepEqual(
+        messages.map(({ body }) => body?.split("\n")[0]),
+        ["Reorganized: Cleo leaves."],
+      );
     });
 
     staged("a paused agent gets its mail, and reads it when it is back", async (stage) => {

@@ -138,6 +138,32 @@ export async function settleInbox(tx: Tx, companyId: string, agentId: string): P
   });
 }
 
+/**
+ * What waits for an agent that leaves waits for whoever takes over, but for what that one wrote itself. What is still on its
+ * way to or from who left is not delivered, and says so when its time comes.
+ */
+export async function inheritMail(
+  tx: Tx,
+  from: Pick<Member, "id" | "company_id">,
+  to: string,
+  newId: () => string,
+): Promise<void> {
+  if ((await tx.run(readdress, { from: from.id, to, companyId: from.company_id })) > 0)
+    await openInbox(tx, from.company_id, to, newId);
+}
+
+/** One inbox outcome is open exactly while something waits, also after mail was moved by hand. */
+export async function balanceInbox(
+  tx: Tx,
+  companyId: string,
+  agentId: string,
+  newId: () => string,
+): Promise<void> {
+  if ((await countWaiting(tx, companyId, agentId)) === 0) return settleInbox(tx, companyId, agentId);
+  if ((await tx.first(openInboxOf, { agentId })) === undefined)
+    await openInbox(tx, companyId, agentId, newId);
+}
+
 /** Why the sender may not write to the receiver now; null when it may. */
 async function brokenRoute(tx: ReadTx, message: Omit<MessageRow, "num">): Promise<string | null> {
   const receiver = message.to_id === null ? null : await memberById(tx, message.to_id);
@@ -233,6 +259,17 @@ function firstLine(body: string): string {
   const line = body.split("\n").find((candidate) => candidate.trim() !== "") ?? "Message";
   return `Message: ${line.trim().slice(0, 120)}`.toWellFormed();
 }
+
+const readdress = query((db, p: { from: string; to: string; companyId: string }) =>
+  db
+    .updateTable("messages")
+    .set({ to_id: p.to })
+    .where("to_id", "=", p.from)
+    .where("company_id", "=", p.companyId)
+    .where("delivered_at", "is not", null)
+    .where("acknowledged_at", "is", null)
+    .where((eb) => eb.or([eb("from_id", "is", null), eb("from_id", "<>", p.to)])),
+);
 
 const openInboxOf = query((db, p: { agentId: string }) =>
   db

@@ -25,7 +25,7 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
   const dependsOn = unique(input.dependsOn ?? []);
   const rows = await parentRows(tx, companyId, parents);
   await demandRoom(call, actor.agentId, 1);
-  await demandKnown(tx, companyId, dependsOn);
+  await demandAwaitable(tx, companyId, dependsOn);
   for (const parent of parents) for (const target of dependsOn) await demandNoCycle(tx, parent, target);
   const id = call.newId();
   await insertOutcome(
@@ -62,7 +62,7 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
     input.parents === undefined ? [] : await changeParents(call, outcome, unique(input.parents));
   if (input.dependsOn !== undefined) {
     const dependsOn = unique(input.dependsOn);
-    await demandKnown(tx, companyId, dependsOn);
+    await demandAwaitable(tx, companyId, dependsOn);
     for (const target of dependsOn) await demandNoCycle(tx, outcome.id, target);
     await setDependencies(tx, outcome.id, dependsOn);
   }
@@ -158,6 +158,20 @@ export async function demandDecided(tx: ReadTx, ownerId: string | null): Promise
     `${owner.name}, who answers for it, waits for approval.`,
     "Decide on the approval first, or take the outcome back.",
   );
+}
+
+/** What ended with its agent never completes: whoever depended on it would wait for ever. */
+async function demandAwaitable(tx: ReadTx, companyId: string, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await demandKnown(tx, companyId, [id]);
+    const { title, kind, status } = await outcomeById(tx, id);
+    if (status === "closed" && (kind === "mandate" || kind === "inbox"))
+      throw new Refusal(
+        "refused",
+        `"${title}" (${id}) ended with its agent and will not complete.`,
+        "Depend on the outcome that has to be done.",
+      );
+  }
 }
 
 async function demandKnown(tx: ReadTx, companyId: string, ids: readonly string[]): Promise<void> {

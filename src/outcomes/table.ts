@@ -117,6 +117,23 @@ export async function addParent(tx: Tx, id: string, parentId: string): Promise<v
   await tx.run(markStale, { id });
 }
 
+/** Serves another outcome instead of this one; whatever else it serves stays. */
+export async function replaceParent(tx: Tx, id: string, from: string, to: string): Promise<void> {
+  await tx.run(deleteEdge, { parentId: from, childId: id });
+  await tx.run(markStale, { id: from });
+  await addParent(tx, id, to);
+}
+
+/** Nobody depends on this outcome any more; answers who did. */
+export async function freeDependents(tx: Tx, dependsOnId: string): Promise<string[]> {
+  const freed = (await tx.all(dependents, { id: dependsOnId })).map(({ id }) => id);
+  for (const id of freed) {
+    await tx.run(deleteDependency, { outcomeId: id, dependsOnId });
+    await tx.run(markStale, { id });
+  }
+  return freed;
+}
+
 export async function setDependencies(tx: Tx, id: string, wanted: readonly string[]): Promise<void> {
   await tx.run(deleteDependencies, { id });
   for (const dependsOnId of wanted) await tx.run(insertDependency, { outcomeId: id, dependsOnId });

@@ -6,6 +6,7 @@ import * as organization from "../contract/organization.ts";
 import * as outcomes from "../contract/outcomes.ts";
 import { call, type Caller, onOutcome } from "./calling.ts";
 import { giveKey } from "./founding.ts";
+import { reorganize, undoOne } from "./reorganizing.ts";
 import {
   type AgentView,
   awaitedByOthers,
@@ -39,6 +40,8 @@ export async function boardTurn(world: World): Promise<void> {
     [8, () => resume(board, employed)],
     [3, () => wake(board, agent)],
     [employed.length > 4 ? 5 : 0, () => fire(board, below)],
+    [ties ? 2 : 5, () => reorganize(board, company.id, null)],
+    [ties ? 1 : 2, () => undoOne(board, company.id, null)],
     [employed.length < 6 ? 4 : 0, () => hire(board, agent)],
     [ties ? 2 : 4, () => setPlaces(board)],
     [4, () => budget(board, below)],

@@ -191,7 +191,7 @@ export const nextTimes = query((db, p: { now: number }) => ({
     sql<{ mail: number | null; alarm: number | null; agent: number | null }>`${withNow(
       `select (select min(deliver_at) from messages where delivered_at is null and failure is null) as mail,
         (select min(blocked_until) from outcomes where status = 'open' and blocked_until > $now) as alarm,
-        (select min(a.not_before) from agents a where a.status = 'idle' and a.not_before > $now
+        (select min(a.not_before) from agents a where a.status = 'idle' and a.brain_type <> 'human' and a.not_before > $now
           and not exists (select 1 from sessions s where s.agent_id = a.id and s.ended_at is null)
           and exists (select 1 from outcomes o where o.responsible_id = a.id and ${workable})) as agent`,
       p.now,

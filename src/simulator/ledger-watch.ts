@@ -127,6 +127,15 @@ export class LedgerWatch {
         for (const other of this.members.values())
           if (other.boss === subject && other.status !== "terminated") other.boss = String(data["boss"]);
         break;
+      case "agent.move":
+        if (member !== undefined) member.boss = String(data["boss"]);
+        break;
+      case "agent.return":
+        this.#comeBack(member, data);
+        break;
+      case "agent.hand_over":
+        if (member !== undefined) member.session = null;
+        break;
       case "session.start":
         await this.#started(tx, row, data, batch);
         break;
@@ -150,7 +159,10 @@ export class LedgerWatch {
         this.routes.delete(`${subject} ${String(data["resource"]).slice("mail:".length)}`);
         break;
       case "outcome.reclaim":
-        this.#stopped(data["moved"]);
+        this.#stopped(data["moved"], this.members.values());
+        break;
+      case "outcome.move":
+        this.#stopped(data["moved"], [this.members.get(String(data["from"]))]);
         break;
       case "outcome.create":
         this.#trace.name("outcome", subject);
@@ -180,12 +192,19 @@ export class LedgerWatch {
     member.session = null;
   }
 
+  /** A departure was undone. Its sessions are over all the same. */
+  #comeBack(member: Member | undefined, data: Record<string, unknown>): void {
+    if (member?.status !== "terminated") throw new Broken("an event tells what happened", "nobody came back");
+    member.status = data["status"] === "paused" ? "paused" : "idle";
+    member.boss = String(data["boss"]);
+  }
+
   /** Sessions that were started for what is taken back end with that. */
-  #stopped(moved: unknown): void {
+  #stopped(moved: unknown, members: Iterable<Member | undefined>): void {
     if (!Array.isArray(moved)) return;
-    for (const member of this.members.values()) {
-      const first = this.sessions.get(member.session ?? "")?.first;
-      if (first !== undefined && moved.includes(first)) member.session = null;
+    for (const member of members) {
+      const first = this.sessions.get(member?.session ?? "")?.first;
+      if (member !== undefined && first !== undefined && moved.includes(first)) member.session = null;
     }
   }
 

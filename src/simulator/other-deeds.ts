@@ -7,6 +7,7 @@ import type { Operation } from "../contract/operation.ts";
 import type { Actor, Deed } from "./agent-turn.ts";
 import { Broken } from "./broken.ts";
 import { call, onFile } from "./calling.ts";
+import { reorganize, undoOne } from "./reorganizing.ts";
 import { type AgentView, filesMade, grantsAround } from "./view.ts";
 
 /** What an agent does besides its outcomes: mail, knowledge, rights, its reports; and what it must not. */
@@ -21,6 +22,8 @@ export async function dealings(actor: Actor): Promise<unknown> {
     [1, request],
     [2, pauseReport],
     [2, resumeReport],
+    [2, (boss) => reorganize(boss, companyOf(boss), boss.me.id)],
+    [1, (boss) => undoOne(boss, companyOf(boss), boss.me.id)],
     [2, pry],
   ]);
   return deed(actor);

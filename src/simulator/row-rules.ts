@@ -110,6 +110,18 @@ export const afterChanges: readonly Rule[] = [
         or g.structural <> p.structural`,
   },
   {
+    name: "a right that stands came from the boss, the board or its own work",
+    find: `select g.id from grants g join agents a on a.id = g.grantee_id join agents b on b.id = g.granted_by
+      where g.broken = 0 and a.boss_id is not g.granted_by
+        and not (g.resource = 'org:hire' and b.boss_id is null)`,
+  },
+  {
+    name: "nobody waits for what ended with its agent",
+    find: `select d.outcome_id as id from dependencies d join outcomes w on w.id = d.outcome_id
+      join outcomes t on t.id = d.depends_on_id
+      where w.status ${live} and t.status = 'closed' and t.kind in ('mandate', 'inbox')`,
+  },
+  {
     name: "a right stands exactly while every reason for it does",
     find: `with recursive chain(id, link) as (
         select id, id from grants

@@ -213,11 +213,20 @@ const budgets: readonly Step[] = [
   }),
 ];
 
+const reorganization: readonly Step[] = [
+  `create table reorganizations (
+     num {serial} primary key, id text not null unique, company_id text not null, kind text not null,
+     summary text not null, change text not null, moves text not null, warnings text not null, images text not null,
+     hash text not null, applied_by text, applied_at bigint not null, undone_at bigint)`,
+  `create index reorganizations_page on reorganizations(company_id, num)`,
+];
+
 export const migrations: readonly { readonly name: string; readonly steps: readonly Step[] }[] = [
   { name: "0001-foundation", steps: foundation },
   { name: "0002-hiring", steps: hiring },
   { name: "0003-growth", steps: growth },
   { name: "0004-budgets", steps: budgets },
+  { name: "0005-reorganization", steps: reorganization },
 ];
 
 const spelling: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {

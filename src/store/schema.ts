@@ -292,6 +292,23 @@ export interface Schema {
     consultant_input_tokens: number;
     consultant_output_tokens: number;
   };
+  reorganizations: {
+    num: Generated<number>;
+    id: string;
+    company_id: string;
+    kind: string;
+    summary: string;
+    /** As JSON: what was asked for, the moves as they are shown, and every changed row before and after. */
+    change: string;
+    moves: string;
+    warnings: string;
+    images: string;
+    hash: string;
+    /** Null: the board. */
+    applied_by: string | null;
+    applied_at: number;
+    undone_at: number | null;
+  };
   events: {
     seq: number;
     company_id: string | null;

@@ -71,12 +71,21 @@ export function hire(world: World, me: Agent | null, input: Inputs["agent.create
   };
 }
 
-/** Its reports, what it answered for and what it verified go to its boss; its mandate ends with it. */
+/**
+ * Its reports, what it answered for and what it verified go to its boss; its mandate ends with it, and nobody waits for that
+ * any more. What it gave its reports is taken back.
+ */
 export function fire(world: World, agent: Agent, bossId: string): void {
   agent.active = false;
+  for (const grant of world.grants.values()) {
+    const holder = world.agents.get(grant.holderId);
+    if (grant.giverId === agent.id && holder?.active === true && holder.bossId === agent.id)
+      grant.revoked = true;
+  }
   for (const other of world.agents.values())
     if (other.active && other.bossId === agent.id) other.bossId = bossId;
   for (const outcome of world.outcomes.values()) {
+    outcome.dependsOn.delete(agent.id);
     if (outcome.handedDownBy === agent.id) outcome.handedDownBy = bossId;
     if (!isLive(outcome) || outcome.id === agent.id) continue;
     if (outcome.parents.has(agent.id)) outcome.parents.add(bossId);
@@ -90,6 +99,9 @@ export function fire(world: World, agent: Agent, bossId: string): void {
   }
   const mandate = world.outcomes.get(agent.id);
   if (mandate !== undefined) mandate.status = "closed";
+  // What waited in its inbox waits in its boss's.
+  for (const { mailedTo } of world.files.values())
+    if (mailedTo?.delete(agent.id) === true) mailedTo.add(bossId);
 }
 
 /**
@@ -132,6 +144,12 @@ export function demandEndable(outcome: Outcome): void {
   if (!isLive(outcome) || outcome.kind === "perpetual" || outcome.kind === "mandate") throw new No("refused");
 }
 
+/** A mandate that ended with its agent never completes. */
+function demandAwaitable(world: World, id: string, companyId: string): void {
+  const { kind, status } = sameCompany(world.outcomes.get(id), companyId);
+  if (kind === "mandate" && status === "closed") throw new No("refused");
+}
+
 export function createOne(world: World, me: Agent | null, input: Inputs["outcome.create"]): Change {
   const companyId = named(world, me, input.companyId);
   const dependsOn = input.dependsOn ?? [];
@@ -142,7 +160,7 @@ export function createOne(world: World, me: Agent | null, input: Inputs["outcome
     if (!isLive(parent)) throw new No("refused");
     return parent;
   });
-  for (const id of dependsOn) sameCompany(world.outcomes.get(id), companyId);
+  for (const id of dependsOn) demandAwaitable(world, id, companyId);
   for (const target of dependsOn)
     if (parents.some((parent) => waitsFor(world, target).has(parent.id))) throw new No("refused");
   const responsibleId = me?.id ?? parents[0]?.responsibleId ?? "";
@@ -184,7 +202,7 @@ export function updateOne(world: World, me: Agent | null, input: Inputs["outcome
     if (isInCircle(after, id) || !parents.some((parent) => isLive(world.outcomes.get(parent))))
       throw new No("refused");
   }
-  for (const target of dependsOn ?? []) sameCompany(world.outcomes.get(target), outcome.companyId);
+  for (const target of dependsOn ?? []) demandAwaitable(world, target, outcome.companyId);
   replace(moved?.dependsOn, dependsOn);
   if (dependsOn !== undefined && isInCircle(after, id)) throw new No("refused");
   if (blocked && outcome.status !== "open") throw new No("refused");

@@ -89,11 +89,12 @@ export interface Organization {
 /** Hires need no approval here and nothing is limited, unless a test wants it. */
 export async function createOrganization(
   store: Store,
-  options: { approvals?: boolean } = {},
+  options: { approvals?: boolean; ids?: { newId: () => string; newSecret: () => string } } = {},
 ): Promise<Organization> {
-  const core = createCore({ store, newId, newSecret });
-  const boardToken = newSecret();
-  await admitBoard(store, boardToken, newId());
+  const ids = options.ids ?? { newId, newSecret };
+  const core = createCore({ store, ...ids });
+  const boardToken = ids.newSecret();
+  await admitBoard(store, boardToken, ids.newId());
   return organizationOn(core, boardToken, options);
 }
 

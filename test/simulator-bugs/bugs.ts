@@ -144,14 +144,13 @@ export const simulatorBugs: readonly Bug[] = [
     "await markRevoked(tx, grantId);": "void grantId;",
   }),
   bug("a departure strands outcomes", "src/agents/leaving.ts", {
-    'await assign(tx, work.id, { responsibleId: bossId, delegated: 0, delegatedBy: null, status: "open" });':
-      "",
+    "await assign(tx, work.id, { responsibleId: heirId, ...(isBack ? back : same) });": "",
   }),
   bug("retiring forgets the reports", "src/agents/leaving.ts", {
-    "await tx.run(reanchor, { from: agent.id, to: bossId });": "",
+    "await tx.run(reanchor, { from: agent.id, to: heirId });": "",
   }),
   bug("nobody verifies what an agent that left had delegated", "src/agents/leaving.ts", {
-    "await tx.run(reroute, { from: agent.id, to: bossId, now: tx.now });": "",
+    "await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });": "",
   }),
   bug(
     "a mandate is completed while its agent waits for what it delegated",
@@ -159,6 +158,37 @@ export const simulatorBugs: readonly Bug[] = [
     { "agent !== undefined && open.length > 0": "agent !== undefined && open.length > 1_000_000" },
     edit("src/outcomes/outcome.ts", "if (live.length === 0) return;", "if (live.length >= 0) return;"),
   ),
+
+  // Moving people about
+  bug("what the old boss handed down stays with it", "src/reorganization/moving.ts", {
+    "await tx.run(rerouteOf, { agentId: id, from: from.id, to: to.id, now: tx.now });": "",
+  }),
+  bug("rights stay as the old boss gave them", "src/reorganization/moving.ts", {
+    "await reroot(call, grant, to, made.has(to.id));": "",
+  }),
+  bug("anybody reorganizes anywhere", "src/reorganization/changes.ts", {
+    "!(await isAtOrBelow(call, member, actor.agentId))": "!(await isAtOrBelow(call, member, member.id))",
+  }),
+  bug("a position that is handed over keeps its session", "src/reorganization/changes.ts", {
+    'await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "its position was handed over" });':
+      "",
+  }),
+  bug("who depended on a mandate that ended waits for ever", "src/outcomes/table.ts", {
+    "    await tx.run(deleteDependency, { outcomeId: id, dependsOnId });\n": "",
+  }),
+  bug("mail that waited for who left opens no inbox", "src/mail/post.ts", {
+    "    await openInbox(tx, from.company_id, to, newId);\n": "    return;\n",
+  }),
+  bug("undoing overwrites what has changed since", "src/reorganization/undoing.ts", {
+    "demandNone(await changedSince(tx, found));": "",
+    "demandNone(await unfitting(tx, found));": "",
+  }),
+  bug("who was made for a change that is undone stays", "src/reorganization/undoing.ts", {
+    'await endMade(call, textIn(key["id"]), found);': "",
+  }),
+  bug("who comes back has no key", "src/reorganization/images.ts", {
+    "and kind = 'key'": "and kind = 'none'",
+  }),
 
   // Runaways and silent stalls
   bug("sessions that do nothing never block their outcome", "src/runtime/sessions.ts", {

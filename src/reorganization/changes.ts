@@ -1,0 +1,373 @@
+import type { Change, Newcomer } from "../contract/reorganization.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
+import type { Surroundings } from "../capabilities/guarded.ts";
+import { findMember, isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
+import { holds } from "../capabilities/rights.ts";
+import { chooseBrain } from "../agents/employ.ts";
+import { takeOn } from "../agents/hiring.ts";
+import { demandThere, fire, reclaimAgents } from "../agents/leaving.ts";
+import { agentById, endSessions, saveAgent } from "../agents/table.ts";
+import { isLive } from "../outcomes/outcome.ts";
+import { outcomeById } from "../outcomes/table.ts";
+import { moveReport, moveRights, moveWork, stopWorkOn, takeAway } from "./moving.ts";
+import { chooseLeavers } from "./shrinking.ts";
+
+/**
+ * Each kind of change: whom it concerns, whether the caller may, and what is done. All are made of four steps: hire, move a
+ * report, move work, let go.
+ */
+export interface Prepared {
+  readonly summary: string;
+  /** Those whose rows it may touch, besides who is made. */
+  readonly agents: readonly string[];
+  readonly warnings: readonly string[];
+  /** Does it; answers who was made. */
+  readonly run: () => Promise<string[]>;
+}
+
+type Of<K extends Change["kind"]> = Extract<Change, { kind: K }>;
+
+export function prepare(call: Surroundings, change: Change): Promise<Prepared> {
+  switch (change.kind) {
+    case "insert_layer":
+      return insertLayer(call, change);
+    case "remove_layer":
+      return removeLayer(call, change);
+    case "move_report":
+      return moveOne(call, change);
+    case "split":
+      return split(call, change);
+    case "merge":
+      return merge(call, change);
+    case "hand_over":
+      return handOver(call, change);
+    case "fire":
+      return letGo(call, [change.agent], change.reason, []);
+    case "shrink":
+      return shrink(call, change);
+  }
+}
+
+async function insertLayer(call: Surroundings, change: Of<"insert_layer">): Promise<Prepared> {
+  const boss = await active(call, change.boss, "or self");
+  const reports = await reportsNamed(call, boss, change.reports);
+  await demandHiring(call);
+  return {
+    summary: `${change.manager.name} between ${boss.name} and ${reports.map(({ name }) => name).join(", ")}`,
+    agents: reports.map(({ id }) => id),
+    warnings: [],
+    run: async () => {
+      const manager = await hire(call, change.manager, boss);
+      for (const { id } of reports) await moveReport(call, id, manager, new Set([manager.id]));
+      return [manager.id];
+    },
+  };
+}
+
+async function removeLayer(call: Surroundings, change: Of<"remove_layer">): Promise<Prepared> {
+  const agent = await active(call, change.agent);
+  const boss = await bossOf(call, agent);
+  const reports = await reportsOf(call.tx, agent.id);
+  return {
+    summary: `${agent.name} leaves; its reports go to ${boss.name}`,
+    agents: [agent.id, ...reports.map(({ id }) => id)],
+    warnings: [],
+    run: async () => {
+      for (const report of reports) if (isActive(report)) await moveReport(call, report.id, boss, new Set());
+      await fire(call, await agentById(call.tx, agent.id), boss.id, change.reason ?? "its layer was removed");
+      return [];
+    },
+  };
+}
+
+async function moveOne(call: Surroundings, change: Of<"move_report">): Promise<Prepared> {
+  const agent = await active(call, change.agent);
+  const from = await bossOf(call, agent);
+  const to = await active(call, change.to, "or self");
+  if (from.id === to.id)
+    throw new Refusal(
+      "conflict",
+      `${agent.name} already reports to ${to.name}.`,
+      "There is nothing to move.",
+    );
+  if (await isAtOrBelow(call, to, agent.id))
+    throw new Refusal(
+      "refused",
+      `${to.name} is ${to.id === agent.id ? "the same agent" : `below ${agent.name}`}; nobody reports to itself.`,
+      "Move somebody between them first, or choose another boss.",
+    );
+  return {
+    summary: `${agent.name} from ${from.name} to ${to.name}`,
+    agents: [agent.id],
+    warnings: [],
+    run: async () => {
+      await moveReport(call, agent.id, to, new Set());
+      return [];
+    },
+  };
+}
+
+async function split(call: Surroundings, change: Of<"split">): Promise<Prepared> {
+  const { tx } = call;
+  const agent = await active(call, change.agent);
+  const boss = await bossOf(call, agent);
+  await demandHiring(call);
+  const parts: { newcomer: Newcomer; reports: Member[]; outcomes: readonly string[] }[] = [];
+  for (const { agent: newcomer, reports = [], outcomes = [] } of change.into) {
+    for (const id of outcomes) await demandOwn(call, agent, id);
+    parts.push({ newcomer, outcomes, reports: await reportsNamed(call, agent, reports) });
+  }
+  demandOnce(parts.flatMap(({ reports }) => reports.map(({ id }) => id)));
+  demandOnce(parts.flatMap(({ outcomes }) => outcomes));
+  const all = await reportsOf(tx, agent.id);
+  return {
+    summary: `${agent.name} into ${[agent.name, ...parts.map(({ newcomer }) => newcomer.name)].join(", ")}`,
+    agents: [agent.id, ...all.map(({ id }) => id)],
+    warnings: [],
+    run: async () => {
+      const row = await agentById(tx, agent.id);
+      const made: string[] = [];
+      for (const { newcomer, reports, outcomes } of parts) {
+        const member = await hire(call, newcomer, boss);
+        made.push(member.id);
+        const moved = new Set<string>();
+        // One may have gone along with another that it hangs below.
+        for (const id of outcomes)
+          if (!moved.has(id)) for (const each of await moveWork(call, id, row, member)) moved.add(each);
+        const left = await moveRights(call, moved, row, member);
+        for (const { id } of reports) await moveReport(call, id, member, new Set(made));
+        for (const grant of left) await takeAway(call, grant);
+        await stopWorkOn(call, agent.id, moved);
+      }
+      return made;
+    },
+  };
+}
+
+async function merge(call: Surroundings, change: Of<"merge">): Promise<Prepared> {
+  const { tx } = call;
+  const into = await active(call, change.into);
+  const boss = await bossOf(call, into);
+  const agents: Member[] = [];
+  for (const reference of change.agents) {
+    const agent = await active(call, reference);
+    if (agent.boss_id !== boss.id || agent.id === into.id)
+      throw new Refusal(
+        "refused",
+        agent.id === into.id
+          ? `${into.name} cannot be merged into itself.`
+          : `${agent.name} and ${into.name} do not have the same boss.`,
+        "Merge reports of one boss; move one of them first (move_report).",
+      );
+    agents.push(agent);
+  }
+  demandOnce(agents.map(({ id }) => id));
+  const around = [];
+  for (const { id } of agents) around.push(id, ...(await reportsOf(tx, id)).map((report) => report.id));
+  return {
+    summary: `${agents.map(({ name }) => name).join(", ")} into ${into.name}`,
+    agents: around,
+    warnings: [],
+    run: async () => {
+      for (const { id } of agents) {
+        for (const report of await reportsOf(tx, id))
+          if (isActive(report)) await moveReport(call, report.id, into, new Set());
+        await fire(
+          call,
+          await agentById(tx, id),
+          boss.id,
+          change.reason ?? `merged into ${into.name}`,
+          into.id,
+        );
+      }
+      return [];
+    },
+  };
+}
+
+async function handOver(call: Surroundings, change: Of<"hand_over">): Promise<Prepared> {
+  const agent = await active(call, change.agent);
+  const brain = await chooseBrain(call, change);
+  return {
+    summary: `${agent.name} to ${brain.type === "human" ? "a person" : brain.type}`,
+    agents: [agent.id],
+    warnings: [],
+    run: async () => {
+      const { tx } = call;
+      const row = await agentById(tx, agent.id);
+      await saveAgent(tx, {
+        ...row,
+        brain_type: brain.type,
+        brain_config: brain.config,
+        epoch: row.epoch + 1,
+      });
+      await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "its position was handed over" });
+      await call.record(agent.id, { from: row.brain_type, to: brain.type }, "agent.hand_over");
+      return [];
+    },
+  };
+}
+
+async function shrink(call: Surroundings, change: Of<"shrink">): Promise<Prepared> {
+  if ((change.agents === undefined) === (change.to === undefined))
+    throw new Refusal("invalid", "Who leaves, or how many stay?", "Give either agents or to.");
+  if (change.agents !== undefined) return letGo(call, change.agents, change.reason, []);
+  const leavers = await chooseLeavers(call, change.to ?? 0);
+  const why = leavers.map(({ name, why: reason }) => `${name} leaves: ${reason}`);
+  return letGo(
+    call,
+    leavers.map(({ id }) => id),
+    change.reason,
+    why,
+  );
+}
+
+/** The last named leaves first where one is above another, so that what moves goes up step by step. */
+async function letGo(
+  call: Surroundings,
+  references: readonly string[],
+  reason: string | undefined,
+  warnings: readonly string[],
+): Promise<Prepared> {
+  const { tx } = call;
+  const leavers: Member[] = [];
+  for (const reference of references) {
+    const agent = await named(call, reference);
+    await demandThere(tx, agent.id);
+    await bossOf(call, agent);
+    leavers.push(agent);
+  }
+  demandOnce(leavers.map(({ id }) => id));
+  const around = [];
+  for (const { id } of leavers) around.push(id, ...(await reportsOf(tx, id)).map((report) => report.id));
+  const by = call.actor.agentId === null ? "terminated by the board" : "let go by its boss";
+  return {
+    summary: `${leavers.map(({ name }) => name).join(", ")} leave${leavers.length === 1 ? "s" : ""}`,
+    agents: around,
+    warnings,
+    run: async () => {
+      for (const { id } of leavers) {
+        const agent = await agentById(tx, id);
+        const boss = agent.boss_id ?? "";
+        // Who was to be made for an outcome and is not here yet leaves nothing but that outcome.
+        if (agent.status === "pending_approval" && agent.made_for_mandate === 1)
+          await reclaimAgents(call, agent, boss, reason ?? by);
+        else await fire(call, agent, boss, reason ?? by);
+      }
+      return [];
+    },
+  };
+}
+
+/** Found, of this company, and below the caller (the board: anybody). */
+async function named(call: Surroundings, reference: string, self?: "or self"): Promise<Member> {
+  const { tx, companyId, actor } = call;
+  const member = await findMember(tx, companyId, reference);
+  if (actor.agentId === null) return member;
+  const isOwn = member.id === actor.agentId;
+  if (isOwn ? self === undefined : !(await isAtOrBelow(call, member, actor.agentId)))
+    throw new Refusal(
+      "forbidden",
+      isOwn ? "You do not move yourself." : `${member.name} is not in your part of the organization.`,
+      "You reorganize those below you; ask your boss for anything else.",
+    );
+  return member;
+}
+
+async function active(call: Surroundings, reference: string, self?: "or self"): Promise<Member> {
+  const member = await named(call, reference, self);
+  if (!isActive(member))
+    throw new Refusal(
+      "refused",
+      `${member.name} is ${member.status}; it has no place to move yet, or none any more.`,
+      member.status === "pending_approval"
+        ? "Decide on its approval first; a revision can name another boss."
+        : "Choose an active agent.",
+    );
+  return member;
+}
+
+async function bossOf(call: Surroundings, agent: Member): Promise<Member> {
+  const boss = agent.boss_id === null ? undefined : await memberById(call.tx, agent.boss_id);
+  if (boss === undefined)
+    throw new Refusal(
+      "refused",
+      "The root agent stays: somebody must answer to the board.",
+      "Pause it, change its role, or hand its position to somebody (hand_over).",
+    );
+  return boss;
+}
+
+async function isAtOrBelow(call: Surroundings, member: Member, topId: string): Promise<boolean> {
+  for (let next: Member | undefined = member; next !== undefined;) {
+    if (next.id === topId) return true;
+    next = next.boss_id === null ? undefined : await memberById(call.tx, next.boss_id);
+  }
+  return false;
+}
+
+async function reportsNamed(
+  call: Surroundings,
+  boss: Member,
+  references: readonly string[],
+): Promise<Member[]> {
+  const reports: Member[] = [];
+  for (const reference of references) {
+    const report = await active(call, reference);
+    if (report.boss_id !== boss.id)
+      throw new Refusal(
+        "refused",
+        `${report.name} does not report to ${boss.name}.`,
+        `Name direct reports of ${boss.name}, or move it there first (move_report).`,
+      );
+    reports.push(report);
+  }
+  demandOnce(reports.map(({ id }) => id));
+  return reports;
+}
+
+function demandOnce(ids: readonly string[]): void {
+  if (new Set(ids).size === ids.length) return;
+  throw new Refusal("invalid", "Somebody or something is named twice.", "Name each once.");
+}
+
+/** Live work of the agent that is not what it is for. */
+async function demandOwn(call: Surroundings, agent: Member, id: string): Promise<void> {
+  const outcome = await outcomeById(call.tx, id);
+  if (outcome.company_id !== call.companyId) throw notFound("outcome", id);
+  if (
+    outcome.responsible_id === agent.id &&
+    isLive(outcome) &&
+    id !== agent.mandate_id &&
+    outcome.kind !== "inbox"
+  )
+    return;
+  throw new Refusal(
+    "refused",
+    `"${outcome.title}" (${id}) is not live work of ${agent.name} that could go to somebody else.`,
+    "Name live outcomes it answers for; its mandate and its inbox stay with it.",
+  );
+}
+
+/** A newcomer has reports at once, and one that waits for approval could not: so it must not have to wait. */
+async function demandHiring(call: Surroundings): Promise<void> {
+  const { tx, actor } = call;
+  if (actor.agentId === null) return;
+  if (!(await holds(tx, actor.agentId, "org:hire", "use")))
+    throw new Refusal(
+      "forbidden",
+      "This makes a new agent, and you may not hire.",
+      'Move reports to somebody there is, or ask your boss: request_permission {"resource":"org:hire","reason":"…"}.',
+    );
+  if ((await call.settings()).requireBoardApprovalForNewAgents)
+    throw new Refusal(
+      "refused",
+      "New agents wait for the board's approval here, and who waits cannot have reports.",
+      "Hire it first (hire_agent); once it is approved, move reports to it (move_report).",
+    );
+}
+
+async function hire(call: Surroundings, input: Newcomer, boss: Member): Promise<Member> {
+  const { agent } = await takeOn(call, { input, boss, waits: false });
+  return agent;
+}

@@ -1,0 +1,186 @@
+import { type RawBuilder, sql } from "kysely";
+import { dynamic, type Value } from "../store/query.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+
+/**
+ * The rows around some agents, before and after a change, and the difference between the two. What is kept of a changed
+ * row is the columns that changed, so that undoing puts back just those, whatever else has happened to the row.
+ */
+export type Row = Readonly<Record<string, Value>>;
+export type Images = { readonly [table in Table]: Map<string, Row> };
+export type Table = keyof typeof keys;
+
+/** What tells the rows of each table apart. */
+export const keys = {
+  agents: ["id"],
+  outcomes: ["id"],
+  edges: ["parent_id", "child_id"],
+  dependencies: ["outcome_id", "depends_on_id"],
+  grants: ["id"],
+  approvals: ["id"],
+  permission_requests: ["id"],
+  credentials: ["id"],
+  messages: ["id"],
+} as const;
+export const tables = Object.keys(keys).filter((name): name is Table => name in keys);
+
+/** One changed row. `before` null: it was made; `after` null: it is gone. Otherwise only the columns that differ. */
+export interface Difference {
+  readonly table: Table;
+  readonly key: Row;
+  readonly before: Row | null;
+  readonly after: Row | null;
+}
+
+export const textOf = (table: Table, row: Row): string => keys[table].map((column) => row[column]).join(" ");
+
+/** Everything that a change of these agents' places can touch. */
+export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promise<Images> {
+  const live = sql`status in ('open', 'submitted')`;
+  const own = listOf(agents);
+  const outcomes = await rowsOf(
+    tx,
+    sql<Row>`select * from outcomes where responsible_id in (${own}) and (${live} or delegated = 1)
+      union select * from outcomes where delegated_by in (${own})
+      union select * from outcomes where for_agent_id in (${own})`,
+  );
+  const outcomeIds = listOf(outcomes.map(({ id }) => String(id)));
+  const mandates = sql`select mandate_id from agents where id in (${own})`;
+  return {
+    agents: mapOf(
+      "agents",
+      await rowsOf(tx, sql`select * from agents where id in (${own}) or boss_id in (${own})`),
+    ),
+    outcomes: mapOf("outcomes", outcomes),
+    edges: mapOf(
+      "edges",
+      await rowsOf(
+        tx,
+        sql`select * from edges where child_id in (${outcomeIds})
+          or child_id in (select child_id from edges where parent_id in (${mandates}))`,
+      ),
+    ),
+    dependencies: mapOf(
+      "dependencies",
+      await rowsOf(tx, sql`select * from dependencies where depends_on_id in (${outcomeIds})`),
+    ),
+    grants: mapOf(
+      "grants",
+      await rowsOf(
+        tx,
+        sql`with recursive around(id) as (
+            select id from grants where grantee_id in (${own}) or scope_id in (${outcomeIds})
+            union select g.id from grants g join around a on g.parent_id = a.id)
+          select g.* from grants g join around a on a.id = g.id`,
+      ),
+    ),
+    approvals: mapOf(
+      "approvals",
+      await rowsOf(
+        tx,
+        sql`select * from approvals where status in ('pending', 'revision_requested')
+          and (requested_by in (${own})
+            or agent_id in (select id from agents where id in (${own}) or boss_id in (${own})))`,
+      ),
+    ),
+    permission_requests: mapOf(
+      "permission_requests",
+      await rowsOf(
+        tx,
+        sql`select * from permission_requests where answered_at is null and agent_id in (${own})`,
+      ),
+    ),
+    // A session's token ends with its session, which no undoing brings back.
+    credentials: mapOf(
+      "credentials",
+      await rowsOf(
+        tx,
+        sql`select * from credentials where revoked_at is null and kind = 'key' and agent_id in (${own})`,
+      ),
+    ),
+    messages: mapOf(
+      "messages",
+      await rowsOf(
+        tx,
+        sql`select * from messages where to_id in (${own}) and delivered_at is not null and acknowledged_at is null`,
+      ),
+    ),
+  };
+}
+
+/** Compares with now. `made` are agents that were not there before: all that is theirs is new. */
+export async function differences(
+  tx: ReadTx,
+  before: Images,
+  agents: readonly string[],
+  made: readonly string[],
+): Promise<Difference[]> {
+  const around = await imagesAround(tx, [...agents, ...made]);
+  const found: Difference[] = [];
+  for (const table of tables) {
+    for (const [text, was] of before[table]) {
+      const key = keyOf(table, was);
+      const is = around[table].get(text) ?? (await rowAt(tx, table, key));
+      if (is === undefined) found.push({ table, key, before: was, after: null });
+      else {
+        const changed = Object.keys(was).filter((column) => was[column] !== is[column]);
+        if (changed.length > 0)
+          found.push({ table, key, before: only(was, changed), after: only(is, changed) });
+      }
+    }
+    for (const [text, is] of around[table])
+      if (!before[table].has(text)) found.push({ table, key: keyOf(table, is), before: null, after: is });
+  }
+  return found;
+}
+
+export async function rowAt(tx: ReadTx, table: Table, key: Row): Promise<Row | undefined> {
+  return (await rowsOf(tx, sql`select * from ${sql.table(table)} where ${at(key)}`))[0];
+}
+
+export async function setColumns(tx: Tx, table: Table, key: Row, columns: Row): Promise<void> {
+  const set = Object.entries(columns).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
+  if (set.length > 0)
+    await tx.run(statement(sql`update ${sql.table(table)} set ${sql.join(set)} where ${at(key)}`), {});
+}
+
+export async function insertLink(tx: Tx, table: "edges" | "dependencies", row: Row): Promise<void> {
+  const columns = Object.keys(row);
+  await tx.run(
+    statement(
+      sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
+        values (${sql.join(columns.map((column) => sql`${row[column] ?? null}`))})`,
+    ),
+    {},
+  );
+}
+
+export async function deleteLink(tx: Tx, table: "edges" | "dependencies", key: Row): Promise<void> {
+  await tx.run(statement(sql`delete from ${sql.table(table)} where ${at(key)}`), {});
+}
+
+const at = (key: Row) =>
+  sql.join(
+    Object.entries(key).map(([column, value]) => sql`${sql.ref(column)} = ${value}`),
+    sql` and `,
+  );
+
+/** An empty list is written as one that nothing is in. */
+const listOf = (ids: readonly string[]) => sql.join(ids.length === 0 ? [""] : ids);
+
+const mapOf = (table: Table, rows: readonly Row[]): Map<string, Row> =>
+  new Map(
+    rows.map((row): [string, Row] => [textOf(table, row), row]).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+
+const keyOf = (table: Table, row: Row): Row => only(row, keys[table]);
+
+function only(row: Row, columns: readonly string[]): Row {
+  return Object.fromEntries(columns.map((column) => [column, row[column] ?? null]));
+}
+
+const rowsOf = (tx: ReadTx, text: RawBuilder<Row>): Promise<Row[]> => tx.all(statement(text), {});
+
+function statement(text: RawBuilder<Row>) {
+  return dynamic((db) => ({ compile: () => text.compile(db) }));
+}

@@ -1,0 +1,218 @@
+import type { Move } from "../contract/reorganization.ts";
+import { isResource, levelAt, resourceKind } from "../contract/resources.ts";
+import { query, type Value } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { type Difference, type Images, type Row, rowAt, type Table } from "./images.ts";
+
+/** The difference between two states, told as what moved from whom to whom. */
+export async function movesIn(
+  tx: ReadTx,
+  found: readonly Difference[],
+  before: Images,
+): Promise<{ moves: Move[]; warnings: string[] }> {
+  const tell = new Telling(tx, before);
+  for (const difference of found) await tell[tellers[difference.table]](difference);
+  return { moves: tell.moves, warnings: tell.warnings };
+}
+
+const tellers = {
+  agents: "agent",
+  outcomes: "outcome",
+  edges: "edge",
+  dependencies: "dependency",
+  grants: "grant",
+  approvals: "approval",
+  permission_requests: "request",
+  credentials: "credential",
+  messages: "message",
+} as const satisfies Readonly<Record<Table, string>>;
+
+class Telling {
+  readonly moves: Move[] = [];
+  readonly warnings: string[] = [];
+  readonly #tx: ReadTx;
+  readonly #before: Images;
+  readonly #leaving = new Set<string>();
+
+  constructor(tx: ReadTx, before: Images) {
+    this.#tx = tx;
+    this.#before = before;
+  }
+
+  async agent({ key, before, after }: Difference): Promise<void> {
+    const id = textIn(key["id"]);
+    const now = await this.#row("agents", id);
+    const name = textIn(now["name"]);
+    const boss = async (of: Value | undefined) => (of === null ? "the board" : this.#agent(textIn(of)));
+    if (before === null || after === null) {
+      const to = await boss(now["boss_id"]);
+      this.#move("agent", id, `${name} joins as ${textIn(now["role"])}`, null, to);
+      this.#move("mail", id, `${name} writes to, and hears from`, null, to);
+      this.#budget(id, name, now["budget"], to, name);
+      return;
+    }
+    if (after["status"] === "terminated") {
+      const was = { ...now, ...before };
+      const from = await boss(was["boss_id"]);
+      this.#leaving.add(id);
+      this.#move("agent", id, `${name} leaves`, textIn(before["status"]), "terminated");
+      this.#move("mail", id, `${name} writes to, and hears from`, from, null);
+      this.#budget(id, name, now["budget"], name, from);
+    } else if ("boss_id" in after) {
+      const [from, to] = [await boss(before["boss_id"]), await boss(after["boss_id"])];
+      this.#move("agent", id, `${name} reports to`, from, to);
+      this.#move("mail", id, `${name} writes to, and hears from`, from, to);
+      this.#budget(id, name, now["budget"], from, to);
+      if (now["status"] === "pending_approval")
+        this.warnings.push(`${name} waits for approval and was to report to ${from}: ask for a revision.`);
+    } else if ("status" in after)
+      this.#move("agent", id, `${name} is`, textIn(before["status"]), textIn(after["status"]));
+    if ("brain_type" in after || "brain_config" in after)
+      this.#move(
+        "agent",
+        id,
+        `what thinks for ${name}`,
+        textIn(before["brain_type"] ?? now["brain_type"]),
+        textIn(now["brain_type"]),
+      );
+  }
+
+  async outcome({ key, before, after }: Difference): Promise<void> {
+    const id = textIn(key["id"]);
+    const now = await this.#row("outcomes", id);
+    const title = `"${textIn(now["title"])}"`;
+    if (before === null || after === null)
+      return this.#move("outcome", id, `${title} is made`, null, await this.#who(now["responsible_id"]));
+    if ("responsible_id" in after)
+      this.#move(
+        "outcome",
+        id,
+        `${title} is answered for by`,
+        await this.#who(before["responsible_id"]),
+        await this.#who(after["responsible_id"]),
+      );
+    if ("delegated_by" in after)
+      this.#move(
+        "outcome",
+        id,
+        `${title} is verified by`,
+        await this.#who(before["delegated_by"]),
+        await this.#who(after["delegated_by"]),
+      );
+    if ("for_agent_id" in after)
+      this.#move(
+        "outcome",
+        id,
+        `${title} is meant for`,
+        await this.#who(before["for_agent_id"]),
+        await this.#who(after["for_agent_id"]),
+      );
+    if ("status" in after)
+      this.#move("outcome", id, `${title} is`, textIn(before["status"]), textIn(after["status"]));
+  }
+
+  async edge({ key, before, after }: Difference): Promise<void> {
+    const [child, parent] = [textIn(key["child_id"]), await this.#title(key["parent_id"])];
+    const what = `${await this.#title(child)} serves`;
+    this.#move("outcome", child, what, before === null ? null : parent, after === null ? null : parent);
+  }
+
+  async dependency({ key, before, after }: Difference): Promise<void> {
+    const [waiter, target] = [textIn(key["outcome_id"]), await this.#title(key["depends_on_id"])];
+    const what = `${await this.#title(waiter)} waits for`;
+    this.#move("outcome", waiter, what, before === null ? null : target, after === null ? null : target);
+  }
+
+  async grant({ key, before, after }: Difference): Promise<void> {
+    const id = textIn(key["id"]);
+    const now = await this.#row("grants", id);
+    const was = before === null ? now : { ...now, ...before };
+    const holder = await this.#agent(textIn(now["grantee_id"]));
+    const resource = textIn(now["resource"]);
+    const level = isResource(resource) ? levelAt(resourceKind(resource), Number(now["level"])) : null;
+    const what = `${level ?? "something"} on ${resource} of ${holder}, from`;
+    const giver = async (of: Value | undefined) =>
+      of === null || of === undefined ? "the board" : this.#agent(textIn(of));
+    if (before === null || after === null)
+      return this.#move("grant", id, what, null, await giver(now["granted_by"]));
+    const [stood, stands] = [was["broken"] === 0, now["broken"] === 0];
+    if (stood && !stands) {
+      const from = await giver(was["granted_by"]);
+      this.#move("grant", id, what, from, null);
+      if (!this.#leaving.has(textIn(now["grantee_id"])))
+        this.warnings.push(
+          `${holder} loses ${level ?? "something"} on ${resource}: nobody above it who holds it could hand it on.`,
+        );
+    } else if ("granted_by" in after || "parent_id" in after)
+      this.#move("grant", id, what, await giver(was["granted_by"]), await giver(now["granted_by"]));
+    else if ("revoked_at" in after)
+      this.#move("grant", id, `${what} (it did not stand)`, await giver(was["granted_by"]), null);
+  }
+
+  async approval({ key, before, after }: Difference): Promise<void> {
+    const now = await this.#row("approvals", textIn(key["id"]));
+    const what = `the approval of ${textIn(now["type"])}`;
+    const id = textIn(key["id"]);
+    if (after !== null && "status" in after)
+      this.#move("approval", id, `${what} is`, textIn(before?.["status"]), textIn(after["status"]));
+  }
+
+  async request({ key }: Difference): Promise<void> {
+    const now = await this.#row("permission_requests", textIn(key["id"]));
+    this.#move(
+      "approval",
+      textIn(key["id"]),
+      `the request for ${textIn(now["resource"])} is`,
+      "open",
+      "withdrawn",
+    );
+  }
+
+  async credential({ key }: Difference): Promise<void> {
+    const now = await this.#row("credentials", textIn(key["id"]));
+    const whose = await this.#agent(textIn(now["agent_id"]));
+    this.#move("agent", textIn(now["agent_id"]), `key "${textIn(now["label"])}" of ${whose}`, "valid", null);
+  }
+
+  async message({ key, before, after }: Difference): Promise<void> {
+    if (before === null || after === null || !("to_id" in after)) return;
+    const [from, to] = [await this.#who(before["to_id"]), await this.#who(after["to_id"])];
+    this.#move("mail", textIn(key["id"]), "a message waits for", from, to);
+  }
+
+  /** The one place that knows what a budget is. */
+  #budget(id: string, name: string, budget: Value | undefined, from: string, to: string): void {
+    if (typeof budget === "string") this.#move("budget", id, `${budget} of ${name}, part of`, from, to);
+  }
+
+  #move(kind: Move["kind"], id: string, what: string, from: string | null, to: string | null): void {
+    this.moves.push({ kind, id, what, from, to });
+  }
+
+  async #row(table: Table, id: string): Promise<Row> {
+    return (await rowAt(this.#tx, table, { id })) ?? this.#before[table].get(id) ?? {};
+  }
+
+  async #agent(id: string): Promise<string> {
+    return (await this.#tx.first(agentName, { id }))?.name ?? "nobody";
+  }
+
+  async #who(id: Value | undefined): Promise<string | null> {
+    return typeof id === "string" ? this.#agent(id) : null;
+  }
+
+  async #title(id: Value | undefined): Promise<string> {
+    return `"${(await this.#tx.first(outcomeTitle, { id: textIn(id) }))?.title ?? ""}"`;
+  }
+}
+
+function textIn(value: Value | undefined): string {
+  return typeof value === "string" ? value : String(value ?? "");
+}
+
+const agentName = query((db, p: { id: string }) =>
+  db.selectFrom("agents").select("name").where("id", "=", p.id),
+);
+const outcomeTitle = query((db, p: { id: string }) =>
+  db.selectFrom("outcomes").select("title").where("id", "=", p.id),
+);

@@ -1,0 +1,186 @@
+import { hash } from "node:crypto";
+import { canonicalJson } from "../contract/canonical.ts";
+import { terminateAgent } from "../contract/organization.ts";
+import * as contract from "../contract/reorganization.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
+import { type Call, guarded, type Surroundings } from "../capabilities/guarded.ts";
+import { memberById } from "../capabilities/members.ts";
+import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
+import { presentAgent } from "../agents/table.ts";
+import type { Tx } from "../store/store.ts";
+import { announce } from "./announcing.ts";
+import { prepare } from "./changes.ts";
+import { type Difference, differences, imagesAround } from "./images.ts";
+import { movesIn } from "./moves.ts";
+import {
+  differencesOf,
+  insertReorganization,
+  markUndone,
+  pageOfReorganizations,
+  presentReorganization,
+  presentSummary,
+  type ReorganizationRow,
+  reorganizationById,
+} from "./table.ts";
+import { putBack } from "./undoing.ts";
+
+/** A plan is the change itself, done and taken back again: so it cannot say anything else than what will happen. */
+const onPlan = guarded(contract.planReorganization, async (call) => {
+  const done = await rehearse(call.tx, () => perform(call, call.input.change));
+  await call.record(call.actor.agentId ?? call.companyId, {
+    kind: call.input.change.kind,
+    summary: done.summary,
+  });
+  return { moves: done.foreseen, warnings: done.warnings, hash: done.hash };
+});
+
+const onApply = guarded(contract.applyReorganization, async (call) => {
+  const row = await apply(call, call.input.change, call.input.hash);
+  return presentReorganization(call.tx, row);
+});
+
+const onTerminate = guarded(terminateAgent, async (call) => {
+  const { id, reason } = call.input;
+  await apply(call, { kind: "fire", agent: id, ...(reason === undefined ? {} : { reason }) });
+  return presentAgent(call.tx, id);
+});
+
+const onUndo = guarded(contract.undoReorganization, async (call) => {
+  const { tx } = call;
+  const row = await visible(call);
+  if (row.undone_at !== null)
+    throw new Refusal("conflict", "It is undone already.", "Apply the change again if it should stand.");
+  await putBack(call, differencesOf(row));
+  await tx.run(markUndone, { id: row.id, now: tx.now });
+  await call.record(row.id, { kind: row.kind, summary: row.summary });
+  const back = await presentReorganization(tx, { ...row, undone_at: tx.now });
+  const moves = back.moves.map((move) => ({ ...move, from: move.to, to: move.from }));
+  await announce(call, `${row.summary}, undone`, { moves, warnings: [] }, differencesOf(row).map(turned));
+  return back;
+});
+
+const onView = guarded(contract.viewReorganization, async (call) =>
+  presentReorganization(call.tx, await visible(call)),
+);
+
+const onList = guarded(contract.listReorganizations, async ({ tx, actor, companyId, input }) => {
+  const limit = input.limit ?? defaultPage;
+  const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
+  const filter = { companyId, appliedBy: actor.agentId, before, limit: limit + 1 };
+  const { page, nextCursor } = pageAfter(await pageOfReorganizations(tx, filter), limit, ({ num }) =>
+    String(num),
+  );
+  const reorganizations = [];
+  for (const row of page) reorganizations.push(await presentSummary(tx, row));
+  return { reorganizations, nextCursor };
+});
+
+export const reorganizationHandlers = [onPlan, onApply, onTerminate, onUndo, onView, onList];
+
+async function apply(
+  call: Surroundings,
+  change: contract.Change,
+  expected?: string,
+): Promise<ReorganizationRow> {
+  const { tx, actor, companyId } = call;
+  const done = await perform(call, change);
+  if (expected !== undefined && expected !== done.hash)
+    throw new Refusal(
+      "conflict",
+      "The organization has changed since the plan was made; something else would move now.",
+      "Plan it again, look, and apply with the new hash.",
+      { hash: done.hash },
+    );
+  const id = call.newId();
+  await insertReorganization(tx, {
+    id,
+    company_id: companyId,
+    kind: change.kind,
+    summary: done.summary,
+    change: JSON.stringify(change),
+    moves: JSON.stringify(done.moves),
+    warnings: JSON.stringify(done.warnings),
+    images: JSON.stringify(done.found),
+    hash: done.hash,
+    applied_by: actor.agentId,
+    applied_at: tx.now,
+    undone_at: null,
+  });
+  const counts = Object.fromEntries(
+    contract.moveKinds.map((kind) => [kind, done.moves.filter((move) => move.kind === kind).length]),
+  );
+  await call.record(
+    id,
+    { kind: change.kind, summary: done.summary, hash: done.hash, moves: counts },
+    "reorganization.apply",
+  );
+  await announce(call, done.summary, done, done.found);
+  return reorganizationById(tx, id);
+}
+
+/** Does it, and takes back all of it. */
+async function rehearse<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+  let result: { readonly value: T } | undefined;
+  try {
+    await tx.attempt(async () => {
+      result = { value: await work() };
+      throw new Rehearsed();
+    });
+  } catch (error) {
+    if (!(error instanceof Rehearsed) || result === undefined) throw error;
+  }
+  if (result === undefined) throw new Error("a rehearsal came to no end");
+  return result.value;
+}
+
+class Rehearsed extends Error {}
+
+async function perform(call: Surroundings, change: contract.Change) {
+  const { tx } = call;
+  const prepared = await prepare(call, change);
+  const before = await imagesAround(tx, prepared.agents);
+  const made = await prepared.run();
+  const found = (await differences(tx, before, prepared.agents, made)).map(kept);
+  const told = await movesIn(tx, found, before);
+  const warnings = [...prepared.warnings, ...told.warnings];
+  const foreseen = await withoutIds(call, told.moves, found);
+  // The order in which new things are told depends on their ids.
+  const sorted = { moves: foreseen.map(canonicalJson).toSorted(), warnings: warnings.toSorted() };
+  const digest = hash("sha256", canonicalJson({ change, ...sorted }));
+  return { summary: prepared.summary, moves: told.moves, foreseen, warnings, hash: digest, found };
+}
+
+/** Of a row that was made, its key says enough: it is ended, not taken apart. */
+const kept = (difference: Difference): Difference =>
+  difference.before === null ? { ...difference, after: difference.key } : difference;
+
+const turned = ({ table, key, before, after }: Difference): Difference => ({
+  table,
+  key,
+  before: after,
+  after: before,
+});
+
+/** Ids that a change makes up are others each time it is done. */
+async function withoutIds(
+  call: Surroundings,
+  moves: readonly contract.Move[],
+  found: readonly Difference[],
+): Promise<contract.Move[]> {
+  const names = new Map<string, string>();
+  for (const { table, key, before } of found) {
+    if (before !== null || typeof key["id"] !== "string") continue;
+    if (table === "agents")
+      names.set(key["id"], `new: ${(await memberById(call.tx, key["id"]))?.name ?? ""}`);
+    else if (!names.has(key["id"])) names.set(key["id"], "new");
+  }
+  return moves.map((move) => ({ ...move, id: names.get(move.id) ?? move.id }));
+}
+
+/** The board sees all; an agent what it did itself. */
+async function visible(call: Call<{ id: string }>): Promise<ReorganizationRow> {
+  const row = await reorganizationById(call.tx, call.input.id);
+  if (call.actor.agentId !== null && row.applied_by !== call.actor.agentId)
+    throw notFound("reorganization", row.id);
+  return row;
+}

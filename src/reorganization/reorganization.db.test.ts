@@ -1,0 +1,339 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { grantPermission, listPermissions } from "../contract/capabilities.ts";
+import { readFile, writeFile } from "../contract/knowledge.ts";
+import { boardInbox, readInbox, sendMessage } from "../contract/mail.ts";
+import { updateCompany, viewAgent } from "../contract/organization.ts";
+import { completeOutcome, viewOutcome } from "../contract/outcomes.ts";
+import {
+  applyReorganization,
+  type Change,
+  listReorganizations,
+  planReorganization,
+  type Reorganization,
+  viewReorganization,
+} from "../contract/reorganization.ts";
+import {
+  type Caller,
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+import { buildScene, type Scene } from "../testing/reorganization-scene.ts";
+import { compare, dump } from "../simulator/restored.ts";
+import { demandTold } from "../testing/reorganizing.ts";
+
+for (const kind of storeKinds)
+  describe(`reorganizing on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    let scene: Scene;
+    before(async () => {
+      opened = await openTestStore(kind, { fast: true });
+      org = await createOrganization(opened.store);
+    });
+    after(() => opened.close());
+
+    const board = async (change: Change): Promise<Reorganization> =>
+      org.board(applyReorganization, { companyId: org.companyId, change });
+    const bossOf = async (id: string) => (await org.board(viewAgent, { id })).boss?.id;
+    const outcome = (id: string) => org.board(viewOutcome, { id });
+    const lastToBoard = async () => {
+      const { messages } = await org.board(boardInbox, { companyId: org.companyId, limit: 1000 });
+      return messages.at(-1)?.body ?? "";
+    };
+    const held = async (call: Caller) =>
+      (await call(listPermissions, {})).grants.map(
+        ({ resource, level, by }) => `${level} ${resource} ${by?.name}`,
+      );
+
+    /** Plans, applies with the plan's hash, and sees that both tell of every row that changed, and of no other. */
+    async function carryOut(change: Change): Promise<Reorganization> {
+      const { companyId } = org;
+      const start = await dump(opened.store);
+      const plan = await org.board(planReorganization, { companyId, change });
+      assert.deepEqual(compare(start, await dump(opened.store)), [], "planning changes nothing");
+      const done = await org.board(applyReorganization, { companyId, change, hash: plan.hash });
+      const told = (list: Reorganization["moves"]) =>
+        list.map(({ kind: of, what, from, to }) => `${of} ${what} ${from} ${to}`).toSorted();
+      assert.deepEqual(told(done.moves), told(plan.moves));
+      demandTold(done, start, await dump(opened.store));
+      assert.ok((await lastToBoard()).startsWith(`Reorganized: ${done.summary}.`));
+      return done;
+    }
+
+    const newcomer = (name: string) => ({ name: `${name} ${scene.n}`, role: "manager" });
+
+    test("inserting a layer: the reports have another boss, and else nothing is different for them", async () => {
+      scene = await buildScene(org);
+      const { lead, ann, bob, deep, outcomes, files } = scene;
+      const rights = await Promise.all([ann, bob, deep].map(({ call }) => held(call)));
+      const inboxes = () =>
+        Promise.all(
+          [ann, bob, deep].map(async ({ call }) => (await call(readInbox, {})).messages.map(({ id }) => id)),
+        );
+      const mail = await inboxes();
+      const { moves } = await carryOut({
+        kind: "insert_layer",
+        boss: lead.id,
+        manager: newcomer("middle"),
+        reports: [ann.id, bob.id],
+      });
+      const middle = await bossOf(ann.id);
+      assert.ok(middle !== undefined && middle !== lead.id);
+      assert.deepEqual(
+        [await bossOf(bob.id), await bossOf(middle), await bossOf(deep.id)],
+        [middle, lead.id, ann.id],
+      );
+      // Rights: the same, now handed on by the new boss, which got from its own boss just what passes through.
+      const name = (await org.board(viewAgent, { id: middle })).name;
+      const renamed = rights.map((list) => list.map((line) => line.replace(lead.name, name)));
+      const now = await Promise.all([ann, bob, deep].map(({ call }) => held(call)));
+      assert.deepEqual(now, [renamed[0], renamed[1], rights[2]]);
+      const { version, hash } = await ann.call(readFile, { id: files.shared });
+      await ann.call(writeFile, { id: files.shared, content: "y", version, hash });
+      await deep.call(readFile, { id: files.shared });
+      // The new boss verifies what the old one handed down, and is told of what waits.
+      const waiting = await outcome(outcomes.submitted);
+      assert.deepEqual(
+        [waiting.status, waiting.delegatedBy?.id, waiting.responsible?.id],
+        ["submitted", middle, ann.id],
+      );
+      assert.deepEqual(
+        (await outcome(ann.id)).parents.map(({ id }) => id),
+        [middle],
+      );
+      assert.deepEqual(
+        (await outcome(outcomes.part)).parents.map(({ id }) => id),
+        [outcomes.goal],
+      );
+      assert.deepEqual(
+        (await outcome(outcomes.direct)).parents.map(({ id }) => id),
+        [middle],
+      );
+      await ann.call(sendMessage, { to: "boss", body: "hello" });
+      await refusal(ann.call(sendMessage, { to: lead.id, body: "over its head" }), "forbidden");
+      assert.deepEqual(await inboxes(), mail, "the reports are told nothing");
+      assert.ok(moves.some((move) => move.kind === "budget" && move.id === ann.id));
+      await org.board(completeOutcome, { id: outcomes.submitted });
+    });
+
+    test("removing a layer: reports, work and reviews go up, rights with them where the boss holds them", async () => {
+      scene = await buildScene(org);
+      const { lead, ann, bob, deep, waits, outcomes, files } = scene;
+      const { warnings } = await carryOut({ kind: "remove_layer", agent: lead.id });
+      for (const { id } of [ann, bob, waits]) assert.equal(await bossOf(id), org.rootId);
+      assert.equal(await bossOf(deep.id), ann.id);
+      assert.equal((await org.board(viewAgent, { id: lead.id })).status, "terminated");
+      for (const id of [outcomes.goal, outcomes.own, outcomes.below])
+        assert.equal((await outcome(id)).responsible?.id, org.rootId);
+      assert.equal((await outcome(outcomes.submitted)).delegatedBy?.id, org.rootId);
+      // Root made the one file and holds it; the other was lead's own and nobody above holds it.
+      await deep.call(readFile, { id: files.shared });
+      const { version, hash } = await ann.call(readFile, { id: files.shared });
+      await ann.call(writeFile, { id: files.shared, content: "y", version, hash });
+      await refusal(ann.call(readFile, { id: files.ours }), "not_found");
+      assert.ok(warnings.some((line) => line.includes(ann.name) && line.includes(files.ours)));
+      const mail = (await org.root(readInbox, { limit: 1000 })).messages.map(({ body }) => body ?? "");
+      assert.ok(mail.some((body) => body.includes(outcomes.submitted) && body.includes("verify it")));
+      for (const text of ["read me", "a question"]) assert.ok(mail.includes(text), `${text} was left behind`);
+      // Who waited for what lead was for waits no longer; who was to be hired by it needs a revision, and the plan says so.
+      assert.deepEqual((await outcome(outcomes.waiter)).dependsOn, []);
+      assert.ok(warnings.some((line) => line.includes(waits.name) && line.includes("revision")));
+    });
+
+    test("moving a report: what it was handed is verified by the new boss; rights that one does not hold end", async () => {
+      scene = await buildScene(org);
+      const { lead, other, ann, deep, outcomes, files } = scene;
+      const { warnings } = await carryOut({ kind: "move_report", agent: ann.id, to: other.id });
+      assert.deepEqual([await bossOf(ann.id), await bossOf(deep.id)], [other.id, ann.id]);
+      assert.equal((await outcome(outcomes.submitted)).delegatedBy?.id, other.id);
+      assert.equal((await outcome(outcomes.annOwn)).responsible?.id, ann.id);
+      await refusal(ann.call(readFile, { id: files.shared }), "not_found");
+      await refusal(deep.call(readFile, { id: files.shared }), "not_found");
+      assert.equal(warnings.length, 3, warnings.join("\n"));
+      await refusal(lead.call(sendMessage, { to: ann.id, body: "come back" }), "forbidden");
+      await ann.call(sendMessage, { to: "boss", body: "hello" });
+      assert.ok((await held(ann.call)).includes("use mcp:files undefined"), "what the board gave stays");
+      const told = (await other.call(readInbox, {})).messages.map(({ body }) => body ?? "");
+      assert.ok(told.some((body) => body.includes(outcomes.submitted)));
+      // Given to a boss that holds it, the same right goes along.
+      await org.board(grantPermission, {
+        companyId: org.companyId,
+        to: lead.id,
+        resource: `kb:${files.ours}`,
+      });
+      await other.call(grantPermission, { to: ann.id, resource: `outcome:${other.id}` });
+      await carryOut({ kind: "move_report", agent: ann.id, to: lead.id });
+      assert.ok(!(await held(ann.call)).some((line) => line.includes(`outcome:${other.id}`)));
+    });
+
+    test("splitting: newcomers beside it take the reports and the work that are named, and the rights for them", async () => {
+      scene = await buildScene(org);
+      const { lead, ann, bob, outcomes, files } = scene;
+      await carryOut({
+        kind: "split",
+        agent: lead.id,
+        into: [
+          { agent: newcomer("left"), reports: [ann.id], outcomes: [outcomes.goal] },
+          { agent: newcomer("right"), outcomes: [outcomes.own] },
+        ],
+      });
+      const left = (await bossOf(ann.id)) ?? "";
+      const goal = await outcome(outcomes.goal);
+      assert.deepEqual([goal.responsible?.id, goal.delegatedBy?.id], [left, org.rootId]);
+      assert.deepEqual([await bossOf(left), await bossOf(bob.id)], [org.rootId, lead.id]);
+      assert.equal((await outcome(outcomes.submitted)).delegatedBy?.id, left);
+      const right = (await outcome(outcomes.own)).responsible?.id;
+      assert.equal((await outcome(outcomes.below)).responsible?.id, right);
+      assert.deepEqual(
+        (await outcome(outcomes.own)).parents.map(({ id }) => id),
+        [right],
+      );
+      await ann.call(readFile, { id: files.shared });
+    });
+
+    test("a right that its giver's place no longer carries does not come alive with a boss whose place would", async () => {
+      scene = await buildScene(org);
+      const { lead, bob, outcomes } = scene;
+      await bob.call(viewOutcome, { id: outcomes.own });
+      await carryOut({
+        kind: "split",
+        agent: lead.id,
+        into: [{ agent: newcomer("heir"), outcomes: [outcomes.own] }],
+      });
+      const heir = (await outcome(outcomes.own)).responsible?.id ?? "";
+      await refusal(bob.call(viewOutcome, { id: outcomes.own }), "not_found");
+      await carryOut({ kind: "move_report", agent: bob.id, to: heir });
+      await refusal(bob.call(viewOutcome, { id: outcomes.own }), "not_found");
+    });
+
+    test("merging: one takes over all that another had, its boss stays who handed it down", async () => {
+      scene = await buildScene(org);
+      const { lead, other, ann, bob, olga, waits, outcomes } = scene;
+      await carryOut({ kind: "merge", agents: [lead.id], into: other.id });
+      for (const { id } of [ann, bob, olga, waits]) assert.equal(await bossOf(id), other.id);
+      const goal = await outcome(outcomes.goal);
+      assert.deepEqual(
+        [goal.responsible?.id, goal.delegatedBy?.id, goal.status],
+        [other.id, org.rootId, "open"],
+      );
+      assert.equal((await outcome(outcomes.submitted)).delegatedBy?.id, other.id);
+      const mail = (await other.call(readInbox, { limit: 1000 })).messages.map(({ body }) => body ?? "");
+      for (const text of ["read me", "a question"]) assert.ok(mail.includes(text));
+      await refusal(board({ kind: "merge", agents: [ann.id], into: org.rootId }), "refused");
+      await refusal(board({ kind: "merge", agents: [other.id], into: other.id }), "refused");
+    });
+
+    test("handing a position to a person and back: it works from its inbox meanwhile", async () => {
+      scene = await buildScene(org);
+      const { ann, outcomes } = scene;
+      const session = await org.session(ann.id);
+      await carryOut({ kind: "hand_over", agent: ann.id, adapterType: "human" });
+      assert.equal((await org.board(viewAgent, { id: ann.id })).adapterType, "human");
+      await refusal(session.call(readInbox, {}), "unauthenticated");
+      const told = (await ann.call(readInbox, {})).messages.at(-1)?.body ?? "";
+      assert.ok(told.includes(outcomes.part) && told.includes("is yours"));
+      await carryOut({ kind: "hand_over", agent: ann.id, adapterType: "rehearsal" });
+      assert.equal((await org.board(viewAgent, { id: ann.id })).adapterType, "rehearsal");
+      await refusal(board({ kind: "hand_over", agent: ann.id, adapterType: "nonsense" }), "invalid");
+    });
+
+    test("firing and shrinking: those with the least to lose leave, the deepest first, with the reason", async () => {
+      const small = await createOrganization(opened.store);
+      scene = await buildScene(small);
+      const shrink = { kind: "shrink", to: 6 } as const;
+      const { companyId } = small;
+      const plan = await small.board(planReorganization, { companyId, change: shrink });
+      assert.match(plan.warnings.join("\n"), /olga \d+ leaves: no live work, at depth 2/);
+      const done = await small.board(applyReorganization, { companyId, change: shrink, hash: plan.hash });
+      const left = done.moves.filter(({ what }) => what.endsWith(" leaves")).map(({ id }) => id);
+      assert.deepEqual(new Set(left), new Set([scene.olga.id, scene.other.id]));
+      await refusal(small.board(applyReorganization, { companyId, change: { kind: "shrink" } }), "invalid");
+      await small.board(applyReorganization, {
+        companyId,
+        change: { kind: "shrink", agents: [scene.lead.id, scene.ann.id], reason: "too many" },
+      });
+      const ended = await small.board(viewOutcome, { id: scene.lead.id });
+      assert.deepEqual([ended.status, ended.rationale], ["closed", "too many"]);
+      assert.equal(
+        (await small.board(viewOutcome, { id: scene.outcomes.deepWork })).delegatedBy?.id,
+        small.rootId,
+      );
+    });
+
+    test("a plan that no longer fits is not applied", async () => {
+      scene = await buildScene(org);
+      const { companyId } = org;
+      const change: Change = { kind: "remove_layer", agent: scene.lead.id };
+      const { hash } = await org.board(planReorganization, { companyId, change });
+      await org.board(applyReorganization, {
+        companyId,
+        change: { kind: "move_report", agent: scene.bob.id, to: scene.other.id },
+      });
+      const before = await dump(opened.store);
+      const refused = await refusal(org.board(applyReorganization, { companyId, change, hash }), "conflict");
+      assert.match(String(refused.details?.["hash"]), /^[0-9a-f]{64}$/);
+      assert.deepEqual(compare(before, await dump(opened.store)), []);
+    });
+
+    test("a boss reorganizes below itself and nowhere else; nobody makes a circle, moves the root or who waits", async () => {
+      scene = await buildScene(org);
+      const { lead, other, ann, bob, deep, olga, waits } = scene;
+      const { companyId } = org;
+      const as = (call: Caller, change: Change) => call(applyReorganization, { change });
+      const move = (agent: string, to: string): Change => ({ kind: "move_report", agent, to });
+      await refusal(as(lead.call, move(olga.id, lead.id)), "forbidden");
+      await refusal(as(lead.call, move(ann.id, other.id)), "forbidden");
+      await refusal(as(lead.call, move(lead.id, ann.id)), "forbidden");
+      await refusal(as(lead.call, { kind: "fire", agent: lead.id }), "forbidden");
+      await refusal(as(deep.call, { kind: "fire", agent: ann.id }), "forbidden");
+      await refusal(lead.call(planReorganization, { change: { kind: "fire", agent: olga.id } }), "forbidden");
+      await refusal(board(move(lead.id, deep.id)), "refused");
+      await refusal(board(move(ann.id, ann.id)), "refused");
+      await refusal(board(move(ann.id, lead.id)), "conflict");
+      await refusal(board(move(org.rootId, lead.id)), "refused");
+      await refusal(board(move(waits.id, other.id)), "refused");
+      await refusal(board(move(ann.id, waits.id)), "refused");
+      for (const change of [
+        { kind: "fire", agent: org.rootId },
+        { kind: "remove_layer", agent: org.rootId },
+        { kind: "remove_layer", agent: waits.id },
+        { kind: "split", agent: org.rootId, into: [{ agent: newcomer("half") }] },
+        { kind: "split", agent: lead.id, into: [{ agent: newcomer("half"), outcomes: [lead.id] }] },
+        { kind: "insert_layer", boss: lead.id, manager: newcomer("m"), reports: [olga.id] },
+        { kind: "insert_layer", boss: waits.id, manager: newcomer("m"), reports: [ann.id] },
+        { kind: "insert_layer", boss: lead.id, manager: newcomer("m"), reports: [waits.id] },
+      ] satisfies Change[])
+        await refusal(board(change), "refused");
+      await refusal(board({ kind: "merge", agents: [ann.id, ann.id], into: bob.id }), "invalid");
+      // Newcomers: who may not hire makes none; where hires wait for approval, it cannot be done in one piece.
+      const insert: Change = {
+        kind: "insert_layer",
+        boss: ann.id,
+        manager: newcomer("sub"),
+        reports: [deep.id],
+      };
+      await refusal(as(ann.call, insert), "forbidden");
+      await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+      await refusal(as(lead.call, insert), "refused");
+      await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
+      // Within its part it may, and sees what it did; others do not.
+      const own = await as(lead.call, insert);
+      await as(lead.call, { kind: "move_report", agent: bob.id, to: ann.id });
+      assert.equal((await lead.call(listReorganizations, {})).reorganizations.length, 2);
+      assert.equal((await lead.call(viewReorganization, { id: own.id })).appliedBy?.id, lead.id);
+      await refusal(ann.call(viewReorganization, { id: own.id }), "not_found");
+      // Another company's are not there.
+      const elsewhere = await org.another();
+      await refusal(elsewhere.root(viewReorganization, { id: own.id }), "not_found");
+      await refusal(
+        elsewhere.root(applyReorganization, { change: move(ann.id, elsewhere.rootId) }),
+        "not_found",
+      );
+      await refusal(board(move(elsewhere.rootId, lead.id)), "not_found");
+    });
+  });

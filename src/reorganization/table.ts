@@ -1,0 +1,103 @@
+import { z } from "zod";
+import { Move, type Reorganization, reorganizationStatuses } from "../contract/reorganization.ts";
+import { notFound } from "../contract/refusal.ts";
+import { memberById } from "../capabilities/members.ts";
+import { redact } from "../capabilities/redaction.ts";
+import { dynamic, query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { type Difference, tables } from "./images.ts";
+
+/** Rows of reorganizations. */
+export type ReorganizationRow = Omit<Schema["reorganizations"], "num"> & { readonly num: number };
+
+export async function insertReorganization(tx: Tx, row: Omit<ReorganizationRow, "num">): Promise<void> {
+  await tx.run(insertRow, row);
+}
+
+export async function reorganizationById(tx: ReadTx, id: string): Promise<ReorganizationRow> {
+  const row = await tx.first(byId, { id });
+  if (row === undefined) throw notFound("reorganization", id);
+  return row;
+}
+
+/** Newest first; of one agent only those it applied itself. */
+export function pageOfReorganizations(
+  tx: ReadTx,
+  filter: { companyId: string; appliedBy: string | null; before: number; limit: number },
+): Promise<ReorganizationRow[]> {
+  return tx.all(
+    dynamic((db) => {
+      const rows = db
+        .selectFrom("reorganizations")
+        .selectAll()
+        .where("company_id", "=", filter.companyId)
+        .where("num", "<", filter.before)
+        .orderBy("num", "desc")
+        .limit(filter.limit);
+      return filter.appliedBy === null ? rows : rows.where("applied_by", "=", filter.appliedBy);
+    }),
+    {},
+  );
+}
+
+export const markUndone = query((db, p: { id: string; now: number }) =>
+  db.updateTable("reorganizations").set({ undone_at: p.now }).where("id", "=", p.id),
+);
+
+export async function presentSummary(tx: ReadTx, row: ReorganizationRow) {
+  const by = row.applied_by === null ? undefined : await memberById(tx, row.applied_by);
+  const [applied, undone] = reorganizationStatuses;
+  return {
+    id: row.id,
+    kind: row.kind,
+    summary: row.summary,
+    status: row.undone_at === null ? applied : undone,
+    appliedBy: row.applied_by === null ? null : { id: row.applied_by, name: by?.name ?? "" },
+    appliedAt: new Date(row.applied_at).toISOString(),
+    undoneAt: row.undone_at === null ? null : new Date(row.undone_at).toISOString(),
+  };
+}
+
+export async function presentReorganization(tx: ReadTx, row: ReorganizationRow): Promise<Reorganization> {
+  return {
+    ...(await presentSummary(tx, row)),
+    change: { ...Object(redact(JSON.parse(row.change)).value) },
+    moves: z.array(Move).parse(JSON.parse(row.moves)),
+    warnings: z.array(z.string()).parse(JSON.parse(row.warnings)),
+    hash: row.hash,
+  };
+}
+
+export function differencesOf(row: ReorganizationRow): Difference[] {
+  return z.array(Stored).parse(JSON.parse(row.images));
+}
+
+const StoredRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
+const Stored = z.object({
+  table: z.enum(tables),
+  key: StoredRow,
+  before: StoredRow.nullable(),
+  after: StoredRow.nullable(),
+});
+
+const byId = query((db, p: { id: string }) =>
+  db.selectFrom("reorganizations").selectAll().where("id", "=", p.id),
+);
+
+const insertRow = query((db, p: Omit<ReorganizationRow, "num">) =>
+  db.insertInto("reorganizations").values({
+    id: p.id,
+    company_id: p.company_id,
+    kind: p.kind,
+    summary: p.summary,
+    change: p.change,
+    moves: p.moves,
+    warnings: p.warnings,
+    images: p.images,
+    hash: p.hash,
+    applied_by: p.applied_by,
+    applied_at: p.applied_at,
+    undone_at: p.undone_at,
+  }),
+);

@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { grantPermission } from "../contract/capabilities.ts";
+import { readFile } from "../contract/knowledge.ts";
+import { acknowledgeMessage, boardInbox, readInbox } from "../contract/mail.ts";
+import { createAgent, createKey, terminateAgent, viewAgent } from "../contract/organization.ts";
+import {
+  completeOutcome,
+  createOutcome,
+  delegateOutcome,
+  myOutcomes,
+  reclaimOutcome,
+  viewOutcome,
+} from "../contract/outcomes.ts";
+import {
+  applyReorganization,
+  type Change,
+  listReorganizations,
+  undoReorganization,
+  viewReorganization,
+} from "../contract/reorganization.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+import { buildScene, type Scene } from "../testing/reorganization-scene.ts";
+import { compare, dump, notRestored } from "../simulator/restored.ts";
+
+const changes: Readonly<Record<string, (scene: Scene) => Change>> = {
+  "inserting a layer": ({ n, lead, ann, bob }) => ({
+    kind: "insert_layer",
+    boss: lead.id,
+    manager: { name: `middle ${n}`, role: "manager" },
+    reports: [ann.id, bob.id],
+  }),
+  "removing a layer": ({ lead }) => ({ kind: "remove_layer", agent: lead.id }),
+  "moving a report": ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
+  splitting: ({ n, lead, ann, outcomes }) => ({
+    kind: "split",
+    agent: lead.id,
+    into: [
+      { agent: { name: `left ${n}`, role: "lead" }, reports: [ann.id], outcomes: [outcomes.goal] },
+      { agent: { name: `right ${n}`, role: "lead" }, outcomes: [outcomes.own] },
+    ],
+  }),
+  merging: ({ lead, other }) => ({ kind: "merge", agents: [lead.id], into: other.id }),
+  "handing a position over": ({ ann }) => ({ kind: "hand_over", agent: ann.id, adapterType: "human" }),
+  firing: ({ lead }) => ({ kind: "fire", agent: lead.id, reason: "enough" }),
+  "firing who was made for an outcome": ({ made }) => ({ kind: "fire", agent: made.id }),
+  "firing who waits": ({ waits }) => ({ kind: "fire", agent: waits.id }),
+  shrinking: ({ lead, ann, olga }) => ({ kind: "shrink", agents: [lead.id, ann.id, olga.id] }),
+};
+
+for (const kind of storeKinds)
+  describe(`undoing on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    before(async () => {
+      opened = await openTestStore(kind, { fast: true });
+      org = await createOrganization(opened.store);
+    });
+    after(() => opened.close());
+
+    const apply = (change: Change) => org.board(applyReorganization, { companyId: org.companyId, change });
+    const undo = (id: string) => org.board(undoReorganization, { id });
+
+    for (const [name, make] of Object.entries(changes))
+      test(`${name}: every row is as it was`, async () => {
+        const scene = await buildScene(org);
+        const start = await dump(opened.store);
+        const { id, moves, summary } = await apply(make(scene));
+        assert.ok(compare(start, await dump(opened.store)).length > 3 && moves.length > 0);
+        const undone = await undo(id);
+        assert.deepEqual([undone.status, undone.moves], ["undone", moves]);
+        assert.deepEqual(notRestored(start, await dump(opened.store)), []);
+        const { messages } = await org.board(boardInbox, { companyId: org.companyId, limit: 1000 });
+        assert.ok(messages.at(-1)?.body?.startsWith(`Reorganized: ${summary}, undone.`));
+        // It is as if nothing had happened: the same can be done again.
+        await refusal(undo(id), "conflict");
+        const again = await apply(make(scene));
+        await undo(again.id);
+        assert.deepEqual(notRestored(start, await dump(opened.store)), []);
+      });
+
+    test("who comes back works with its key, on its work and with its rights; no session of before does", async () => {
+      const { lead, outcomes, files } = await buildScene(org);
+      const session = await org.session(lead.id);
+      await org.board(terminateAgent, { id: lead.id });
+      await refusal(lead.call(myOutcomes, {}), "unauthenticated");
+      const { reorganizations } = await org.board(listReorganizations, { companyId: org.companyId });
+      assert.equal(reorganizations[0]?.kind, "fire");
+      await undo(reorganizations[0]?.id ?? "");
+      await lead.call(readFile, { id: files.shared });
+      await lead.call(completeOutcome, { id: outcomes.below });
+      assert.ok((await lead.call(readInbox, {})).messages.some(({ body }) => body === "a question"));
+      await refusal(session.call(myOutcomes, {}), "unauthenticated");
+      await org.session(lead.id);
+    });
+
+    test("what has happened to other things does not stand in the way", async () => {
+      const { lead, ann, other, outcomes } = await buildScene(org);
+      const { id } = await apply({ kind: "move_report", agent: ann.id, to: other.id });
+      const made = await ann.call(createOutcome, { title: "made since", parents: [outcomes.part] });
+      await org.session(ann.id);
+      await ann.call(readFile, { id: outcomes.part });
+      await other.call(readInbox, {});
+      await undo(id);
+      assert.equal((await org.board(viewAgent, { id: ann.id })).boss?.id, lead.id);
+      assert.equal((await ann.call(viewOutcome, { id: made.id })).responsible?.id, ann.id);
+      assert.match((await ann.call(readFile, { id: ann.id })).content, new RegExp(lead.id));
+    });
+
+    test("mail that was answered meanwhile does not open an inbox again", async () => {
+      const { lead } = await buildScene(org);
+      const { id } = await apply({ kind: "fire", agent: lead.id });
+      for (const { id: message } of (await org.root(readInbox, { limit: 1000 })).messages)
+        await org.root(acknowledgeMessage, { id: message });
+      await undo(id);
+      // Only that it is back, and with what, is news to it.
+      const [news, ...more] = (await lead.call(readInbox, {})).messages;
+      assert.deepEqual([news?.body?.includes(", undone."), more], [true, []]);
+      await lead.call(acknowledgeMessage, { id: news?.id ?? "" });
+      const open = (await lead.call(myOutcomes, { status: "open" })).outcomes;
+      assert.ok(!open.some(({ kind: of }) => of === "inbox"));
+    });
+
+    test("it is refused after later changes, naming them, and nothing is half undone", async () => {
+      const { companyId } = org;
+      const cases: [string, RegExp, (scene: Scene) => Change, (scene: Scene) => Promise<unknown>][] = [
+        [
+          "the report has moved on",
+          /ann \d+ \(.+\) has changed \(boss_id\)/,
+          ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
+          ({ ann }) => apply({ kind: "move_report", agent: ann.id, to: org.rootId }),
+        ],
+        [
+          "its old boss has left",
+          /lead \d+, to whom ann \d+ reported, has left/,
+          ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
+          ({ lead }) => apply({ kind: "fire", agent: lead.id }),
+        ],
+        [
+          "its old boss has come below it",
+          /would make an outcome wait for itself/,
+          ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
+          ({ lead, ann }) => apply({ kind: "move_report", agent: lead.id, to: ann.id }),
+        ],
+        [
+          "the new boss has handed it more",
+          /other \d+ has handed "more" to ann/,
+          ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
+          async ({ ann, other }) => {
+            const { id } = await other.call(createOutcome, { title: "more", parents: [other.id] });
+            await other.call(delegateOutcome, { id, to: ann.id });
+          },
+        ],
+        [
+          "the new boss has given it a right",
+          /other \d+ has given ann \d+ a right on outcome:/,
+          ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
+          ({ ann, other }) => other.call(grantPermission, { to: ann.id, resource: `outcome:${other.id}` }),
+        ],
+        [
+          "the name is taken",
+          /there is another agent named lead/,
+          ({ lead }) => ({ kind: "fire", agent: lead.id }),
+          ({ lead }) => org.board(createAgent, { companyId, name: lead.name, role: "worker" }),
+        ],
+        [
+          "what it was made for is done",
+          /what made \d+ was for has ended/,
+          ({ made }) => ({ kind: "fire", agent: made.id }),
+          ({ made }) => org.root(completeOutcome, { id: made.id }),
+        ],
+        [
+          "the work went on to somebody else",
+          /"goal \d+" \(.+\) has changed \(responsible_id/,
+          ({ lead }) => ({ kind: "fire", agent: lead.id }),
+          ({ other, outcomes }) => org.root(delegateOutcome, { id: outcomes.goal, to: other.id }),
+        ],
+      ];
+      for (const [name, says, make, later] of cases) {
+        const scene = await buildScene(org);
+        const { id } = await apply(make(scene));
+        await later(scene);
+        const start = await dump(opened.store);
+        const refused = await refusal(undo(id), "conflict");
+        assert.match(refused.message, says, name);
+        assert.deepEqual(compare(start, await dump(opened.store)), [], name);
+        assert.equal((await org.board(viewReorganization, { id })).status, "applied");
+      }
+    });
+
+    test("the last is undone first; what a newcomer got meanwhile goes to its boss", async () => {
+      const scene = await buildScene(org);
+      const { lead, ann, deep } = scene;
+      const start = await dump(opened.store);
+      const first = await apply({
+        kind: "insert_layer",
+        boss: lead.id,
+        manager: { name: `middle ${scene.n}`, role: "manager" },
+        reports: [ann.id],
+      });
+      const middle = (await org.board(viewAgent, { id: ann.id })).boss?.id ?? "";
+      const second = await apply({ kind: "move_report", agent: deep.id, to: middle });
+      await undo(second.id);
+      await undo(first.id);
+      assert.deepEqual(notRestored(start, await dump(opened.store)), []);
+      const third = await apply({
+        kind: "insert_layer",
+        boss: lead.id,
+        manager: { name: `again ${scene.n}`, role: "manager" },
+        reports: [ann.id],
+      });
+      const again = (await org.board(viewAgent, { id: ann.id })).boss?.id ?? "";
+      const key = org.as((await org.board(createKey, { id: again })).key);
+      const made = await key(createOutcome, { title: "made by the newcomer", parents: [again] });
+      const handed = await key(createOutcome, { title: "handed down by it", parents: [again] });
+      await key(delegateOutcome, { id: handed.id, to: ann.id });
+      await undo(third.id);
+      assert.equal((await org.board(viewAgent, { id: again })).status, "terminated");
+      assert.equal((await org.board(viewOutcome, { id: made.id })).responsible?.id, lead.id);
+      const now = await org.board(viewOutcome, { id: handed.id });
+      assert.deepEqual([now.responsible?.id, now.delegatedBy?.id], [ann.id, lead.id]);
+    });
+
+    test("what a newcomer was for and somebody else does now stays where it is", async () => {
+      const { n, lead, outcomes } = await buildScene(org);
+      const { id } = await apply({
+        kind: "split",
+        agent: lead.id,
+        into: [{ agent: { name: `half ${n}`, role: "lead" } }],
+      });
+      const made = (await org.board(viewReorganization, { id })).moves.find(({ what }) =>
+        what.startsWith("half"),
+      );
+      await org.board(reclaimOutcome, { id: made?.id ?? "", reason: "I do it myself" });
+      await undo(id);
+      const mandate = await org.board(viewOutcome, { id: made?.id ?? "" });
+      assert.deepEqual([mandate.status, mandate.parents.map((one) => one.id)], ["open", [org.rootId]]);
+      assert.equal((await org.board(viewOutcome, { id: outcomes.own })).responsible?.id, lead.id);
+    });
+
+    test("only the board, or the boss who did it, undoes it", async () => {
+      const { lead, ann, bob } = await buildScene(org);
+      const change: Change = { kind: "move_report", agent: bob.id, to: ann.id };
+      const { id } = await lead.call(applyReorganization, { change });
+      await refusal(ann.call(undoReorganization, { id }), "not_found");
+      await refusal(org.root(undoReorganization, { id }), "not_found");
+      await refusal((await org.another()).root(undoReorganization, { id }), "not_found");
+      await lead.call(undoReorganization, { id });
+      assert.equal((await org.board(viewAgent, { id: bob.id })).boss?.id, lead.id);
+    });
+  });

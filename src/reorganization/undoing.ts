@@ -1,0 +1,265 @@
+import { Refusal } from "../contract/refusal.ts";
+import type { Surroundings } from "../capabilities/guarded.ts";
+import { isActive, type Member, memberById } from "../capabilities/members.ts";
+import { givenTo, recount } from "../capabilities/table.ts";
+import { fire } from "../agents/leaving.ts";
+import { agentById, agentOfMandate, endSessions, sameName, sameSlug, saveAgent } from "../agents/table.ts";
+import { balanceInbox } from "../mail/post.ts";
+import { isLive } from "../outcomes/outcome.ts";
+import { outcomeById, parentsOf, wouldWaitForItself } from "../outcomes/table.ts";
+import { query, type Value } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import {
+  deleteLink,
+  type Difference,
+  insertLink,
+  type Row,
+  rowAt,
+  setColumns,
+  type Table,
+} from "./images.ts";
+
+import { takeAway } from "./moving.ts";
+
+/**
+ * Puts every row back as it was. Only where each column that the change set is still as it left it; and only if what comes
+ * back fits what has become of the rest: otherwise it is refused, naming what stands in the way. Agents that were made end.
+ *
+ * Not put back: epochs and sessions, because no token of before may work again; what was said and recorded. Counted anew:
+ * the broken reasons of rights. An outcome's file is rendered again by its next reader.
+ */
+export async function putBack(call: Surroundings, all: readonly Difference[]): Promise<void> {
+  const { tx } = call;
+  const found = all.filter((difference) => !isOfNewcomer(difference, all));
+  demandNone(await changedSince(tx, found));
+  demandNone(await takenSince(tx, found));
+  for (const difference of found) await restore(tx, difference);
+  for (const { table, key, before } of found)
+    if (table === "grants" && before !== null) await recount(tx, textIn(key["id"]));
+  for (const difference of found) await tellOf(call, difference);
+  const made = found.filter(({ table, before }) => table === "agents" && before === null);
+  for (const { key } of made) await endMade(call, textIn(key["id"]), found);
+  for (const agentId of readersIn(found)) await balanceInbox(tx, call.companyId, agentId, call.newId);
+  demandNone(await unfitting(tx, found));
+}
+
+/** What the mandate of a newcomer serves: it ends with its agent, or has become somebody's work since. */
+function isOfNewcomer({ table, key, before }: Difference, all: readonly Difference[]): boolean {
+  if (table !== "edges" || before !== null) return false;
+  return all.some(
+    (one) => one.table === "outcomes" && one.before === null && one.key["id"] === key["child_id"],
+  );
+}
+
+/** Derived, or moving on with every session: neither compared, and of these the first are not put back either. */
+const notPutBack: Partial<Record<Table, readonly string[]>> = {
+  agents: ["epoch"],
+  grants: ["broken"],
+  outcomes: ["stale"],
+};
+const notCompared: Partial<Record<Table, readonly string[]>> = {
+  agents: ["epoch"],
+  grants: ["broken", "structural"],
+  outcomes: ["stale", "updated_at"],
+  approvals: ["updated_at"],
+};
+
+async function changedSince(tx: ReadTx, found: readonly Difference[]): Promise<string[]> {
+  const reasons: string[] = [];
+  for (const { table, key, before, after } of found) {
+    const now = await rowAt(tx, table, key);
+    if (before === null) {
+      if (now === undefined && (table === "edges" || table === "dependencies"))
+        reasons.push(`${await nameOf(tx, table, key)} is gone`);
+    } else if (after === null) {
+      if (now !== undefined) reasons.push(`${await nameOf(tx, table, key)} is back already`);
+    } else {
+      const skipped = notCompared[table] ?? [];
+      const columns = Object.keys(after).filter(
+        (column) => !skipped.includes(column) && (now === undefined || now[column] !== after[column]),
+      );
+      if (columns.length > 0)
+        reasons.push(`${await nameOf(tx, table, key)} has changed (${columns.join(", ")})`);
+    }
+  }
+  return reasons;
+}
+
+/** What an agent that comes back had to itself: its name, its slug, its mandate. */
+async function takenSince(tx: ReadTx, found: readonly Difference[]): Promise<string[]> {
+  const reasons: string[] = [];
+  for (const { table, key, before, after } of found) {
+    if (table !== "agents" || before === null || after?.["status"] !== "terminated") continue;
+    const agent = await agentById(tx, textIn(key["id"]));
+    const { company_id: companyId, name, name_key: nameKey, slug } = agent;
+    const other =
+      (await tx.first(sameName, { companyId, nameKey })) ?? (await tx.first(sameSlug, { companyId, slug }));
+    if (other !== undefined) reasons.push(`there is another agent named ${name}`);
+    const successor = await agentOfMandate(tx, agent.mandate_id);
+    if (successor !== undefined) reasons.push(`${successor.name} has taken over what ${name} was for`);
+  }
+  return reasons;
+}
+
+async function restore(tx: Surroundings["tx"], { table, key, before, after }: Difference): Promise<void> {
+  if (table === "edges" || table === "dependencies") {
+    if (before === null) return deleteLink(tx, table, key);
+    const [waiter, target] =
+      table === "edges" ? [key["parent_id"], key["child_id"]] : [key["outcome_id"], key["depends_on_id"]];
+    if (await wouldWaitForItself(tx, textIn(waiter), textIn(target)))
+      demandNone([`${await nameOf(tx, table, key)} would make an outcome wait for itself`]);
+    return insertLink(tx, table, before);
+  }
+  if (before === null || after === null) return;
+  const skipped = notPutBack[table] ?? [];
+  const columns = Object.entries(before).filter(([column]) => !skipped.includes(column));
+  const again: Row = table === "outcomes" ? { stale: 1 } : {};
+  await setColumns(tx, table, key, { ...Object.fromEntries(columns), ...again });
+}
+
+/** For whoever follows the record: who is back, who has its old boss, whose place is handed back. */
+async function tellOf(call: Surroundings, { table, key, before, after }: Difference): Promise<void> {
+  const { tx } = call;
+  if (table === "outcomes" && before !== null)
+    await call.record(textIn(key["id"]), { note: "a reorganization was undone" }, "outcome.restore");
+  if (table !== "agents" || before === null || after === null) return;
+  const agent = await agentById(tx, textIn(key["id"]));
+  if ("brain_type" in before || "brain_config" in before) {
+    await saveAgent(tx, { ...agent, epoch: agent.epoch + 1 });
+    await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "its position was handed back" });
+    await call.record(agent.id, { to: agent.brain_type }, "agent.hand_over");
+  }
+  if (after["status"] === "terminated")
+    await call.record(agent.id, { boss: agent.boss_id, status: agent.status }, "agent.return");
+  else if ("boss_id" in before)
+    await call.record(agent.id, { from: after["boss_id"], boss: agent.boss_id }, "agent.move");
+}
+
+async function endMade(call: Surroundings, id: string, found: readonly Difference[]): Promise<void> {
+  const { tx } = call;
+  const agent = await agentById(tx, id);
+  if (agent.status === "terminated" || agent.boss_id === null) return;
+  // Those it had got are their old boss's again; what it gave them meanwhile goes with it.
+  for (const { table, key } of found)
+    if (table === "agents")
+      for (const grant of await givenTo(tx, textIn(key["id"]), id)) await takeAway(call, grant);
+  await fire(call, agent, agent.boss_id, "the reorganization it was made for was undone");
+}
+
+function readersIn(found: readonly Difference[]): Set<string> {
+  const readers = new Set<string>();
+  for (const { table, before, after } of found)
+    for (const row of [before, after]) {
+      const reader = table === "messages" ? row?.["to_id"] : undefined;
+      if (typeof reader === "string") readers.add(reader);
+    }
+  for (const { table, key, after } of found)
+    if (table === "agents" && after?.["status"] === "terminated") readers.add(textIn(key["id"]));
+  return readers;
+}
+
+/** What does not fit any more now that the rows are back. */
+async function unfitting(tx: ReadTx, found: readonly Difference[]): Promise<string[]> {
+  const reasons: string[] = [];
+  for (const { table, key, before } of found) {
+    if (before === null) continue;
+    if (table === "agents") reasons.push(...(await misplaced(tx, textIn(key["id"]))));
+    if (table === "outcomes") reasons.push(...(await stranded(tx, textIn(key["id"]))));
+  }
+  return reasons;
+}
+
+async function misplaced(tx: ReadTx, id: string): Promise<string[]> {
+  const agent = await agentById(tx, id);
+  if (agent.status === "terminated" || agent.boss_id === null) return [];
+  const reasons: string[] = [];
+  const boss = await memberById(tx, agent.boss_id);
+  if (boss === undefined || !isActive(boss))
+    return [`${boss?.name ?? "the boss"}, to whom ${agent.name} reported, has left`];
+  if (!isLive(await outcomeById(tx, agent.mandate_id))) return [`what ${agent.name} was for has ended`];
+  const above = new Set([id]);
+  for (let next: Member | undefined = boss; next !== undefined;) {
+    if (above.has(next.id)) return [`${agent.name} would report to itself`];
+    above.add(next.id);
+    next = next.boss_id === null ? undefined : await memberById(tx, next.boss_id);
+  }
+  for (const { title, name } of await tx.all(handedByOthers, { agentId: id, bossId: boss.id }))
+    reasons.push(`${name ?? "somebody"} has handed "${title}" to ${agent.name}`);
+  for (const { resource, name } of await tx.all(givenByOthers, { agentId: id, bossId: boss.id }))
+    reasons.push(`${name ?? "somebody"} has given ${agent.name} a right on ${resource}`);
+  return reasons;
+}
+
+async function stranded(tx: ReadTx, id: string): Promise<string[]> {
+  const outcome = await outcomeById(tx, id);
+  if (!isLive(outcome) || outcome.kind === "perpetual") return [];
+  const owner = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
+  if (owner === undefined || owner.status === "terminated")
+    return [`${owner?.name ?? "nobody"}, who answered for "${outcome.title}", has left`];
+  return (await parentsOf(tx, id)).some(isLive) ? [] : [`what "${outcome.title}" served has ended`];
+}
+
+function demandNone(reasons: readonly string[]): void {
+  if (reasons.length === 0) return;
+  const [first, ...rest] = reasons.slice(0, 10);
+  throw new Refusal(
+    "conflict",
+    `It cannot be undone any more: since then ${[first, ...rest].join("; ")}${reasons.length > 10 ? `; and ${reasons.length - 10} more` : ""}.`,
+    "Undo what came later first, or plan a new change.",
+  );
+}
+
+async function nameOf(tx: ReadTx, table: Table, key: Row): Promise<string> {
+  const row = await rowAt(tx, table, key);
+  const id = textIn(key["id"]);
+  const title = async (of: Value | undefined) => `"${(await outcomeById(tx, textIn(of))).title}"`;
+  switch (table) {
+    case "agents":
+      return `${textIn(row?.["name"])} (${id})`;
+    case "outcomes":
+      return `"${textIn(row?.["title"])}" (${id})`;
+    case "edges":
+      return `that ${await title(key["child_id"])} serves ${await title(key["parent_id"])}`;
+    case "dependencies":
+      return `that ${await title(key["outcome_id"])} waits for ${await title(key["depends_on_id"])}`;
+    case "grants":
+      return `the right on ${textIn(row?.["resource"])} (${id})`;
+    case "approvals":
+      return `the approval ${id}`;
+    case "permission_requests":
+      return `the request for ${textIn(row?.["resource"])}`;
+    case "credentials":
+      return `the key "${textIn(row?.["label"])}"`;
+    case "messages":
+      return `the message ${id}`;
+  }
+}
+
+function textIn(value: Value | undefined): string {
+  return typeof value === "string" ? value : String(value ?? "");
+}
+
+const handedByOthers = query((db, p: { agentId: string; bossId: string }) =>
+  db
+    .selectFrom("outcomes as o")
+    .leftJoin("agents as a", "a.id", "o.delegated_by")
+    .select(["o.title", "a.name"])
+    .where("o.responsible_id", "=", p.agentId)
+    .where("o.status", "in", ["open", "submitted"])
+    .where("o.delegated", "=", 1)
+    .where("o.delegated_by", "<>", p.bossId)
+    .orderBy("o.num"),
+);
+
+/** The root agent may let anybody hire. */
+const givenByOthers = query((db, p: { agentId: string; bossId: string }) =>
+  db
+    .selectFrom("grants as g")
+    .innerJoin("agents as a", "a.id", "g.granted_by")
+    .select(["g.resource", "a.name"])
+    .where("g.grantee_id", "=", p.agentId)
+    .where("g.granted_by", "<>", p.bossId)
+    .where("g.revoked_at", "is", null)
+    .where((eb) => eb.or([eb("g.resource", "<>", "org:hire"), eb("a.boss_id", "is not", null)]))
+    .orderBy("g.num"),
+);

@@ -1,0 +1,131 @@
+import { applyReorganization, type Change, undoReorganization } from "../contract/reorganization.ts";
+import { query } from "../store/query.ts";
+import { Broken } from "./broken.ts";
+import { call, type Caller } from "./calling.ts";
+import { dump, notRestored } from "./restored.ts";
+import { type AgentView, isLive } from "./view.ts";
+
+/** Moving people about, at any moment: by the board (top null) anywhere, by a boss below itself, and where it may not. */
+export async function reorganize(caller: Caller, companyId: string, top: string | null): Promise<unknown> {
+  const { world, view } = caller;
+  const { chance } = world;
+  const employed = view.agents.filter(({ status }) => status !== "terminated");
+  const part = top === null ? employed : employed.filter((agent) => isBelow(agent, top, employed));
+  const from = part.length > 0 && chance.flip(0.85) ? part : employed;
+  const change = draw(caller, from, employed);
+  if (change === undefined) return;
+  world.count(`reorganize: ${change.kind}`);
+  const back = caller.alone && chance.flip(0.3);
+  const before = back ? await dump(world.store) : undefined;
+  const done = await call(caller, applyReorganization, { companyId, change });
+  if (done.kind !== "ok" || !caller.alone) return done;
+  if (top !== null) demandWithin(caller, change, top, employed);
+  if (before === undefined) return done;
+  const undone = await call(caller, undoReorganization, { id: done.value.id });
+  if (undone.kind !== "ok") {
+    if (undone.kind === "refused" && world.watch.accepts(caller.who))
+      throw new Broken("what was just done can be undone", `${change.kind}: ${undone.refusal.message}`);
+    return undone;
+  }
+  const [wrong] = notRestored(before, await dump(world.store));
+  if (wrong !== undefined)
+    throw new Broken("what is undone at once is as it was", `${change.kind}: ${wrong}`);
+  return undone;
+}
+
+/** One of the last changes is taken back, whatever has happened since. */
+export async function undoOne(caller: Caller, companyId: string, by: string | null): Promise<unknown> {
+  const { world } = caller;
+  const rows = await world.store.read((tx) => tx.all(lastApplied, { companyId }));
+  const own = by === null ? rows : rows.filter(({ applied_by }) => applied_by === by);
+  const one = world.chance.flip(0.6) ? own[0] : world.chance.pick(own);
+  return one === undefined ? undefined : call(caller, undoReorganization, { id: one.id });
+}
+
+function draw(
+  { world, view }: Caller,
+  from: readonly AgentView[],
+  employed: readonly AgentView[],
+): Change | undefined {
+  const { chance } = world;
+  const agent = chance.pick(from)?.id;
+  const other = chance.pick(from)?.id;
+  if (agent === undefined || other === undefined) return undefined;
+  const reports = employed.filter(({ boss_id }) => boss_id === agent).map(({ id }) => id);
+  const boss = employed.find(({ id }) => id === agent)?.boss_id;
+  const beside = chance.pick(employed.filter(({ id, boss_id }) => boss_id === boss && id !== agent))?.id;
+  const newcomer = () => ({ name: chance.pick(names) ?? "", role: "manager" });
+  const grows = employed.length < mostAgents;
+  const work = view.outcomes.filter(
+    (one) => one.responsible_id === agent && isLive(one) && one.kind === "work" && one.id !== agent,
+  );
+  return chance.weighted<Change>([
+    [5, { kind: "move_report", agent, to: other }],
+    [
+      grows && reports.length > 0 ? 4 : 0,
+      { kind: "insert_layer", boss: agent, manager: newcomer(), reports: reports.filter(isSome(world)) },
+    ],
+    [employed.length > 4 ? 3 : 0, { kind: "remove_layer", agent }],
+    [
+      grows ? 2 : 0,
+      {
+        kind: "split",
+        agent,
+        into: [
+          {
+            agent: newcomer(),
+            reports: reports.filter(isSome(world)),
+            outcomes: work.map(({ id }) => id).filter(isSome(world)),
+          },
+        ],
+      },
+    ],
+    [employed.length > 4 ? 3 : 0, { kind: "merge", agents: [beside ?? other], into: agent }],
+    [employed.length > 4 ? 2 : 0, { kind: "fire", agent }],
+    [employed.length > 5 ? 1 : 0, { kind: "shrink", to: employed.length - 1 }],
+    [1, { kind: "hand_over", agent, adapterType: chance.flip(0.3) ? "human" : "rehearsal" }],
+  ]);
+}
+
+const isSome =
+  ({ chance }: Caller["world"]) =>
+  () =>
+    chance.flip(0.7);
+const names = ["Mia", "Nora", "Olli", "Pia"];
+const mostAgents = 8;
+
+function isBelow(agent: AgentView, top: string, employed: readonly AgentView[]): boolean {
+  for (let next: AgentView | undefined = agent; next !== undefined;) {
+    const above: string | null = next.boss_id;
+    if (above === top) return true;
+    next = employed.find(({ id }) => id === above);
+  }
+  return false;
+}
+
+/** Who was moved was below who moved it. */
+function demandWithin({ who }: Caller, change: Change, top: string, employed: readonly AgentView[]): void {
+  const named = [
+    ...("agent" in change ? [change.agent] : []),
+    ...("agents" in change ? (change.agents ?? []) : []),
+    ...("reports" in change ? change.reports : []),
+  ];
+  for (const id of named) {
+    const agent = employed.find((one) => one.id === id);
+    if (agent === undefined || !isBelow(agent, top, employed))
+      throw new Broken(
+        "a boss reorganizes below itself alone",
+        `${who.label} ${change.kind} ${agent?.name ?? id}`,
+      );
+  }
+}
+
+const lastApplied = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("reorganizations")
+    .select(["id", "applied_by"])
+    .where("company_id", "=", p.companyId)
+    .where("undone_at", "is", null)
+    .orderBy("num", "desc")
+    .limit(5),
+);

@@ -1,0 +1,126 @@
+import { dynamic, type Value } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { Store } from "../store/store.ts";
+
+/** Whole tables, to see what a change did and whether undoing it put everything back. */
+type Row = Readonly<Record<string, Value>>;
+export type Dump = ReadonlyMap<string, ReadonlyMap<string, Row>>;
+
+/** Each with what tells its rows apart. The ledger and remembered answers only grow. */
+const tables = {
+  companies: ["id"],
+  agents: ["id"],
+  sessions: ["id"],
+  credentials: ["id"],
+  files: ["id"],
+  versions: ["file_id", "version"],
+  links: ["from_id", "to_id"],
+  outcomes: ["id"],
+  messages: ["id"],
+  mcp_servers: ["company_id", "name"],
+  edges: ["parent_id", "child_id"],
+  dependencies: ["outcome_id", "depends_on_id"],
+  grants: ["id"],
+  permission_requests: ["id"],
+  approvals: ["id"],
+  approval_comments: ["id"],
+} as const satisfies Partial<Record<keyof Schema, readonly string[]>>;
+type Table = keyof typeof tables;
+const names = Object.keys(tables).filter((name): name is Table => name in tables);
+
+export async function dump(store: Store): Promise<Dump> {
+  return store.read(async (tx) => {
+    const all = new Map<string, Map<string, Row>>();
+    for (const table of names) {
+      const rows: Row[] = await tx.all(
+        dynamic((db) => db.selectFrom(table).selectAll()),
+        {},
+      );
+      const keyed = rows.map((row): [string, Row] => [tables[table].map((key) => row[key]).join(" "), row]);
+      all.set(table, new Map(keyed));
+    }
+    return all;
+  });
+}
+
+export interface Changed {
+  readonly table: string;
+  readonly key: string;
+  readonly before: Row | undefined;
+  readonly after: Row | undefined;
+  readonly columns: readonly string[];
+}
+
+export function compare(before: Dump, after: Dump): Changed[] {
+  const found: Changed[] = [];
+  for (const [table, rows] of after) {
+    const was = before.get(table) ?? new Map<string, Row>();
+    for (const key of new Set([...was.keys(), ...rows.keys()])) {
+      const [old, now] = [was.get(key), rows.get(key)];
+      const columns = Object.keys({ ...old, ...now }).filter((column) => old?.[column] !== now?.[column]);
+      if (columns.length > 0) found.push({ table, key, before: old, after: now, columns });
+    }
+  }
+  return found;
+}
+
+/**
+ * Every row that was there is there again, to the last column, but for what only goes forward: an agent's epoch, its sessions
+ * and their tokens, and the versions of an outcome's file, with the mark that it is to be rendered anew. What is there besides
+ * is what was said, and agents that came and have left.
+ */
+export function notRestored(before: Dump, after: Dump): string[] {
+  const found: string[] = [];
+  for (const { table, key, before: was, after: now, columns } of compare(before, after)) {
+    if (was === undefined && now !== undefined) {
+      if (!isLeftover(table, now, before, after)) found.push(`${table} ${key} was left behind`);
+      continue;
+    }
+    if (table === "sessions" || (table === "credentials" && was?.["session_id"] !== null)) continue;
+    const forward = table === "agents" ? ["epoch"] : table === "outcomes" ? ["stale"] : [];
+    if (isRendered(before, table, key)) continue;
+    // A message that it was done unblocks the inbox it comes to: of an inbox, only whose it is and whether it is open.
+    const isInbox = isInboxIn(before, key);
+    const matter = isInbox ? columns.filter((one) => one === "status" || one === "responsible_id") : columns;
+    for (const column of matter)
+      if (!forward.includes(column))
+        found.push(`${table} ${key}: ${column} was ${String(was?.[column])}, is ${String(now?.[column])}`);
+  }
+  return found;
+}
+
+function isLeftover(table: string, row: Row, before: Dump, after: Dump): boolean {
+  const wasThere = (name: string, id: Value | undefined) => before.get(name)?.has(String(id)) === true;
+  switch (table) {
+    case "agents":
+      return row["status"] === "terminated";
+    case "outcomes":
+      return (
+        row["kind"] === "inbox" ||
+        (after.get("agents")?.has(String(row["id"])) === true && row["status"] === "closed")
+      );
+    case "edges":
+      return !wasThere("outcomes", row["child_id"]);
+    case "grants":
+      return Number(row["broken"]) > 0 && !wasThere("agents", row["grantee_id"]);
+    case "messages":
+      return row["from_system"] === 1;
+    case "files":
+      return row["kind"] !== "file";
+    case "versions":
+      return !wasThere("files", row["file_id"]) || isRendered(before, "files", String(row["file_id"]));
+    case "links":
+      return !wasThere("files", row["from_id"]) || isRendered(before, "files", String(row["from_id"]));
+    default:
+      return false;
+  }
+}
+
+function isInboxIn(all: Dump, id: string): boolean {
+  return all.get("outcomes")?.get(id)?.["kind"] === "inbox";
+}
+
+/** The file of an outcome shows its row; it has a version for each time somebody looked after a change. */
+function isRendered(all: Dump, table: string, key: string): boolean {
+  return table === "files" && all.get("files")?.get(key)?.["kind"] === "outcome";
+}

@@ -1,0 +1,3 @@
+import { findBugs } from "./simulator-bugs/find.ts";
+
+findBugs(1);
