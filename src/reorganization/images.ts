@@ -21,6 +21,8 @@ export const keys = {
   permission_requests: ["id"],
   credentials: ["id"],
   messages: ["id"],
+  budgets: ["agent_id", "measure"],
+  charges: ["pool_id", "month", "measure"],
 } as const;
 export const tables = Object.keys(keys).filter((name): name is Table => name in keys);
 
@@ -105,6 +107,8 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
         sql`select * from messages where to_id in (${own}) and delivered_at is not null and acknowledged_at is null`,
       ),
     ),
+    budgets: mapOf("budgets", await rowsOf(tx, sql`select * from budgets where agent_id in (${own})`)),
+    charges: mapOf("charges", await rowsOf(tx, sql`select * from charges where pool_id in (${own})`)),
   };
 }
 

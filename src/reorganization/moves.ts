@@ -25,6 +25,9 @@ const tellers = {
   permission_requests: "request",
   credentials: "credential",
   messages: "message",
+  // Told with the agent whose budget it is.
+  budgets: "nothing",
+  charges: "nothing",
 } as const satisfies Readonly<Record<Table, string>>;
 
 class Telling {
@@ -38,6 +41,8 @@ class Telling {
     this.#tx = tx;
     this.#before = before;
   }
+
+  async nothing(): Promise<void> {}
 
   async agent({ key, before, after }: Difference): Promise<void> {
     const id = textIn(key["id"]);

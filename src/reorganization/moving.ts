@@ -6,6 +6,7 @@ import { type Member, memberById } from "../capabilities/members.ts";
 import { recordGrant } from "../capabilities/operations.ts";
 import { worthOf } from "../capabilities/rights.ts";
 import { chainOf, givenTo, type GrantRow, markRevoked, rebase } from "../capabilities/table.ts";
+import { demandRoomFor } from "../budgets/carving.ts";
 import { agentById, type AgentRow, endSessions, saveAgent } from "../agents/table.ts";
 import {
   assign,
@@ -36,6 +37,7 @@ export async function moveReport(
   const agent = await agentById(tx, id);
   const from = agent.boss_id === null ? undefined : await memberById(tx, agent.boss_id);
   if (from === undefined || from.id === to.id) return;
+  await demandRoomFor(tx, agent, to.id);
   await rehang(tx, agent, from, to);
   await saveAgent(tx, { ...agent, boss_id: to.id });
   await tx.run(rerouteOf, { agentId: id, from: from.id, to: to.id, now: tx.now });

@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { setBudget } from "../contract/budgets.ts";
 import { grantPermission } from "../contract/capabilities.ts";
 import { readFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, boardInbox, readInbox } from "../contract/mail.ts";
-import { createAgent, createKey, terminateAgent, viewAgent } from "../contract/organization.ts";
+import {
+  createAgent,
+  createKey,
+  terminateAgent,
+  updateCompany,
+  viewAgent,
+} from "../contract/organization.ts";
 import {
   completeOutcome,
   createOutcome,
@@ -28,6 +35,7 @@ import {
   type TestStore,
 } from "../testing/organization.ts";
 import { buildScene, type Scene } from "../testing/reorganization-scene.ts";
+import { charge } from "../budgets/table.ts";
 import { compare, dump, notRestored } from "../simulator/restored.ts";
 
 const changes: Readonly<Record<string, (scene: Scene) => Change>> = {
@@ -71,6 +79,10 @@ for (const kind of storeKinds)
     for (const [name, make] of Object.entries(changes))
       test(`${name}: every row is as it was`, async () => {
         const scene = await buildScene(org);
+        // Budgets come back with what was spent of them.
+        await org.board(setBudget, { id: scene.lead.id, tokens: 5000 });
+        await org.board(setBudget, { id: scene.ann.id, tokens: 1000 });
+        await opened.store.write((tx) => charge(tx, scene.lead.id, "tokens", 700));
         const start = await dump(opened.store);
         const { id, moves, summary } = await apply(make(scene));
         assert.ok(compare(start, await dump(opened.store)).length > 3 && moves.length > 0);
@@ -254,5 +266,23 @@ for (const kind of storeKinds)
       await refusal((await org.another()).root(undoReorganization, { id }), "not_found");
       await lead.call(undoReorganization, { id });
       assert.equal((await org.board(viewAgent, { id: bob.id })).boss?.id, lead.id);
+    });
+
+    test("a budget that no longer fits is named, and moving one where it does not fit is refused", async () => {
+      const elsewhere = await org.another();
+      const { board, companyId } = elsewhere;
+      const change = (what: Change) => board(applyReorganization, { companyId, change: what });
+      const { lead, ann, other } = await buildScene(elsewhere);
+      await board(setBudget, { id: other.id, tokens: 500 });
+      await board(setBudget, { id: ann.id, tokens: 1000 });
+      const tooMuch = change({ kind: "move_report", agent: ann.id, to: other.id });
+      assert.match((await refusal(tooMuch, "refused")).message, /1000 tokens would move/);
+      await board(updateCompany, { companyId, monthlyBudget: { tokens: 20_000 } });
+      await board(setBudget, { id: lead.id, tokens: 8000 });
+      const { id } = await change({ kind: "fire", agent: lead.id });
+      await board(setBudget, { id: other.id, tokens: 15_000 });
+      assert.match((await refusal(undo(id), "conflict")).message, /the budget of .* no longer fits/);
+      await board(setBudget, { id: other.id, tokens: 500 });
+      await undo(id);
     });
   });

@@ -4,6 +4,9 @@ import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { givenTo, recount } from "../capabilities/table.ts";
 import { fire } from "../agents/leaving.ts";
 import { agentById, agentOfMandate, endSessions, sameName, sameSlug, saveAgent } from "../agents/table.ts";
+import { left, monthOf } from "../budgets/budget.ts";
+import { budgetsUnder, charge, drawnFrom, setAmount } from "../budgets/table.ts";
+import { measures } from "../contract/budgets.ts";
 import { balanceInbox } from "../mail/post.ts";
 import { isLive } from "../outcomes/outcome.ts";
 import { outcomeById, parentsOf, wouldWaitForItself } from "../outcomes/table.ts";
@@ -30,17 +33,52 @@ import { takeAway } from "./moving.ts";
  */
 export async function putBack(call: Surroundings, all: readonly Difference[]): Promise<void> {
   const { tx } = call;
-  const found = all.filter((difference) => !isOfNewcomer(difference, all));
+  const isMoney = ({ table }: Difference): boolean => table === "budgets" || table === "charges";
+  const found = all.filter((difference) => !isOfNewcomer(difference, all) && !isMoney(difference));
   demandNone(await changedSince(tx, found));
   demandNone(await takenSince(tx, found));
   for (const difference of found) await restore(tx, difference);
   for (const { table, key, before } of found)
     if (table === "grants" && before !== null) await recount(tx, textIn(key["id"]));
+  await returnBudgets(tx, all);
   for (const difference of found) await tellOf(call, difference);
   const made = found.filter(({ table, before }) => table === "agents" && before === null);
   for (const { key } of made) await endMade(call, textIn(key["id"]), found);
   for (const agentId of readersIn(found)) await balanceInbox(tx, call.companyId, agentId, call.newId);
   demandNone(await unfitting(tx, found));
+}
+
+/**
+ * Whoever comes back has its budget again, with what it had spent of it; the pool above, which had taken both, is as much
+ * the less. Charges of others in the meantime stay, so these are amounts to add, not rows to put back.
+ */
+async function returnBudgets(tx: Surroundings["tx"], all: readonly Difference[]): Promise<void> {
+  const back = new Set(
+    all
+      .filter(
+        ({ table, before, after }) =>
+          table === "agents" && before !== null && after?.["status"] === "terminated",
+      )
+      .map(({ key }) => textIn(key["id"])),
+  );
+  for (const { table, key, before } of all)
+    if (table === "budgets" && before !== null && back.has(textIn(key["agent_id"])))
+      await tx.run(setAmount, {
+        agentId: textIn(key["agent_id"]),
+        measure: textIn(key["measure"]),
+        companyId: textIn(before["company_id"]),
+        amount: Number(before["amount"]),
+      });
+  for (const { table, key, before, after } of all) {
+    const id = textIn(key["pool_id"]);
+    const measure = measures.find((name) => name === key["measure"]);
+    if (table !== "charges" || !back.has(id) || measure === undefined || key["month"] !== monthOf(tx.now))
+      continue;
+    const { company_id, boss_id } = await agentById(tx, id);
+    const spent = Number(before?.["amount"] ?? 0) - Number(after?.["amount"] ?? 0);
+    await charge(tx, id, measure, spent);
+    await charge(tx, (await drawnFrom(tx, company_id, boss_id, measure)).id, measure, -spent);
+  }
 }
 
 /** What the mandate of a newcomer serves: it ends with its agent, or has become somebody's work since. */
@@ -163,8 +201,24 @@ async function unfitting(tx: ReadTx, found: readonly Difference[]): Promise<stri
   const reasons: string[] = [];
   for (const { table, key, before } of found) {
     if (before === null) continue;
-    if (table === "agents") reasons.push(...(await misplaced(tx, textIn(key["id"]))));
+    if (table === "agents") {
+      reasons.push(...(await misplaced(tx, textIn(key["id"]))));
+      reasons.push(...(await unaffordable(tx, textIn(key["id"]))));
+    }
     if (table === "outcomes") reasons.push(...(await stranded(tx, textIn(key["id"]))));
+  }
+  return reasons;
+}
+
+/** Budgets that come back must fit what is left above them now. */
+async function unaffordable(tx: ReadTx, id: string): Promise<string[]> {
+  const agent = await agentById(tx, id);
+  const moving = new Set((await budgetsUnder(tx, id)).map(({ measure }) => measure));
+  const reasons: string[] = [];
+  for (const measure of measures) {
+    if (agent.status === "terminated" || !moving.has(measure)) continue;
+    const above = await drawnFrom(tx, agent.company_id, agent.boss_id, measure);
+    if (left(above) < 0) reasons.push(`the budget of ${agent.name} (${measure}) no longer fits`);
   }
   return reasons;
 }
@@ -232,6 +286,9 @@ async function nameOf(tx: ReadTx, table: Table, key: Row): Promise<string> {
       return `the key "${textIn(row?.["label"])}"`;
     case "messages":
       return `the message ${id}`;
+    case "budgets":
+    case "charges":
+      return `the budget ${textIn(key["measure"])}`;
   }
 }
 

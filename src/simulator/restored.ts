@@ -24,6 +24,8 @@ const tables = {
   permission_requests: ["id"],
   approvals: ["id"],
   approval_comments: ["id"],
+  budgets: ["agent_id", "measure"],
+  charges: ["pool_id", "month", "measure"],
 } as const satisfies Partial<Record<keyof Schema, readonly string[]>>;
 type Table = keyof typeof tables;
 const names = Object.keys(tables).filter((name): name is Table => name in tables);
@@ -103,6 +105,8 @@ function isLeftover(table: string, row: Row, before: Dump, after: Dump): boolean
       return !wasThere("outcomes", row["child_id"]);
     case "grants":
       return Number(row["broken"]) > 0 && !wasThere("agents", row["grantee_id"]);
+    case "charges":
+      return row["amount"] === 0;
     case "messages":
       return row["from_system"] === 1;
     case "files":

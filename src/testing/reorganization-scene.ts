@@ -24,7 +24,8 @@ export async function buildScene(org: Organization) {
   const n = ++scenes;
   const member = async (name: string, boss: string): Promise<{ id: string; name: string; call: Caller }> => {
     const full = `${name} ${n}`;
-    const budget = { usd: 10 };
+    // One part of another.
+    const budget = { lead: { usd: 2 }, ann: { usd: 2 } }[name] ?? {};
     const { id } = await org.board(createAgent, {
       companyId,
       name: full,

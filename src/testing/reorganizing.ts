@@ -20,13 +20,17 @@ function aboutOf({ table, key, before, after }: Changed): string[] {
   const row = { ...before, ...after };
   if (table === "edges") return [String(row["child_id"])];
   if (table === "dependencies") return [String(row["outcome_id"])];
-  return table === "credentials" || table === "sessions" ? [String(row["agent_id"])] : [key];
+  return table === "credentials" || table === "sessions" || table === "budgets"
+    ? [String(row["agent_id"])]
+    : [key];
 }
 
 /** Mail about the change itself, what comes with a new agent, and marks that say nothing to anybody. */
 function isSaying({ table, columns, before, after }: Changed, start: Dump): boolean {
   const isNew = before === undefined;
   if (table === "messages") return isNew;
+  // What was spent goes with the budget it was spent of.
+  if (table === "charges") return true;
   if (table === "files" || table === "versions" || table === "links") return isNew;
   if (table === "outcomes" && isNew) return after?.["kind"] === "inbox";
   if (table === "edges" && isNew) return start.get("outcomes")?.has(String(after?.["child_id"])) !== true;
