@@ -2,15 +2,9 @@ import type { Requirement } from "./seed-001.ts";
 
 /**
  * Every statement of the document on hiring and delegation, in our words: its lead is the root agent, a manager an agent
- * with reports, a task an outcome, what an agent emits the final output of a session. What waits for a part that is not
- * there yet is `grows`; it becomes `now` with the test that cites it.
+ * with reports, a task an outcome, what an agent emits the final output of a session.
  */
 const now = (id: string, text: string): Requirement => ({ id, text, status: "now" });
-const grows = (id: string, text: string): Requirement => ({
-  id,
-  text,
-  status: "later: the organization that grows itself",
-});
 
 export const seed002: readonly Requirement[] = [
   // The two ways an organization grows
@@ -63,18 +57,18 @@ export const seed002: readonly Requirement[] = [
   now("ORG-43", "One outcome makes at most maxDelegations, 3 unless the company says otherwise."),
   now("ORG-44", "Chains are at most maxDelegationDepth deep, 2 unless the company says otherwise."),
   // Consultants
-  grows("ORG-45", "An agent can be allowed its brain's own sub-agents, for help within its session."),
-  grows("ORG-46", "That needs a right of its own, org:consult."),
-  grows("ORG-47", "Such consultants end with the session and are never on the roster."),
-  grows("ORG-48", "What they cost counts for the agent that used them."),
+  now("ORG-45", "An agent can be allowed its brain's own sub-agents, for help within its session."),
+  now("ORG-46", "That needs a right of its own, org:consult."),
+  now("ORG-47", "Such consultants end with the session and are never on the roster."),
+  now("ORG-48", "What they cost counts for the agent that used them."),
   // Leaving
   now("ORG-49", "Whoever leaves: its reports answer to its boss from then on."),
   now("ORG-50", "What it had delegated is reviewed by its boss from then on."),
-  grows(
+  now(
     "ORG-51",
     "Each open outcome it was responsible for goes to somebody else or is blocked with the reason.",
   ),
-  grows("ORG-52", "A departure never stops the scheduler: everybody else works on."),
+  now("ORG-52", "A departure never stops the scheduler: everybody else works on."),
   {
     id: "ORG-53",
     text: "People hire and dismiss from the dashboard, too.",

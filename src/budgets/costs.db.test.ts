@@ -3,6 +3,7 @@ import { describe, test } from "node:test";
 import { listCosts } from "../contract/budgets.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { terminateAgent } from "../contract/organization.ts";
+import { listRoster } from "../contract/roster.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
 import { noteUsage } from "../runtime/usage.ts";
 import { openSession } from "../runtime/sessions.ts";
@@ -56,6 +57,7 @@ for (const kind of storeKinds)
       });
     };
 
+    // covers ORG-47, ORG-48
     organized("by agent, its own and with everybody below; consultants are a part of it", async (org) => {
       const { board, companyId } = org;
       const ann = await org.agent("Ann");
@@ -84,6 +86,8 @@ for (const kind of storeKinds)
       assert.equal(of(org.rootId)?.own.inputTokens, 0);
       const { sessions } = await board(listAgentSessions, { id: ben.id });
       assert.deepEqual(sessions[0]?.usage.consultants, { inputTokens: 30, outputTokens: 3, costUsd: 0.2 });
+      // Nobody is employed by that.
+      assert.equal((await board(listRoster, { companyId })).agents.length, 4);
       // Who left has cost what it has cost.
       await board(terminateAgent, { id: ben.id });
       const after = await board(listCosts, { companyId });

@@ -37,6 +37,16 @@ for (const kind of storeKinds)
       assert.ok(text.isWellFormed() && !text.includes("\uFFFD"), "half a character");
     };
 
+    // covers ORG-46
+    test("whoever holds org:consult, and while it does, may use sub-agents of its brain", async () => {
+      const ann = await org.agent("Consulting");
+      assert.equal((await briefingOf(ann.id)).mayConsult, false);
+      const { id } = await org.board(grantPermission, { to: ann.id, resource: "org:consult" });
+      assert.equal((await briefingOf(ann.id)).mayConsult, true);
+      await org.board(revokePermission, { id });
+      assert.equal((await briefingOf(ann.id)).mayConsult, false);
+    });
+
     // covers STA-02
     test("says who it is, what waits, what to do in which order, and what it knew", async () => {
       const boss = await org.agent("Chief");

@@ -15,6 +15,8 @@ import {
   completeOutcome,
   createOutcome,
   delegateOutcome,
+  listOutcomes,
+  myOutcomes,
   reclaimOutcome,
   updateOutcome,
 } from "../contract/outcomes.ts";
@@ -322,6 +324,38 @@ for (const kind of storeKinds)
     });
 
     // covers STOP-01, SES-02
+    // covers ORG-52
+    staged("a departure stops nobody else: what was open goes on with whoever has it now", async (stage) => {
+      const { org, runner } = stage;
+      const boss = await org.agent("Boss");
+      const leaves = await org.agent("Leaves", boss.id);
+      const stays = await org.agent("Stays", boss.id);
+      for (const { id } of [leaves, stays])
+        await org.board(updateOutcome, { id: await org.outcome("work", [id]), blocked: { reason: "later" } });
+      const done: string[] = [];
+      const finish: Script = async ({ call, agent }) => {
+        const { outcomes } = await call(myOutcomes, { status: "open" });
+        for (const { id, workable, kind } of outcomes)
+          if (workable && kind === "work") await call(completeOutcome, { id, note: "done" });
+        done.push(agent.name);
+      };
+      runner.otherwise(async (session) => {
+        await clearInbox(session);
+        return finish(session);
+      });
+      await org.board(terminateAgent, { id: leaves.id });
+      const { outcomes } = await org.board(listOutcomes, { companyId: org.companyId, status: "open" });
+      for (const { id, kind } of outcomes)
+        if (kind === "work") await org.board(updateOutcome, { id, blocked: null });
+      await stage.rest();
+      assert.deepEqual(new Set(done), new Set(["Boss", "Stays"]));
+      const left = await org.board(listOutcomes, { companyId: org.companyId, status: "open" });
+      assert.deepEqual(
+        left.outcomes.filter(({ kind }) => kind === "work"),
+        [],
+      );
+    });
+
     staged(
       "pause, reclaim and firing end the process, and its calls are refused before that",
       async (stage) => {

@@ -67,6 +67,7 @@ test("a granted server is added, and none can take the place of a base one", (co
   assert.ok(Object(JSON.parse(read(folder, "settings.json"))).permissions.allow.includes("mcp__slack"));
 });
 
+// covers ORG-45
 test("a brain starts sub-agents of its own only for an agent that may consult", (context) => {
   const permissions = (mayConsult: boolean): { allow: string[]; deny: string[] } =>
     Object(JSON.parse(read(written(context, [], mayConsult).folder, "settings.json"))).permissions;
