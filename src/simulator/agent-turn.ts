@@ -7,7 +7,7 @@ import { diligentTurn } from "./diligence.ts";
 import type { Process } from "./machine.ts";
 import { orders } from "./outcome-deeds.ts";
 import { dealings } from "./other-deeds.ts";
-import { type AgentView, fileNow, look, waitingMessages } from "./view.ts";
+import { type AgentView, fileNow, isLive, look, waitingMessages } from "./view.ts";
 import type { Who, World } from "./world.ts";
 
 /**
@@ -51,7 +51,7 @@ async function oneDeed(world: World, mood: Mood, process: Process, alone: boolea
   const { chance } = world;
   if (chance.flip(0.08))
     return chance.weighted<() => Promise<void>>([
-      [5, () => finish(actor, process)],
+      [5, () => finish(actor, process, lastWords(actor))],
       [3, async () => giveUp(world, process)],
       [3, async () => leave(world, process, who, exits.crash)],
       [world.calm ? 0 : 2, async () => hang(world, process, who)],
@@ -100,10 +100,29 @@ export function whoIs(world: World, { sessionId, agentId, token }: Process): Who
 }
 
 /** The orderly end: the state document, the summary, and then the process is gone. */
-export async function finish(actor: Actor, process: Process): Promise<void> {
+export async function finish(actor: Actor, process: Process, output = ""): Promise<void> {
   await saveState(actor);
   await summarize(actor);
-  leave(actor.world, process, actor.who, exits.done);
+  leave(actor.world, process, actor.who, output === "" ? exits.done : { ...exits.done, output });
+}
+
+/** Now and then it says what it wants done, as a brain without tools does. */
+function lastWords({ world, me, view }: Actor): string {
+  const { chance } = world;
+  if (chance.flip(0.5)) return "";
+  const near = view.agents.filter(({ boss_id, status }) => boss_id === me.id && status !== "terminated");
+  const whom = chance.flip(0.8) ? chance.pick(near) : chance.pick(view.agents);
+  const judged = chance.pick(view.outcomes.filter(({ status }) => status === "submitted"));
+  const few = view.agents.filter(({ status }) => status !== "terminated").length < 8;
+  const room = view.outcomes.filter(isLive).length <= world.mostLive;
+  return [
+    ...(few && chance.flip(0.3) ? [`HIRE[${chance.flip(0.5) ? "editor" : "printer"}]: Helps.`] : []),
+    ...(room && chance.flip(0.6) ? [`DELEGATE[${whom?.id ?? "printer"}]: ${world.newKey()}`] : []),
+    ...(judged !== undefined && chance.flip(0.5)
+      ? [`VERDICT[${judged.id}]: ${chance.flip(0.5) ? "PASS" : "REWORK more of it"}`]
+      : []),
+    ...(chance.flip(0.1) ? ["DELEGATE[nobody] at all"] : []),
+  ].join("\n");
 }
 
 /** It ends without having done anything. */

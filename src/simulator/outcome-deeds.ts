@@ -1,4 +1,5 @@
 import * as outcomes from "../contract/outcomes.ts";
+import { planWork } from "../contract/planning.ts";
 import type { Actor, Deed } from "./agent-turn.ts";
 import { drives, onOutcome, writes } from "./calling.ts";
 import { grantsAround, isLive, type OutcomeView } from "./view.ts";
@@ -16,6 +17,7 @@ export async function orders(actor: Actor): Promise<unknown> {
     [2, reopen],
     [9, delegate],
     [6, hire],
+    [5, divide],
     [3, reclaim],
   ]);
   return deed(actor);
@@ -118,7 +120,7 @@ async function complete(actor: Actor): Promise<unknown> {
   const outcome = choose(
     actor,
     (one) =>
-      one.kind === "work" &&
+      (one.kind === "work" || one.kind === "integration") &&
       (one.status === "submitted" || (one.status === "open" && one.delegated === 0)) &&
       writes(actor.me.id, one),
   );
@@ -127,7 +129,10 @@ async function complete(actor: Actor): Promise<unknown> {
 }
 
 async function close(actor: Actor): Promise<unknown> {
-  const outcome = choose(actor, (one) => isLive(one) && one.kind === "work" && writes(actor.me.id, one));
+  const outcome = choose(
+    actor,
+    (one) => isLive(one) && (one.kind === "work" || one.kind === "integration") && writes(actor.me.id, one),
+  );
   if (outcome === undefined) return;
   return onOutcome(actor, outcomes.closeOutcome, outcome, "write", {
     id: outcome.id,
@@ -179,6 +184,23 @@ async function hire(actor: Actor): Promise<unknown> {
     ...(chance.flip(0.5) ? { message: `You are new here. ${world.newKey()}` } : {}),
   });
   return answer;
+}
+
+/** A plan: parts for reports, for itself, and for somebody who has to be hired first. */
+async function divide(actor: Actor): Promise<unknown> {
+  const { world, me, view } = actor;
+  const { chance } = world;
+  const outcome = choose(actor, (one) => own(actor)(one) && one.status === "open" && one.kind === "work");
+  if (outcome === undefined || view.outcomes.filter(isLive).length > world.mostLive) return;
+  const employed = view.agents.filter(({ status }) => status !== "terminated");
+  const reports = employed.filter(({ boss_id }) => boss_id === me.id).map(({ id }) => id);
+  const others = ["self", ...(employed.length < mostAgents ? ["editor"] : [])];
+  const tasks = Array.from({ length: chance.between(1, 3) }, (_, place) => ({
+    title: world.newKey(),
+    assignee: chance.pick(chance.flip(0.7) && reports.length > 0 ? reports : others) ?? "self",
+    ...(place > 0 && chance.flip(0.4) ? { dependsOn: [place - 1] } : {}),
+  }));
+  return onOutcome(actor, planWork, outcome, "drive", { outcome: outcome.id, tasks });
 }
 
 async function reclaim(actor: Actor): Promise<unknown> {
