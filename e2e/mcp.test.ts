@@ -72,6 +72,8 @@ const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> =
     comment_on_approval: "id body",
     pause_agent: "id reason?",
     resume_agent: "id",
+    set_budget: "id usd? tokens? sessions?",
+    view_costs: "month? by? agent? limit? cursor?",
     plan_reorganization: "change",
     apply_reorganization: "change hash?",
     undo_reorganization: "id",

@@ -67,6 +67,7 @@ const expected = [
   "permission.revoke",
   "permission.request",
   "session.submit_summary",
+  "agent.set_budget",
 ]
   .map((operation) => `${operation} ok`)
   .concat(
@@ -84,7 +85,14 @@ const expected = [
       "node is paused",
       "node stops",
     ],
-    ["goes on → done", "at once", "a process hangs", "it exited with 0", "it exited with 1"],
+    [
+      "a report of usage",
+      "goes on → done",
+      "at once",
+      "a process hangs",
+      "it exited with 0",
+      "it exited with 1",
+    ],
     steps.flatMap((step) => [`doom: crash at ${step}`, `doom: pause at ${step}`]),
     ["crash", "crash after", "pause", "fail", "lost"].map((what) => `doom: ${what} at a write`),
   );

@@ -2,6 +2,7 @@
 // missing here fails the walk.
 import { z } from "zod";
 import * as approvals from "../src/contract/approvals.ts";
+import * as budgets from "../src/contract/budgets.ts";
 import * as capabilities from "../src/contract/capabilities.ts";
 import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
 import * as configurations from "../src/contract/configurations.ts";
@@ -119,6 +120,11 @@ async function pausedReport(world: World) {
   return { id };
 }
 
+async function reportOfOwnBudget(world: World) {
+  await world.org.board(budgets.setBudget, { id: world.boss.id, usd: 10 });
+  return { ...(await ownReport(world)), usd: 0.01 };
+}
+
 async function letter({ boss, report }: World) {
   const { id } = await boss.call(mail.sendMessage, { to: report.id, body: "a word" });
   return { id };
@@ -196,6 +202,8 @@ export const table: readonly Row[] = [
   row(organization.updateAgent, "board", async (w) => ({ ...(await anAgent(w)), role: "other" }), boardOnly),
   row(organization.pauseAgent, "boss", ownReport, notItsBoss),
   row(organization.resumeAgent, "boss", pausedReport, notItsBoss),
+  row(budgets.setBudget, "boss", reportOfOwnBudget, notItsBoss),
+  row(budgets.listCosts, "boss", company, everyMember),
   row(organization.wakeAgent, "board", anAgent, boardOnly),
   row(roster.listRoster, "boss", company, everyMember),
   row(roster.viewOrg, "board", company, boardOnly),

@@ -4,6 +4,7 @@ import { Refusal } from "../contract/refusal.ts";
 import type { ApprovalKind } from "../approvals/operations.ts";
 import { present } from "../approvals/operations.ts";
 import { type ApprovalRow, lastApprovalOf, openApproval, payloadOf } from "../approvals/table.ts";
+import { carve, weighBudget } from "../budgets/carving.ts";
 import { give } from "../capabilities/grants.ts";
 import { guarded, type Surroundings } from "../capabilities/guarded.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
@@ -14,6 +15,7 @@ import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { insertOutcome, outcomeById, saveOutcome, setParents } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
+import { demandOwnToShare } from "./budgeting.ts";
 import { bossOf, configured, type HireInput, redrafted, rowOf, snapshotOf, weighGrants } from "./drafting.ts";
 import { employ, freeName, freeSlug } from "./employ.ts";
 import { demandNewRole, demandRoom, headcount } from "./headcount.ts";
@@ -113,6 +115,11 @@ export async function takeOn(
   const agent = await agentById(tx, id);
   const giver = actor.agentId === null && made === undefined ? null : boss;
   await weighGrants(call, configuration, giver, agent);
+  if (hire.waits) await weighBudget(tx, agent, configuration.budget ?? {});
+  else {
+    await demandOwnToShare(call, agent, configuration.budget ?? {});
+    await carve(tx, agent, configuration.budget ?? {});
+  }
   await call.record(
     id,
     { name: agent.name, role: agent.role, boss: boss.id, mandate: mandateId, pending: hire.waits },
@@ -159,6 +166,7 @@ export const hiring: ApprovalKind = {
         "Ask for a revision, so that it gets another boss; or reject it.",
       );
     await saveAgent(tx, { ...agent, status: "idle" });
+    await carve(tx, agent, configuration.budget ?? {});
     try {
       await giveGrants(call, agent, configuration, giverFor(approval, boss));
     } catch (error) {
@@ -225,6 +233,7 @@ export const hiring: ApprovalKind = {
     };
     await saveAgent(tx, saved);
     await weighGrants(call, configuration, giverFor(approval, boss), saved);
+    await weighBudget(tx, saved, configuration.budget ?? {});
     if (!made) {
       await setParents(tx, agent.mandate_id, [boss.mandate_id]);
       const mandate = await outcomeById(tx, agent.mandate_id);

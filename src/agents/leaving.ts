@@ -1,5 +1,6 @@
 import { Refusal } from "../contract/refusal.ts";
 import { openApprovalsOf, setStatus } from "../approvals/table.ts";
+import { dissolveAll } from "../budgets/carving.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { recordGrant } from "../capabilities/operations.ts";
@@ -18,6 +19,7 @@ import {
 } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
+import { forgetPause, resumeHalted } from "./halting.ts";
 import {
   agentById,
   agentOfMandate,
@@ -149,6 +151,10 @@ async function end(call: Scene, agent: AgentRow, reason: string): Promise<void> 
   await returnParts(call, agent, reason);
   await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);
+  await tx.run(forgetPause, { agentId: agent.id });
+  // Whoever drew from its budget draws from the one above now.
+  await dissolveAll(tx, agent);
+  await resumeHalted(call);
 }
 
 /** What it leaves, the heir has: its boss, or one that has the same boss. Answers which outcomes moved. */

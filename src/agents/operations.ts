@@ -1,12 +1,13 @@
 import * as contract from "../contract/organization.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { checkBrainConfig } from "../brains/registry.ts";
-import { type Call, guarded } from "../capabilities/guarded.ts";
-import { isActive } from "../capabilities/members.ts";
+import { guarded } from "../capabilities/guarded.ts";
 import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { delegationHandlers } from "./delegating.ts";
+import { budgetHandlers, changeBudget, demandBossOrBoard } from "./budgeting.ts";
 import { freeName, freeSlug } from "./employ.ts";
+import { forgetPause } from "./halting.ts";
 import { hireHandlers } from "./hiring.ts";
 import { keyHandlers } from "./keys.ts";
 import { demandThere } from "./leaving.ts";
@@ -35,6 +36,7 @@ const onUpdate = guarded(contract.updateAgent, async (call) => {
     capabilities: input.capabilities === undefined ? agent.capabilities : input.capabilities,
     prompt: input.prompt === undefined ? agent.prompt : input.prompt,
   });
+  if (input.budget !== undefined) await changeBudget(call, agent.id, input.budget ?? noBudget);
   const { id: _, adapterConfig: _config, ...changes } = input;
   await call.record(agent.id, { changed: changes });
   return presentAgent(tx, agent.id);
@@ -56,6 +58,7 @@ const onResume = guarded(contract.resumeAgent, async (call) => {
   if (agent.status !== "paused")
     throw new Refusal("conflict", `${agent.name} is not paused.`, "There is nothing to resume.");
   await saveAgent(call.tx, { ...agent, status: "idle", idle_sessions: 0, not_before: 0 });
+  await call.tx.run(forgetPause, { agentId: agent.id });
   await call.record(agent.id, {});
   return presentAgent(call.tx, agent.id);
 });
@@ -83,7 +86,10 @@ export const agentHandlers = [
   ...hireHandlers,
   ...delegationHandlers,
   ...keyHandlers,
+  ...budgetHandlers,
 ];
+
+const noBudget = { usd: null, tokens: null, sessions: null };
 
 async function listPage(
   tx: ReadTx,
@@ -100,25 +106,6 @@ async function listPage(
   const rows = await listRows(tx, { ...filter, after: { at: Number(at), id }, limit: limit + 1 });
   const { page, nextCursor } = pageAfter(rows, limit, (row) => `${row.created_at} ${row.id}`);
   return { agents: page.map(presentShown), nextCursor };
-}
-
-async function demandBossOrBoard(
-  call: Pick<Call<{ id: string }>, "tx" | "actor" | "input">,
-): Promise<AgentRow> {
-  const agent = await demandThere(call.tx, call.input.id);
-  if (call.actor.agentId !== null && agent.boss_id !== call.actor.agentId)
-    throw new Refusal(
-      "forbidden",
-      `${agent.name} is not your direct report.`,
-      "Its own boss can do that; message your report.",
-    );
-  if (!isActive(agent))
-    throw new Refusal(
-      "refused",
-      `${agent.name} is ${agent.status}.`,
-      "Only an active agent is paused or resumed.",
-    );
-  return agent;
 }
 
 function changedBrain(

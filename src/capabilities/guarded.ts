@@ -85,11 +85,20 @@ export const defaultSettings: Settings = {
   growthWaitingOutcomes: 10,
   growthInboxMessages: 20,
   growthWaitMinutes: 60,
+  monthlyBudget: { usd: 1000, tokens: 1_000_000_000, sessions: 100_000 },
+  sessionBudget: { usd: 1, tokens: 1_000_000 },
 };
 
 /** Settings are stored as far as they were set; the rest is the default of the running version. */
 export function parseSettings(stored: string): Settings {
-  return Settings.parse({ ...defaultSettings, ...storedSettings(stored) });
+  const said = storedSettings(stored);
+  return Settings.parse({
+    ...defaultSettings,
+    ...said,
+    // A part that was never said has its default: no budget is without a limit by omission.
+    monthlyBudget: { ...defaultSettings.monthlyBudget, ...said.monthlyBudget },
+    sessionBudget: { ...defaultSettings.sessionBudget, ...said.sessionBudget },
+  });
 }
 
 export function storedSettings(stored: string): { [name in keyof Settings]?: Settings[name] | undefined } {

@@ -4,6 +4,8 @@ import { guarded, parseSettings, storedSettings } from "../capabilities/guarded.
 import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
 import { redact } from "../capabilities/redaction.ts";
 import { checkBrainConfig, findBrain } from "../brains/registry.ts";
+import { demandCovers } from "../budgets/carving.ts";
+import { afterChange } from "../agents/halting.ts";
 import { chooseBrain } from "../agents/employ.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
@@ -51,16 +53,30 @@ const onUpdate = guarded(contract.updateCompany, async (call) => {
   const changed = {
     ...row,
     name: name ?? row.name,
-    settings: JSON.stringify({ ...storedSettings(row.settings), ...settings }),
+    settings: JSON.stringify(merged(storedSettings(row.settings), settings)),
   };
   checkDefaultBrain(parseSettings(changed.settings), settings);
   await tx.run(updateRow, { id: row.id, name: changed.name, settings: changed.settings });
+  if (settings.monthlyBudget !== undefined) {
+    await demandCovers(tx, companyId, parseSettings(changed.settings));
+    await afterChange(call, companyId);
+  }
   await call.record(companyId, {
     ...(name === undefined ? {} : { name }),
     ...Object(redact(settings).value),
   });
   return present(changed);
 });
+
+/** Of a budget only the parts that are said change. */
+function merged(stored: ReturnType<typeof storedSettings>, said: ReturnType<typeof storedSettings>) {
+  return {
+    ...stored,
+    ...said,
+    monthlyBudget: { ...stored.monthlyBudget, ...said.monthlyBudget },
+    sessionBudget: { ...stored.sessionBudget, ...said.sessionBudget },
+  };
+}
 
 /** Whatever brain agents get without being asked must be one they can have. */
 export function checkDefaultBrain(

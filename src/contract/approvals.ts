@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Budget } from "./budgets.ts";
 import { operation } from "./operation.ts";
 import { LevelName, ResourceName } from "./resources.ts";
 import { AgentDetail, hireGrants, hireShape } from "./organization.ts";
@@ -6,7 +7,12 @@ import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
 
 /** What waits for a person's decision: hires, plans, and the talk about them. */
 
-export const approvalTypes = ["hire_agent", "create_agent", "approve_ceo_strategy"] as const;
+export const approvalTypes = [
+  "hire_agent",
+  "create_agent",
+  "approve_ceo_strategy",
+  "budget_override",
+] as const;
 export type ApprovalType = (typeof approvalTypes)[number];
 
 export const approvalStatuses = [
@@ -54,7 +60,7 @@ export const HireConfiguration = z.object({
   adapterConfig: z.record(z.string(), z.unknown()),
   model: z.string().nullable(),
   effort: z.string().nullable(),
-  budget: z.record(z.string(), z.unknown()).nullable(),
+  budget: Budget.nullable(),
   grants: z.array(z.object({ resource: ResourceName, level: LevelName })),
 });
 export type HireConfiguration = z.infer<typeof HireConfiguration>;

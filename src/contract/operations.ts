@@ -1,5 +1,6 @@
 import type { Operation } from "./operation.ts";
 import * as approvals from "./approvals.ts";
+import * as budgets from "./budgets.ts";
 import * as capabilities from "./capabilities.ts";
 import * as configurations from "./configurations.ts";
 import * as createAgent from "./create-agent.ts";
@@ -22,6 +23,7 @@ export const operations: readonly Operation[] = [
   planning,
   capabilities,
   approvals,
+  budgets,
   createAgent,
   configurations,
   mail,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Budget, BudgetChange, MonthlyBudget, SessionBudget } from "./budgets.ts";
 import { mcpServers, operation } from "./operation.ts";
 import { LevelName, ResourceName } from "./resources.ts";
 import { AgentRef, CompanyId, Id, Name, nextCursor, Page, text } from "./words.ts";
@@ -12,12 +13,6 @@ const AdapterType = z
   .regex(/^[a-z0-9_]+$/, "a brain's type, such as rehearsal");
 
 export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
-
-const Budget = z.strictObject({
-  usd: z.number().min(0).max(1e9).optional(),
-  tokens: z.number().int().min(0).max(1e15).optional(),
-  sessions: z.number().int().min(0).max(1e9).optional(),
-});
 
 /** What a new agent is made of, whoever makes it. */
 export const hireShape = {
@@ -120,6 +115,8 @@ export const Settings = z.strictObject({
     .min(1)
     .max(100_000)
     .describe("How long outcomes and messages lie before they count for these suggestions."),
+  monthlyBudget: MonthlyBudget,
+  sessionBudget: SessionBudget,
 });
 export type Settings = z.infer<typeof Settings>;
 
@@ -261,6 +258,9 @@ export const updateAgent = operation({
     prompt: text(50_000).nullable().optional(),
     adapterType: AdapterType.optional(),
     adapterConfig: z.record(z.string(), z.unknown()).optional(),
+    budget: BudgetChange.nullable()
+      .optional()
+      .describe("What it may spend in a month; null: nothing of its own."),
   }),
   output: AgentDetail,
   effect: "write",

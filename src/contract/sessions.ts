@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Use } from "./budgets.ts";
 import { operation } from "./operation.ts";
 import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
 
@@ -14,7 +15,7 @@ const Session = z.object({
   exitCode: z.number().nullable(),
   summarized: z.boolean().describe("The session handed in its own summary."),
   promptVersion: z.string().nullable(),
-  usage: z.object({ inputTokens: z.number(), outputTokens: z.number(), costUsd: z.number() }),
+  usage: Use.extend({ consultants: Use.optional().describe("The part that sub-agents used, if any did.") }),
 });
 
 export const listSessions = operation({

@@ -2,10 +2,12 @@ import { endings } from "../agents/endings.ts";
 import { planningHandlers } from "../agents/planning.ts";
 import { creation, creationHandlers } from "../agents/creating.ts";
 import { configurationHandlers } from "../agents/configurations.ts";
+import { overriding } from "../agents/halting.ts";
 import { hiring } from "../agents/hiring.ts";
 import { agentHandlers } from "../agents/operations.ts";
 import { approvalHandlers } from "../approvals/operations.ts";
 import { strategy } from "../approvals/strategy.ts";
+import { costHandlers } from "../budgets/costs.ts";
 import type { Guarded } from "../capabilities/guarded.ts";
 import { capabilityHandlers } from "../capabilities/operations.ts";
 import { companyHandlers } from "../companies/operations.ts";
@@ -23,7 +25,12 @@ import { importHandlers } from "../roster/importing.ts";
 import { rosterHandlers } from "../roster/roster.ts";
 import { sessionHandlers, type Transcripts } from "../runtime/operations.ts";
 
-const approvalKinds = { hire_agent: hiring, create_agent: creation, approve_ceo_strategy: strategy };
+const approvalKinds = {
+  hire_agent: hiring,
+  create_agent: creation,
+  approve_ceo_strategy: strategy,
+  budget_override: overriding,
+};
 
 /** Every operation's handler. One that is missing here fails at start (core.ts). */
 export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
@@ -47,4 +54,5 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...exportHandlers,
   ...importHandlers,
   ...activityHandlers,
+  ...costHandlers,
 ];

@@ -1,8 +1,12 @@
 import { why as contract } from "../contract/sessions.ts";
 import { notFound } from "../contract/refusal.ts";
 import type { Output } from "../contract/operation.ts";
+import { overrideOf, pauseOf } from "../agents/halting.ts";
 import { openApprovalOf } from "../approvals/table.ts";
 import { isInstalled } from "../brains/registry.ts";
+import { inWords, isUsedUp, nextMonth } from "../budgets/budget.ts";
+import { lacking, ownerOf } from "../budgets/sessions.ts";
+import { placeOf } from "../budgets/table.ts";
 import { guarded } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { outcomeRights } from "../capabilities/structure.ts";
@@ -176,7 +180,11 @@ async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boo
         : "waits for the board";
     return answer(true, `is not hired yet: approval ${approval?.id ?? ""} ${state}`, true);
   }
-  if (agent.status === "paused") return answer(false, "is paused; its boss or the board can resume it");
+  const short = await wantOf(tx, agent);
+  if (agent.status === "paused")
+    return short !== undefined && (await tx.first(pauseOf, { agentId })) !== undefined
+      ? answer(short.moves, `is paused: ${short.says}`)
+      : answer(false, "is paused; its boss or the board can resume it");
   if (!isInstalled(agent.brain_type))
     return answer(
       false,
@@ -189,13 +197,36 @@ async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boo
       true,
       `starts again at ${new Date(agent.not_before).toISOString()}, after sessions that changed nothing`,
     );
+  if (short !== undefined) return answer(short.moves, `is not started: ${short.says}`);
   return answer(true, "is idle and is started when it has work and a place is free");
+}
+
+/** The budget it lacks, and who or what gives it more. */
+async function wantOf(
+  tx: ReadTx,
+  agent: { id: string; company_id: string },
+): Promise<{ moves: boolean; says: string } | undefined> {
+  const pool = lacking(await placeOf(tx, agent));
+  if (pool === undefined) return undefined;
+  const { words } = await ownerOf(tx, pool);
+  if (!isUsedUp(pool))
+    return { moves: true, says: `what is left of ${words.toLowerCase()} is set aside for sessions that run` };
+  const { limit, spent, handedDown, measure } = pool;
+  const used = `${words.toLowerCase()} is used up (${inWords(measure, spent)} spent and ${inWords(measure, handedDown)} handed down of ${inWords(measure, limit ?? 0)})`;
+  const approval = await overrideOf(tx, pool);
+  if (approval?.status === "pending")
+    return { moves: true, says: `${used}; approval ${approval.id} waits for the board to raise it` };
+  const asked = approval === undefined ? "" : `; approval ${approval.id} to raise it was ${approval.status}`;
+  // The next month brings as much again, if that is anything.
+  const renewed = limit !== null && limit > handedDown;
+  const until = renewed ? `; the next month begins at ${new Date(nextMonth(tx.now)).toISOString()}` : "";
+  return { moves: renewed, says: `${used}${asked}${until}; the board can raise it` };
 }
 
 const agentRow = query((db, p: { id: string }) =>
   db
     .selectFrom("agents")
-    .select(["id", "name", "status", "boss_id", "brain_type", "not_before"])
+    .select(["id", "company_id", "name", "status", "boss_id", "brain_type", "not_before"])
     .where("id", "=", p.id),
 );
 const liveSession = query((db, p: { agentId: string }) =>

@@ -5,6 +5,7 @@ import { resourceKind } from "../contract/resources.ts";
 import { chooseBrain } from "../agents/employ.ts";
 import { takeOn } from "../agents/hiring.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
+import { carve } from "../budgets/carving.ts";
 import { give } from "../capabilities/grants.ts";
 import { type Call, guarded, parseSettings, type Surroundings } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
@@ -183,6 +184,11 @@ async function keepFiles(call: Surroundings, { files }: Draft): Promise<void> {
 
 /** Bosses first: the tree is in that order. */
 async function hireAll(call: Surroundings, { tree, idOf }: Draft): Promise<void> {
+  const budget = tree.root?.budget;
+  if (budget !== undefined)
+    await inFile(tree.root?.file, async () =>
+      carve(call.tx, await agentById(call.tx, idOf(tree.root)), budget),
+    );
   for (const { definition, boss } of tree.others) {
     const member = await memberById(call.tx, idOf(boss ?? tree.root));
     if (member === undefined) throw new Error("a boss is made before its reports");

@@ -16,7 +16,8 @@ export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<S
     if (
       operation.startsWith("knowledge.") ||
       operation.startsWith("access.") ||
-      operation.startsWith("permission.")
+      operation.startsWith("permission.") ||
+      operation === "session.usage"
     )
       continue;
     if (operation.startsWith("outcome.") && subject !== null) outcomes.add(subject);

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
 import { isPlain } from "../brains/registry.ts";
 import { memberById, reportsOf } from "../capabilities/members.ts";
+import { holds } from "../capabilities/rights.ts";
 import { fileById } from "../knowledge/table.ts";
 import { countWaiting } from "../mail/table.ts";
 import { outcomeById } from "../outcomes/table.ts";
@@ -28,6 +29,7 @@ export interface Briefing {
   readonly systemPrompt: string;
   readonly firstOutcomeId: string | null;
   readonly mcpServers: readonly McpEntry[];
+  readonly mayConsult: boolean;
 }
 
 export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
@@ -78,6 +80,7 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
     systemPrompt: promptFor(agent, boss?.id ?? null),
     firstOutcomeId: work[0]?.id ?? null,
     mcpServers: await grantedServers(tx, agent),
+    mayConsult: await holds(tx, agent.id, "org:consult", "use"),
   };
 }
 

@@ -78,6 +78,20 @@ function present(row: SessionRow & { agent_name: string }) {
     exitCode: row.exit_code,
     summarized: row.summarized === 1,
     promptVersion: row.prompt_version,
-    usage: { inputTokens: row.input_tokens, outputTokens: row.output_tokens, costUsd: row.cost_usd },
+    usage: {
+      inputTokens: row.input_tokens,
+      outputTokens: row.output_tokens,
+      costUsd: row.cost_usd,
+      ...consultantsOf(row),
+    },
   };
+}
+
+function consultantsOf(row: SessionRow) {
+  const consultants = {
+    inputTokens: row.consultant_input_tokens,
+    outputTokens: row.consultant_output_tokens,
+    costUsd: row.consultant_cost_usd,
+  };
+  return Object.values(consultants).some((amount) => amount > 0) ? { consultants } : {};
 }

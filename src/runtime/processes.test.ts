@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -41,7 +41,14 @@ function place(context: TestContext): Place {
         token: "the-token",
         workspace: runner.workspaceFor(id),
         agent: { ...scriptedAgent, brain_type: "process", brain_config: config },
-        briefing: { text: "the briefing", assignment: "", systemPrompt: "", mcpServers: [] },
+        briefing: {
+          text: "the briefing",
+          assignment: "",
+          systemPrompt: "",
+          mcpServers: [],
+          mayConsult: false,
+        },
+        onUsage: () => undefined,
       });
       started.push(running);
       return running;
@@ -171,7 +178,7 @@ test("the last report of usage counts, also without a line end, and nonsense doe
   assert.deepEqual(usageIn('{"usage":{"inputTokens":-5,"outputTokens":"many","costUsd":1e999}}'), {
     inputTokens: 0,
     outputTokens: 0,
-    costUsd: 0,
+    costUsd: Number.POSITIVE_INFINITY,
   });
 });
 
@@ -186,10 +193,34 @@ test("a command that is not there ends at once with a code, and a person is neve
       token: "t",
       workspace: runner.workspaceFor("two"),
       agent: { ...scriptedAgent, brain_type: "human", brain_config: "{}" },
-      briefing: { text: "", assignment: "", systemPrompt: "", mcpServers: [] },
+      briefing: { text: "", assignment: "", systemPrompt: "", mcpServers: [], mayConsult: false },
+      onUsage: () => undefined,
     }),
     /never started/,
   );
+});
+
+test("a process that is held still does nothing until it is let go on", async (context) => {
+  const { start, folder } = place(context);
+  const file = join(folder, "beats");
+  writeFileSync(file, "");
+  const running = await start(`while :; do echo x >> ${file}; sleep 0.01; done`);
+  running.release();
+  const beats = (): number => readFileSync(file, "utf8").length;
+  const moves = async (): Promise<boolean> => {
+    const before = beats();
+    await sleep(200);
+    return beats() > before;
+  };
+  while (beats() === 0) await sleep(5);
+  running.hold(true);
+  await sleep(20);
+  assert.equal(await moves(), false);
+  running.hold(false);
+  assert.equal(await moves(), true);
+  running.hold(true);
+  running.kill();
+  assert.equal((await running.exited).code, null);
 });
 
 function isZombie(pid: number): boolean {

@@ -3,6 +3,7 @@ import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rm
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { launchBrain } from "../brains/registry.ts";
+import { furthest, type Usage } from "../budgets/budget.ts";
 import type { Exit, Runner, Running, StartSpec } from "./runner.ts";
 import { sandboxed } from "./sandbox.ts";
 import { writeSettings } from "./settings.ts";
@@ -96,7 +97,7 @@ async function startProcess(options: ProcessOptions, session: StartSpec): Promis
   });
   const { pid } = child;
   if (pid === undefined) throw new Error("the process has no pid");
-  const output = watch(child, join(options.transcripts, `${session.id}.log`));
+  const output = watch(child, join(options.transcripts, `${session.id}.log`), session.onUsage);
   const door = child.stdio[3];
   return {
     pid,
@@ -110,24 +111,31 @@ async function startProcess(options: ProcessOptions, session: StartSpec): Promis
       child.stdin?.on("error", () => undefined);
       child.stdin?.end(launch.stdin);
     },
+    hold: (still) => {
+      const signal = still ? "SIGSTOP" : "SIGCONT";
+      signalGroup(pid, signal);
+      // In a sandbox what runs is not of our group.
+      if (options.sandbox)
+        for (const inner of byWorkspace().get(session.workspace) ?? []) send(inner, signal);
+    },
     kill: () => killGroup(pid),
   };
 }
 
 interface Watched {
   readonly tail: () => string;
-  readonly usage: () => Exit["usage"];
+  readonly usage: () => Usage | undefined;
   readonly close: () => void;
 }
 
-/** Everything printed goes to the transcript, up to its limit; the end is kept; lines that report usage are understood. */
-function watch(child: ChildProcess, transcript: string): Watched {
+/** Everything printed goes to the transcript, up to its limit; the end is kept; lines that report usage are passed on. */
+function watch(child: ChildProcess, transcript: string, onUsage: StartSpec["onUsage"]): Watched {
   const file = createWriteStream(transcript, { mode: 0o600 });
   file.on("error", () => undefined);
   let written = 0;
   let tail = "";
   let line = "";
-  let usage: Exit["usage"];
+  let usage: Usage | undefined;
   const decoder = new StringDecoder("utf8");
   const see = (chunk: Buffer, isOutput: boolean): void => {
     if (written < mostTranscript) file.write(chunk);
@@ -138,30 +146,44 @@ function watch(child: ChildProcess, transcript: string): Watched {
     tail = (tail + text).slice(-mostOutput);
     line += text;
     for (let end = line.indexOf("\n"); end >= 0; end = line.indexOf("\n")) {
-      usage = usageIn(line.slice(0, end)) ?? usage;
+      const said = usageIn(line.slice(0, end));
+      if (said !== undefined) onUsage((usage = furthest(usage, said)));
       line = line.slice(end + 1);
     }
     line = line.slice(-mostOutput);
   };
+  const last = (): Usage | undefined => {
+    const said = usageIn(line);
+    return said === undefined ? usage : furthest(usage, said);
+  };
   child.stdout?.on("data", (chunk: Buffer) => see(chunk, true));
   child.stderr?.on("data", (chunk: Buffer) => see(chunk, false));
-  return { tail: () => tail, usage: () => usageIn(line) ?? usage, close: () => file.end() };
+  return { tail: () => tail, usage: last, close: () => file.end() };
 }
 
-export function usageIn(line: string): Exit["usage"] {
+/** As it is said; what is no number in it counts as nothing. Whether it can be true is for budgets/ to judge. */
+export function usageIn(line: string): Usage | undefined {
   if (!line.includes('"usage"')) return undefined;
   try {
     const parsed: unknown = JSON.parse(line);
     if (typeof parsed !== "object" || parsed === null || !("usage" in parsed)) return undefined;
-    const { inputTokens, outputTokens, costUsd }: Record<string, unknown> = { ...Object(parsed.usage) };
-    return { inputTokens: amount(inputTokens), outputTokens: amount(outputTokens), costUsd: amount(costUsd) };
+    const said: Record<string, unknown> = { ...Object(parsed.usage) };
+    return {
+      ...amounts(said),
+      ...("consultants" in said ? { consultants: amounts(said["consultants"]) } : {}),
+    };
   } catch {
     return undefined;
   }
 }
 
+function amounts(said: unknown): Omit<Usage, "consultants"> {
+  const { inputTokens, outputTokens, costUsd }: Record<string, unknown> = { ...Object(said) };
+  return { inputTokens: amount(inputTokens), outputTokens: amount(outputTokens), costUsd: amount(costUsd) };
+}
+
 function amount(value: unknown): number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : 0;
+  return typeof value === "number" && value >= 0 ? value : 0;
 }
 
 function exitOf(child: ChildProcess, output: Watched): Promise<Exit> {
@@ -189,8 +211,14 @@ function exitOf(child: ChildProcess, output: Watched): Promise<Exit> {
 }
 
 function killGroup(pid: number): void {
+  signalGroup(pid, "SIGKILL");
+}
+
+const signalGroup = (pid: number, signal: NodeJS.Signals): void => send(-pid, signal);
+
+function send(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-pid, "SIGKILL");
+    process.kill(pid, signal);
   } catch {
     // Nobody is left.
   }
@@ -203,18 +231,17 @@ function killGroup(pid: number): void {
 function leftoverKiller(): (workspace: string) => void {
   let seen: Map<string, number[]> | undefined;
   return (workspace) => {
-    seen ??= Map.groupBy(
-      readdirSync("/proc").map(Number).filter(Number.isInteger),
-      (pid) => workspaceOf(pid) ?? "",
-    );
-    for (const pid of seen.get(workspace) ?? [])
-      if (workspaceOf(pid) === workspace)
-        try {
-          process.kill(pid, "SIGKILL");
-        } catch {
-          // It has just ended.
-        }
+    seen ??= byWorkspace();
+    for (const pid of seen.get(workspace) ?? []) if (workspaceOf(pid) === workspace) send(pid, "SIGKILL");
   };
+}
+
+/** The processes of this machine by the workspace of the session they belong to. */
+function byWorkspace(): Map<string, number[]> {
+  return Map.groupBy(
+    readdirSync("/proc").map(Number).filter(Number.isInteger),
+    (pid) => workspaceOf(pid) ?? "",
+  );
 }
 
 /** The workspace of the session that a process belongs to, if any. */

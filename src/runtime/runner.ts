@@ -1,4 +1,5 @@
 import type { AgentRow } from "../agents/table.ts";
+import type { Usage } from "../budgets/budget.ts";
 
 /** What the scheduler needs of the world outside: workspaces and processes. The simulator has its own. */
 export interface Runner {
@@ -21,7 +22,11 @@ export interface StartSpec {
     readonly assignment: string;
     readonly systemPrompt: string;
     readonly mcpServers: readonly McpEntry[];
+    /** Whether the brain's own sub-agents may be used. */
+    readonly mayConsult: boolean;
   };
+  /** Called whenever the process says what it has used so far. */
+  readonly onUsage: (usage: Usage) => void;
 }
 
 export interface McpEntry {
@@ -35,6 +40,8 @@ export interface Running {
   readonly started: string;
   readonly exited: Promise<Exit>;
   release(): void;
+  /** Holds it still, or lets it go on. */
+  hold(still: boolean): void;
   /** At once, with everything it started. */
   kill(): void;
 }
@@ -44,5 +51,5 @@ export interface Exit {
   readonly reason: string;
   /** The last 64 kB it printed. */
   readonly output: string;
-  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number };
+  readonly usage?: Usage;
 }

@@ -1,16 +1,17 @@
+import { monthOf, type Usage } from "../budgets/budget.ts";
+import { setAside } from "../budgets/sessions.ts";
 import { ledgerEnd, listAfter } from "../events/ledger.ts";
-import { approvalById, dueApprovals, expire, nextExpiry } from "../approvals/table.ts";
-import { notify } from "../mail/operations.ts";
+import { nextExpiry } from "../approvals/table.ts";
 import { deliver } from "../mail/post.ts";
 import { dueMessages, messageById, nextDue } from "../mail/table.ts";
 import type { Store } from "../store/store.ts";
 import { concerned } from "./attention.ts";
 import { brief, promptVersion } from "./briefing.ts";
 import { hearOut } from "./closing.ts";
+import { askForBudget, expireApprovals, renewBudgets } from "./decisions.ts";
 import { suggestGrowth } from "./growth.ts";
 import type { Exit, Runner, Running } from "./runner.ts";
 import {
-  addUsage,
   endSession,
   forgetProcess,
   liveOn,
@@ -23,7 +24,8 @@ import {
   type SessionRow,
   unsettledSessions,
 } from "./sessions.ts";
-import { agentsAfter, alarmed, judge, nextAlarm } from "./work.ts";
+import { createMeter, noteUsage } from "./usage.ts";
+import { agentsAfter, alarmed, judge, nextAlarm, type Verdict } from "./work.ts";
 
 /**
  * The scheduler of one node. It keeps no truth: whether an agent has work, whether a session lives and when a message is
@@ -65,7 +67,7 @@ const sweepEvery = 30_000;
 const sweepSize = 50;
 const deliveriesAtOnce = 100;
 const grace = 10_000;
-/** A session ended here or on another node, or was stopped, or the board allows more of them. */
+/** A session ended here or on another node, or was stopped, or there may be more of them, or a budget has more. */
 const freesAPlace = new Set([
   "session.end",
   "company.update",
@@ -74,6 +76,9 @@ const freesAPlace = new Set([
   "agent.retire",
   "agent.reclaim",
   "outcome.reclaim",
+  "agent.set_budget",
+  "agent.update",
+  "budget.release",
 ]);
 
 export function createScheduler(parts: SchedulerParts): Scheduler {
@@ -92,15 +97,28 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   let renewed = 0;
   let swept = 0;
   let sweepFrom = "";
+  let month = "";
   let firstRound = true;
   let stopping = false;
+  const meter = createMeter({
+    store,
+    newId,
+    reportBug: parts.reportBug,
+    stop: (id) => processes.get(id)?.kill(),
+    hold: (id, still) => processes.get(id)?.hold(still),
+  });
 
   async function tick(): Promise<number | null> {
     const now = await store.read(async (tx) => tx.now);
     await follow();
     await deliverDue();
     await ringAlarms();
-    await expireApprovals();
+    await expireApprovals(store, newId);
+    await meter.catchUp();
+    if (month !== monthOf(now)) {
+      await renewBudgets(store, newId);
+      month = monthOf(now);
+    }
     if (now - renewed >= renewEvery) {
       await keepLeases();
       renewed = now;
@@ -166,21 +184,6 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     }));
     for (const { agent } of rung) if (agent !== null) toLookAt.add(agent);
     alarmsSeen = now;
-  }
-
-  /** What nobody decided in time is denied, and whoever asked hears of it. */
-  async function expireApprovals(): Promise<void> {
-    for (const { id, company_id } of await store.read((tx) => dueApprovals(tx, 100)))
-      await store.write(async (tx) => {
-        await tx.lock(company_id);
-        const approval = await approvalById(tx, id);
-        if (!(await expire(tx, approval)) || approval.requested_by === null) return;
-        await notify(
-          { tx, companyId: company_id, newId },
-          approval.requested_by,
-          `Nobody decided on approval ${id} in time, so it is denied.`,
-        );
-      });
   }
 
   /** Renews our leases and takes over what a node left that no longer renews its own. */
@@ -277,8 +280,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       const ready = [];
       for (const { id, verdict } of verdicts) {
         if (verdict.start) ready.push(verdict.agent);
-        else if (verdict.at !== null) later.set(id, verdict.at);
-        else if (verdict.why === "full" && verdict.companyId !== null) wait(verdict.companyId, id);
+        else await putOff(id, verdict);
       }
       // Fair: who has waited longest since its last session goes first.
       for (const agent of ready.toSorted(
@@ -286,6 +288,14 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       ))
         await startSession(agent.id, agent.company_id);
     }
+  }
+
+  async function putOff(id: string, verdict: Verdict & { start: false }): Promise<void> {
+    const { at: time, why, companyId, lacks } = verdict;
+    if (time !== null) later.set(id, time);
+    if (why !== "full" || companyId === null) return;
+    wait(companyId, id);
+    if (lacks !== undefined) await askForBudget(store, newId, id, lacks);
   }
 
   function wait(companyId: string, agentId: string): void {
@@ -319,20 +329,24 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
         briefing: briefing.text,
         assignment: briefing.assignment,
       });
-      return { agent: verdict.agent, briefing, workspace };
+      const money = { id, agentId, firstOutcomeId: briefing.firstOutcomeId };
+      const share = await setAside({ tx, companyId, newId }, money, verdict.place, verdict.settings);
+      return { share, spec: { agent: verdict.agent, briefing, workspace } };
     });
     await at("intended");
     if (intent === null) return;
     const session = { id, company_id: companyId };
     let process: Running;
     try {
-      process = await runner.start({ id, token, ...intent });
+      const onUsage = (usage: Usage): void => meter.heard(session, usage);
+      process = await runner.start({ id, token, ...intent.spec, onUsage });
     } catch (error) {
       parts.reportBug(error, `start of session ${id}`);
       await settle(session, { reason: `it could not be started: ${messageOf(error)}`, exitCode: null });
       return;
     }
     processes.set(id, process);
+    meter.begin(id, intent.share);
     // Should this fail, the next tick tries again.
     void process.exited
       .then((exit) => finished(session, exit))
@@ -354,15 +368,11 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     await at("exited");
     const { usage } = exit;
     await store.write(async (tx) => {
-      await tx.run(forgetProcess, { id: session.id });
-      if (usage !== undefined)
-        await tx.run(addUsage, {
-          id: session.id,
-          input: usage.inputTokens,
-          output: usage.outputTokens,
-          cost: usage.costUsd,
-        });
+      await tx.lock(session.company_id);
+      if (usage !== undefined) await noteUsage(tx, session.id, usage, newId);
+      await forgetProcess(tx, session.id);
     });
+    meter.forget(session.id);
     await settle(session, { reason: exit.reason, exitCode: exit.code }, exit.code === 0 ? exit.output : "");
     processes.delete(session.id);
     exits.delete(session.id);
@@ -395,7 +405,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
     }));
     for (const { id, pid, pid_started } of left) {
       if (pid !== null && pid_started !== null) runner.killOrphan(pid, pid_started, id);
-      await store.write((tx) => tx.run(forgetProcess, { id }));
+      await store.write((tx) => forgetProcess(tx, id));
     }
     for (const session of live) await settle(session, { reason: "the daemon was restarted", exitCode: null });
   }

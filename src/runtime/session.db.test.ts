@@ -127,4 +127,29 @@ for (const kind of storeKinds)
         gate.resolve();
       },
     );
+
+    staged(
+      "sub-agents are for sessions of an agent that holds org:consult, from the next one on",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        const may: boolean[] = [];
+        const look: Script = async (session) => {
+          may.push(session.briefing.mayConsult);
+          await clearInbox(session);
+        };
+        runner.plan(ann.id, look, look, look);
+        const wake = async (): Promise<void> => {
+          await org.root(sendMessage, { to: ann.id, body: "x" });
+          await stage.rest();
+        };
+        await wake();
+        const { companyId } = org;
+        const grant = await org.board(grantPermission, { companyId, to: ann.id, resource: "org:consult" });
+        await wake();
+        await org.board(revokePermission, { id: grant.id });
+        await wake();
+        assert.deepEqual(may, [false, true, false]);
+      },
+    );
   });

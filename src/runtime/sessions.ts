@@ -1,5 +1,6 @@
 import { keepCredential } from "../agents/keys.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
+import { giveBack } from "../budgets/sessions.ts";
 import { append, system } from "../events/ledger.ts";
 import { notify } from "../mail/operations.ts";
 import { waitingFor } from "../mail/table.ts";
@@ -63,6 +64,9 @@ export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch:
     input_tokens: 0,
     output_tokens: 0,
     cost_usd: 0,
+    consultant_input_tokens: 0,
+    consultant_output_tokens: 0,
+    consultant_cost_usd: 0,
   });
   await keepCredential(tx, {
     id: session.credentialId,
@@ -101,6 +105,8 @@ export async function endSession(tx: Tx, id: string, ending: Ending, newId: () =
   const session = await tx.first(byId, { id });
   if (session === undefined || session.settled === 1) return false;
   await tx.run(markEnded, { id, now: tx.now, reason: ending.reason, exitCode: ending.exitCode });
+  // Where a process may still run, what is set aside stays so until that is gone (exited); not for a node that is.
+  if (session.pid === null || session.lease_until < tx.now) await giveBack(tx, id);
   const agent = await agentById(tx, session.agent_id);
   const activity = await activityOf(tx, session, agent);
   if (session.summarized === 0)
@@ -159,7 +165,21 @@ export const processesOn = query((db, p: { nodeId: string }) =>
     .where("node_id", "=", p.nodeId),
 );
 
-export const forgetProcess = query((db, p: { id: string }) =>
+/** Its process is gone. What was set aside for a session that ended before is free now, and others may wait for it. */
+export async function forgetProcess(tx: Tx, id: string): Promise<void> {
+  await tx.run(clearPid, { id });
+  const session = await tx.first(byId, { id });
+  if (session?.settled !== 1 || !(await giveBack(tx, id))) return;
+  await append(tx, {
+    companyId: session.company_id,
+    actor: system,
+    operation: "budget.release",
+    subject: session.agent_id,
+    data: { session: id },
+  });
+}
+
+const clearPid = query((db, p: { id: string }) =>
   db.updateTable("sessions").set({ pid: null }).where("id", "=", p.id),
 );
 
@@ -173,13 +193,6 @@ export const countLive = query((db, p: { companyId: string }) =>
 
 export const liveOf = query((db, p: { agentId: string }) =>
   db.selectFrom("sessions").select("id").where("agent_id", "=", p.agentId).where("ended_at", "is", null),
-);
-
-export const addUsage = query((db, p: { id: string; input: number; output: number; cost: number }) =>
-  db
-    .updateTable("sessions")
-    .set({ input_tokens: p.input, output_tokens: p.output, cost_usd: p.cost })
-    .where("id", "=", p.id),
 );
 
 export const markSummarized = query((db, p: { id: string }) =>
@@ -338,5 +351,8 @@ const insertRow = query((db, p: Omit<SessionRow, "settled">) =>
     input_tokens: p.input_tokens,
     output_tokens: p.output_tokens,
     cost_usd: p.cost_usd,
+    consultant_input_tokens: p.consultant_input_tokens,
+    consultant_output_tokens: p.consultant_output_tokens,
+    consultant_cost_usd: p.consultant_cost_usd,
   }),
 );

@@ -10,7 +10,11 @@ import { writeSettings } from "./settings.ts";
 
 const token = "a-token-that-must-not-be-written-anywhere";
 
-function written(context: TestContext, granted: readonly McpEntry[]): { folder: string; files: string[] } {
+function written(
+  context: TestContext,
+  granted: readonly McpEntry[],
+  mayConsult = false,
+): { folder: string; files: string[] } {
   const folder = mkdtempSync(join(tmpdir(), "agency-settings-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const files = writeSettings(
@@ -19,7 +23,14 @@ function written(context: TestContext, granted: readonly McpEntry[]): { folder: 
       token,
       workspace: folder,
       agent: scriptedAgent,
-      briefing: { text: "hello", assignment: "", systemPrompt: "# You are", mcpServers: granted },
+      briefing: {
+        text: "hello",
+        assignment: "",
+        systemPrompt: "# You are",
+        mcpServers: granted,
+        mayConsult,
+      },
+      onUsage: () => undefined,
     },
     "http://127.0.0.1:4600",
   );
@@ -54,6 +65,17 @@ test("a granted server is added, and none can take the place of a base one", (co
   assert.deepEqual(servers.slack, { command: "slack-mcp" });
   assert.equal(servers.kb.url, "http://127.0.0.1:4600/mcp/kb");
   assert.ok(Object(JSON.parse(read(folder, "settings.json"))).permissions.allow.includes("mcp__slack"));
+});
+
+test("a brain starts sub-agents of its own only for an agent that may consult", (context) => {
+  const permissions = (mayConsult: boolean): { allow: string[]; deny: string[] } =>
+    Object(JSON.parse(read(written(context, [], mayConsult).folder, "settings.json"))).permissions;
+  assert.deepEqual(permissions(false).deny, ["Task", "Agent"]);
+  for (const tool of ["Task", "Agent"]) {
+    assert.ok(!permissions(false).allow.includes(tool));
+    assert.ok(permissions(true).allow.includes(tool));
+  }
+  assert.deepEqual(permissions(true).deny, []);
 });
 
 test("the token is in none of the files, and nobody else on the machine reads them", (context) => {

@@ -4,12 +4,15 @@ import { fileURLToPath } from "node:url";
 import { mcpServers } from "../contract/operation.ts";
 import type { StartSpec } from "./runner.ts";
 
+/** The tool by which a brain starts sub-agents of its own, under the names it has had. */
+const consultants = ["Task", "Agent"];
+
 /** Beside src/ and beside dist/ alike. */
 const skills = fileURLToPath(new URL("../../skills", import.meta.url));
 
 /**
  * The files a session starts with: `.mcp.json` names the base servers and those the agent holds a right to, `settings.json`
- * allows just their tools, `system-prompt.md` is the prompt, `.claude/skills` what it can read up. The token is not in
+ * allows just their tools, and sub-agents to whoever may consult, `system-prompt.md` is the prompt, `.claude/skills` what it can read up. The token is not in
  * them: they name the variable it is in.
  */
 export function writeSettings(
@@ -34,13 +37,19 @@ export function writeSettings(
     writeFileSync(path, content, { mode: 0o600 });
     return path;
   };
+  const { mayConsult } = session.briefing;
   cpSync(skills, join(session.workspace, ".claude", "skills"), { recursive: true });
   return {
     mcpConfigFile: put(".mcp.json", JSON.stringify({ mcpServers: servers }, null, 2)),
     settingsFile: put(
       "settings.json",
       JSON.stringify(
-        { permissions: { allow: [...allow, "Read(./**)", "Edit(./**)", "Write(./**)"], deny: [] } },
+        {
+          permissions: {
+            allow: [...allow, "Read(./**)", "Edit(./**)", "Write(./**)", ...(mayConsult ? consultants : [])],
+            deny: mayConsult ? [] : consultants,
+          },
+        },
         null,
         2,
       ),

@@ -2,6 +2,10 @@ import { sql } from "kysely";
 import { isInstalled } from "../brains/registry.ts";
 import { parseSettings } from "../capabilities/guarded.ts";
 import type { AgentRow } from "../agents/table.ts";
+import { isUsedUp, nextMonth } from "../budgets/budget.ts";
+import { lacking } from "../budgets/sessions.ts";
+import { type Place, placeOf, type Pool } from "../budgets/table.ts";
+import type { Settings } from "../contract/organization.ts";
 import { workable } from "../outcomes/workable.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -9,19 +13,26 @@ import { countLive, liveOf } from "./sessions.ts";
 
 /** Has this agent work it could be started for now? Decided from the rows, by the one predicate. */
 export type Verdict =
-  | { readonly start: true; readonly agent: AgentRow }
+  | {
+      readonly start: true;
+      readonly agent: AgentRow;
+      readonly place: Place;
+      readonly settings: Settings;
+    }
   /** Nothing to do, or not now: `at` says when to look again, null that an event will tell. */
   | {
       readonly start: false;
       readonly why: "nothing" | "busy" | "later" | "full";
       readonly at: number | null;
       readonly companyId: string | null;
+      /** The budget that is used up; one that others hold is as if it were full. */
+      readonly lacks?: Pool;
     };
 
 export async function judge(tx: ReadTx, agentId: string): Promise<Verdict> {
   const agent = await tx.first(agentRow, { id: agentId });
-  const no = (why: "nothing" | "busy" | "later" | "full", at: number | null = null): Verdict => ({
-    start: false,
+  const no = (why: "nothing" | "busy" | "later" | "full", at: number | null = null) => ({
+    start: false as const,
     why,
     at,
     companyId: agent?.company_id ?? null,
@@ -33,7 +44,11 @@ export async function judge(tx: ReadTx, agentId: string): Promise<Verdict> {
   if (agent.not_before > tx.now) return no("later", agent.not_before);
   const settings = parseSettings((await tx.first(settingsOf, { id: agent.company_id }))?.settings ?? "{}");
   const running = (await tx.first(countLive, { companyId: agent.company_id }))?.count ?? 0;
-  return running >= settings.maxSessions ? no("full") : { start: true, agent };
+  if (running >= settings.maxSessions) return no("full");
+  const place = await placeOf(tx, agent, settings);
+  const lacks = lacking(place);
+  if (lacks === undefined) return { start: true, agent, place, settings };
+  return isUsedUp(lacks) ? { ...no("full", nextMonth(tx.now)), lacks } : no("full");
 }
 
 /** What it could work on, in the order to work on it. */

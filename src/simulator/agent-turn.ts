@@ -43,6 +43,7 @@ async function oneDeed(world: World, mood: Mood, process: Process, alone: boolea
   if (temper === "crashing") return leave(world, process, who, exits.crash);
   const actor = await actorFor(world, who, process.companyId, alone);
   if (actor === undefined) return;
+  spend(world, process, who);
   if (temper === "diligent") {
     if (!(await diligentTurn(actor))) await finish(actor, process);
     return;
@@ -114,6 +115,17 @@ function leave(world: World, process: Process, who: Who, exit: Exit): void {
   world.say(`${who.label}: ${exit.reason}`);
   world.count(exit.reason);
   for (const { machine } of world.nodes) if (machine.processes.includes(process)) machine.end(process, exit);
+}
+
+/** It uses something and says so; nobody hears it whose node is gone. */
+function spend(world: World, process: Process, who: Who): void {
+  const { chance } = world;
+  if (!chance.flip(0.2) || !process.life.alive || process.life.frozen) return;
+  process.used += chance.between(1, 60);
+  world.say(`${who.label} has used ${process.used} tokens`);
+  world.count("a report of usage");
+  const costUsd = process.used / 1e6;
+  process.report({ inputTokens: process.used, outputTokens: 0, costUsd });
 }
 
 function hang(world: World, process: Process, who: Who): void {

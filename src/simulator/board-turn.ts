@@ -1,3 +1,4 @@
+import { setBudget } from "../contract/budgets.ts";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { deleteFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, boardInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
@@ -43,6 +44,7 @@ export async function boardTurn(world: World): Promise<void> {
     [ties ? 1 : 2, () => undoOne(board, company.id, null)],
     [employed.length < 6 ? 4 : 0, () => hire(board, agent)],
     [ties ? 2 : 4, () => setPlaces(board)],
+    [4, () => budget(board, below)],
     [3, () => unblock(board, live)],
     [3, () => reopen(board, chance.pick(view.outcomes.filter((one) => !isLive(one))))],
     [2, () => reclaim(board, chance.pick(live.filter(({ delegated }) => delegated === 1)))],
@@ -116,6 +118,22 @@ async function pause(board: Caller, agent: AgentView | undefined): Promise<unkno
 async function resume(board: Caller, employed: readonly AgentView[]): Promise<unknown> {
   const agent = board.world.chance.pick(employed.filter(({ status }) => status === "paused"));
   return agent === undefined ? undefined : call(board, organization.resumeAgent, { id: agent.id });
+}
+
+/** Now and then too much; otherwise so that nobody runs out of it: what matters here is that nothing is given twice. */
+async function budget(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+  const { world, view } = board;
+  const { chance } = world;
+  if (agent === undefined) return;
+  const bossOf = (of: string | null): string | null =>
+    view.agents.find(({ id }) => id === of)?.boss_id ?? null;
+  let depth = 0;
+  for (let boss = agent.boss_id; boss !== null; boss = bossOf(boss)) depth += 1;
+  // What those of the level above have, or a small part of it.
+  const level = chance.flip(0.15) ? depth - 1 : depth;
+  const most = [1_000_000_000, 200_000_000, 4_000_000, 80_000][level];
+  const tokens = most === undefined || chance.flip(0.3) ? null : chance.between(most / 2, most);
+  return call(board, setBudget, { id: agent.id, tokens });
 }
 
 async function wake(board: Caller, agent: AgentView | undefined): Promise<unknown> {

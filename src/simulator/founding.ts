@@ -16,6 +16,8 @@ export async function found(world: World): Promise<void> {
     maxSessions: world.chance.between(world.calm ? 3 : 1, world.calm ? 6 : 4),
     requireBoardApprovalForNewAgents: false,
     maxAgents: 10_000,
+    // Small, so that a session needs several.
+    sessionBudget: { tokens: 100 },
   });
   const staff: string[] = [];
   for (const [name, under] of [

@@ -25,6 +25,9 @@ export interface Process {
   /** It handed in its summary, its node knows, and ends it then if it has not ended. */
   endsBy: number | null;
   readonly notice: (exit: Exit) => void;
+  /** What it has used so far, and who is told of it. */
+  used: number;
+  readonly report: StartSpec["onUsage"];
 }
 
 const pids = 40;
@@ -71,6 +74,8 @@ export class Machine {
       hung: false,
       endsBy: null,
       notice: exited.resolve,
+      used: 0,
+      report: session.onUsage,
     };
     this.processes.push(process);
     return {
@@ -80,6 +85,7 @@ export class Machine {
       release: () => {
         process.released = true;
       },
+      hold: () => undefined,
       kill: () => this.end(process, killed),
     };
   }

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { overdrawn } from "../budgets/overdrawn.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { Broken } from "./broken.ts";
@@ -18,6 +19,12 @@ const live = "in ('open', 'submitted')";
 const active = "in ('idle', 'paused')";
 
 export const everyStep: readonly Rule[] = [
+  {
+    name: "what is set aside for a session is given back when it is over",
+    find: `select r.session_id as id from reservations r join sessions s on s.id = r.session_id
+      where s.settled = 1 and s.pid is null`,
+  },
+  { name: "no budget gives out more than it has", find: overdrawn },
   {
     name: "a live session is of an active agent and of its newest epoch",
     find: `select s.id from sessions s join agents a on a.id = s.agent_id

@@ -174,6 +174,45 @@ const growth: readonly Step[] = [
   `alter table sessions add column assignment text`,
 ];
 
+const budgets: readonly Step[] = [
+  `create table budgets (
+     agent_id text not null, measure text not null, company_id text not null, amount bigint not null,
+     primary key (agent_id, measure)) {keyed}`,
+  `create index budgets_company on budgets(company_id, measure)`,
+  `create table reservations (
+     session_id text not null, measure text not null, pool_id text not null, amount bigint not null,
+     primary key (session_id, measure)) {keyed}`,
+  `create index reservations_pool on reservations(pool_id, measure, amount)`,
+  `create table charges (
+     pool_id text not null, month text not null, measure text not null, amount bigint not null,
+     primary key (pool_id, month, measure)) {keyed}`,
+  `create table budget_alerts (
+     pool_id text not null, month text not null, kind text not null, approval_id text,
+     primary key (pool_id, month, kind)) {keyed}`,
+  `create table budget_pauses (
+     agent_id text not null primary key, company_id text not null, pool_id text not null) {keyed}`,
+  `create table costs (
+     kind text not null, id text not null, month text not null, own integer not null, company_id text not null,
+     usd bigint not null, input_tokens bigint not null, output_tokens bigint not null, sessions bigint not null,
+     consultant_usd bigint not null, consultant_input_tokens bigint not null,
+     consultant_output_tokens bigint not null, primary key (kind, id, month, own)) {keyed}`,
+  `create index costs_page on costs(company_id, kind, month, own, id)`,
+  `alter table sessions add column consultant_input_tokens bigint not null default 0`,
+  `alter table sessions add column consultant_output_tokens bigint not null default 0`,
+  `alter table sessions add column consultant_cost_usd double precision not null default 0`,
+  // Budgets that were given before anything was counted.
+  ...["usd", "tokens", "sessions"].map((measure): Step => {
+    const carve = (part: string): string =>
+      `insert into budgets (agent_id, measure, company_id, amount)
+         select id, '${measure}', company_id, cast(round(${part} * ${measure === "usd" ? 1_000_000 : 1}) as bigint)
+         from agents where status in ('idle', 'paused') and budget is not null and ${part} is not null`;
+    return {
+      sqlite: carve(`json_extract(budget, '$.${measure}')`),
+      postgres: carve(`(budget::json->>'${measure}')::numeric`),
+    };
+  }),
+];
+
 const reorganization: readonly Step[] = [
   `create table reorganizations (
      num {serial} primary key, id text not null unique, company_id text not null, kind text not null,
@@ -186,6 +225,7 @@ export const migrations: readonly { readonly name: string; readonly steps: reado
   { name: "0001-foundation", steps: foundation },
   { name: "0002-hiring", steps: hiring },
   { name: "0003-growth", steps: growth },
+  { name: "0004-budgets", steps: budgets },
   { name: "0005-reorganization", steps: reorganization },
 ];
 

@@ -87,6 +87,10 @@ export interface Schema {
     input_tokens: number;
     output_tokens: number;
     cost_usd: number;
+    /** The part of the three above that its consultants used. */
+    consultant_input_tokens: number;
+    consultant_output_tokens: number;
+    consultant_cost_usd: number;
   };
   credentials: {
     id: string;
@@ -261,6 +265,32 @@ export interface Schema {
     author_id: string | null;
     body: string;
     created_at: number;
+  };
+  /** The budgets of active agents, one row for each part; amounts as in budgets/budget.ts. */
+  budgets: { agent_id: string; measure: string; company_id: string; amount: number };
+  /** What is set aside for a session, until it has ended and its process is gone. */
+  reservations: { session_id: string; measure: string; pool_id: string; amount: number };
+  /** What was spent of a pool (of an agent, or of the company) in a month. */
+  charges: { pool_id: string; month: string; measure: string; amount: number };
+  /** What a pool has caused in a month: the notice that it runs out, the approval that was asked for. */
+  budget_alerts: { pool_id: string; month: string; kind: string; approval_id: string | null };
+  /** Agents that are paused because this pool has run out, and by nobody else. */
+  budget_pauses: { agent_id: string; company_id: string; pool_id: string };
+  /** Sums for whoever asks what something cost, kept up at each report. */
+  costs: {
+    kind: string;
+    id: string;
+    month: string;
+    /** 1: its own; 0: with all that is below it. */
+    own: number;
+    company_id: string;
+    usd: number;
+    input_tokens: number;
+    output_tokens: number;
+    sessions: number;
+    consultant_usd: number;
+    consultant_input_tokens: number;
+    consultant_output_tokens: number;
   };
   reorganizations: {
     num: Generated<number>;

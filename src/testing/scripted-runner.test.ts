@@ -8,7 +8,8 @@ const spec = {
   token: "token",
   agent: scriptedAgent,
   workspace: "/nowhere",
-  briefing: { text: "briefing", assignment: "", systemPrompt: "", mcpServers: [] },
+  briefing: { text: "briefing", assignment: "", systemPrompt: "", mcpServers: [], mayConsult: false },
+  onUsage: () => undefined,
 };
 const calls: unknown[] = [];
 const make = () =>

@@ -28,6 +28,8 @@ export interface ScriptedRunner extends Runner {
   /** Every session that was started, in order. */
   readonly started: readonly StartSpec[];
   readonly killed: ReadonlySet<string>;
+  /** Those that are held still: a real one would do nothing. */
+  readonly heldStill: ReadonlySet<string>;
   readonly orphansKilled: readonly { readonly pid: number; readonly started: string }[];
   readonly cleaned: readonly string[];
   /** How many processes are not ended, and how many of those wait for the test. */
@@ -89,6 +91,7 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
   const problems: unknown[] = [];
   const started: StartSpec[] = [];
   const killed = new Set<string>();
+  const heldStill = new Set<string>();
   const orphansKilled: { pid: number; started: string }[] = [];
   const cleaned: string[] = [];
   const processes: Process[] = [];
@@ -124,6 +127,7 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
           process.state = "playing";
           void play(process, script);
         },
+        hold: (still) => void (still ? heldStill.add(spec.id) : heldStill.delete(spec.id)),
         kill: () => {
           process.killed = true;
           killed.add(spec.id);
@@ -165,6 +169,7 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
     ...runner,
     started,
     killed,
+    heldStill,
     orphansKilled,
     cleaned,
     plan: (agentId, ...scripts) => {

@@ -20,6 +20,8 @@ export const rehearsalBrain = brain({
   documentation: [
     "No model: a fixed player that goes through the motions of an organization, over the same MCP doors a model uses. It plans",
     "a goal, hires, delegates, writes short files, verifies and reports. Use it to see how Agency works without a key.",
+    "",
+    "It reports the tokens a model would count for what it reads and writes (four characters each), and a cost of 0.",
   ].join("\n"),
   safety: ["It does not think: what it writes is a rehearsal, and it says so."],
   examples: [{}, { delayMs: 500 }, { speaks: "text" }],

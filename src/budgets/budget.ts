@@ -1,0 +1,171 @@
+import { type BudgetLine, type Measure, measures } from "../contract/budgets.ts";
+
+/**
+ * Rules of budgets, without I/O.
+ *
+ * A pool is what somebody may spend of one measure in a calendar month: the company's own, and one for each part of an
+ * agent's budget. An agent draws from the nearest pool at or above it. Of every pool, in every month:
+ *
+ *   spent + reserved for live sessions + limits of the pools right below ≤ limit
+ *
+ * so that whatever all of them do, together they spend no more than the pool has. Amounts are whole numbers: of money,
+ * millionths of a dollar, so that sums are exact.
+ */
+export interface Figures {
+  /** Null: no limit. Only the board can say so, and only of the company. */
+  readonly limit: number | null;
+  readonly spent: number;
+  readonly reserved: number;
+  readonly handedDown: number;
+}
+
+/** What can still be handed out; negative when the limit was lowered, or the last word of a session was too much. */
+export function left({ limit, spent, reserved, handedDown }: Figures): number {
+  return limit === null ? Number.POSITIVE_INFINITY : limit - spent - reserved - handedDown;
+}
+
+/** Nothing comes back by itself this month: what is not handed down is spent. */
+export function isUsedUp({ limit, spent, handedDown }: Figures): boolean {
+  return limit !== null && spent >= limit - handedDown;
+}
+
+export function isNearlyUsedUp({ limit, spent, handedDown }: Figures): boolean {
+  return limit !== null && limit > handedDown && spent * 10 >= (limit - handedDown) * 8;
+}
+
+/** What a session gets at a time: a share, as far as there is one. */
+export function share(quantum: number, figures: Figures): number {
+  return Math.max(0, Math.min(quantum, left(figures)));
+}
+
+/** A report of use so far, against what was set aside for the session and what its pool has left besides. */
+export function spend(
+  { used, held, quantum }: { used: number; held: number; quantum: number },
+  figures: Figures,
+): { fromPool: number; beyond: number; held: number } {
+  const room = Math.max(0, left(figures));
+  const fromRoom = Math.min(Math.max(0, used - held), room);
+  const beyond = Math.max(0, used - held - fromRoom);
+  const rest = Math.max(0, held - used);
+  return { fromPool: used - beyond, beyond, held: rest > 0 ? rest : Math.min(quantum, room - fromRoom) };
+}
+
+export const monthOf = (now: number): string => new Date(now).toISOString().slice(0, 7);
+
+export function nextMonth(now: number): number {
+  const date = new Date(now);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
+}
+
+const perDollar = 1_000_000;
+export const inUnits = (measure: Measure, amount: number): number =>
+  measure === "usd" ? Math.round(amount * perDollar) : amount;
+export const fromUnits = (measure: Measure, units: number): number =>
+  measure === "usd" ? units / perDollar : units;
+
+export function inWords(measure: Measure, units: number): string {
+  const amount = fromUnits(measure, units);
+  return measure === "usd" ? `$${amount.toFixed(2)}` : `${amount} ${measure}`;
+}
+
+export function lineOf(measure: Measure, figures: Figures): BudgetLine {
+  const shown = (units: number): number => fromUnits(measure, units);
+  return {
+    measure,
+    limit: figures.limit === null ? null : shown(figures.limit),
+    spent: shown(figures.spent),
+    reserved: shown(figures.reserved),
+    handedDown: shown(figures.handedDown),
+    left: figures.limit === null ? null : shown(left(figures)),
+  };
+}
+
+/** What a brain says it used so far, all sessions of consultants included. Whatever it says: it is checked here. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+  /** The part of it that consultants used. */
+  readonly consultants?: Omit<Usage, "consultants">;
+}
+
+/** Both are of all use so far: of each figure the greater one. */
+export function furthest(one: Usage | undefined, other: Usage): Usage {
+  const greater = (a: Omit<Usage, "consultants"> | undefined, b: Omit<Usage, "consultants"> | undefined) => ({
+    inputTokens: Math.max(a?.inputTokens ?? 0, b?.inputTokens ?? 0),
+    outputTokens: Math.max(a?.outputTokens ?? 0, b?.outputTokens ?? 0),
+    costUsd: Math.max(a?.costUsd ?? 0, b?.costUsd ?? 0),
+  });
+  if (one?.consultants === undefined && other.consultants === undefined) return greater(one, other);
+  return { ...greater(one, other), consultants: greater(one?.consultants, other.consultants) };
+}
+
+/** Up to where a session may go, of all its use, before it needs another share. */
+export type Allowance = Readonly<Partial<Record<"usd" | "tokens", number>>>;
+
+export function isUsed({ usd, tokens }: Allowance, said: Usage): boolean {
+  const used = advance(unused, said);
+  return used.usd >= (usd ?? Infinity) || used.input + used.output >= (tokens ?? Infinity);
+}
+
+/** In whole units, never less than before. */
+export type Used = Readonly<
+  Record<"input" | "output" | "usd" | "consultantInput" | "consultantOutput" | "consultantUsd", number>
+>;
+
+/**
+ * A report is of all use so far. One that goes backwards changes nothing; what is no number counts as nothing; what no
+ * session can have used counts as the most one could, which no budget has room for.
+ */
+export function advance(before: Used, said: Usage): Used {
+  const { consultants } = said;
+  const input = Math.max(before.input, whole(said.inputTokens));
+  const output = Math.max(before.output, whole(said.outputTokens));
+  const usd = Math.max(before.usd, whole(said.costUsd * perDollar));
+  const part = (former: number, amount: number | undefined, total: number): number =>
+    Math.min(total, Math.max(former, whole(amount ?? 0)));
+  return {
+    input,
+    output,
+    usd,
+    consultantInput: part(before.consultantInput, consultants?.inputTokens, input),
+    consultantOutput: part(before.consultantOutput, consultants?.outputTokens, output),
+    consultantUsd: part(before.consultantUsd, (consultants?.costUsd ?? 0) * perDollar, usd),
+  };
+}
+
+export const unused: Used = {
+  input: 0,
+  output: 0,
+  usd: 0,
+  consultantInput: 0,
+  consultantOutput: 0,
+  consultantUsd: 0,
+};
+
+const mostOfASession = 1e12;
+
+function whole(amount: number): number {
+  return amount > 0 ? Math.min(Math.round(amount), mostOfASession) : 0;
+}
+
+export function less(after: Used, before: Used): Used {
+  return {
+    input: after.input - before.input,
+    output: after.output - before.output,
+    usd: after.usd - before.usd,
+    consultantInput: after.consultantInput - before.consultantInput,
+    consultantOutput: after.consultantOutput - before.consultantOutput,
+    consultantUsd: after.consultantUsd - before.consultantUsd,
+  };
+}
+
+export const isNothing = (used: Used): boolean => Object.values(used).every((amount) => amount === 0);
+
+/** Parts of a budget as it is stored with an agent. */
+export function partsOf(stored: Readonly<Record<string, unknown>> | null): [Measure, number][] {
+  return measures.flatMap((measure): [Measure, number][] => {
+    const amount = stored?.[measure];
+    return typeof amount === "number" ? [[measure, inUnits(measure, amount)]] : [];
+  });
+}

@@ -1,0 +1,270 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { approve, reject, viewApproval } from "../contract/approvals.ts";
+import { listCosts, setBudget } from "../contract/budgets.ts";
+import { agentInbox } from "../contract/mail.ts";
+import { resumeAgent, terminateAgent, updateCompany, viewAgent } from "../contract/organization.ts";
+import { listAgentSessions, why } from "../contract/sessions.ts";
+import { storeKinds } from "../testing/organization.ts";
+import { lineOf, onBudget, overrides, tokens, uses, work } from "../testing/spenders.ts";
+import type { Stage } from "../testing/stage.ts";
+
+const day = 24 * 3600 * 1000;
+
+for (const kind of storeKinds)
+  describe(`budgets on ${kind}`, () => {
+    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
+      test(name, () => onBudget(kind, play));
+    };
+
+    staged(
+      "a session has its share set aside before it starts, and gives back what it did not use",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId } = org;
+        await org.board(updateCompany, {
+          companyId,
+          monthlyBudget: { tokens: 1000 },
+          sessionBudget: { tokens: 300 },
+        });
+        const ann = await org.agent("Ann");
+        await work(org, ann.id);
+        const gate = Promise.withResolvers<void>();
+        runner.plan(ann.id, uses(gate.promise, 100));
+        await stage.rest();
+        assert.deepEqual(await lineOf(stage, "tokens"), {
+          measure: "tokens",
+          limit: 1000,
+          spent: 100,
+          reserved: 200,
+          handedDown: 0,
+          left: 700,
+        });
+        // Beyond its share it gets as much again.
+        const [{ onUsage } = { onUsage: () => undefined }] = runner.started;
+        onUsage(tokens(350));
+        await stage.rest();
+        assert.deepEqual(
+          [(await lineOf(stage, "tokens")).spent, (await lineOf(stage, "tokens")).reserved],
+          [350, 300],
+        );
+        runner.plan(ann.id, async () => undefined);
+        gate.resolve();
+        await stage.rest();
+        const after = await lineOf(stage, "tokens");
+        assert.deepEqual([after.spent, after.reserved, after.left], [350, 0, 650]);
+        assert.equal((await lineOf(stage, "sessions")).spent, runner.started.length);
+        for (const id of runner.started.slice(1)) assert.equal(id.agent.id, ann.id);
+      },
+    );
+
+    staged(
+      "at the limit the session is stopped, its agent paused and the board asked, once; a yes lets it go on",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId } = org;
+        await org.board(updateCompany, { companyId, sessionBudget: { tokens: 60 } });
+        const ann = await org.agent("Ann");
+        await org.board(setBudget, { id: ann.id, tokens: 100 });
+        const job = await work(org, ann.id);
+        const gate = Promise.withResolvers<void>();
+        runner.plan(ann.id, uses(gate.promise, 50, 99));
+        await stage.rest();
+        assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
+        const [started] = runner.started;
+        assert.ok(started !== undefined);
+        started.onUsage(tokens(100));
+        await stage.rest();
+        assert.ok(runner.killed.has(started.id));
+        assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
+        const [session] = (await org.board(listAgentSessions, { id: ann.id })).sessions;
+        assert.match(session?.endReason ?? "", /The token budget of Ann is used up/);
+        await work(org, ann.id, "another job");
+        await stage.rest();
+        const [asked, more] = await overrides(stage);
+        assert.ok(asked !== undefined && more === undefined);
+        assert.deepEqual(asked.payload["raiseBy"], 60);
+        assert.equal(asked.requestedBy?.id, ann.id);
+        const seen = await org.board(why, { id: job });
+        assert.ok(seen.moves && seen.says.includes(asked.id), seen.says);
+        const { changes } = await org.board(viewApproval, { id: asked.id });
+        assert.match(changes.join("\n"), /100 tokens a month now, 160 tokens after[^]*Resumed: Ann/);
+        const end = Promise.withResolvers<void>();
+        runner.plan(ann.id, uses(end.promise, 10));
+        await org.board(approve, { id: asked.id });
+        await stage.rest();
+        assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
+        // Used up again, it asks again.
+        runner.started.at(-1)?.onUsage(tokens(75));
+        await stage.rest();
+        const all = await overrides(stage);
+        assert.deepEqual(
+          all.map(({ status }) => status),
+          ["pending", "approved"],
+        );
+        gate.resolve();
+        end.resolve();
+      },
+    );
+
+    staged(
+      "a no leaves it paused, and nobody is asked again before the next month, which brings as much again",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        await org.board(setBudget, { id: ann.id, tokens: 100 });
+        await work(org, ann.id);
+        const gate = Promise.withResolvers<void>();
+        runner.plan(ann.id, uses(gate.promise, 130));
+        await stage.rest();
+        const [asked] = await overrides(stage);
+        await org.board(reject, { id: asked?.id ?? "" });
+        await stage.rest();
+        assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
+        assert.match(
+          (await org.board(why, { id: ann.id })).says,
+          /was rejected; the next month begins at 2030-02-01/,
+        );
+        // Resumed by hand, it is not started all the same.
+        await org.board(resumeAgent, { id: ann.id });
+        await stage.rest();
+        assert.equal(runner.started.length, 1);
+        assert.match(
+          (await org.board(why, { id: ann.id })).says,
+          /is not started: the token budget of ann is used up/,
+        );
+        assert.equal((await overrides(stage)).length, 1);
+        stage.advance(31 * day);
+        const next = Promise.withResolvers<void>();
+        runner.plan(ann.id, uses(next.promise, 10));
+        await stage.rest();
+        assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
+        const before = await org.board(listCosts, { companyId: org.companyId, month: "2030-01" });
+        const now = await org.board(listCosts, { companyId: org.companyId });
+        assert.deepEqual([before.total.inputTokens, now.total.inputTokens, now.month], [130, 10, "2030-02"]);
+        next.resolve();
+        gate.resolve();
+      },
+    );
+
+    staged(
+      "whom a budget paused, and whose request nobody decided, goes on in the next month by itself",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        await org.board(setBudget, { id: ann.id, tokens: 100 });
+        await work(org, ann.id);
+        const gate = Promise.withResolvers<void>();
+        runner.plan(ann.id, uses(gate.promise, 100), uses(gate.promise, 1));
+        await stage.rest();
+        assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
+        stage.advance(31 * day);
+        await stage.rest();
+        assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
+        assert.deepEqual(
+          (await overrides(stage)).map(({ status }) => status),
+          ["rejected"],
+        );
+        gate.resolve();
+      },
+    );
+
+    staged(
+      "several who use up one budget are paused each, and one request is made for all of them",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId } = org;
+        await org.board(updateCompany, {
+          companyId,
+          monthlyBudget: { tokens: 100 },
+          sessionBudget: { tokens: 50 },
+        });
+        const agents = [await org.agent("Ann"), await org.agent("Ben")];
+        const gate = Promise.withResolvers<void>();
+        for (const { id } of agents) {
+          await work(org, id);
+          runner.plan(id, uses(gate.promise));
+        }
+        await stage.rest();
+        for (const { onUsage } of runner.started) onUsage(tokens(49));
+        await stage.rest();
+        for (const { onUsage } of runner.started) onUsage(tokens(51));
+        await stage.rest();
+        for (const { id } of agents) assert.equal((await org.board(viewAgent, { id })).status, "paused");
+        assert.equal((await overrides(stage)).length, 1);
+        assert.equal((await org.board(listCosts, { companyId })).total.inputTokens, 102);
+        gate.resolve();
+      },
+    );
+
+    staged("at four fifths the owner and its boss are told, once in a month", async (stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      await org.board(setBudget, { id: ann.id, tokens: 100 });
+      await work(org, ann.id);
+      const gate = Promise.withResolvers<void>();
+      runner.plan(ann.id, uses(gate.promise, 79));
+      runner.otherwise(async ({ hold }) => hold(gate.promise));
+      await stage.rest();
+      const notices = async (agentId: string): Promise<number> => {
+        const { messages } = await org.board(agentInbox, { id: agentId });
+        return messages.filter(({ body }) => body?.includes("nearly used up") === true).length;
+      };
+      assert.deepEqual([await notices(ann.id), await notices(org.rootId)], [0, 0]);
+      const [started] = runner.started;
+      for (const amount of [80, 85, 90, 99]) {
+        started?.onUsage(tokens(amount));
+        await stage.rest();
+      }
+      assert.deepEqual([await notices(ann.id), await notices(org.rootId)], [1, 1]);
+      gate.resolve();
+    });
+
+    staged(
+      "0 is nothing at all: nobody is started, and the board is asked once for all of them",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId } = org;
+        for (const part of ["usd", "tokens", "sessions"] as const) {
+          await org.board(updateCompany, { companyId, monthlyBudget: { [part]: 0 } });
+          const agents = [await org.agent(`Ann ${part}`), await org.agent(`Ben ${part}`)];
+          for (const { id } of agents) await work(org, id);
+          await stage.rest();
+          assert.equal(runner.started.length, 0);
+          const [asked, ...others] = (await overrides(stage)).filter(({ status }) => status === "pending");
+          assert.equal(others.length, 0);
+          assert.deepEqual([asked?.payload["measure"], asked?.payload["limit"]], [part, 0]);
+          const { says, moves } = await org.board(why, { id: agents[0]?.id ?? "" });
+          assert.ok(moves && says.includes(asked?.id ?? "none"), says);
+          await org.board(updateCompany, { companyId, maxSessions: 0, monthlyBudget: { [part]: 1000 } });
+          // Nobody need decide any more.
+          assert.deepEqual(
+            (await overrides(stage)).filter(({ status }) => status === "pending"),
+            [],
+          );
+          for (const { id } of agents) await org.board(terminateAgent, { id });
+          await org.board(updateCompany, { companyId, maxSessions: 4 });
+        }
+      },
+    );
+
+    staged("without a limit only where the board says so", async (stage) => {
+      const { org, runner } = stage;
+      const { companyId } = org;
+      for (const { limit } of (await org.board(listCosts, { companyId })).budget) assert.ok((limit ?? 0) > 0);
+      await org.board(updateCompany, { companyId, monthlyBudget: { tokens: null } });
+      assert.equal((await lineOf(stage, "tokens")).limit, null);
+      assert.equal((await lineOf(stage, "usd")).limit, 1000);
+      const ann = await org.agent("Ann");
+      await work(org, ann.id);
+      const gate = Promise.withResolvers<void>();
+      runner.plan(ann.id, uses(gate.promise, 5_000_000_000));
+      await stage.rest();
+      assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
+      // Of money it has a limit, and no report is too great to be held against it.
+      runner.started[0]?.onUsage({ inputTokens: 0, outputTokens: 0, costUsd: Number.POSITIVE_INFINITY });
+      await stage.rest();
+      assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
+      gate.resolve();
+    });
+  });

@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { listCosts } from "../contract/budgets.ts";
+import { createOutcome } from "../contract/outcomes.ts";
+import { terminateAgent } from "../contract/organization.ts";
+import { listAgentSessions } from "../contract/sessions.ts";
+import { noteUsage } from "../runtime/usage.ts";
+import { openSession } from "../runtime/sessions.ts";
+import { newId, newSecret } from "../daemon/ids.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+} from "../testing/organization.ts";
+import type { Usage } from "./budget.ts";
+
+/** A session of the agent that had this outcome first, and what it said it used, in turn. */
+async function used(
+  { core }: Organization,
+  agentId: string,
+  firstOutcomeId: string | null,
+  ...said: Usage[]
+): Promise<void> {
+  const id = newId();
+  await core.store.write((tx) =>
+    openSession(tx, {
+      id,
+      agentId,
+      credentialId: newId(),
+      token: newSecret(),
+      workspace: null,
+      firstOutcomeId,
+    }),
+  );
+  for (const usage of said) await core.store.write((tx) => noteUsage(tx, id, usage, newId));
+}
+
+const use = (inputTokens: number, outputTokens: number, costUsd: number): Usage => ({
+  inputTokens,
+  outputTokens,
+  costUsd,
+});
+
+for (const kind of storeKinds)
+  describe(`costs on ${kind}`, () => {
+    const organized = (name: string, play: (org: Organization) => Promise<void>): void => {
+      test(name, async () => {
+        const { store, close } = await openTestStore(kind, { fast: true });
+        try {
+          await play(await createOrganization(store));
+        } finally {
+          await close();
+        }
+      });
+    };
+
+    organized("by agent, its own and with everybody below; consultants are a part of it", async (org) => {
+      const { board, companyId } = org;
+      const ann = await org.agent("Ann");
+      const ben = await org.agent("Ben", ann.id);
+      const eve = await org.agent("Eve");
+      await used(org, ann.id, null, use(10, 1, 0.01), use(100, 10, 0.1));
+      await used(org, ben.id, null, {
+        ...use(50, 5, 0.25),
+        consultants: { inputTokens: 30, outputTokens: 3, costUsd: 0.2 },
+      });
+      await used(org, eve.id, null, use(7, 0, 0));
+      const { costs, total } = await board(listCosts, { companyId });
+      const of = (id: string) => costs.find((row) => row.id === id);
+      assert.deepEqual(
+        [of(ann.id)?.name, of(ann.id)?.own.inputTokens, of(ann.id)?.own.costUsd],
+        ["Ann", 100, 0.1],
+      );
+      assert.deepEqual(of(ann.id)?.total, {
+        inputTokens: 150,
+        outputTokens: 15,
+        costUsd: 0.35,
+        sessions: 0,
+        consultants: { inputTokens: 30, outputTokens: 3, costUsd: 0.2 },
+      });
+      assert.deepEqual([total.inputTokens, total.costUsd], [157, 0.35]);
+      assert.equal(of(org.rootId)?.own.inputTokens, 0);
+      const { sessions } = await board(listAgentSessions, { id: ben.id });
+      assert.deepEqual(sessions[0]?.usage.consultants, { inputTokens: 30, outputTokens: 3, costUsd: 0.2 });
+      // Who left has cost what it has cost.
+      await board(terminateAgent, { id: ben.id });
+      const after = await board(listCosts, { companyId });
+      assert.deepEqual(after.costs, costs);
+    });
+
+    organized("by outcome, with all that it was for, each once however many ways lead there", async (org) => {
+      const { board, companyId } = org;
+      const ann = await org.agent("Ann");
+      const make = async (title: string, parents: string[]): Promise<string> =>
+        (await board(createOutcome, { companyId, title, parents })).id;
+      const top = await make("top", [ann.id]);
+      const [left, right] = [await make("left", [top]), await make("right", [top])];
+      const leaf = await make("leaf", [left, right]);
+      await used(org, ann.id, leaf, use(100, 0, 1));
+      await used(org, ann.id, left, use(10, 0, 0.5));
+      const { costs, by } = await board(listCosts, { companyId, by: "outcome" });
+      assert.equal(by, "outcome");
+      const of = (id: string) => {
+        const row = costs.find((cost) => cost.id === id);
+        return [row?.name, row?.own.inputTokens, row?.total.inputTokens, row?.total.costUsd];
+      };
+      assert.deepEqual(of(leaf), ["leaf", 100, 100, 1]);
+      assert.deepEqual(of(left), ["left", 10, 110, 1.5]);
+      assert.deepEqual(of(right), ["right", 0, 100, 1]);
+      assert.deepEqual(of(top), ["top", 0, 110, 1.5]);
+      assert.deepEqual(of(org.rootId).slice(1), [0, 110, 1.5]);
+    });
+
+    organized("an agent sees its own part of it and nobody else's; the board any", async (org) => {
+      const { board, companyId } = org;
+      const ann = await org.agent("Ann");
+      const ben = await org.agent("Ben", ann.id);
+      const eve = await org.agent("Eve");
+      const jobs = new Map<string, string>();
+      for (const { id } of [ann, ben, eve]) {
+        const { id: job } = await board(createOutcome, { companyId, title: "job", parents: [id] });
+        jobs.set(id, job);
+        await used(org, id, job, use(5, 0, 0));
+      }
+      const mine = await ann.call(listCosts, {});
+      assert.deepEqual(mine.costs.map(({ name }) => name).toSorted(), ["Ann", "Ben"]);
+      assert.equal(mine.total.inputTokens, 10);
+      const outcomes = await ann.call(listCosts, { by: "outcome" });
+      const seen = new Set(outcomes.costs.map(({ id }) => id));
+      assert.deepEqual([seen.has(jobs.get(ben.id) ?? ""), seen.has(jobs.get(eve.id) ?? "")], [true, false]);
+      assert.deepEqual((await board(listCosts, { companyId, agent: ann.id })).costs, mine.costs);
+      assert.equal((await ann.call(listCosts, { agent: ben.id })).total.inputTokens, 5);
+      await refusal(ben.call(listCosts, { agent: ann.id }), "not_found");
+      await refusal(ann.call(listCosts, { agent: eve.id }), "not_found");
+      const other = await org.another();
+      await refusal(other.root(listCosts, { agent: ann.id }), "not_found");
+    });
+
+    organized(
+      "in pages, month by month; a report that says less again, or nothing true, changes nothing",
+      async (org) => {
+        const { board, companyId } = org;
+        const agents = [];
+        for (let number = 0; number < 5; number++) agents.push(await org.agent(`Agent ${number}`));
+        for (const { id } of agents)
+          await used(org, id, null, use(10, 0, 0.1), use(4, 0, 0), use(Number.NaN, -7, -1));
+        const ids: string[] = [];
+        for (let cursor: string | undefined; ;) {
+          const page = await board(listCosts, {
+            companyId,
+            limit: 2,
+            ...(cursor === undefined ? {} : { cursor }),
+          });
+          ids.push(...page.costs.map(({ id }) => id));
+          if (page.nextCursor === null) break;
+          cursor = page.nextCursor;
+        }
+        assert.deepEqual(new Set(ids), new Set([org.rootId, ...agents.map(({ id }) => id)]));
+        assert.equal(ids.length, 6);
+        const { total } = await board(listCosts, { companyId });
+        assert.deepEqual([total.inputTokens, total.costUsd], [50, 0.5]);
+        const before = await board(listCosts, { companyId, month: "2020-02" });
+        assert.deepEqual([before.month, before.costs, before.total.inputTokens], ["2020-02", [], 0]);
+        await refusal(board(listCosts, { companyId, month: "2020-13" }), "invalid");
+      },
+    );
+  });

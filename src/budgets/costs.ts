@@ -1,0 +1,235 @@
+import { sql } from "kysely";
+import { type Cost, listCosts, measures } from "../contract/budgets.ts";
+import { notFound } from "../contract/refusal.ts";
+import { guarded } from "../capabilities/guarded.ts";
+import { memberById } from "../capabilities/members.ts";
+import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
+import { dynamic, query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { lineOf, monthOf, type Used } from "./budget.ts";
+import { ownPools, placeOf, poolOf } from "./table.ts";
+
+/**
+ * What things cost. Sums are kept up at each report, for the agent and everybody above it, for the outcome and everything
+ * above that; so asking costs as much as a page is long, however many sessions there were. What was spent stays where it
+ * was spent: somebody who moves takes nothing along.
+ */
+type Amounts = Used & { sessions: number };
+
+interface Spender {
+  readonly companyId: string;
+  readonly agentId: string;
+  /** The agent and everybody above it. */
+  readonly chain: readonly string[];
+  readonly firstOutcomeId: string | null;
+}
+
+export async function addCosts(tx: Tx, spender: Spender, amounts: Amounts): Promise<void> {
+  const { companyId, agentId, chain, firstOutcomeId } = spender;
+  const add = (kind: string, id: string, own: number): Promise<number> =>
+    tx.run(addRow, { kind, id, own, companyId, month: monthOf(tx.now), ...amounts });
+  await add("agent", agentId, 1);
+  for (const id of chain) await add("agent", id, 0);
+  if (firstOutcomeId === null) return;
+  await add("outcome", firstOutcomeId, 1);
+  // An outcome may serve several others, and each of them has cost it, once.
+  for (const { id } of await tx.all(whysOf, { id: firstOutcomeId })) await add("outcome", id, 0);
+}
+
+const onList = guarded(listCosts, async ({ tx, actor, companyId, input }) => {
+  const month = input.month ?? monthOf(tx.now);
+  const limit = input.limit ?? defaultPage;
+  const [after = ""] = cursorParts(input.cursor, "id");
+  const below =
+    input.agent === undefined ? actor.agentId : await visible(tx, companyId, actor.agentId, input.agent);
+  const top = below ?? (await tx.first(rootAgent, { id: companyId }))?.root_agent_id ?? "";
+  const rows = await tx.all(page({ companyId, month, kind: input.by, below, after, limit: limit + 1 }), {});
+  const { page: shown, nextCursor } = pageAfter(rows, limit, (row) => row.id);
+  const costs = [];
+  for (const { id, name, ...total } of shown)
+    costs.push({ id, name, own: await costOf(tx, input.by, id, month, 1), total: present(total) });
+  return {
+    month,
+    by: input.by,
+    total: await costOf(tx, "agent", top, month, 0),
+    budget: await budgetLines(tx, companyId, below),
+    costs,
+    nextCursor,
+  };
+});
+
+export const costHandlers = [onList];
+
+/** The board looks at everybody, an agent at itself and those below it. */
+async function visible(
+  tx: ReadTx,
+  companyId: string,
+  viewer: string | null,
+  agentId: string,
+): Promise<string> {
+  const { chain } = await placeOf(tx, { id: agentId, company_id: companyId });
+  const member = await memberById(tx, agentId);
+  if (member?.company_id === companyId && (viewer === null || chain.includes(viewer))) return agentId;
+  throw notFound("agent", agentId);
+}
+
+/** Of the company, or the parts an agent has of its own. */
+export async function budgetLines(tx: ReadTx, companyId: string, agentId: string | null) {
+  const pools =
+    agentId === null
+      ? await Promise.all(measures.map((measure) => poolOf(tx, { companyId, id: companyId, measure })))
+      : await ownPools(tx, { id: agentId, company_id: companyId });
+  return pools.map((pool) => lineOf(pool.measure, pool));
+}
+
+async function costOf(tx: ReadTx, kind: string, id: string, month: string, own: number): Promise<Cost> {
+  const row = await tx.first(oneRow, { kind, id, month, own });
+  return present(row ?? empty);
+}
+
+type Sums = Pick<Schema["costs"], (typeof sums)[number]>;
+
+function present(row: Sums): Cost {
+  return {
+    costUsd: row.usd / 1e6,
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    sessions: row.sessions,
+    consultants: {
+      costUsd: row.consultant_usd / 1e6,
+      inputTokens: row.consultant_input_tokens,
+      outputTokens: row.consultant_output_tokens,
+    },
+  };
+}
+
+const sums = [
+  "usd",
+  "input_tokens",
+  "output_tokens",
+  "sessions",
+  "consultant_usd",
+  "consultant_input_tokens",
+  "consultant_output_tokens",
+] as const;
+
+const empty: Sums = {
+  usd: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  sessions: 0,
+  consultant_usd: 0,
+  consultant_input_tokens: 0,
+  consultant_output_tokens: 0,
+};
+
+const sumsOfC = sums.map((column) => `c.${column}` as const);
+
+/** Below an agent: what agents of its subtree spent, or outcomes they answer for cost. */
+const page = (p: {
+  companyId: string;
+  month: string;
+  kind: "agent" | "outcome";
+  below: string | null;
+  after: string;
+  limit: number;
+}) =>
+  dynamic((db) => {
+    const down = db.withRecursive("down(id)", (q) =>
+      q
+        .selectFrom("agents")
+        .select("id")
+        .where("id", "=", p.below ?? "")
+        .unionAll(q.selectFrom("down").innerJoin("agents as a", "a.boss_id", "down.id").select("a.id")),
+    );
+    let rows = down
+      .selectFrom("costs as c")
+      .leftJoin("agents as a", (join) => join.onRef("a.id", "=", "c.id").on("c.kind", "=", "agent"))
+      .leftJoin("outcomes as o", (join) => join.onRef("o.id", "=", "c.id").on("c.kind", "=", "outcome"))
+      .select(["c.id", sql<string>`coalesce(a.name, o.title, '')`.as("name"), ...sumsOfC])
+      .where("c.company_id", "=", p.companyId)
+      .where("c.kind", "=", p.kind)
+      .where("c.month", "=", p.month)
+      .where("c.own", "=", 0)
+      .where("c.id", ">", p.after);
+    if (p.below !== null)
+      rows = rows.where((eb) =>
+        eb.exists(
+          eb
+            .selectFrom("down")
+            .select("down.id")
+            .whereRef("down.id", "=", p.kind === "agent" ? "c.id" : "o.responsible_id"),
+        ),
+      );
+    return rows.orderBy("c.id").limit(p.limit);
+  });
+
+const oneRow = query((db, p: { kind: string; id: string; month: string; own: number }) =>
+  db
+    .selectFrom("costs as c")
+    .select(sumsOfC)
+    .where("c.kind", "=", p.kind)
+    .where("c.id", "=", p.id)
+    .where("c.month", "=", p.month)
+    .where("c.own", "=", p.own),
+);
+
+type NewCost = Amounts & { kind: string; id: string; own: number; month: string; companyId: string };
+const addRow = query((db, p: NewCost) =>
+  db
+    .insertInto("costs")
+    .values({
+      kind: p.kind,
+      id: p.id,
+      month: p.month,
+      own: p.own,
+      company_id: p.companyId,
+      usd: p.usd,
+      input_tokens: p.input,
+      output_tokens: p.output,
+      sessions: p.sessions,
+      consultant_usd: p.consultantUsd,
+      consultant_input_tokens: p.consultantInput,
+      consultant_output_tokens: p.consultantOutput,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["kind", "id", "month", "own"]).doUpdateSet((eb) => ({
+        usd: eb("costs.usd", "+", eb.ref("excluded.usd")),
+        input_tokens: eb("costs.input_tokens", "+", eb.ref("excluded.input_tokens")),
+        output_tokens: eb("costs.output_tokens", "+", eb.ref("excluded.output_tokens")),
+        sessions: eb("costs.sessions", "+", eb.ref("excluded.sessions")),
+        consultant_usd: eb("costs.consultant_usd", "+", eb.ref("excluded.consultant_usd")),
+        consultant_input_tokens: eb(
+          "costs.consultant_input_tokens",
+          "+",
+          eb.ref("excluded.consultant_input_tokens"),
+        ),
+        consultant_output_tokens: eb(
+          "costs.consultant_output_tokens",
+          "+",
+          eb.ref("excluded.consultant_output_tokens"),
+        ),
+      })),
+    ),
+);
+
+/** The outcome and everything it is for. */
+const whysOf = query((db, p: { id: string }) =>
+  db
+    .withRecursive("up(id)", (q) =>
+      q
+        .selectFrom("outcomes")
+        .select("id")
+        .where("id", "=", p.id)
+        .union(
+          q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id"),
+        ),
+    )
+    .selectFrom("up")
+    .select("up.id"),
+);
+
+const rootAgent = query((db, p: { id: string }) =>
+  db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id),
+);

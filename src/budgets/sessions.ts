@@ -1,0 +1,251 @@
+import type { Measure } from "../contract/budgets.ts";
+import type { Settings } from "../contract/organization.ts";
+import type { Surroundings } from "../capabilities/guarded.ts";
+import { append, system } from "../events/ledger.ts";
+import { notify } from "../mail/operations.ts";
+import { query } from "../store/query.ts";
+import type { Schema } from "../store/schema.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import {
+  advance,
+  type Allowance,
+  inUnits,
+  inWords,
+  isNearlyUsedUp,
+  isNothing,
+  left,
+  less,
+  monthOf,
+  share,
+  spend,
+  unused,
+  type Usage,
+  type Used,
+} from "./budget.ts";
+import { addCosts } from "./costs.ts";
+import {
+  alertOf,
+  charge,
+  dropReservations,
+  type Place,
+  standingOf,
+  type Pool,
+  poolAbove,
+  poolOf,
+  putAlert,
+  reservationOf,
+  reserve,
+  settingsOf,
+} from "./table.ts";
+
+/**
+ * The money of one session.
+ *
+ *   set aside, in the transaction of the intent ──reports──▶ spent ──ended, process gone──▶ the rest is given back
+ *
+ * Each report is of all use so far and is written down at once, so a crash loses nothing that was said. What was set aside
+ * is used first; then as much again, if the pool has it; then the session has to stop. What its last report says beyond
+ * all that was spent all the same: the pools above pay for it, so that no pool gives out more than it has.
+ */
+type Scene = Pick<Surroundings, "tx" | "companyId" | "newId">;
+
+/** The first pool without anything left, if there is one. */
+export function lacking({ pools }: Place): Pool | undefined {
+  return [pools.sessions, pools.usd, pools.tokens].find((pool) => left(pool) <= 0);
+}
+
+export async function setAside(
+  scene: Scene,
+  session: { id: string; agentId: string; firstOutcomeId: string | null },
+  place: Place,
+  settings: Settings,
+): Promise<Allowance> {
+  const { tx, companyId } = scene;
+  const shares = { usd: 0, tokens: 0 };
+  for (const measure of ["usd", "tokens"] as const) {
+    const pool = place.pools[measure];
+    const amount = share(quantumOf(settings, measure), pool);
+    await tx.run(reserve, { sessionId: session.id, measure, poolId: pool.id, amount });
+    shares[measure] = amount;
+  }
+  await charge(tx, place.pools.sessions.id, "sessions", 1);
+  await addCosts(tx, { ...session, companyId, chain: place.chain }, { ...unused, sessions: 1 });
+  await tell(scene, place.pools.sessions);
+  return shares;
+}
+
+/** What a session says it used so far. Answers how far it may go now, and the pool that has nothing left for it. */
+export async function report(
+  scene: Scene,
+  session: Schema["sessions"],
+  usage: Usage,
+): Promise<{ allowance: Allowance; lacks?: Pool | undefined }> {
+  const { tx, companyId } = scene;
+  const before = usedBy(session);
+  const after = advance(before, usage);
+  const used = less(after, before);
+  if (isNothing(used)) return { allowance: {} };
+  await tx.run(setUsage, {
+    id: session.id,
+    ...after,
+    usd: after.usd / 1e6,
+    consultantUsd: after.consultantUsd / 1e6,
+  });
+  const settings = await settingsOf(tx, companyId);
+  const place = await standingOf(tx, { id: session.agent_id, company_id: companyId }, settings);
+  await addCosts(
+    tx,
+    { agentId: session.agent_id, firstOutcomeId: session.first_outcome_id, companyId, chain: place.chain },
+    { ...used, sessions: 0 },
+  );
+  await append(tx, {
+    companyId,
+    actor: system,
+    operation: "session.usage",
+    subject: session.agent_id,
+    data: {
+      session: session.id,
+      inputTokens: after.input,
+      outputTokens: after.output,
+      costUsd: after.usd / 1e6,
+    },
+  });
+  const amounts = { usd: used.usd, tokens: used.input + used.output };
+  const soFar = { usd: after.usd, tokens: after.input + after.output };
+  const allowance: { usd?: number; tokens?: number } = {};
+  let lacks: Pool | undefined;
+  for (const measure of ["usd", "tokens"] as const) {
+    if (amounts[measure] === 0) continue;
+    const pool = await place.nearest(measure);
+    const taken = await take(scene, session.id, pool, amounts[measure], settings);
+    allowance[measure] = soFar[measure] + taken.held;
+    lacks = taken.lacks ?? lacks;
+  }
+  return { allowance, lacks };
+}
+
+async function take(
+  scene: Scene,
+  sessionId: string,
+  nearest: Pool,
+  used: number,
+  settings: Settings,
+): Promise<{ held: number; lacks?: Pool | undefined }> {
+  const { tx, companyId } = scene;
+  const { measure } = nearest;
+  const reservation = await tx.first(reservationOf, { sessionId, measure });
+  const pool =
+    reservation === undefined || reservation.pool_id === nearest.id
+      ? nearest
+      : await poolOf(tx, { companyId, id: reservation.pool_id, measure }, settings);
+  const quantum = reservation === undefined ? 0 : quantumOf(settings, measure);
+  const before = reservation?.amount ?? 0;
+  const { fromPool, beyond, held } = spend({ used, held: before, quantum }, pool);
+  await charge(tx, pool.id, measure, fromPool);
+  if (reservation !== undefined) await tx.run(reserve, { sessionId, measure, poolId: pool.id, amount: held });
+  await chargeAbove(tx, pool, beyond);
+  // Above the company there is nobody else to pay.
+  const own = fromPool + (pool.id === companyId ? beyond : 0);
+  const now = { ...pool, spent: pool.spent + own, reserved: pool.reserved - before + held };
+  await tell(scene, now);
+  return { held, lacks: reservation !== undefined && held <= 0 ? now : undefined };
+}
+
+/** Each pays what it has; the company the rest, because it was spent. */
+async function chargeAbove(tx: Tx, pool: Pool, amount: number): Promise<void> {
+  for (let rest = amount, below = pool; rest > 0;) {
+    const above = await poolAbove(tx, below);
+    const paid = above === undefined ? rest : Math.min(rest, Math.max(0, left(above)));
+    await charge(tx, (above ?? below).id, pool.measure, paid);
+    rest -= paid;
+    below = above ?? below;
+  }
+}
+
+/** When the session has ended and nothing of it runs any more. */
+export async function giveBack(tx: Tx, sessionId: string): Promise<boolean> {
+  return (await tx.run(dropReservations, { sessionId })) > 0;
+}
+
+/** Once in a month: whoever owns the pool, and whom it answers to, learn that it runs out. */
+async function tell(scene: Scene, pool: Pool): Promise<void> {
+  const { tx, companyId } = scene;
+  if (!isNearlyUsedUp(pool)) return;
+  const key = { poolId: pool.id, month: monthOf(tx.now), kind: `notice ${pool.measure}` };
+  if ((await tx.first(alertOf, key)) !== undefined) return;
+  await tx.run(putAlert, { ...key, approvalId: null });
+  const owner = await ownerOf(tx, pool);
+  const text = `${owner.words} is nearly used up: ${inWords(pool.measure, pool.spent)} of ${inWords(pool.measure, (pool.limit ?? 0) - pool.handedDown)} spent this month. At the limit sessions are stopped.`;
+  await append(tx, {
+    companyId,
+    actor: system,
+    operation: "budget.notice",
+    subject: pool.id,
+    data: { measure: pool.measure, spent: pool.spent, limit: pool.limit },
+  });
+  await notify(scene, owner.bossId, text);
+  if (owner.isThere) await notify(scene, owner.agentId, text);
+}
+
+/** Whose a pool is: an agent's, or the company's, for which its root agent answers. */
+export async function ownerOf(
+  tx: ReadTx,
+  pool: Pick<Pool, "companyId" | "id" | "measure">,
+): Promise<{ agentId: string; bossId: string | null; words: string; isThere: boolean }> {
+  const isCompanys = pool.id === pool.companyId;
+  const agent = await tx.first(isCompanys ? rootAgent : agentRow, { id: pool.id });
+  if (agent === undefined) throw new Error(`nobody has the budget ${pool.id}`);
+  return {
+    agentId: agent.id,
+    bossId: agent.boss_id,
+    words: `The ${measureWords[pool.measure]} budget of ${isCompanys ? "the company" : agent.name}`,
+    isThere: agent.status === "idle" || agent.status === "paused",
+  };
+}
+
+const measureWords: Readonly<Record<Measure, string>> = {
+  usd: "money",
+  tokens: "token",
+  sessions: "session",
+};
+
+export function quantumOf({ sessionBudget }: Settings, measure: Measure): number {
+  return measure === "sessions" ? 1 : inUnits(measure, sessionBudget[measure] ?? 0);
+}
+
+function usedBy(session: Schema["sessions"]): Used {
+  return {
+    input: session.input_tokens,
+    output: session.output_tokens,
+    usd: inUnits("usd", session.cost_usd),
+    consultantInput: session.consultant_input_tokens,
+    consultantOutput: session.consultant_output_tokens,
+    consultantUsd: inUnits("usd", session.consultant_cost_usd),
+  };
+}
+
+const setUsage = query((db, p: Used & { id: string }) =>
+  db
+    .updateTable("sessions")
+    .set({
+      input_tokens: p.input,
+      output_tokens: p.output,
+      cost_usd: p.usd,
+      consultant_input_tokens: p.consultantInput,
+      consultant_output_tokens: p.consultantOutput,
+      consultant_cost_usd: p.consultantUsd,
+    })
+    .where("id", "=", p.id),
+);
+
+const agentColumns = ["a.id", "a.name", "a.boss_id", "a.status"] as const;
+const agentRow = query((db, p: { id: string }) =>
+  db.selectFrom("agents as a").select(agentColumns).where("a.id", "=", p.id),
+);
+const rootAgent = query((db, p: { id: string }) =>
+  db
+    .selectFrom("companies as c")
+    .innerJoin("agents as a", "a.id", "c.root_agent_id")
+    .select(agentColumns)
+    .where("c.id", "=", p.id),
+);

@@ -1,0 +1,335 @@
+import { sql } from "kysely";
+import { type Measure, measures } from "../contract/budgets.ts";
+import type { Settings } from "../contract/organization.ts";
+import { parseSettings } from "../capabilities/guarded.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { type Figures, inUnits, monthOf } from "./budget.ts";
+
+/**
+ * Which pool an agent draws from follows from the tree each time it is asked: nothing has to be moved when somebody gets
+ * another boss. What was spent and what is set aside stays with the pool it was taken from.
+ */
+export interface Pool extends Figures {
+  readonly companyId: string;
+  /** Of the agent whose budget it is, or of the company. */
+  readonly id: string;
+  readonly measure: Measure;
+}
+
+export interface Place {
+  readonly companyId: string;
+  /** The agent and everybody above it, itself first. */
+  readonly chain: readonly string[];
+  readonly pools: Readonly<Record<Measure, Pool>>;
+}
+
+/** Where an agent stands: who is above it, and what it draws from. */
+export async function placeOf(
+  tx: ReadTx,
+  agent: { id: string; company_id: string },
+  settings?: Settings,
+): Promise<Place> {
+  const known = settings ?? (await settingsOf(tx, agent.company_id));
+  const { companyId, chain, nearest } = await standingOf(tx, agent, known);
+  const pools = {
+    usd: await nearest("usd"),
+    tokens: await nearest("tokens"),
+    sessions: await nearest("sessions"),
+  };
+  return { companyId, chain, pools };
+}
+
+/** The same for whoever needs the figures of one measure only. */
+export async function standingOf(
+  tx: ReadTx,
+  agent: { id: string; company_id: string },
+  settings: Settings,
+): Promise<Pick<Place, "companyId" | "chain"> & { nearest: (measure: Measure) => Promise<Pool> }> {
+  const companyId = agent.company_id;
+  const rows = await tx.all(above, { agentId: agent.id });
+  return {
+    companyId,
+    chain: [...new Set(rows.map(({ id }) => id))],
+    nearest: (measure) => {
+      const row = rows.find((candidate) => candidate.measure === measure);
+      return poolOf(tx, { companyId, id: row?.id ?? companyId, measure }, settings, row?.amount ?? undefined);
+    },
+  };
+}
+
+export async function settingsOf(tx: ReadTx, companyId: string): Promise<Settings> {
+  return parseSettings((await tx.first(companySettings, { id: companyId }))?.settings ?? "{}");
+}
+
+/** The pool with its figures of this month. */
+export async function poolOf(
+  tx: ReadTx,
+  { companyId, id, measure }: Pick<Pool, "companyId" | "id" | "measure">,
+  settings?: Settings,
+  amount?: number,
+): Promise<Pool> {
+  const limit =
+    id === companyId ? companyLimit(settings ?? (await settingsOf(tx, companyId)), measure) : amount;
+  const spent = await tx.first(charged, { poolId: id, measure, month: monthOf(tx.now) });
+  const reserved = await tx.first(reservedOf, { poolId: id, measure });
+  const below = await tx.all(handedDown, { companyId, measure });
+  return {
+    companyId,
+    id,
+    measure,
+    limit: limit === undefined ? ((await amountOf(tx, id, measure)) ?? 0) : limit,
+    spent: spent?.amount ?? 0,
+    reserved: reserved?.amount ?? 0,
+    handedDown: below.find(({ pool }) => (pool ?? companyId) === id)?.amount ?? 0,
+  };
+}
+
+export function companyLimit({ monthlyBudget }: Settings, measure: Measure): number | null {
+  const limit = monthlyBudget[measure] ?? null;
+  return limit === null ? null : inUnits(measure, limit);
+}
+
+/** The pool above this agent's own; undefined above the company's. */
+export async function poolAbove(
+  tx: ReadTx,
+  pool: Pick<Pool, "companyId" | "id" | "measure">,
+): Promise<Pool | undefined> {
+  if (pool.id === pool.companyId) return undefined;
+  const boss = (await tx.first(bossOf, { id: pool.id }))?.boss_id ?? null;
+  return drawnFrom(tx, pool.companyId, boss, pool.measure);
+}
+
+/** What whoever reports to this boss draws from, if it has nothing of its own. */
+export async function drawnFrom(
+  tx: ReadTx,
+  companyId: string,
+  bossId: string | null,
+  measure: Measure,
+): Promise<Pool> {
+  if (bossId === null) return poolOf(tx, { companyId, id: companyId, measure });
+  return (await placeOf(tx, { id: bossId, company_id: companyId })).pools[measure];
+}
+
+export async function amountOf(tx: ReadTx, agentId: string, measure: Measure): Promise<number | undefined> {
+  return (await tx.first(budgetRow, { agentId, measure }))?.amount;
+}
+
+/** The parts an agent has of its own. */
+export async function ownPools(tx: ReadTx, agent: { id: string; company_id: string }): Promise<Pool[]> {
+  const { pools } = await placeOf(tx, agent);
+  return measures.map((measure) => pools[measure]).filter(({ id }) => id === agent.id);
+}
+
+/**
+ * The budgets that would hang elsewhere if this agent, with everybody below it, got another boss: for each measure its
+ * own, or else the topmost below it. What they have spent and handed down goes with them.
+ */
+export async function budgetsUnder(
+  tx: ReadTx,
+  agentId: string,
+): Promise<{ agentId: string; measure: Measure; amount: number }[]> {
+  const found = [];
+  for (const measure of measures)
+    for (const { agent_id, amount } of await tx.all(topmost, { agentId, measure }))
+      found.push({ agentId: agent_id, measure, amount });
+  return found;
+}
+
+export async function charge(tx: Tx, poolId: string, measure: Measure, amount: number): Promise<void> {
+  if (amount !== 0) await tx.run(addCharge, { poolId, month: monthOf(tx.now), measure, amount });
+}
+
+export const setAmount = query(
+  (db, p: { agentId: string; measure: string; companyId: string; amount: number }) =>
+    db
+      .insertInto("budgets")
+      .values({ agent_id: p.agentId, measure: p.measure, company_id: p.companyId, amount: p.amount })
+      .onConflict((conflict) =>
+        conflict
+          .columns(["agent_id", "measure"])
+          .doUpdateSet((eb) => ({ amount: eb.ref("excluded.amount") })),
+      ),
+);
+
+export const dropAmount = query((db, p: { agentId: string; measure: string }) =>
+  db.deleteFrom("budgets").where("agent_id", "=", p.agentId).where("measure", "=", p.measure),
+);
+
+export const reserve = query(
+  (db, p: { sessionId: string; measure: string; poolId: string; amount: number }) =>
+    db
+      .insertInto("reservations")
+      .values({ session_id: p.sessionId, measure: p.measure, pool_id: p.poolId, amount: p.amount })
+      .onConflict((conflict) =>
+        conflict
+          .columns(["session_id", "measure"])
+          .doUpdateSet((eb) => ({ amount: eb.ref("excluded.amount") })),
+      ),
+);
+
+export const reservationOf = query((db, p: { sessionId: string; measure: string }) =>
+  db
+    .selectFrom("reservations")
+    .selectAll()
+    .where("session_id", "=", p.sessionId)
+    .where("measure", "=", p.measure),
+);
+
+export const dropReservations = query((db, p: { sessionId: string }) =>
+  db.deleteFrom("reservations").where("session_id", "=", p.sessionId),
+);
+
+export const moveReservations = query((db, p: { from: string; to: string; measure: string }) =>
+  db
+    .updateTable("reservations")
+    .set({ pool_id: p.to })
+    .where("pool_id", "=", p.from)
+    .where("measure", "=", p.measure),
+);
+
+export const alertOf = query((db, p: { poolId: string; month: string; kind: string }) =>
+  db
+    .selectFrom("budget_alerts")
+    .selectAll()
+    .where("pool_id", "=", p.poolId)
+    .where("month", "=", p.month)
+    .where("kind", "=", p.kind),
+);
+
+export const putAlert = query(
+  (db, p: { poolId: string; month: string; kind: string; approvalId: string | null }) =>
+    db
+      .insertInto("budget_alerts")
+      .values({ pool_id: p.poolId, month: p.month, kind: p.kind, approval_id: p.approvalId }),
+);
+
+export const dropAlert = query((db, p: { poolId: string; kind: string }) =>
+  db.deleteFrom("budget_alerts").where("pool_id", "=", p.poolId).where("kind", "=", p.kind),
+);
+
+const above = query((db, p: { agentId: string }) =>
+  db
+    .withRecursive("up(id, boss_id, depth)", (q) =>
+      q
+        .selectFrom("agents")
+        .select(["id", "boss_id", sql<number>`0`.as("depth")])
+        .where("id", "=", p.agentId)
+        .unionAll(
+          q
+            .selectFrom("up")
+            .innerJoin("agents as a", "a.id", "up.boss_id")
+            .select(["a.id", "a.boss_id", sql<number>`up.depth + 1`.as("depth")]),
+        ),
+    )
+    .selectFrom("up")
+    .leftJoin("budgets as b", "b.agent_id", "up.id")
+    .select(["up.id", "b.measure", "b.amount"])
+    .orderBy("up.depth"),
+);
+
+/** Every budget climbs to the nearest above it; so the work grows with the number of budgets, not of agents. */
+const handedDown = query((db, p: { companyId: string; measure: string }) =>
+  db
+    .withRecursive("climb(amount, boss_id)", (q) =>
+      q
+        .selectFrom("budgets as b")
+        .innerJoin("agents as a", "a.id", "b.agent_id")
+        .select(["b.amount", "a.boss_id"])
+        .where("b.company_id", "=", p.companyId)
+        .where("b.measure", "=", p.measure)
+        .unionAll(
+          q
+            .selectFrom("climb as c")
+            .innerJoin("agents as a", "a.id", "c.boss_id")
+            .leftJoin("budgets as x", (join) =>
+              join.onRef("x.agent_id", "=", "c.boss_id").on("x.measure", "=", p.measure),
+            )
+            .select(["c.amount", "a.boss_id"])
+            .where("x.agent_id", "is", null),
+        ),
+    )
+    .selectFrom("climb as c")
+    .leftJoin("budgets as x", (join) =>
+      join.onRef("x.agent_id", "=", "c.boss_id").on("x.measure", "=", p.measure),
+    )
+    .select(["c.boss_id as pool", sql<number>`cast(sum(c.amount) as bigint)`.as("amount")])
+    .where((eb) => eb.or([eb("c.boss_id", "is", null), eb("x.agent_id", "is not", null)]))
+    .groupBy("c.boss_id"),
+);
+
+const topmost = query((db, p: { agentId: string; measure: string }) =>
+  db
+    .withRecursive("down(id)", (q) =>
+      q
+        .selectFrom("agents")
+        .select("id")
+        .where("id", "=", p.agentId)
+        .unionAll(
+          q
+            .selectFrom("down")
+            .innerJoin("agents as a", "a.boss_id", "down.id")
+            .select("a.id")
+            .where("a.status", "<>", "terminated")
+            .where((eb) =>
+              eb.not(
+                eb.exists(
+                  eb
+                    .selectFrom("budgets as x")
+                    .select("x.agent_id")
+                    .whereRef("x.agent_id", "=", "down.id")
+                    .where("x.measure", "=", p.measure),
+                ),
+              ),
+            ),
+        ),
+    )
+    .selectFrom("down")
+    .innerJoin("budgets as b", "b.agent_id", "down.id")
+    .select(["b.agent_id", "b.amount"])
+    .where("b.measure", "=", p.measure),
+);
+
+const budgetRow = query((db, p: { agentId: string; measure: string }) =>
+  db
+    .selectFrom("budgets")
+    .select("amount")
+    .where("agent_id", "=", p.agentId)
+    .where("measure", "=", p.measure),
+);
+
+const charged = query((db, p: { poolId: string; month: string; measure: string }) =>
+  db
+    .selectFrom("charges")
+    .select("amount")
+    .where("pool_id", "=", p.poolId)
+    .where("month", "=", p.month)
+    .where("measure", "=", p.measure),
+);
+
+const addCharge = query((db, p: { poolId: string; month: string; measure: string; amount: number }) =>
+  db
+    .insertInto("charges")
+    .values({ pool_id: p.poolId, month: p.month, measure: p.measure, amount: p.amount })
+    .onConflict((conflict) =>
+      conflict
+        .columns(["pool_id", "month", "measure"])
+        .doUpdateSet((eb) => ({ amount: eb("charges.amount", "+", eb.ref("excluded.amount")) })),
+    ),
+);
+
+const reservedOf = query((db, p: { poolId: string; measure: string }) =>
+  db
+    .selectFrom("reservations")
+    .select(sql<number>`cast(coalesce(sum(amount), 0) as bigint)`.as("amount"))
+    .where("pool_id", "=", p.poolId)
+    .where("measure", "=", p.measure),
+);
+
+const companySettings = query((db, p: { id: string }) =>
+  db.selectFrom("companies").select("settings").where("id", "=", p.id),
+);
+
+const bossOf = query((db, p: { id: string }) =>
+  db.selectFrom("agents").select("boss_id").where("id", "=", p.id),
+);

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { setBudget } from "../contract/budgets.ts";
+import { viewAgent } from "../contract/organization.ts";
+import { newId } from "../daemon/ids.ts";
+import { storeKinds } from "../testing/organization.ts";
+import { onBudget, tokens, uses, work } from "../testing/spenders.ts";
+import { sessionById } from "./sessions.ts";
+import { createMeter } from "./usage.ts";
+
+for (const kind of storeKinds)
+  describe(`the meter on ${kind}`, () => {
+    test("a report is written without a turn of the scheduler, and who has nothing left is stopped right then", () =>
+      onBudget(kind, async (stage) => {
+        const { org, runner, store } = stage;
+        const ann = await org.agent("Ann");
+        await org.board(setBudget, { id: ann.id, tokens: 100 });
+        await work(org, ann.id);
+        const gate = Promise.withResolvers<void>();
+        runner.plan(ann.id, uses(gate.promise));
+        await stage.rest();
+        const session = { id: runner.started[0]?.id ?? "", company_id: org.companyId };
+        const stopped = Promise.withResolvers<string>();
+        const bugs: unknown[] = [];
+        const holds: boolean[] = [];
+        const meter = createMeter({
+          store,
+          newId,
+          stop: stopped.resolve,
+          hold: (_, still) => void holds.push(still),
+          reportBug: (error) => void bugs.push(error),
+        });
+        const used = async () => (await store.read((tx) => sessionById(tx, session.id)))?.input_tokens;
+        meter.begin(session.id, { tokens: 100 });
+        meter.heard(session, tokens(60));
+        for (const start = performance.now(); (await used()) !== 60; await sleep(5))
+          assert.ok(performance.now() - start < 2000, "it is not written");
+        meter.heard(session, tokens(100));
+        const late = setTimeout(() => stopped.reject(new Error("nobody stopped it")), 2000);
+        assert.equal(await stopped.promise, session.id);
+        clearTimeout(late);
+        assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
+        // It was held still before anything was written, and never let go on.
+        assert.deepEqual(holds, [true]);
+        assert.deepEqual(bugs, []);
+        gate.resolve();
+        await stage.rest();
+      }));
+
+    test("what could not be written is tried again, and the newest report counts", () =>
+      onBudget(kind, async (stage) => {
+        const { org, runner, store } = stage;
+        const ann = await org.agent("Ann");
+        await work(org, ann.id);
+        const gate = Promise.withResolvers<void>();
+        runner.plan(ann.id, uses(gate.promise));
+        await stage.rest();
+        const session = { id: runner.started[0]?.id ?? "", company_id: org.companyId };
+        let failing = true;
+        const bugs: unknown[] = [];
+        const holds: boolean[] = [];
+        const meter = createMeter({
+          store: {
+            ...store,
+            write: (write) => (failing ? Promise.reject(new Error("no disk")) : store.write(write)),
+          },
+          newId,
+          stop: () => assert.fail("it has enough"),
+          hold: (_, still) => void holds.push(still),
+          reportBug: (error) => void bugs.push(error),
+        });
+        meter.begin(session.id, { tokens: 20 });
+        meter.heard(session, tokens(10));
+        assert.deepEqual(holds, []);
+        meter.heard(session, tokens(30));
+        await meter.catchUp();
+        assert.ok(bugs.length > 0);
+        // Beyond its share it does nothing until it has another.
+        assert.deepEqual(holds, [true]);
+        failing = false;
+        await meter.catchUp();
+        assert.deepEqual(holds, [true, false]);
+        assert.equal((await store.read((tx) => sessionById(tx, session.id)))?.input_tokens, 30);
+        gate.resolve();
+        runner.otherwise(async () => undefined);
+        await stage.rest();
+      }));
+  });

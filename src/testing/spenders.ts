@@ -1,0 +1,64 @@
+import { sql } from "kysely";
+import { listApprovals } from "../contract/approvals.ts";
+import { listCosts } from "../contract/budgets.ts";
+import { updateAgent } from "../contract/organization.ts";
+import { createOutcome } from "../contract/outcomes.ts";
+import { overdrawn } from "../budgets/overdrawn.ts";
+import { query } from "../store/query.ts";
+import type { Store } from "../store/store.ts";
+import type { Organization, StoreKind } from "./organization.ts";
+import type { Script, ScriptedSession } from "./scripted-runner.ts";
+import { onStage, type Stage } from "./stage.ts";
+
+/** Scripted sessions that use something and say so, and what tests of budgets look at. */
+export const tokens = (inputTokens: number) => ({ inputTokens, outputTokens: 0, costUsd: 0 });
+
+/** Says what it used, one report after the other, and waits until the test lets it go on. */
+export const uses =
+  (gate: Promise<unknown>, ...reports: number[]): Script =>
+  async (session) => {
+    for (const amount of reports) await says(session, amount);
+    await session.hold(gate);
+  };
+
+export async function says(session: ScriptedSession, amount: number): Promise<void> {
+  // So that it gets somewhere, and is not held up for that.
+  await session.call(createOutcome, { title: `at ${amount}`, parents: [session.agent.id] });
+  session.onUsage(tokens(amount));
+}
+
+export async function work(org: Organization, agentId: string, title = "a job"): Promise<string> {
+  return (await org.board(createOutcome, { companyId: org.companyId, title, parents: [agentId] })).id;
+}
+
+/** A stage whose root agent is a person, whom no message starts; at the end no budget has given out more than it had. */
+export function onBudget(kind: StoreKind, play: (stage: Stage) => Promise<void>): Promise<void> {
+  return onStage(kind, async (stage) => {
+    await stage.org.board(updateAgent, { id: stage.org.rootId, adapterType: "human" });
+    await play(stage);
+    await demandConserved(stage.store);
+  });
+}
+
+export async function demandConserved(store: Store): Promise<void> {
+  const [broken] = await store.read((tx) => tx.all(find, {}));
+  if (broken !== undefined) throw new Error(`the budget of ${broken.id} gives out more than it has`);
+}
+
+/** The company's line, or an agent's. */
+export async function lineOf({ org }: Stage, measure: "usd" | "tokens" | "sessions", agent?: string) {
+  const { companyId } = org;
+  const { budget } = await org.board(listCosts, { companyId, ...(agent === undefined ? {} : { agent }) });
+  const line = budget.find((candidate) => candidate.measure === measure);
+  if (line === undefined) throw new Error(`there is no budget of ${measure}`);
+  return line;
+}
+
+export const overrides = async ({ org }: Stage) =>
+  (await org.board(listApprovals, { companyId: org.companyId })).approvals.filter(
+    ({ type }) => type === "budget_override",
+  );
+
+const find = query((db, _: Record<never, never>) => ({
+  compile: () => sql.raw<{ id: string }>(overdrawn).compile(db),
+}));
