@@ -42,7 +42,7 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
   const own = listOf(agents);
   const outcomes = await rowsOf(
     tx,
-    sql<Row>`select * from outcomes where responsible_id in (${own}) and (${live} or delegated = 1)
+    sql<Row>`select * from outcomes where responsible_id in (${own}) and (${live} or kind <> 'inbox')
       union select * from outcomes where delegated_by in (${own})
       union select * from outcomes where for_agent_id in (${own})`,
   );

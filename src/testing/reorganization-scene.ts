@@ -3,7 +3,7 @@ import { grantPermission, requestPermission } from "../contract/capabilities.ts"
 import { createFile } from "../contract/knowledge.ts";
 import { sendDeferredMessage, sendMessage } from "../contract/mail.ts";
 import { createAgent, createKey, updateCompany } from "../contract/organization.ts";
-import { createOutcome, delegateOutcome, submitOutcome } from "../contract/outcomes.ts";
+import { completeOutcome, createOutcome, delegateOutcome, submitOutcome } from "../contract/outcomes.ts";
 import type { Caller, Organization } from "./organization.ts";
 
 /**
@@ -52,6 +52,7 @@ export async function buildScene(org: Organization) {
   const direct = await make(lead.call, "direct", [lead.id]);
   const own = await make(lead.call, "own", [lead.id]);
   const below = await make(lead.call, "below own", [own]);
+  await lead.call(completeOutcome, { id: await make(lead.call, "done below own", [own]) });
   await lead.call(delegateOutcome, { id: part, to: ann.id });
   await lead.call(delegateOutcome, { id: submitted, to: ann.id });
   await lead.call(delegateOutcome, { id: direct, to: bob.id });
