@@ -1,5 +1,6 @@
 import type { Change, Newcomer } from "../contract/reorganization.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
+import { dissolveAll } from "../budgets/carving.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { findMember, isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
@@ -73,6 +74,8 @@ async function removeLayer(call: Surroundings, change: Of<"remove_layer">): Prom
     agents: [agent.id, ...reports.map(({ id }) => id)],
     warnings: [],
     run: async () => {
+      // Its budget returns first: those of its reports were part of it.
+      await dissolveAll(call.tx, await agentById(call.tx, agent.id));
       for (const report of reports) if (isActive(report)) await moveReport(call, report.id, boss, new Set());
       await fire(call, await agentById(call.tx, agent.id), boss.id, change.reason ?? "its layer was removed");
       return [];
@@ -170,6 +173,7 @@ async function merge(call: Surroundings, change: Of<"merge">): Promise<Prepared>
     warnings: [],
     run: async () => {
       for (const { id } of agents) {
+        await dissolveAll(tx, await agentById(tx, id));
         for (const report of await reportsOf(tx, id))
           if (isActive(report)) await moveReport(call, report.id, into, new Set());
         await fire(

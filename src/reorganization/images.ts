@@ -22,6 +22,7 @@ export const keys = {
   credentials: ["id"],
   messages: ["id"],
   budgets: ["agent_id", "measure"],
+  budget_pauses: ["agent_id"],
   charges: ["pool_id", "month", "measure"],
 } as const;
 export const tables = Object.keys(keys).filter((name): name is Table => name in keys);
@@ -108,6 +109,10 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
       ),
     ),
     budgets: mapOf("budgets", await rowsOf(tx, sql`select * from budgets where agent_id in (${own})`)),
+    budget_pauses: mapOf(
+      "budget_pauses",
+      await rowsOf(tx, sql`select * from budget_pauses where agent_id in (${own})`),
+    ),
     charges: mapOf("charges", await rowsOf(tx, sql`select * from charges where pool_id in (${own})`)),
   };
 }
@@ -148,12 +153,12 @@ export async function setColumns(tx: Tx, table: Table, key: Row, columns: Row): 
     await tx.run(statement(sql`update ${sql.table(table)} set ${sql.join(set)} where ${at(key)}`), {});
 }
 
-export async function insertLink(tx: Tx, table: "edges" | "dependencies", row: Row): Promise<void> {
+export async function insertRow(tx: Tx, table: Table, row: Row): Promise<void> {
   const columns = Object.keys(row);
   await tx.run(
     statement(
       sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
-        values (${sql.join(columns.map((column) => sql`${row[column] ?? null}`))})`,
+        values (${sql.join(columns.map((column) => sql`${row[column] ?? null}`))}) on conflict do nothing`,
     ),
     {},
   );

@@ -27,6 +27,7 @@ const tellers = {
   messages: "message",
   // Told with the agent whose budget it is.
   budgets: "nothing",
+  budget_pauses: "nothing",
   charges: "nothing",
 } as const satisfies Readonly<Record<Table, string>>;
 

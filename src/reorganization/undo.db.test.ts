@@ -177,6 +177,15 @@ for (const kind of storeKinds)
           ({ ann, other }) => other.call(grantPermission, { to: ann.id, resource: `outcome:${other.id}` }),
         ],
         [
+          "what it was handed went to somebody else",
+          /has gone to olga|has changed/,
+          ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
+          async ({ other, olga, outcomes }) => {
+            await other.call(reclaimOutcome, { id: outcomes.part, reason: "to somebody else" });
+            await other.call(delegateOutcome, { id: outcomes.part, to: olga.id });
+          },
+        ],
+        [
           "the name is taken",
           /there is another agent named lead/,
           ({ lead }) => ({ kind: "fire", agent: lead.id }),
@@ -266,6 +275,27 @@ for (const kind of storeKinds)
       await refusal((await org.another()).root(undoReorganization, { id }), "not_found");
       await lead.call(undoReorganization, { id });
       assert.equal((await org.board(viewAgent, { id: bob.id })).boss?.id, lead.id);
+    });
+
+    test("a layer is removed though its boss has handed all it has to it", async () => {
+      const { board, companyId } = await org.another();
+      const make = async (name: string, reportsTo?: string) =>
+        (await board(createAgent, { companyId, name, role: "worker", ...(reportsTo && { reportsTo }) })).id;
+      const top = await make("top");
+      const middle = await make("middle", top);
+      const low = await make("low", middle);
+      for (const [id, tokens] of [
+        [top, 1000],
+        [middle, 1000],
+        [low, 800],
+      ] as const)
+        await board(setBudget, { id, tokens });
+      const start = await dump(opened.store);
+      const change: Change = { kind: "remove_layer", agent: middle };
+      const { id } = await board(applyReorganization, { companyId, change });
+      assert.equal((await board(viewAgent, { id: low })).boss?.id, top);
+      await undo(id);
+      assert.deepEqual(notRestored(start, await dump(opened.store)), []);
     });
 
     test("a budget that no longer fits is named, and moving one where it does not fit is refused", async () => {

@@ -12,15 +12,7 @@ import { isLive } from "../outcomes/outcome.ts";
 import { outcomeById, parentsOf, wouldWaitForItself } from "../outcomes/table.ts";
 import { query, type Value } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import {
-  deleteLink,
-  type Difference,
-  insertLink,
-  type Row,
-  rowAt,
-  setColumns,
-  type Table,
-} from "./images.ts";
+import { deleteLink, type Difference, insertRow, type Row, rowAt, setColumns, type Table } from "./images.ts";
 
 import { takeAway } from "./moving.ts";
 
@@ -110,7 +102,8 @@ async function changedSince(tx: ReadTx, found: readonly Difference[]): Promise<s
       if (now === undefined && (table === "edges" || table === "dependencies"))
         reasons.push(`${await nameOf(tx, table, key)} is gone`);
     } else if (after === null) {
-      if (now !== undefined) reasons.push(`${await nameOf(tx, table, key)} is back already`);
+      if (now !== undefined && table !== "budget_pauses")
+        reasons.push(`${await nameOf(tx, table, key)} is back already`);
     } else {
       const skipped = notCompared[table] ?? [];
       const columns = Object.keys(after).filter(
@@ -140,13 +133,14 @@ async function takenSince(tx: ReadTx, found: readonly Difference[]): Promise<str
 }
 
 async function restore(tx: Surroundings["tx"], { table, key, before, after }: Difference): Promise<void> {
+  if (table === "budget_pauses") return before === null ? undefined : insertRow(tx, table, before);
   if (table === "edges" || table === "dependencies") {
     if (before === null) return deleteLink(tx, table, key);
     const [waiter, target] =
       table === "edges" ? [key["parent_id"], key["child_id"]] : [key["outcome_id"], key["depends_on_id"]];
     if (await wouldWaitForItself(tx, textIn(waiter), textIn(target)))
       demandNone([`${await nameOf(tx, table, key)} would make an outcome wait for itself`]);
-    return insertLink(tx, table, before);
+    return insertRow(tx, table, before);
   }
   if (before === null || after === null) return;
   const skipped = notPutBack[table] ?? [];
@@ -250,6 +244,8 @@ async function stranded(tx: ReadTx, id: string): Promise<string[]> {
   const owner = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
   if (owner === undefined || owner.status === "terminated")
     return [`${owner?.name ?? "nobody"}, who answered for "${outcome.title}", has left`];
+  if (outcome.delegated === 1 && outcome.delegated_by !== owner.boss_id)
+    return [`"${outcome.title}" has gone to ${owner.name}, who has another boss`];
   return (await parentsOf(tx, id)).some(isLive) ? [] : [`what "${outcome.title}" served has ended`];
 }
 
@@ -287,6 +283,7 @@ async function nameOf(tx: ReadTx, table: Table, key: Row): Promise<string> {
     case "messages":
       return `the message ${id}`;
     case "budgets":
+    case "budget_pauses":
     case "charges":
       return `the budget ${textIn(key["measure"])}`;
   }

@@ -25,6 +25,7 @@ const tables = {
   approvals: ["id"],
   approval_comments: ["id"],
   budgets: ["agent_id", "measure"],
+  budget_pauses: ["agent_id"],
   charges: ["pool_id", "month", "measure"],
 } as const satisfies Partial<Record<keyof Schema, readonly string[]>>;
 type Table = keyof typeof tables;
@@ -80,6 +81,9 @@ export function notRestored(before: Dump, after: Dump): string[] {
     }
     if (table === "sessions" || (table === "credentials" && was?.["session_id"] !== null)) continue;
     const forward = table === "agents" ? ["epoch"] : table === "outcomes" ? ["stale"] : [];
+    // Whom a budget had paused goes on as soon as another's budget is free, and is paused again by its next session.
+    if (before.get("budget_pauses")?.has(key) === true && (table === "agents" || table === "budget_pauses"))
+      continue;
     if (isRendered(before, table, key)) continue;
     // A message that it was done unblocks the inbox it comes to: of an inbox, only whose it is and whether it is open.
     const isInbox = isInboxIn(before, key);

@@ -30,7 +30,7 @@ function isSaying({ table, columns, before, after }: Changed, start: Dump): bool
   const isNew = before === undefined;
   if (table === "messages") return isNew;
   // What was spent goes with the budget it was spent of.
-  if (table === "charges") return true;
+  if (table === "charges" || table === "budget_pauses") return true;
   if (table === "files" || table === "versions" || table === "links") return isNew;
   if (table === "outcomes" && isNew) return after?.["kind"] === "inbox";
   if (table === "edges" && isNew) return start.get("outcomes")?.has(String(after?.["child_id"])) !== true;
