@@ -107,7 +107,7 @@ export async function notify(
       why: `${mostWaiting} messages wait`,
       text: text.slice(0, 500).toWellFormed(),
     };
-    await append(tx, { companyId, actor: system, operation: "mail.fail", subject: to ?? companyId, data });
+    await append(tx, { companyId, actor: system, operation: "mail.drop", subject: to ?? companyId, data });
     return;
   }
   const letter = { id, companyId, from: null, bySystem: true, to, deliverAt: tx.now, autoTurn };

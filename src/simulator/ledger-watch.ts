@@ -295,8 +295,17 @@ export class LedgerWatch {
     // A right that changed later in the same step says nothing about this moment.
     const changed = batch.some(({ seq, operation }) => seq > row.seq && changesRights.test(operation));
     const line = routeAllows(this, message);
-    const allowed =
-      line === "with a grant" ? (grant !== undefined ? true : changed ? undefined : false) : line;
+    // What answers a person by itself was asked for by that person.
+    const isAnswer = message.to_id === null && message.auto_turn > 0;
+    const allowed = isAnswer
+      ? undefined
+      : line === "with a grant"
+        ? grant !== undefined
+          ? true
+          : changed
+            ? undefined
+            : false
+        : line;
     if (this.delivered.has(id)) throw new Broken("a message is delivered once", name);
     this.delivered.add(id);
     if (row.at < message.deliver_at)
@@ -348,5 +357,8 @@ const standingRoute = query((db, p: { agentId: string; resource: `mail:${string}
     .limit(1),
 );
 const messageRow = query((db, p: { id: string }) =>
-  db.selectFrom("messages").select(["from_id", "from_system", "to_id", "deliver_at"]).where("id", "=", p.id),
+  db
+    .selectFrom("messages")
+    .select(["from_id", "from_system", "to_id", "deliver_at", "auto_turn"])
+    .where("id", "=", p.id),
 );
