@@ -53,9 +53,8 @@ const bugs: readonly Bug[] = [
   bug("what rests on a boss's place outlives it", "src/capabilities/rights.ts", {
     "if (grant.structural === 0) return grant.level;": "if (grant.id !== '') return grant.level;",
   }),
-  bug("what rests on the place of an agent that left still stands", "src/capabilities/rights.ts", {
-    "if (giver === undefined || !isActive(giver)) return noRight;":
-      "if (giver === undefined) return noRight;",
+  bug("whoever leaves leaves its reports what it gave them", "src/agents/leaving.ts", {
+    "      await markRevoked(tx, grant.id);\n": "",
   }),
   bug("what rests on a boss's place stays as high when the place sinks", "src/capabilities/rights.ts", {
     "return Math.min(grant.level, await structuralRank(tx, giver.id, resource));":
@@ -98,23 +97,24 @@ const bugs: readonly Bug[] = [
       replace: "",
     },
   ),
-  bug("completing does not end the rights given for it", "src/outcomes/operations.ts", {
-    "await shiftScope(call.tx, outcome.id, 1);\n": "",
+  bug("completing does not end the rights given for it", "src/outcomes/ending.ts", {
+    "await retire(call, outcome);\n    await shiftScope(tx, outcome.id, 1);\n    // Whoever":
+      "await retire(call, outcome);\n    // Whoever",
   }),
-  bug("closing does not end the rights given for what goes with it", "src/outcomes/operations.ts", {
+  bug("closing does not end the rights given for what goes with it", "src/outcomes/ending.ts", {
     "    await shiftScope(tx, below.id, 1);\n": "",
   }),
-  bug("reopening does not bring the rights back", "src/outcomes/operations.ts", {
+  bug("reopening does not bring the rights back", "src/outcomes/ending.ts", {
     "  if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);\n": "",
   }),
-  bug("sending work back counts as reopening it", "src/outcomes/operations.ts", {
+  bug("sending work back counts as reopening it", "src/outcomes/ending.ts", {
     "if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);": "await shiftScope(tx, outcome.id, -1);",
   }),
-  bug("an outcome completes above open ones", "src/outcomes/operations.ts", {
-    "demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));\n    await retire(":
+  bug("an outcome completes above open ones", "src/outcomes/ending.ts", {
+    "demandNoLiveChildren(outcome, await liveChildrenOf(tx, outcome.id));\n    await retire(":
       "await retire(",
   }),
-  bug("closing abandons what others work on", "src/outcomes/operations.ts", {
+  bug("closing abandons what others work on", "src/outcomes/ending.ts", {
     "if (child.delegated === 1) others.push(child);\n      else order": "order",
   }),
   bug("an outcome may wait for itself", "src/outcomes/operations.ts", {
