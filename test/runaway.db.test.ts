@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";
 import { commentOnApproval, hireAgent, listApprovals, requestApproval } from "../src/contract/approvals.ts";
+import { listCosts } from "../src/contract/budgets.ts";
 import { requestPermission } from "../src/contract/capabilities.ts";
 import { requestAgent } from "../src/contract/create-agent.ts";
 import { listEvents } from "../src/contract/ledger.ts";
@@ -12,6 +13,7 @@ import { createAgent, listAgents, updateAgent, updateCompany } from "../src/cont
 import * as outcomes from "../src/contract/outcomes.ts";
 import { planWork } from "../src/contract/planning.ts";
 import { Refusal } from "../src/contract/refusal.ts";
+import type { Exit } from "../src/runtime/runner.ts";
 import { depthOf } from "../src/outcomes/limits.ts";
 import { Chance } from "../src/simulator/chance.ts";
 import { query } from "../src/store/query.ts";
@@ -82,6 +84,38 @@ for (const kind of storeKinds)
           assert.ok(found.toldBoard <= 60, `the system wrote ${found.toldBoard} times to the board`);
           assert.ok(greed.refused > 100, "limits were reached at all");
         }));
+
+    test("with a budget it spends that and stops, and the board is asked once", () =>
+      onStage(kind, async (stage) => {
+        const { org } = stage;
+        const { companyId } = org;
+        await org.board(updateAgent, { id: org.rootId, ...plain });
+        await org.board(updateCompany, {
+          companyId,
+          defaultAdapterType: "process",
+          defaultAdapterConfig: plain.adapterConfig,
+          monthlyBudget: { tokens: 20_000, sessions: 40 },
+          sessionBudget: { tokens: 1000 },
+        });
+        const greed = new Greed(10_000);
+        stage.runner.otherwise((session) => greed.play(session));
+        await org.board(sendMessage, { companyId, body: "Grow." });
+        for (let minutes = 0; minutes < 45; minutes++) {
+          await stage.rest();
+          stage.advance(60_000);
+          await org.board(sendMessage, { companyId, body: "Grow more." }).catch(() => undefined);
+        }
+        assert.ok(greed.left > 0, "it was stopped");
+        const { total } = await org.board(listCosts, { companyId });
+        assert.ok(
+          total.sessions <= 40 && stage.runner.started.length === total.sessions,
+          JSON.stringify(total),
+        );
+        assert.ok(total.inputTokens + total.outputTokens <= 20_000, JSON.stringify(total));
+        const { approvals } = await org.board(listApprovals, { companyId, limit: 1000 });
+        const asked = approvals.filter(({ type }) => type === "budget_override");
+        assert.equal(asked.length, 1, JSON.stringify(asked.map(({ payload }) => payload)));
+      }));
   });
 
 /** Plays the sessions of every agent, so many turns in all; then it only ends. */
@@ -95,7 +129,7 @@ class Greed {
     this.left = turns;
   }
 
-  async play({ call, agent }: ScriptedSession): Promise<{ output: string }> {
+  async play({ call, agent }: ScriptedSession): Promise<Partial<Exit>> {
     const chance = this.#chance;
     const name = (): string => `Agent ${++this.#made}`;
     const mine = (await call(outcomes.myOutcomes, { status: "open", limit: 100 })).outcomes;
@@ -149,13 +183,15 @@ class Greed {
         this.refused += 1;
       }
     }
-    if (this.left <= 0) return { output: "" };
+    const usage = { inputTokens: 300, outputTokens: 100, costUsd: 0.01 };
+    if (this.left <= 0) return { output: "", usage };
     this.left -= 1;
     const lines = [1, 2, 3, 4, 5].flatMap(() => [
       `HIRE[${name()}]: More.`,
       `DELEGATE[${chance.pick(["Engineer", "Manager"]) ?? ""}]: More.`,
     ]);
     return {
+      usage,
       output: chance.flip(0.2)
         ? `@${chance.pick(["human", "nobody", "Mia"]) ?? ""}\nMore!`
         : lines.join("\n"),
