@@ -35,7 +35,9 @@ export interface NewApproval {
 }
 
 export async function openApproval(tx: Tx, approval: NewApproval): Promise<ApprovalRow> {
-  if (approval.requestedBy !== null && (await isTooEager(tx, approval.requestedBy)))
+  // More of a budget is not what the agent asks for: it is asked in its name when it is stopped, whatever else waits.
+  const isAsked = approval.requestedBy !== null && approval.type !== "budget_override";
+  if (isAsked && (await isTooEager(tx, approval.requestedBy)))
     throw new Refusal(
       "limited",
       `${mostOpen} approvals you asked for are not decided; nobody has more.`,
