@@ -14,6 +14,7 @@ import {
   wakeAgent,
 } from "../contract/organization.ts";
 import {
+  closeOutcome,
   completeOutcome,
   createOutcome,
   delegateOutcome,
@@ -278,6 +279,32 @@ for (const kind of storeKinds)
         ({ title }) => title === "Process inbox",
       );
       assert.deepEqual([inbox?.status, more.length], ["closed", 0]);
+    });
+
+    test("who waited for the inbox or the mandate of an agent that left waits no longer", async () => {
+      const fired = await org.agent(`Fired ${++hired}`);
+      const lead = await hireLead();
+      const waiting = [];
+      for (const { id } of [fired, lead]) {
+        await org.board(sendMessage, { companyId: org.companyId, to: id, body: "unread" });
+        const inbox = (await org.board(viewOutcome, { id })).children.find(
+          ({ title }) => title === "Process inbox",
+        );
+        const dependsOn = [inbox?.id ?? "", ...(id === fired.id ? [id] : [])];
+        waiting.push(
+          await org.root(createOutcome, { title: "after that", parents: [org.rootId], dependsOn }),
+        );
+      }
+      await org.board(terminateAgent, { id: fired.id });
+      await org.root(closeOutcome, { id: lead.id, rationale: "not wanted" });
+      for (const { id } of waiting) {
+        const { dependsOn, workable } = await org.root(viewOutcome, { id });
+        assert.deepEqual([dependsOn, workable], [[], true]);
+      }
+      const late = { title: "too late", parents: [org.rootId], dependsOn: [fired.id] };
+      await refusal(org.root(createOutcome, late), "refused");
+      // What the retired one had not read is its boss's.
+      assert.ok((await lastMail(org.root)).filter(({ body }) => body === "unread").length >= 2);
     });
 
     test("pause stops the session and everything with it, resume brings the agent back as it was", async () => {

@@ -234,6 +234,8 @@ async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]>
   const frontier = [outcome.id];
   for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
     for (const child of await liveChildrenOf(tx, id)) {
+      // The inbox of an agent made for it ends when that agent retires, with all that follows from it.
+      if (child.kind === "inbox") continue;
       // One that serves something else stays; it is looked at again should its other parents go too.
       const parents = await parentsOf(tx, child.id);
       if (closing.has(child.id) || parents.some((parent) => isLive(parent) && !closing.has(parent.id)))
