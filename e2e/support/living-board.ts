@@ -48,14 +48,14 @@ export class Board {
     for (const id of [this.#staff.rootId, ...this.#staff.managerIds]) await this.#letter(id, "goal ", false);
   }
 
-  /** What only the board can put right: who is paused works again, what sessions failed at is tried again. */
+  /** What only the board can put right: who is paused works again, what sessions failed at or quarrel about goes on. */
   async helpOut(): Promise<void> {
     for (const { id, status } of await this.#agents())
       if (status === "paused") await this.#call(resumeAgent, { id });
     const open = await this.#call(listOutcomes, { companyId: this.#companyId, status: "open", limit: 1000 });
     if (open.kind !== "acknowledged") return;
     for (const { id, kind, blocked, responsible } of open.output.outcomes) {
-      if (blocked === null || !blocked.reason.includes("no progress")) continue;
+      if (blocked === null || !/no progress|sent back twice/.test(blocked.reason)) continue;
       if (kind === "inbox") await this.#letter(responsible?.id ?? "", "try again ", false);
       else await this.#call(updateOutcome, { id, blocked: null });
     }
