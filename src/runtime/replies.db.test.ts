@@ -129,6 +129,9 @@ for (const kind of storeKinds)
       const nia = await made(stage, { name: "Nia", nextAgent: "Stranger" });
       const gone = await org.agent("Gone", ann.id);
       await org.board(terminateAgent, { id: gone.id });
+      // The board is told who left; that is not what this is about.
+      for (const { id } of (await org.board(boardInbox, { companyId: org.companyId })).messages)
+        await org.board(acknowledgeMessage, { id });
       await person(stage, stranger.id, ann.id);
       await personRoot(stage);
       for (const said of [
