@@ -108,7 +108,7 @@ const bugs: readonly [name: string, file: string, find: string, replace: string]
     "where depends_on_id in (${outcomeIds})",
     "where depends_on_id in ('')",
   ],
-  ["edges are not put back", undoing, "return insertLink(tx, table, before);", "return;"],
+  ["edges are not put back", undoing, "    return insertRow(tx, table, before);\n  }", "    return;\n  }"],
 ];
 
 const root = join(import.meta.dirname, "..");
