@@ -5,10 +5,9 @@ import { defaultLevel, resourceKind } from "../contract/resources.ts";
 import { type ApprovalRow, payloadOf } from "../approvals/table.ts";
 import { weigh } from "../capabilities/grants.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
-import { isActive, type Member, memberById } from "../capabilities/members.ts";
+import { isActive, type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { restore } from "../capabilities/redaction.ts";
 import { holds } from "../capabilities/rights.ts";
-import { query } from "../store/query.ts";
 import { chooseBrain } from "./employ.ts";
 import type { AgentRow } from "./table.ts";
 
@@ -25,7 +24,7 @@ export async function bossOf(
   reference: string | undefined,
 ): Promise<Member> {
   const { tx, companyId, actor } = call;
-  const top = actor.agentId ?? (await tx.first(rootAgent, { id: companyId }))?.root_agent_id ?? "";
+  const top = actor.agentId ?? (await rootAgentOf(tx, companyId)) ?? "";
   const id = reference ?? top;
   const boss = await memberById(tx, id);
   if (boss === undefined || boss.company_id !== companyId) throw notFound("agent", id);
@@ -142,7 +141,3 @@ export async function weighGrants(
       );
   }
 }
-
-const rootAgent = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id),
-);

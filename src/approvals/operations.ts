@@ -1,11 +1,10 @@
 import * as contract from "../contract/approvals.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded, type Surroundings } from "../capabilities/guarded.ts";
-import { memberById } from "../capabilities/members.ts";
+import { memberById, rootAgentOf } from "../capabilities/members.ts";
 import type { Notify } from "../capabilities/operations.ts";
 import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
 import { redact } from "../capabilities/redaction.ts";
-import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { demandMove, type Payload } from "./approval.ts";
 import {
@@ -81,7 +80,7 @@ export function approvalHandlers(kinds: ApprovalKinds, notify: Notify): Guarded[
 
   const onRequest = guarded(contract.requestApproval, async (call) => {
     const { tx, actor, companyId, input } = call;
-    if (actor.agentId === null || actor.agentId !== (await rootOf(tx, companyId)))
+    if (actor.agentId === null || actor.agentId !== (await rootAgentOf(tx, companyId)))
       throw new Refusal(
         "forbidden",
         "Only the root agent lays a plan before the board.",
@@ -141,7 +140,7 @@ export function approvalHandlers(kinds: ApprovalKinds, notify: Notify): Guarded[
 
   const onList = guarded(contract.listApprovals, async ({ tx, actor, companyId, input }) => {
     const limit = input.limit ?? defaultPage;
-    const seesAll = actor.agentId === null || actor.agentId === (await rootOf(tx, companyId));
+    const seesAll = actor.agentId === null || actor.agentId === (await rootAgentOf(tx, companyId));
     const rows = await pageOfApprovals(tx, {
       companyId,
       requestedBy: seesAll ? null : actor.agentId,
@@ -270,7 +269,7 @@ async function visible(
   const { tx, actor, companyId } = call;
   const approval = await approvalById(tx, id);
   if (actor.agentId === null || approval.requested_by === actor.agentId) return approval;
-  if (actor.agentId === (await rootOf(tx, companyId))) return approval;
+  if (actor.agentId === (await rootAgentOf(tx, companyId))) return approval;
   const about = approval.agent_id === null ? undefined : await memberById(tx, approval.agent_id);
   if (about?.boss_id === actor.agentId) return approval;
   throw notFound("approval", id);
@@ -309,11 +308,3 @@ async function isThere(tx: ReadTx, agentId: string): Promise<boolean> {
   const member = await memberById(tx, agentId);
   return member !== undefined && (member.status === "idle" || member.status === "paused");
 }
-
-async function rootOf(tx: ReadTx, companyId: string): Promise<string | undefined> {
-  return (await tx.first(rootAgent, { id: companyId }))?.root_agent_id;
-}
-
-const rootAgent = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id),
-);

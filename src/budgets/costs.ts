@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { type Cost, listCosts, measures } from "../contract/budgets.ts";
 import { notFound } from "../contract/refusal.ts";
 import { guarded } from "../capabilities/guarded.ts";
-import { memberById } from "../capabilities/members.ts";
+import { memberById, rootAgentOf } from "../capabilities/members.ts";
 import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
@@ -43,7 +43,7 @@ const onList = guarded(listCosts, async ({ tx, actor, companyId, input }) => {
   const [after = ""] = cursorParts(input.cursor, "id");
   const below =
     input.agent === undefined ? actor.agentId : await visible(tx, companyId, actor.agentId, input.agent);
-  const top = below ?? (await tx.first(rootAgent, { id: companyId }))?.root_agent_id ?? "";
+  const top = below ?? (await rootAgentOf(tx, companyId)) ?? "";
   const rows = await tx.all(page({ companyId, month, kind: input.by, below, after, limit: limit + 1 }), {});
   const { page: shown, nextCursor } = pageAfter(rows, limit, (row) => row.id);
   const costs = [];
@@ -228,8 +228,4 @@ const whysOf = query((db, p: { id: string }) =>
     )
     .selectFrom("up")
     .select("up.id"),
-);
-
-const rootAgent = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id),
 );

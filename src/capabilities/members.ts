@@ -31,6 +31,11 @@ export async function reportsOf(tx: ReadTx, bossId: string): Promise<Member[]> {
   return tx.all(byBoss, { bossId });
 }
 
+/** The one agent whose boss is the board. */
+export async function rootAgentOf(tx: ReadTx, companyId: string): Promise<string | undefined> {
+  return (await tx.first(rootAgent, { id: companyId }))?.root_agent_id;
+}
+
 const columns = ["id", "company_id", "name", "slug", "role", "boss_id", "mandate_id", "status"] as const;
 
 const byId = query((db, p: { id: string }) => db.selectFrom("agents").select(columns).where("id", "=", p.id));
@@ -52,4 +57,8 @@ const byBoss = query((db, p: { bossId: string }) =>
     .where("status", "<>", "terminated")
     .orderBy("created_at")
     .orderBy("id"),
+);
+
+const rootAgent = query((db, p: { id: string }) =>
+  db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id),
 );

@@ -1,7 +1,7 @@
 import * as contract from "../contract/mail.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { type Call, guarded, type Surroundings } from "../capabilities/guarded.ts";
-import { findMember, isActive, type Member, memberById } from "../capabilities/members.ts";
+import { findMember, isActive, type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
 import { holds } from "../capabilities/rights.ts";
 import { append, system } from "../events/ledger.ts";
@@ -179,7 +179,7 @@ async function receiverOf(
   const word = reference?.trim().replace(/^@/, "").toLowerCase();
   if (word === undefined) {
     if (sender !== null) throw new Refusal("invalid", "To whom?", "Name the receiver: to.");
-    return findMember(tx, companyId, (await tx.first(rootOf, { companyId }))?.root_agent_id ?? "");
+    return findMember(tx, companyId, (await rootAgentOf(tx, companyId)) ?? "");
   }
   if (word === "board" || word === "human") return null;
   if (word === "self" && sender !== null) return sender;
@@ -219,9 +219,6 @@ async function presentPage(tx: ReadTx, rows: MessageRow[], limit: number) {
   return { messages, nextCursor };
 }
 
-const rootOf = query((db, p: { companyId: string }) =>
-  db.selectFrom("companies").select("root_agent_id").where("id", "=", p.companyId),
-);
 const brainOf = query((db, p: { id: string }) =>
   db.selectFrom("agents").select("brain_type").where("id", "=", p.id),
 );

@@ -2,7 +2,7 @@ import { Refusal } from "../contract/refusal.ts";
 import { levelAt, resourceKind } from "../contract/resources.ts";
 import { give, sourceFor } from "../capabilities/grants.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
-import { type Member, memberById } from "../capabilities/members.ts";
+import { type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { recordGrant } from "../capabilities/operations.ts";
 import { worthOf } from "../capabilities/rights.ts";
 import { chainOf, givenTo, type GrantRow, markRevoked, rebase } from "../capabilities/table.ts";
@@ -41,7 +41,7 @@ export async function moveReport(
   await rehang(tx, agent, from, to);
   await saveAgent(tx, { ...agent, boss_id: to.id });
   await tx.run(rerouteOf, { agentId: id, from: from.id, to: to.id, now: tx.now });
-  const rootId = (await tx.first(rootAgent, { id: agent.company_id }))?.root_agent_id;
+  const rootId = await rootAgentOf(tx, agent.company_id);
   for (const grant of await givenTo(tx, id, from.id)) {
     // The root agent says who may hire in the whole company, whoever the boss is.
     if (grant.resource === "org:hire" && from.id === rootId) continue;
@@ -173,10 +173,6 @@ async function orNothing<T>(asked: Promise<T>): Promise<T | null> {
     throw error;
   }
 }
-
-const rootAgent = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id),
-);
 
 const handedTo = query((db, p: { agentId: string; from: string }) =>
   db
