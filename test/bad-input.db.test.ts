@@ -9,13 +9,8 @@ import { requestAgent } from "../src/contract/create-agent.ts";
 import { createFile, readFile, searchFiles, writeFile } from "../src/contract/knowledge.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import { operations } from "../src/contract/operations.ts";
-import {
-  createAgent,
-  createCompany,
-  createKey,
-  updateAgent,
-  updateCompany,
-} from "../src/contract/organization.ts";
+import { createCompany, updateCompany } from "../src/contract/companies.ts";
+import { createAgent, createKey, updateAgent } from "../src/contract/organization.ts";
 import { createOutcome, delegateOutcome, updateOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import type { RefusalCode } from "../src/contract/refusal.ts";
 import {

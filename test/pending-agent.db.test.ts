@@ -9,6 +9,7 @@ import { grantPermission } from "../src/contract/capabilities.ts";
 import { inputSchema } from "../src/contract/json-schema.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import type { Operation } from "../src/contract/operation.ts";
+import * as companies from "../src/contract/companies.ts";
 import * as organization from "../src/contract/organization.ts";
 import { createOutcome, delegateOutcome, submitOutcome } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";
@@ -271,7 +272,7 @@ for (const kind of storeKinds)
         const { org: staged, runner, advance, scheduler } = stage;
         const { companyId, rootId } = staged;
         await staged.board(organization.updateAgent, { id: rootId, adapterType: "human" });
-        await staged.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+        await staged.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
         const job = await staged.root(createOutcome, { title: "job", parents: [rootId] });
         await staged.root(delegateOutcome, { id: job.id, hire: { name: "Waits", role: "worker" } });
         const sessions = async () =>
@@ -365,7 +366,7 @@ async function hired(world: World, how: { made: boolean; waits: boolean }): Prom
   const { org, boss, name } = world;
   const { companyId } = org;
   const hire = { name: name(), role: `role ${randomUUID()}` };
-  await org.board(organization.updateCompany, {
+  await org.board(companies.updateCompany, {
     companyId,
     requireBoardApprovalForNewAgents: how.waits,
   });
@@ -377,7 +378,7 @@ async function hired(world: World, how: { made: boolean; waits: boolean }): Prom
     ({
       agent: { id },
     } = await boss.call(approvals.hireAgent, hire));
-  await org.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
+  await org.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
   const { approvals: open } = await boss.call(approvals.listApprovals, { status: "pending" });
   const agent = await org.board(organization.viewAgent, { id });
   assert.equal(agent.status, how.waits ? "pending_approval" : "idle");

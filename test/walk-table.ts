@@ -10,6 +10,7 @@ import * as knowledge from "../src/contract/knowledge.ts";
 import * as ledger from "../src/contract/ledger.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import * as mail from "../src/contract/mail.ts";
+import * as companies from "../src/contract/companies.ts";
 import * as organization from "../src/contract/organization.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
 import * as planning from "../src/contract/planning.ts";
@@ -138,17 +139,17 @@ const server = (w: World) => ({ ...company(w), name: `server-${w.name().replace(
 
 async function knownServer(w: World) {
   const { companyId, name } = server(w);
-  await w.org.board(organization.putMcpServer, { companyId, name, config: { command: "true" } });
+  await w.org.board(companies.putMcpServer, { companyId, name, config: { command: "true" } });
   return { companyId, name };
 }
 
 /** Asked for by the root agent, to report to the boss, who sees it therefore; nobody else below the root does. */
 async function aHire({ org, boss, name }: World) {
   const { companyId } = org;
-  await org.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+  await org.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
   const asked = { name: name(), role: "worker", reportsTo: boss.id };
   const { approval } = await org.root(approvals.hireAgent, asked);
-  await org.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
+  await org.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
   return { id: approval?.id ?? "", agentId: approval?.agentId ?? "" };
 }
 
@@ -187,10 +188,10 @@ const isValidationError = (output: unknown): boolean =>
 const notItsBoss = { stranger: "forbidden", root: "forbidden" } as const;
 
 export const table: readonly Row[] = [
-  row(organization.createCompany, "board", ({ name }) => ({ name: name() }), boardOnly, noCompany),
-  row(organization.listCompanies, "boss", () => ({}), everyMember, ownOnly),
-  row(organization.viewCompany, "boss", company, everyMember),
-  row(organization.updateCompany, "board", (w) => ({ ...company(w), name: w.name() }), boardOnly),
+  row(companies.createCompany, "board", ({ name }) => ({ name: name() }), boardOnly, noCompany),
+  row(companies.listCompanies, "boss", () => ({}), everyMember, ownOnly),
+  row(companies.viewCompany, "boss", company, everyMember),
+  row(companies.updateCompany, "board", (w) => ({ ...company(w), name: w.name() }), boardOnly),
   row(
     organization.createAgent,
     "board",
@@ -218,9 +219,9 @@ export const table: readonly Row[] = [
     boardOnly,
     noCompany,
   ),
-  row(organization.putMcpServer, "board", (w) => ({ ...server(w), config: { command: "true" } }), boardOnly),
-  row(organization.listMcpServers, "board", company, boardOnly),
-  row(organization.removeMcpServer, "board", knownServer, boardOnly),
+  row(companies.putMcpServer, "board", (w) => ({ ...server(w), config: { command: "true" } }), boardOnly),
+  row(companies.listMcpServers, "board", company, boardOnly),
+  row(companies.removeMcpServer, "board", knownServer, boardOnly),
   ...reorganizationRows,
   row(organization.createKey, "board", ({ report }) => ({ id: report.id }), boardOnly),
   row(organization.listKeys, "board", ({ report }) => ({ id: report.id }), boardOnly),

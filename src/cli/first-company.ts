@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Client } from "../client/client.ts";
-import { createCompany, listCompanies } from "../contract/organization.ts";
+import { createCompany, listCompanies } from "../contract/companies.ts";
 import type { Output } from "../contract/operation.ts";
 import { importCompany } from "../contract/roster.ts";
 import { definitionsIn } from "./folder.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { createClient } from "../client/client.ts";
 import { operations } from "../contract/operations.ts";
-import { createCompany } from "../contract/organization.ts";
+import { createCompany } from "../contract/companies.ts";
 import { type Daemon, startDaemon } from "../daemon/daemon.ts";
 import { run } from "./run.ts";
 

@@ -2,6 +2,7 @@ import type { Operation } from "./operation.ts";
 import * as approvals from "./approvals.ts";
 import * as budgets from "./budgets.ts";
 import * as capabilities from "./capabilities.ts";
+import * as companies from "./companies.ts";
 import * as configurations from "./configurations.ts";
 import * as createAgent from "./create-agent.ts";
 import * as knowledge from "./knowledge.ts";
@@ -16,6 +17,7 @@ import * as sessions from "./sessions.ts";
 
 /** The one table of operations: whatever a contract file exports that is an operation. */
 export const operations: readonly Operation[] = [
+  companies,
   organization,
   roster,
   knowledge,

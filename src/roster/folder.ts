@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { type CompanyFile, mostFileBytes } from "../contract/roster.ts";
-import { putMcpServer, Settings } from "../contract/organization.ts";
+import { putMcpServer, Settings } from "../contract/companies.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { Id, Name } from "../contract/words.ts";

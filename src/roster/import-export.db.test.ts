@@ -4,14 +4,8 @@ import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { viewConfiguration } from "../contract/configurations.ts";
 import { createFile, listFiles, readFile, viewLinks } from "../contract/knowledge.ts";
 import { listEvents } from "../contract/ledger.ts";
-import {
-  createAgent,
-  createKey,
-  listAgents,
-  putMcpServer,
-  updateCompany,
-  viewCompany,
-} from "../contract/organization.ts";
+import { putMcpServer, updateCompany, viewCompany } from "../contract/companies.ts";
+import { createAgent, createKey, listAgents } from "../contract/organization.ts";
 import { type CompanyFile, exportCompany, importCompany, listRoster } from "../contract/roster.ts";
 import { definition } from "../testing/company-files.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { listCompanies } from "../contract/organization.ts";
+import { listCompanies } from "../contract/companies.ts";
 import { type CompanyFile, importCompany } from "../contract/roster.ts";
 import { definition, manifest } from "../testing/company-files.ts";
 import {

@@ -1,5 +1,5 @@
 import { importCompany } from "../contract/roster.ts";
-import type { Settings } from "../contract/organization.ts";
+import type { Settings } from "../contract/companies.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { resourceKind } from "../contract/resources.ts";
 import { chooseBrain } from "../agents/employ.ts";

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, readInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
+import { updateCompany } from "../contract/companies.ts";
 import {
   pauseAgent,
   resumeAgent,
   terminateAgent,
   updateAgent,
-  updateCompany,
   viewAgent,
   wakeAgent,
 } from "../contract/organization.ts";

@@ -4,7 +4,7 @@ import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { listAgentEvents } from "../contract/ledger.ts";
 import { acknowledgeMessage, readInbox, sendMessage } from "../contract/mail.ts";
-import { putMcpServer } from "../contract/organization.ts";
+import { putMcpServer } from "../contract/companies.ts";
 import { listAgentSessions, submitSummary, viewSession } from "../contract/sessions.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
