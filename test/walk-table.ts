@@ -15,6 +15,7 @@ import * as organization from "../src/contract/organization.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
 import * as planning from "../src/contract/planning.ts";
 import * as roster from "../src/contract/roster.ts";
+import * as skills from "../src/contract/skills.ts";
 import * as sessions from "../src/contract/sessions.ts";
 import type { RefusalCode } from "../src/contract/refusal.ts";
 import type { Caller, Organization } from "../src/testing/organization.ts";
@@ -143,6 +144,18 @@ async function knownServer(w: World) {
   return { companyId, name };
 }
 
+const aSkill = ({ org, name }: World) => ({
+  companyId: org.companyId,
+  name: `skill-${name()
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")}`,
+});
+async function knownSkill(w: World) {
+  const skill = aSkill(w);
+  await w.org.board(skills.putSkill, { ...skill, files: [{ path: "SKILL.md", content: "x" }] });
+  return skill;
+}
+
 /** Asked for by the root agent, to report to the boss, who sees it therefore; nobody else below the root does. */
 async function aHire({ org, boss, name }: World) {
   const { companyId } = org;
@@ -222,6 +235,14 @@ export const table: readonly Row[] = [
   row(companies.putMcpServer, "board", (w) => ({ ...server(w), config: { command: "true" } }), boardOnly),
   row(companies.listMcpServers, "board", company, boardOnly),
   row(companies.removeMcpServer, "board", knownServer, boardOnly),
+  row(
+    skills.putSkill,
+    "board",
+    (w) => ({ ...aSkill(w), files: [{ path: "SKILL.md", content: "x" }] }),
+    boardOnly,
+  ),
+  row(skills.listSkills, "boss", company, everyMember),
+  row(skills.removeSkill, "board", knownSkill, boardOnly),
   ...reorganizationRows,
   row(organization.createKey, "board", ({ report }) => ({ id: report.id }), boardOnly),
   row(organization.listKeys, "board", ({ report }) => ({ id: report.id }), boardOnly),

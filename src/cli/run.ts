@@ -8,6 +8,7 @@ import { addHire } from "./hire.ts";
 import { addOrg } from "./org.ts";
 import { addShare } from "./share.ts";
 import { addDoctor } from "./doctor.ts";
+import { addSkills } from "./skills.ts";
 import { addSim } from "./sim.ts";
 import type { Terminal } from "./terminal.ts";
 import { addOperations } from "./operations.ts";
@@ -43,6 +44,7 @@ export async function run(
   addShare(program, context);
   addSim(program, context);
   addOperations(program, context);
+  addSkills(program, context);
   addAuditVerify(program, context);
   try {
     await program.parseAsync([...args], { from: "user" });

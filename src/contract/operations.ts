@@ -13,6 +13,7 @@ import * as outcomes from "./outcomes.ts";
 import * as planning from "./planning.ts";
 import * as reorganization from "./reorganization.ts";
 import * as roster from "./roster.ts";
+import * as skills from "./skills.ts";
 import * as sessions from "./sessions.ts";
 
 /** The one table of operations: whatever a contract file exports that is an operation. */
@@ -20,6 +21,7 @@ export const operations: readonly Operation[] = [
   companies,
   organization,
   roster,
+  skills,
   knowledge,
   outcomes,
   planning,

@@ -7,6 +7,7 @@ import { dueMessages, messageById, nextDue } from "../mail/table.ts";
 import type { Store } from "../store/store.ts";
 import { concerned } from "./attention.ts";
 import { brief, promptVersion } from "./briefing.ts";
+import { takeSkills } from "./skills.ts";
 import { hearOut } from "./closing.ts";
 import { askForBudget, expireApprovals, renewBudgets } from "./decisions.ts";
 import { suggestGrowth } from "./growth.ts";
@@ -331,7 +332,8 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       });
       const money = { id, agentId, firstOutcomeId: briefing.firstOutcomeId };
       const share = await setAside({ tx, companyId, newId }, money, verdict.place, verdict.settings);
-      return { share, spec: { agent: verdict.agent, briefing, workspace } };
+      const skills = await takeSkills(tx, verdict.agent, id);
+      return { share, spec: { agent: verdict.agent, briefing, skills, workspace } };
     });
     await at("intended");
     if (intent === null) return;
