@@ -1,74 +1,19 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
-import { listEvents } from "../contract/ledger.ts";
+import { describe } from "node:test";
 import { listRoster } from "../contract/roster.ts";
-import { agentInbox, boardInbox, sendMessage } from "../contract/mail.ts";
-import { updateCompany } from "../contract/companies.ts";
-import { createAgent, listAgents, updateAgent, viewAgent } from "../contract/organization.ts";
-import { createOutcome, listOutcomes, updateOutcome, viewOutcome } from "../contract/outcomes.ts";
+import { boardInbox, sendMessage } from "../contract/mail.ts";
+import { listAgents, viewAgent } from "../contract/organization.ts";
+import { createOutcome, delegateOutcome, myOutcomes, updateOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions, viewSession, why } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
+import { byTitle, eventsOf, outcomes, report, say, stagedPrinters, told, work } from "../testing/printers.ts";
 import type { Script } from "../testing/scripted-runner.ts";
-import { onStage, type Stage } from "../testing/stage.ts";
-
-/** A session that only prints this. */
-const says =
-  (...lines: string[]): Script =>
-  async () => ({ output: `${lines.join("\n")}\n` });
-
-const plain = { adapterType: "process", adapterConfig: { command: "/bin/true" } };
+import { hang, says } from "../testing/scripts.ts";
+import type { Stage } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
   describe(`directives on ${kind}`, () => {
-    /** The root is a brain that only prints; nobody else is there. */
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () =>
-        onStage(kind, async (stage) => {
-          const { board, companyId, rootId } = stage.org;
-          await board(updateAgent, { id: rootId, ...plain });
-          await board(updateCompany, {
-            companyId,
-            defaultAdapterType: "process",
-            defaultAdapterConfig: plain.adapterConfig,
-            maxDelegations: 3,
-            maxDelegationDepth: 2,
-            maxAgents: null,
-            maxOpenOutcomes: 200,
-          });
-          await play(stage);
-        }),
-      );
-    };
-    const report = async ({ org }: Stage, name: string, role: string, reportsTo?: string) =>
-      (
-        await org.board(createAgent, {
-          companyId: org.companyId,
-          name,
-          role,
-          ...plain,
-          ...(reportsTo === undefined ? {} : { reportsTo }),
-        })
-      ).id;
-    const work = ({ org }: Stage, title = "The whole") => org.outcome(title);
-    const told = async ({ org }: Stage, id: string) =>
-      (await org.board(agentInbox, { id })).messages.map(({ body }) => body ?? "").join("\n---\n");
-    const outcomes = async ({ org }: Stage) =>
-      (await org.board(listOutcomes, { companyId: org.companyId, limit: 1000 })).outcomes;
-    const byTitle = async (stage: Stage, title: string) => {
-      const found = (await outcomes(stage)).find((outcome) => outcome.title === title);
-      assert.ok(found !== undefined, title);
-      return stage.org.board(viewOutcome, { id: found.id });
-    };
-    const eventsOf = async ({ org }: Stage, operation: string) => {
-      const { events } = await org.board(listEvents, { companyId: org.companyId, limit: 1000 });
-      return events.filter((event) => event.operation === operation);
-    };
-    /** The root says this about an outcome of its own and is not started again for what it is told. */
-    const say = async (stage: Stage, ...lines: string[]): Promise<void> => {
-      stage.runner.plan(stage.org.rootId, says(...lines));
-      stage.runner.otherwise(async ({ hold }) => hold(new Promise(() => undefined)));
-      await stage.rest();
-    };
+    const staged = stagedPrinters(kind);
 
     // covers ORG-14, ORG-15, ORG-16, ORG-27, ORG-30, ORG-31, ORG-32, ORG-39
     staged(
@@ -256,7 +201,7 @@ for (const kind of storeKinds)
           "```",
         ),
       );
-      stage.runner.otherwise(async ({ hold }) => hold(new Promise(() => undefined)));
+      stage.runner.otherwise(hang);
       await stage.rest();
       const said = await told(stage, stage.org.rootId);
       assert.equal(said.match(/it is not handed out again, and nobody is hired for it/g)?.length, 3, said);
@@ -265,7 +210,6 @@ for (const kind of storeKinds)
       const integration = await byTitle(stage, "Integrate: The whole");
       const below = await stage.org.board(createOutcome, { title: "Below", parents: [integration.id] });
       const session = await stage.org.session(stage.org.rootId);
-      const { delegateOutcome } = await import("../contract/outcomes.ts");
       await assert.rejects(
         session.call(delegateOutcome, { id: below.id, to: "Writer" }),
         /not handed out again/,
@@ -279,7 +223,7 @@ for (const kind of storeKinds)
         const ann = await report(stage, "Ann", "Writer");
         await work(stage);
         stage.runner.plan(ann, async ({ call }) => {
-          const { outcomes: mine } = await call((await import("../contract/outcomes.ts")).myOutcomes, {});
+          const { outcomes: mine } = await call(myOutcomes, {});
           const id = mine.find(({ kind: of }) => of === "work")?.id ?? "";
           await call(updateOutcome, { id, blocked: { reason: "I need a pen" } });
           return { output: "I am done for today." };
