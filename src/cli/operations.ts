@@ -131,7 +131,7 @@ function typeOf(schema: Property): string {
   return "string";
 }
 
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

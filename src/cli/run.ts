@@ -3,7 +3,7 @@ import { NoDaemon } from "../client/client.ts";
 import { Refusal, refusalCodes } from "../contract/refusal.ts";
 import { addAuditVerify } from "./audit.ts";
 import { addRun } from "./goal.ts";
-import { addFire } from "./fire.ts";
+import { addFire, addReorganize } from "./reorganize.ts";
 import { addHire } from "./hire.ts";
 import { addOrg } from "./org.ts";
 import { addShare } from "./share.ts";
@@ -45,6 +45,7 @@ export async function run(
   addSim(program, context);
   addOperations(program, context);
   addSkills(program, context);
+  addReorganize(program, context);
   addAuditVerify(program, context);
   try {
     await program.parseAsync([...args], { from: "user" });
