@@ -4,10 +4,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { storeKinds } from "../src/testing/organization.ts";
 import { playReorganizations } from "../src/testing/reorganization-play.ts";
+import { byLength } from "../src/testing/run-length.ts";
 
-const isLong = process.env["AGENCY_TEST_LONG"] === "1";
 const only = process.env["AGENCY_TEST_SEED"];
-const seedsOn = { sqlite: isLong ? 2000 : storeKinds.length === 1 ? 8 : 30, postgres: isLong ? 100 : 3 };
+const seedsOn = {
+  sqlite: byLength({ quick: 3, whole: 30, long: 2000 }),
+  postgres: byLength({ quick: 0, whole: 3, long: 100 }),
+};
 
 for (const kind of storeKinds)
   test(`whatever is moved and put back on ${kind}, nothing is stranded and nobody may do more`, async (t) => {

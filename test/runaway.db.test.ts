@@ -20,9 +20,13 @@ import { Chance } from "../src/simulator/chance.ts";
 import { query } from "../src/store/query.ts";
 import type { ScriptedSession } from "../src/testing/scripted-runner.ts";
 import { storeKinds } from "../src/testing/organization.ts";
+import { byLength } from "../src/testing/run-length.ts";
 import { onStage, type Stage } from "../src/testing/stage.ts";
 
-const turnsOf = { sqlite: { off: 10_000, on: 3000 }, postgres: { off: 800, on: 400 } };
+const turnsOf = {
+  sqlite: { off: byLength({ quick: 2000, whole: 10_000 }), on: byLength({ quick: 600, whole: 3000 }) },
+  postgres: { off: 800, on: 400 },
+};
 const plain = { adapterType: "process", adapterConfig: { command: "/bin/true" } };
 
 for (const kind of storeKinds)

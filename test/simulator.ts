@@ -2,22 +2,88 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { describeFailure, simulate } from "../src/simulator/simulate.ts";
+import { byLength, isQuick } from "../src/testing/run-length.ts";
 
-const isLong = process.env["AGENCY_TEST_LONG"] === "1";
-const isQuick = process.env["AGENCY_TEST_STORES"] === "sqlite";
-const quarter = isLong ? 1250 : isQuick ? 5 : 50;
-const steps = isLong ? 2000 : 500;
-const seedsPerTest = isLong ? 50 : Math.min(10, quarter);
+const quarter = byLength({ quick: 3, whole: 50, long: 1250 });
+const steps = byLength({ quick: 500, whole: 500, long: 2000 });
+const seedsPerTest = byLength({ quick: 3, whole: 10, long: 50 });
 
 export function testQuarter(number: 1 | 2 | 3 | 4): void {
   const first = (number - 1) * quarter + 1;
+  const counts = new Map<string, number>();
   describe(`the simulated organization, seeds ${first} to ${first + quarter - 1}`, () => {
     for (let from = first; from < first + quarter; from += seedsPerTest)
       test(`keeps every rule for ${steps} steps and comes to rest, from seed ${from}`, async () => {
         for (let seed = from; seed < from + seedsPerTest; seed++) {
-          const { failure } = await simulate(seed, steps);
+          const { failure, counts: counted } = await simulate(seed, steps);
           assert.equal(failure, null, failure === null ? "" : describeFailure(failure, seed));
+          for (const [what, count] of Object.entries(counted))
+            counts.set(what, (counts.get(what) ?? 0) + count);
         }
+      });
+    // A quarter is enough for everything, the few seeds of a quick run are not.
+    if (number === 1 && !isQuick)
+      test("lets everything happen: every deed, every fault, at every step of a start", () => {
+        const missing = expected.filter((what) => (counts.get(what) ?? 0) === 0);
+        assert.deepEqual(missing, []);
       });
   });
 }
+
+const stepsOfAStart = ["intent", "intended", "spawned", "recorded", "exited", "delivery", "delivered"];
+
+const expected = [
+  "company.update",
+  "agent.create",
+  "agent.pause",
+  "agent.resume",
+  "agent.wakeup",
+  "agent.terminate",
+  "outcome.create",
+  "outcome.update",
+  "outcome.submit",
+  "outcome.complete",
+  "outcome.close",
+  "outcome.reopen",
+  "outcome.delegate",
+  "outcome.reclaim",
+  "mail.send",
+  "mail.send_deferred",
+  "mail.read_inbox",
+  "mail.acknowledge",
+  "knowledge.create",
+  "knowledge.read",
+  "knowledge.write",
+  "permission.grant",
+  "permission.revoke",
+  "permission.request",
+  "session.submit_summary",
+  "agent.set_budget",
+]
+  .map((operation) => `${operation} ok`)
+  .concat(
+    ["outcome.create", "outcome.complete", "outcome.delegate", "outcome.reclaim", "mail.send"].map(
+      (operation) => `${operation} refused`,
+    ),
+    ["outcome.create", "mail.send", "mail.acknowledge", "knowledge.write"].map(
+      (operation) => `${operation} lost`,
+    ),
+    ["ticks → crashed", "ticks → paused", "ticks → failed", "starts → crashed", "starts → failed"],
+    [
+      "learns of an exit → down",
+      "learns of an exit → paused",
+      "node crashes",
+      "node is paused",
+      "node stops",
+    ],
+    [
+      "a report of usage",
+      "goes on → done",
+      "at once",
+      "a process hangs",
+      "it exited with 0",
+      "it exited with 1",
+    ],
+    stepsOfAStart.flatMap((step) => [`doom: crash at ${step}`, `doom: pause at ${step}`]),
+    ["crash", "crash after", "pause", "fail", "lost"].map((what) => `doom: ${what} at a write`),
+  );

@@ -11,8 +11,9 @@ import {
   storeKinds,
   type TestStore,
 } from "../testing/organization.ts";
+import { byLength } from "../testing/run-length.ts";
 
-const rounds = 500;
+const rounds = byLength({ quick: 100, whole: 500 });
 /** How many rounds are under way at once: they are about different agents, and share the store. */
 const atOnce = 10;
 

@@ -21,10 +21,12 @@ import { join, relative } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { Refusal } from "../contract/refusal.ts";
+import { byLength } from "../testing/run-length.ts";
 import { placeCopy, readFromWorkspace } from "./workspace.ts";
 
 const mine = "the session's own words";
 const secret = "a secret of the host";
+const patience = byLength({ quick: 1000, whole: 2000 });
 
 describe("the workspace", () => {
   let folder: string;
@@ -300,7 +302,7 @@ function without(counts: Record<string, number>, ...expected: string[]): Record<
   return Object.fromEntries(Object.entries(counts).filter(([code]) => !expected.includes(code)));
 }
 
-/** Does something again and again for two seconds while a thread works against it; counts what came of it. */
+/** Does something again and again for a while as a thread works against it; counts what came of it. */
 async function against(
   work: string,
   data: Readonly<Record<string, string>>,
@@ -319,7 +321,7 @@ async function against(
   await once(worker, "message");
   const counts: Record<string, number> = {};
   try {
-    for (const started = performance.now(); performance.now() - started < 2000;) {
+    for (const started = performance.now(); performance.now() - started < patience;) {
       const code = attempt();
       counts[code] = (counts[code] ?? 0) + 1;
     }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { playSeeds, type Run } from "./model-run.ts";
 import { storeKinds, type StoreKind } from "./organization.ts";
+import { byLength } from "./run-length.ts";
 
 /**
  * The property test is split over files, because a file has a time limit and two run at once. Part `part` of `parts`
@@ -9,7 +10,7 @@ import { storeKinds, type StoreKind } from "./organization.ts";
  *
  *   AGENCY_TEST_SEED=17      plays only that seed
  *   AGENCY_TEST_LONG=1       100,000 seeds instead of 2,000
- *   AGENCY_TEST_STORES=sqlite (the quick run)  80 seeds
+ *   AGENCY_TEST_STORES=sqlite (the quick run)  40 seeds
  */
 export function corePropertyTest(part: number, parts: number): void {
   for (const kind of storeKinds)
@@ -42,7 +43,7 @@ function runFor(kind: StoreKind, part: number, parts: number): Run {
 }
 
 function seedsOn(kind: StoreKind): number {
-  if (kind === "postgres") return process.env["AGENCY_TEST_LONG"] === "1" ? 800 : 56;
-  if (process.env["AGENCY_TEST_LONG"] === "1") return 100_000;
-  return storeKinds.length === 1 ? 80 : 2000;
+  return kind === "postgres"
+    ? byLength({ quick: 0, whole: 56, long: 800 })
+    : byLength({ quick: 40, whole: 2000, long: 100_000 });
 }
