@@ -18,7 +18,7 @@ import { newId } from "../src/daemon/ids.ts";
 import { endSession } from "../src/runtime/sessions.ts";
 import { query } from "../src/store/query.ts";
 import { createOrganization, storeKinds } from "../src/testing/organization.ts";
-import { testDatabase } from "../src/testing/postgres.ts";
+import { storeDatabase } from "../src/testing/postgres.ts";
 import { digestOf, eventsAfter, unchanged } from "./digest.ts";
 import type { Row, World } from "./walk-row.ts";
 import { table } from "./walk-table.ts";
@@ -39,7 +39,7 @@ for (const kind of storeKinds)
   describe(`the walk on ${kind}`, () => {
     const home = mkdtempSync(join(tmpdir(), "agency-walk-"));
     const bugs: unknown[] = [];
-    let database: Awaited<ReturnType<typeof testDatabase>> | undefined;
+    let database: Awaited<ReturnType<typeof storeDatabase>> | undefined;
     let daemon: Daemon;
     let world: World;
     let nobodies: Nobodies;
@@ -49,7 +49,7 @@ for (const kind of storeKinds)
     let mcp: ReturnType<typeof mcpDoor>;
 
     before(async () => {
-      database = kind === "postgres" ? await testDatabase() : undefined;
+      database = kind === "postgres" ? await storeDatabase() : undefined;
       daemon = await startDaemon({
         home,
         port: 0,

@@ -150,9 +150,9 @@ function spawnAgency(
   return child;
 }
 
-/** Nothing of the developer's own settings, and a compile cache that goes with the test. */
+/** Nothing of the developer's own settings, and a compile cache: that of the run, or one that goes with the test. */
 function environment(options: DaemonOptions): NodeJS.ProcessEnv {
-  compileCache ??= temporaryFolder("cache").path;
+  compileCache ??= process.env["NODE_COMPILE_CACHE"] ?? temporaryFolder("cache").path;
   return {
     PATH: process.env["PATH"],
     AGENCY_HOME: options.home,

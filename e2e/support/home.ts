@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { StoreKind } from "../../src/testing/organization.ts";
-import { testDatabase } from "../../src/testing/postgres.ts";
+import { storeDatabase } from "../../src/testing/postgres.ts";
 import { fixedPort } from "./agents.ts";
 import { type DaemonOptions, temporaryFolder } from "./daemon.ts";
 
@@ -11,7 +11,7 @@ export async function onNewHome(
 ): Promise<void> {
   const home = temporaryFolder("home");
   const notes = temporaryFolder("notes");
-  const database = store === "postgres" ? await testDatabase() : undefined;
+  const database = store === "postgres" ? await storeDatabase() : undefined;
   try {
     const env = { AGENCY_SANDBOX: "off" };
     const options = { home: home.path, databaseUrl: database?.url, port: await fixedPort(), env };

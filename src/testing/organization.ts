@@ -14,7 +14,7 @@ import { openSession } from "../runtime/sessions.ts";
 import { openPostgres } from "../store/postgres.ts";
 import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
-import { testDatabase, testStores } from "./postgres.ts";
+import { storeDatabase, testStores } from "./postgres.ts";
 
 /**
  * An organization for tests: the real program on a real store, without its doors. `storeKinds` are the stores this run
@@ -33,7 +33,7 @@ export interface TestStore {
 /** SQLite in a file of its own (fast: true keeps it in memory), or a fresh PostgreSQL database. */
 export async function openTestStore(kind: StoreKind, options: { fast?: boolean } = {}): Promise<TestStore> {
   if (kind === "postgres") {
-    const database = await testDatabase();
+    const database = await storeDatabase();
     const store = await openPostgres({ url: database.url });
     return {
       store,

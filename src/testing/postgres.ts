@@ -26,6 +26,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import pg from "pg";
+import { openPostgres } from "../store/postgres.ts";
 
 export type PostgresServer = {
   url: string;
@@ -43,6 +44,19 @@ export const testStores: ReadonlySet<string> = new Set(
 /** A database of its own for the calling test, on the run's server, or on one that lives as long as this process. */
 export async function testDatabase(options: { template?: string } = {}): Promise<PostgresDatabase> {
   return createDatabase(process.env["AGENCY_TEST_DATABASE_URL"] ?? (await ownServer()).url, options);
+}
+
+/** The same for whoever opens a store on it: a copy of the run's template, because making our tables takes twice as long. */
+export async function storeDatabase(): Promise<PostgresDatabase> {
+  const template = process.env["AGENCY_TEST_TEMPLATE"];
+  return testDatabase(template === undefined ? {} : { template });
+}
+
+/** A database with our tables, to copy others from. Nobody is connected to it any more. */
+export async function createTemplate(serverUrl: string): Promise<PostgresDatabase & { name: string }> {
+  const database = await createDatabase(serverUrl);
+  await (await openPostgres({ url: database.url })).close();
+  return { ...database, name: new URL(database.url).pathname.slice(1) };
 }
 
 let own: Promise<PostgresServer> | undefined;
