@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { z } from "zod";
 import type { Edit } from "../planted-bugs/plant.ts";
 import { noSweep, simulatorBugs } from "./bugs.ts";
 
@@ -28,21 +29,28 @@ export function findBugs(part: 0 | 1): void {
         assert.equal(await found([noSweep], 10, "calm"), null);
       });
 
-    for (const { name, edits, calm } of simulatorBugs.filter((_, index) => index % 2 === part))
-      test(`finds the bug: ${name}`, async () => {
-        const broken = await found(edits, mostSeeds, calm === true ? "calm" : "");
+    for (const { name, edits, calm, seed } of simulatorBugs.filter((_, index) => index % 2 === part))
+      test(`finds the bug: ${name}`, async (t) => {
+        const broken = await found(edits, mostSeeds, calm === true ? "calm" : "", seed);
         assert.notEqual(broken, null, `not found in ${mostSeeds} seeds`);
+        t.diagnostic(`seed ${broken?.seed}: ${broken?.rule}`);
       });
   });
 }
 
-/** The rule that broke in a run with these edits; null: none. */
-async function found(edits: readonly Edit[], most: number, calm = ""): Promise<string | null> {
+const Found = z.object({ rule: z.string(), seed: z.number() }).nullable();
+
+/** The rule that broke in a run with these edits, and the seed; null: none. */
+async function found(
+  edits: readonly Edit[],
+  most: number,
+  calm = "",
+  first = 1,
+): Promise<z.infer<typeof Found>> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ["--import", endWithRunner, "--import", hook, player, String(most), calm],
+    ["--import", endWithRunner, "--import", hook, player, String(most), calm, String(first)],
     { cwd: root, env: { ...process.env, AGENCY_PLANT: JSON.stringify(edits) } },
   );
-  const report: unknown = JSON.parse(stdout);
-  return typeof report === "object" && report !== null && "rule" in report ? String(report.rule) : null;
+  return Found.parse(JSON.parse(stdout));
 }
