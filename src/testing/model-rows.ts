@@ -1,4 +1,4 @@
-import { query } from "../store/query.ts";
+import { type Db, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { Grant } from "./model.ts";
 
@@ -92,13 +92,17 @@ const grants = query((db, p: OfCompany) =>
     .orderBy("g.num"),
 );
 
+/** Theirs are the mail's own as well. */
+const inboxes = (db: Db, p: OfCompany) =>
+  db.selectFrom("outcomes").select("id").where("company_id", "=", p.companyId).where("kind", "=", "inbox");
+
 const files = query((db, p: OfCompany) =>
   db
     .selectFrom("files")
     .select(["id", "kind", "owner_id", "version", "hash", "deleted_at"])
     .where("company_id", "=", p.companyId)
     .where("kind", "not in", ["message", "result"])
-    .where("id", "not in", db.selectFrom("outcomes").select("id").where("kind", "=", "inbox")),
+    .where("id", "not in", inboxes(db, p)),
 );
 
 const versions = query((db, p: OfCompany) =>
@@ -108,7 +112,7 @@ const versions = query((db, p: OfCompany) =>
     .select(["v.file_id", "v.version", "v.hash"])
     .where("f.company_id", "=", p.companyId)
     .where("f.kind", "not in", ["message", "result"])
-    .where("f.id", "not in", db.selectFrom("outcomes").select("id").where("kind", "=", "inbox"))
+    .where("f.id", "not in", inboxes(db, p))
     .orderBy("v.file_id")
     .orderBy("v.version"),
 );
