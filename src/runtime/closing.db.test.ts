@@ -8,65 +8,23 @@ import { createOutcome, listOutcomes, updateOutcome, viewOutcome } from "../cont
 import { listAgentSessions, viewSession, why } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
-import { onStage, type Stage } from "../testing/stage.ts";
-
-/** A session that only prints this. */
-const says =
-  (...lines: string[]): Script =>
-  async () => ({ output: `${lines.join("\n")}\n` });
-
-const plain = { adapterType: "process", adapterConfig: { command: "/bin/true" } };
+import {
+  byTitle,
+  eventsOf,
+  onPrinters,
+  outcomes,
+  report,
+  say,
+  says,
+  told,
+  work,
+} from "../testing/printers.ts";
+import type { Stage } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
   describe(`directives on ${kind}`, () => {
-    /** The root is a brain that only prints; nobody else is there. */
     const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () =>
-        onStage(kind, async (stage) => {
-          const { board, companyId, rootId } = stage.org;
-          await board(updateAgent, { id: rootId, ...plain });
-          await board(updateCompany, {
-            companyId,
-            defaultAdapterType: "process",
-            defaultAdapterConfig: plain.adapterConfig,
-            maxDelegations: 3,
-            maxDelegationDepth: 2,
-            maxAgents: null,
-            maxOpenOutcomes: 200,
-          });
-          await play(stage);
-        }),
-      );
-    };
-    const report = async ({ org }: Stage, name: string, role: string, reportsTo?: string) =>
-      (
-        await org.board(createAgent, {
-          companyId: org.companyId,
-          name,
-          role,
-          ...plain,
-          ...(reportsTo === undefined ? {} : { reportsTo }),
-        })
-      ).id;
-    const work = ({ org }: Stage, title = "The whole") => org.outcome(title);
-    const told = async ({ org }: Stage, id: string) =>
-      (await org.board(agentInbox, { id })).messages.map(({ body }) => body ?? "").join("\n---\n");
-    const outcomes = async ({ org }: Stage) =>
-      (await org.board(listOutcomes, { companyId: org.companyId, limit: 1000 })).outcomes;
-    const byTitle = async (stage: Stage, title: string) => {
-      const found = (await outcomes(stage)).find((outcome) => outcome.title === title);
-      assert.ok(found !== undefined, title);
-      return stage.org.board(viewOutcome, { id: found.id });
-    };
-    const eventsOf = async ({ org }: Stage, operation: string) => {
-      const { events } = await org.board(listEvents, { companyId: org.companyId, limit: 1000 });
-      return events.filter((event) => event.operation === operation);
-    };
-    /** The root says this about an outcome of its own and is not started again for what it is told. */
-    const say = async (stage: Stage, ...lines: string[]): Promise<void> => {
-      stage.runner.plan(stage.org.rootId, says(...lines));
-      stage.runner.otherwise(async ({ hold }) => hold(new Promise(() => undefined)));
-      await stage.rest();
+      test(name, () => onPrinters(kind, play));
     };
 
     // covers ORG-14, ORG-15, ORG-16, ORG-27, ORG-30, ORG-31, ORG-32, ORG-39
@@ -162,6 +120,12 @@ for (const kind of storeKinds)
         why: /2 reports have the role Writer: Ann \([0-9a-f-]{36}\), Writer \([0-9a-f-]{36}\)/,
       },
       itself: { lines: ["DELEGATE[root]: Do it."], why: /cannot delegate to itself/ },
+      "itself, by its role": { lines: ["DELEGATE[ceo]: Do it."], why: /cannot delegate to itself/ },
+      "a plan for a grandchild by name": {
+        lines: ["```plan", '[{"title":"A","assignee":"eve"}]', "```"],
+        before: async (stage) => report(stage, "Eve", "Engineer", await report(stage, "Mia", "Manager")),
+        why: /Eve \(Engineer\) is no direct report of Root, and eve is no role[\s\S]*delegate to Mia/,
+      },
       "somebody who is not there": {
         lines: ["DELEGATE[Nobody]: Do it."],
         why: /has no direct report Nobody/,

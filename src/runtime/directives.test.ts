@@ -57,7 +57,8 @@ describe("directives", () => {
     "inside a fence that never ends": "~~~\nHIRE[Writer]: Writes.",
     "in the middle of a line": "I would say HIRE[Writer]: Writes.\nThen - DELEGATE[Writer]: Do it.",
     "quoted, or as code in a line": "> HIRE[Writer]: x\n`DELEGATE[Writer]: Do it.`",
-    "a word that only begins like it": "HIRED[Writer]: x\nDELEGATES[x]: y\nhire somebody: me\nHire [a writer] soon.",
+    "a word that only begins like it":
+      "HIRED[Writer]: x\nDELEGATES[x]: y\nhire somebody: me\nHire [a writer] soon.",
     "a plan in a fence of another name": '```planner\n[{"title":"A","assignee":"E"}]\n```',
   }))
     test(`none: ${what}`, () => {

@@ -37,7 +37,8 @@ export type Directive =
   | { readonly kind: "malformed"; readonly line: string; readonly why: string };
 
 /** Behind a bullet, a number or an emphasis, indented, or in small letters: meant, in all likelihood, and not done. */
-const almost = /^[ \t]*(?:(?:[-*+•–—]|\d{1,3}[.)])[ \t]+)?[*_]{0,3}(?:HIRE|DELEGATE|VERDICT)[ \t]?\[[^[\]]+\][*_]{0,3}:/i;
+const almost =
+  /^[ \t]*(?:(?:[-*+•–—]|\d{1,3}[.)])[ \t]+)?[*_]{0,3}(?:HIRE|DELEGATE|VERDICT)[ \t]?\[[^[\]]+\][*_]{0,3}:/i;
 
 const mostDirectives = 50;
 const mostMandate = 20_000;
@@ -63,7 +64,11 @@ export function directivesIn(output: string): Directive[] {
     const word = /^(HIRE|DELEGATE|VERDICT)\[/.exec(line)?.[1];
     if (word !== undefined) found.push(readLine(word, line));
     else if (almost.test(line))
-      found.push({ kind: "malformed", line, why: "a directive stands in capitals at the very start of its line" });
+      found.push({
+        kind: "malformed",
+        line,
+        why: "a directive stands in capitals at the very start of its line",
+      });
   }
   if (fence !== null && fence.plan !== null)
     found.push({ kind: "malformed", line: "a plan", why: "its fence is not closed" });
@@ -132,11 +137,17 @@ function planIn(json: string): Directive {
   try {
     value = JSON.parse(json);
   } catch (error) {
-    return { kind: "malformed", line, why: `it is not JSON (${error instanceof Error ? error.message : ""})` };
+    return {
+      kind: "malformed",
+      line,
+      why: `it is not JSON (${error instanceof Error ? error.message : ""})`,
+    };
   }
   const list = typeof value === "object" && value !== null && "tasks" in value ? value.tasks : value;
   const parsed = PlanTasks.safeParse(list);
   if (parsed.success) return { kind: "plan", line, tasks: parsed.data };
-  const issues = parsed.error.issues.slice(0, 3).map(({ path, message }) => `${["tasks", ...path].join(".")}: ${message}`);
+  const issues = parsed.error.issues
+    .slice(0, 3)
+    .map(({ path, message }) => `${["tasks", ...path].join(".")}: ${message}`);
   return { kind: "malformed", line, why: `it is not a list of tasks: ${issues.join("; ")}` };
 }
