@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { listEvents } from "../contract/ledger.ts";
 import { listRoster } from "../contract/roster.ts";
-import { agentInbox, boardInbox, sendMessage } from "../contract/mail.ts";
-import { createAgent, listAgents, updateAgent, updateCompany, viewAgent } from "../contract/organization.ts";
-import { createOutcome, listOutcomes, updateOutcome, viewOutcome } from "../contract/outcomes.ts";
+import { boardInbox, sendMessage } from "../contract/mail.ts";
+import { listAgents, viewAgent } from "../contract/organization.ts";
+import { createOutcome, updateOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions, viewSession, why } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";

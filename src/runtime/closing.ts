@@ -54,14 +54,37 @@ export async function hearOut(tx: Tx, session: SessionRow, said: string, ids: Id
   // What it was shown, before its words bring anything new.
   const reviews = isSilent ? await shownReviews(tx, agent.id, session.started_at) : [];
   const messages = await shownMessages(tx, agent.id, session.started_at);
+  const first =
+    session.first_outcome_id === null ? undefined : await outcomeById(tx, session.first_outcome_id);
+  const isTriage = first?.kind === "inbox";
   if (directives.length > 0) await carryOut({ call, agent, session, directives, messages });
-  if (directives.length === 0 || words.to !== null) await routeWords(tx, session, said, ids.newId);
+  const isResult = isSilent && !isTriage && words.to === null;
+  if (words.to !== null || (directives.length === 0 && !isResult))
+    await routeWords(tx, session, said, ids.newId, isSilent && isTriage ? messages : []);
   if (!isSilent) return;
-  if (directives.length === 0 && words.to === null && words.body !== "")
-    await takeAsResult(call, agent, session, words.body);
+  if (directives.length === 0 && words.to === null && words.body !== "") {
+    if (!isTriage) await takeAsResult(call, agent, session, words.body);
+    else if (agent.auto_reply === 0) await tellUnheard(call, agent, messages, words.body);
+  }
   await judgeSilence(call, agent, reviews);
-  await acknowledgeNotices(call, agent, session, messages);
+  if (isTriage) await acknowledgeNotices(call, agent, messages);
 }
+
+/** Words for nobody, though somebody waits for an answer: without being told how, it would say them again and again. */
+async function tellUnheard(
+  call: Surroundings,
+  agent: AgentRow,
+  messages: readonly MessageRow[],
+  said: string,
+): Promise<void> {
+  if (messages.every(({ from_system }) => from_system === 1)) return;
+  const why =
+    "It went to nobody, and the message that waits is not answered. Begin with a line @<name> (@board for the board) to write to somebody, or have work done with directives.";
+  await tellAuthor(call, agent, [{ line: said, why }], lastTurn(messages) + 1);
+}
+
+const lastTurn = (messages: readonly MessageRow[]): number =>
+  Math.max(0, ...messages.map(({ auto_turn }) => auto_turn));
 
 interface Scene {
   readonly call: Surroundings;
@@ -131,8 +154,7 @@ async function carryOut(scene: Scene): Promise<void> {
   }
   for (const one of directives)
     if (one.kind === "verdict") await tried(one.line, () => judge(call, agent, one));
-  const turns = Math.max(0, ...messages.map(({ auto_turn }) => auto_turn));
-  if (refused.length > 0) await tellAuthor(call, agent, refused, turns + 1);
+  if (refused.length > 0) await tellAuthor(call, agent, refused, lastTurn(messages) + 1);
 }
 
 /** What is divided: the work the session was started for; of a message, the outcome it becomes. */
@@ -260,12 +282,8 @@ async function takeAsResult(
 async function acknowledgeNotices(
   call: Surroundings,
   agent: AgentRow,
-  session: SessionRow,
   messages: readonly MessageRow[],
 ): Promise<void> {
-  const first =
-    session.first_outcome_id === null ? undefined : await outcomeById(call.tx, session.first_outcome_id);
-  if (first?.kind !== "inbox") return;
   // The program does it, not the session: having been shown something is no progress.
   const record: Surroundings["record"] = async (subject, data, operation = "") => {
     await append(call.tx, { companyId: call.companyId, actor: system, operation, subject, data });

@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { boardInbox, sendMessage } from "../contract/mail.ts";
 import { listAgents } from "../contract/organization.ts";
 import { createOutcome, delegateOutcome } from "../contract/outcomes.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { byTitle, onPrinters, report, say, work } from "../testing/printers.ts";
+import { byTitle, onPrinters, report, say, says, told, work } from "../testing/printers.ts";
 import type { Stage } from "../testing/stage.ts";
+
+/** So many minutes. */
+async function passes(stage: Stage, minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute++) {
+    await stage.rest();
+    stage.advance(60_000);
+  }
+}
 
 for (const kind of storeKinds)
   describe(`an organization that grows, on ${kind}`, () => {
@@ -33,5 +42,55 @@ for (const kind of storeKinds)
       const { agents } = await org.board(listAgents, { companyId: org.companyId });
       const writer = agents.find(({ role }) => role === "Writer");
       assert.deepEqual([given.responsible?.id, writer?.name, agents.length], [writer?.id, "Writer 2", 3]);
+    });
+
+    staged(
+      "a brain without tools that writes to somebody has dealt with the message, once",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId, rootId } = org;
+        const mia = await report(stage, "Mia", "Manager");
+        await org.board(sendMessage, { companyId, body: "How are you?" });
+        await org.board(sendMessage, { companyId, to: mia, body: "Tell Root that it rains." });
+        runner.plan(mia, says("@root", "It rains."));
+        runner.plan(rootId, says("@board", "Well, thank you."), says("@mia", "So it does."));
+        runner.otherwise(async ({ hold }) => hold(new Promise(() => undefined)));
+        await passes(stage, 5);
+        const { messages } = await org.board(boardInbox, { companyId });
+        assert.deepEqual(
+          messages.map(({ body }) => body),
+          ["Well, thank you."],
+        );
+        assert.match(await told(stage, mia), /So it does\.$/);
+        assert.equal(runner.started.filter(({ agent }) => agent.id === rootId).length, 2);
+      },
+    );
+
+    staged("what it says to nobody is not sent, and it is told how to answer", async (stage) => {
+      const { org, runner } = stage;
+      const { companyId, rootId } = org;
+      await org.board(sendMessage, { companyId, body: "How are you?" });
+      runner.plan(rootId, says("Well, thank you."), async ({ briefing }) => {
+        assert.match(briefing.assignment, /> - Well, thank you\.\n> {3}It went to nobody/);
+        return { output: "@board\nWell, thank you." };
+      });
+      await passes(stage, 5);
+      const { messages } = await org.board(boardInbox, { companyId });
+      assert.deepEqual(
+        messages.map(({ body }) => body),
+        ["Well, thank you."],
+      );
+
+      // One that never learns it is not started for ever, and the board is told what would start it again.
+      runner.otherwise(says("Fine."));
+      await org.board(sendMessage, { companyId, body: "And now?" });
+      const before = runner.started.length;
+      await passes(stage, 60);
+      assert.equal(runner.started.length - before, 3);
+      const last = (await org.board(boardInbox, { companyId })).messages.at(-1)?.body ?? "";
+      assert.match(
+        last,
+        /The inbox of Root .* is blocked: 3 sessions .* the next message to Root starts it again/,
+      );
     });
   });
