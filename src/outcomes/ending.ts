@@ -5,6 +5,7 @@ import { memberById } from "../capabilities/members.ts";
 import { shiftScope } from "../capabilities/table.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { demandDecided } from "./operations.ts";
+import { goOnWithout } from "./given-up.ts";
 import {
   demandEndable,
   demandNoLiveChildren,
@@ -163,7 +164,8 @@ export function endingsOf({ notify, tellOnce, retire, demandDone, answer }: Cons
     const { tx, input } = call;
     const outcome = await outcomeById(tx, input.id);
     demandEndable(outcome);
-    for (const below of await abandonedWith(tx, outcome)) {
+    const abandoned = await abandonedWith(tx, outcome);
+    for (const below of abandoned) {
       await shiftScope(tx, below.id, 1);
       const rationale = `"${outcome.title}" (${outcome.id}), which it served, was closed: ${input.rationale}`
         .slice(0, 10_000)
@@ -184,6 +186,7 @@ export function endingsOf({ notify, tellOnce, retire, demandDone, answer }: Cons
     if (outcome.kind === "integration")
       for (const whole of (await parentsOf(tx, outcome.id)).filter(isLive))
         await repointDependents(tx, outcome.id, whole.id);
+    await goOnWithout(call, [saved, ...abandoned], rationale, tellOnce);
     if (outcome.reply_to !== null)
       await answer(call, saved, `Given up: ${outcome.title}\n\n${excerpt(rationale, null)}`);
     return presentOutcome(tx, saved);

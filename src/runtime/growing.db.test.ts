@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { boardInbox, sendMessage } from "../contract/mail.ts";
 import { listAgents } from "../contract/organization.ts";
-import { createOutcome, delegateOutcome } from "../contract/outcomes.ts";
+import { closeOutcome, createOutcome, delegateOutcome } from "../contract/outcomes.ts";
+import { why } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { byTitle, onPrinters, report, say, says, told, work } from "../testing/printers.ts";
 import type { Stage } from "../testing/stage.ts";
@@ -93,4 +94,46 @@ for (const kind of storeKinds)
         /The inbox of Root .* is blocked: 3 sessions .* the next message to Root starts it again/,
       );
     });
+
+    staged(
+      "a part that is given up holds nobody up: the rest is put together, and says so",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await report(stage, "Ann", "Writer");
+        const bob = await report(stage, "Bob", "Printer");
+        await work(stage);
+        const tasks = [
+          { title: "Write", assignee: "Writer" },
+          { title: "Print", assignee: "Printer", dependsOn: ["Write"] },
+          { title: "Check", assignee: "self" },
+        ];
+        runner.plan(org.rootId, says("```plan", JSON.stringify(tasks), "```"), says("All is well."));
+        runner.otherwise(async ({ hold }) => hold(new Promise(() => undefined)));
+        await stage.rest();
+        const write = await byTitle(stage, "Write");
+        await org.board(closeOutcome, { id: write.id, rationale: "nobody reads it" });
+        // Who handed it out decides on what cannot go on; its report cannot.
+        assert.match(
+          await told(stage, org.rootId),
+          /"Write" .* was given up: nobody reads it[\s\S]*- "Print"/,
+        );
+        assert.deepEqual([await told(stage, ann), await told(stage, bob)], ["", ""]);
+        const print = await byTitle(stage, "Print");
+        assert.match((await org.board(why, { id: print.id })).says, /was closed and will not complete/);
+        await org.board(closeOutcome, { id: print.id, rationale: "nothing to print" });
+        const integration = await byTitle(stage, "Integrate: The whole");
+        assert.deepEqual(
+          integration.dependsOn.map(({ title }) => title),
+          ["Check"],
+        );
+        runner.plan(org.rootId, says("Never mind."), async ({ briefing }) => {
+          assert.match(briefing.assignment, /> "Write" was given up: nobody reads it/);
+          assert.match(briefing.assignment, /> "Print" was given up: nothing to print/);
+          assert.match(briefing.assignment, /> All is well\./);
+          return { output: "Nothing is printed." };
+        });
+        await passes(stage, 3);
+        assert.equal((await byTitle(stage, "The whole")).status, "completed");
+      },
+    );
   });
