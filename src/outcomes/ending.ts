@@ -16,7 +16,7 @@ import {
 } from "./outcome.ts";
 import { presentOutcome } from "./presenting.ts";
 import { excerpt, keepResult, resultOf } from "./results.ts";
-import { escalation, recordReview } from "./review.ts";
+import { demandUndisputed, escalation, questionOf, recordReview } from "./review.ts";
 import { liveChildrenOf, outcomeById, parentsOf, type Ref, repointDependents, saveOutcome } from "./table.ts";
 
 /** What an outcome's changes mean to others, in the same transaction: who is told, and whose mandate has ended. */
@@ -52,6 +52,7 @@ export interface Endings {
 export function endingsOf({ notify, tellOnce, retire, demandDone, answer }: Consequences): Endings {
   async function submit(call: Surroundings, outcome: OutcomeRow, note: string | null): Promise<OutcomeRow> {
     demandSubmittable(outcome);
+    demandUndisputed(call, outcome);
     await demandDecided(call.tx, outcome.responsible_id);
     demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
     await demandDone(call, outcome);
@@ -133,7 +134,7 @@ export function endingsOf({ notify, tellOnce, retire, demandDone, answer }: Cons
         about: outcome.id,
         kind: "escalated",
         to: escalated.to,
-        text: `"${outcome.title}" (kb://${outcome.id}): ${escalated.reason}. The last time it was sent back with: ${excerpt(reason, null, 2000)}`,
+        text: `${await questionOf(tx, outcome, escalated.to, escalated.reason)}\n\nThe last time it was sent back with: ${excerpt(reason, null, 2000)}`,
       });
     // The owner is told why. Whoever reopens its own outcome knows.
     if (owner.delegated === 1 && owner.responsible_id !== null && owner.responsible_id !== actor.agentId)

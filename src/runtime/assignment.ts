@@ -6,6 +6,7 @@ import { fileById } from "../knowledge/table.ts";
 import type { MessageRow } from "../mail/table.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { contextOf, excerpt, resultOf } from "../outcomes/results.ts";
+import { escalatedTo } from "../outcomes/review.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
@@ -56,10 +57,11 @@ async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
   }
   const waiting = await shownReviews(tx, agent.id, tx.now);
   if (waiting.length > 0) lines.push("## Waiting for your verdict", "");
-  for (const { id, title, acceptance } of waiting) {
+  for (const { id, title, acceptance, blocked_reason } of waiting) {
     const result = await resultOf(tx, id);
     const text = result === null ? "(no result in words)" : Buffer.from(result.content).toString("utf8");
     lines.push(`### ${JSON.stringify(title)} (outcome ${id})`);
+    if (blocked_reason !== null) lines.push(quoted(`${blocked_reason}.`), "", "What was submitted last:");
     lines.push(quoted(excerpt(text, result?.file ?? null, 4096)));
     if (acceptance !== null) lines.push("Acceptance criteria:", quoted(excerpt(acceptance, id, 2048)));
     lines.push("");
@@ -96,9 +98,11 @@ function howToAnswer(first: OutcomeRow, mayHire: boolean): string {
 export const shownMessages = (tx: ReadTx, agentId: string, at: number): Promise<MessageRow[]> =>
   tx.all(waitingAt, { agentId, at, limit: mostMessages });
 
-/** What was submitted to an agent by that moment and is not decided, oldest first. */
-export const shownReviews = (tx: ReadTx, agentId: string, at: number): Promise<OutcomeRow[]> =>
-  tx.all(submittedTo, { agentId, at, limit: mostReviews });
+/** What was submitted to an agent by that moment and is not decided, oldest first; then what it was asked to decide. */
+export async function shownReviews(tx: ReadTx, agentId: string, at: number): Promise<OutcomeRow[]> {
+  const one = { agentId, at, limit: mostReviews };
+  return [...(await tx.all(submittedTo, one)), ...(await tx.all(escalatedTo, one))].slice(0, mostReviews);
+}
 
 export async function bodyOf(tx: ReadTx, message: MessageRow, most: number): Promise<string> {
   const file = await fileById(tx, message.file_id);

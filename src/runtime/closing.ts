@@ -16,12 +16,12 @@ import { markAcknowledged, type MessageRow } from "../mail/table.ts";
 import { demandFanOut, demandRoom } from "../outcomes/limits.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { excerpt } from "../outcomes/results.ts";
-import { recordReview, unreadableInARow } from "../outcomes/review.ts";
 import { insertOutcome, outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { Tx } from "../store/store.ts";
 import { bodyOf, shownMessages, shownReviews } from "./assignment.ts";
 import { type Directive, directivesIn } from "./directives.ts";
+import { judge, judgeSilence } from "./judging.ts";
 import { mostTurns, routeWords, wordsIn } from "./replies.ts";
 import type { SessionRow } from "./sessions.ts";
 import { workOf } from "./work.ts";
@@ -216,47 +216,6 @@ async function outcomeFrom(
   return outcome;
 }
 
-async function judge(
-  call: Surroundings,
-  agent: AgentRow,
-  verdict: Extract<Directive, { kind: "verdict" }>,
-): Promise<void> {
-  const outcome = await call.tx.first(submittedById, { id: verdict.outcome, agentId: agent.id });
-  if (outcome === undefined)
-    throw new Refusal(
-      "refused",
-      `Nothing with the id ${verdict.outcome.slice(0, 60)} waits for your verdict.`,
-      "Use the id of an outcome that was submitted to you.",
-    );
-  if (verdict.passes) await endings.complete(call, outcome, verdict.reason === "" ? null : verdict.reason);
-  else await endings.sendBack(call, outcome, verdict.reason);
-}
-
-/** It was asked for a verdict and gave none that can be read: that is not a pass. The second time its boss is asked. */
-async function judgeSilence(
-  call: Surroundings,
-  agent: AgentRow,
-  reviews: readonly OutcomeRow[],
-): Promise<void> {
-  for (const { id } of reviews) {
-    const outcome = await call.tx.first(submittedById, { id, agentId: agent.id });
-    if (outcome === undefined) continue;
-    await recordReview(call, outcome, "unreadable", null);
-    const how = `VERDICT[${id}]: PASS, or VERDICT[${id}]: REWORK and what is missing`;
-    if ((await unreadableInARow(call.tx, id)) < 2) {
-      await notify(call, agent.id, `No verdict on "${outcome.title}" could be read. Answer with ${how}.`, 1);
-      continue;
-    }
-    const boss =
-      agent.boss_id === null ? "the board" : ((await memberById(call.tx, agent.boss_id))?.name ?? "");
-    const reason = `${agent.name} gave no verdict on it that could be read, twice; ${boss} is asked what is to become of it`;
-    await saveOutcome(call.tx, { ...outcome, status: "open", blocked_reason: reason }, call.actor);
-    await recordReview(call, outcome, "escalated", reason);
-    await call.record(id, { reason, escalatedTo: agent.boss_id }, "outcome.reopen");
-    await notify(call, agent.boss_id, `"${outcome.title}" (kb://${id}): ${reason}.`);
-  }
-}
-
 async function takeAsResult(
   call: Surroundings,
   agent: AgentRow,
@@ -322,13 +281,4 @@ async function tellAuthor(
 
 const anyDeed = query((db, p: { sessionId: string }) =>
   db.selectFrom("events").select("seq").where("session_id", "=", p.sessionId).limit(1),
-);
-
-const submittedById = query((db, p: { id: string; agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .selectAll()
-    .where("id", "=", p.id)
-    .where("delegated_by", "=", p.agentId)
-    .where("status", "=", "submitted"),
 );

@@ -1,11 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { boardInbox, sendMessage } from "../contract/mail.ts";
-import { listAgents } from "../contract/organization.ts";
-import { closeOutcome, createOutcome, delegateOutcome } from "../contract/outcomes.ts";
+import { createKey, listAgents, viewAgent } from "../contract/organization.ts";
+import {
+  closeOutcome,
+  createOutcome,
+  delegateOutcome,
+  submitOutcome,
+  updateOutcome,
+} from "../contract/outcomes.ts";
 import { why } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { byTitle, onPrinters, report, say, says, told, work } from "../testing/printers.ts";
+import type { Script } from "../testing/scripted-runner.ts";
 import type { Stage } from "../testing/stage.ts";
 
 /** So many minutes. */
@@ -134,6 +141,92 @@ for (const kind of storeKinds)
         });
         await passes(stage, 3);
         assert.equal((await byTitle(stage, "The whole")).status, "completed");
+      },
+    );
+
+    /** Eve's work is sent back twice by Mia; who is asked answers this. */
+    const disputed = async (stage: Stage) => {
+      const { runner } = stage;
+      const mia = await report(stage, "Mia", "Manager");
+      const eve = await report(stage, "Eve", "Engineer", mia);
+      await work(stage);
+      const verdict =
+        (words: string): Script =>
+        async () => {
+          const { id } = await byTitle(stage, "Build it.");
+          return { output: `VERDICT[${id}]: ${words}` };
+        };
+      runner.plan(stage.org.rootId, says("DELEGATE[Manager]: See that it is built."));
+      const noted = says("Noted.");
+      runner.plan(eve, says("First try."), noted, says("Second try."), noted);
+      const back = [verdict("REWORK no roof"), verdict("REWORK still no roof")];
+      runner.plan(mia, says("DELEGATE[Engineer]: Build it."), ...back);
+      return { mia, eve, verdict };
+    };
+    const held: Script = async ({ hold }) => hold(new Promise(() => undefined));
+
+    staged(
+      "who is asked what is to become of disputed work decides it; its owner does not",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { eve, verdict } = await disputed(stage);
+        // The chief is shown the question, with what was submitted last.
+        runner.plan(org.rootId, async (session) => {
+          const own = org.as((await org.board(createKey, { id: eve })).key);
+          const { id } = await byTitle(stage, "Build it.");
+          await assert.rejects(own(updateOutcome, { id, blocked: null }), /Somebody else decides/);
+          await assert.rejects(
+            own(updateOutcome, { id, blocked: { reason: "mine" } }),
+            /Somebody else decides/,
+          );
+          await assert.rejects(own(submitOutcome, { id, note: "again" }), /Somebody else decides/);
+          assert.match(session.briefing.assignment, /## Waiting for your verdict\n\n### "Build it\."/);
+          assert.match(session.briefing.assignment, /> it was sent back twice[\s\S]*> Second try\./);
+          return verdict("REWORK a flat roof will do")(session);
+        });
+        runner.otherwise(held);
+        await passes(stage, 10);
+        const open = await byTitle(stage, "Build it.");
+        assert.deepEqual([open.status, open.blocked], ["open", null]);
+        assert.match(await told(stage, eve), /"Build it\." .* is open again: a flat roof will do/);
+        assert.deepEqual((await org.board(viewAgent, { id: eve })).reviews, {
+          pass: 0,
+          rework: 2,
+          escalated: 1,
+          unreadable: 0,
+        });
+      },
+    );
+
+    staged(
+      "disputed work that is accepted from above is done, and what waited for it goes on",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { eve, mia, verdict } = await disputed(stage);
+        runner.plan(org.rootId, verdict("PASS as it is"));
+        runner.otherwise(held);
+        await passes(stage, 10);
+        assert.equal((await byTitle(stage, "Build it.")).status, "completed");
+        assert.equal((await org.board(viewAgent, { id: eve })).reviews.pass, 1);
+        const put = await byTitle(stage, "Integrate: See that it is built.");
+        assert.deepEqual([put.responsible?.id, put.workable], [mia, true]);
+      },
+    );
+
+    staged(
+      "where nobody above decides either, the board is asked, once, and nobody waits in the dark",
+      async (stage) => {
+        const { org, runner } = stage;
+        await disputed(stage);
+        runner.plan(org.rootId, says("I do not know."), says("Ask somebody else."));
+        runner.otherwise(held);
+        await passes(stage, 30);
+        const { messages } = await org.board(boardInbox, { companyId: org.companyId });
+        assert.equal(messages.length, 1, messages.map(({ body }) => body).join("\n"));
+        assert.match(
+          messages[0]?.body ?? "",
+          /"Build it\." .*: Root gave no verdict on it that could be read, twice; the board is asked[\s\S]*Complete it, unblock it/,
+        );
       },
     );
   });

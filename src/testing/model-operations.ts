@@ -18,6 +18,7 @@ import {
   createOne,
   delegate,
   demandEndable,
+  demandUndisputed,
   dissolve,
   explain,
   fire,
@@ -76,6 +77,7 @@ function changeOf(world: World, me: Agent | null, call: ModelCall): Change {
       demandEndable(outcome);
       if (outcome.status === "submitted") throw new No("conflict");
       if (!outcome.handedDown || childrenOf(world, outcome.id).some(isLive)) throw new No("refused");
+      demandUndisputed(me, outcome);
       return () => Object.assign(outcome, { status: "submitted", blocked: null });
     }
     case "outcome.complete": {
