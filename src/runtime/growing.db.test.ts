@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { boardInbox, sendMessage } from "../contract/mail.ts";
-import { createKey, listAgents, viewAgent } from "../contract/organization.ts";
+import { createKey, listAgents, terminateAgent, viewAgent } from "../contract/organization.ts";
 import {
   closeOutcome,
   createOutcome,
@@ -11,17 +11,9 @@ import {
 } from "../contract/outcomes.ts";
 import { why } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { byTitle, onPrinters, report, say, says, told, work } from "../testing/printers.ts";
+import { byTitle, onPrinters, passes, report, say, says, told, work } from "../testing/printers.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import type { Stage } from "../testing/stage.ts";
-
-/** So many minutes. */
-async function passes(stage: Stage, minutes: number): Promise<void> {
-  for (let minute = 0; minute < minutes; minute++) {
-    await stage.rest();
-    stage.advance(60_000);
-  }
-}
 
 for (const kind of storeKinds)
   describe(`an organization that grows, on ${kind}`, () => {

@@ -251,12 +251,13 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
   async function settle(
     session: Pick<SessionRow, "id" | "company_id">,
     ending: { reason: string; exitCode: number | null },
-    said = "",
+    /** Also nothing at all, of one that ended well; null: nobody listens. */
+    said: string | null = null,
   ): Promise<void> {
     await store.write(async (tx) => {
       await tx.lock(session.company_id);
-      const row = said === "" ? undefined : await sessionById(tx, session.id);
-      if (row !== undefined && row.settled === 0) await hearOut(tx, row, said, parts);
+      const row = said === null ? undefined : await sessionById(tx, session.id);
+      if (said !== null && row !== undefined && row.settled === 0) await hearOut(tx, row, said, parts);
       await endSession(tx, session.id, ending, newId);
     });
     lookAgain(session.company_id);
@@ -373,7 +374,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       await forgetProcess(tx, session.id);
     });
     meter.forget(session.id);
-    await settle(session, { reason: exit.reason, exitCode: exit.code }, exit.code === 0 ? exit.output : "");
+    await settle(session, { reason: exit.reason, exitCode: exit.code }, exit.code === 0 ? exit.output : null);
     processes.delete(session.id);
     exits.delete(session.id);
     finishing.delete(session.id);

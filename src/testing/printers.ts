@@ -40,6 +40,14 @@ export async function say(stage: Stage, ...lines: string[]): Promise<void> {
   await stage.rest();
 }
 
+/** So many minutes. */
+export async function passes(stage: Stage, minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute++) {
+    await stage.rest();
+    stage.advance(60_000);
+  }
+}
+
 export async function report(
   { org }: Stage,
   name: string,
