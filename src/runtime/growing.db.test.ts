@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { boardInbox, sendMessage } from "../contract/mail.ts";
-import { createKey, listAgents, terminateAgent, viewAgent } from "../contract/organization.ts";
+import { createKey, listAgents, viewAgent } from "../contract/organization.ts";
 import {
   closeOutcome,
   createOutcome,
   delegateOutcome,
+  reclaimOutcome,
   submitOutcome,
   updateOutcome,
 } from "../contract/outcomes.ts";
@@ -93,6 +94,24 @@ for (const kind of storeKinds)
         /The inbox of Root .* is blocked: 3 sessions .* the next message to Root starts it again/,
       );
     });
+
+    staged(
+      "one that ends well without a word has seen its notices, and is not started for them again",
+      async (stage) => {
+        const { org, runner } = stage;
+        const mia = await report(stage, "Mia", "Manager");
+        const id = await work(stage);
+        await org.board(delegateOutcome, { id, to: mia });
+        await org.board(reclaimOutcome, { id, reason: "never mind" });
+        await org.board(closeOutcome, { id, rationale: "never mind" });
+        assert.match(await told(stage, mia), /was taken back: never mind/);
+        runner.otherwise(async () => ({ output: "" }));
+        await passes(stage, 10);
+        assert.deepEqual([runner.started.length, await told(stage, mia)], [1, ""]);
+        const { messages } = await org.board(boardInbox, { companyId: org.companyId });
+        assert.ok(messages.every(({ body }) => !/blocked/.test(body ?? "")));
+      },
+    );
 
     staged(
       "a part that is given up holds nobody up: the rest is put together, and says so",
