@@ -38,7 +38,8 @@ import { agentsAfter, alarmed, judge, nextAlarm, type Verdict } from "./work.ts"
  *   2. a workspace and a process, which waits before doing anything
  *   3. the pid, if the session still lives; only then the process is let go
  * A crash after 1 leaves a row that the next start ends; after 2 a process whose gate closes with us, so that it ends by
- * itself; after 3 a process that the next start finds by pid and start time, and kills.
+ * itself; after 3 a process that the next start finds by pid and start time, and kills. How a process ended is on disk until
+ * it is settled, so that a crash between the two does not lose its last words.
  */
 export interface SchedulerParts {
   readonly store: Store;
@@ -408,7 +409,12 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
       if (pid !== null && pid_started !== null) runner.killOrphan(pid, pid_started, id);
       await store.write((tx) => forgetProcess(tx, id));
     }
-    for (const session of live) await settle(session, { reason: "the daemon was restarted", exitCode: null });
+    for (const session of live) {
+      // One that had ended by itself is heard out; what it was started for need not be done again.
+      const exit = runner.exitOf(session.id);
+      if (exit === undefined) await settle(session, { reason: "the daemon was restarted", exitCode: null });
+      else await finished(session, exit);
+    }
   }
 
   return {
