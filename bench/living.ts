@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { sendMessage } from "../src/contract/mail.ts";
-import { updateCompany } from "../src/contract/organization.ts";
+import { updateCompany } from "../src/contract/companies.ts";
 import { type Bench, type Entry, rounds, sizes, sliceMilliseconds } from "./bench.ts";
 import { fillAgents, type Place } from "./fill.ts";
 import {

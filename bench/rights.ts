@@ -5,7 +5,7 @@ import pg from "pg";
 import { revoke } from "../src/capabilities/grants.ts";
 import { holds } from "../src/capabilities/rights.ts";
 import { shiftHolder, shiftScope } from "../src/capabilities/table.ts";
-import { createCompany } from "../src/contract/organization.ts";
+import { createCompany } from "../src/contract/companies.ts";
 import { admitBoard, createCore } from "../src/daemon/core.ts";
 import { newId, newSecret } from "../src/daemon/ids.ts";
 import { openPostgres } from "../src/store/postgres.ts";

@@ -6,13 +6,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { grantPermission } from "../src/contract/capabilities.ts";
 import { listEvents } from "../src/contract/ledger.ts";
 import { sendMessage } from "../src/contract/mail.ts";
+import { updateCompany } from "../src/contract/companies.ts";
 import {
   createAgent,
   createKey,
   pauseAgent,
   resumeAgent,
   updateAgent,
-  updateCompany,
   viewAgent,
 } from "../src/contract/organization.ts";
 import { reclaimOutcome } from "../src/contract/outcomes.ts";

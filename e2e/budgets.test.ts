@@ -3,13 +3,8 @@ import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listApprovals } from "../src/contract/approvals.ts";
 import { listCosts, setBudget } from "../src/contract/budgets.ts";
-import {
-  createAgent,
-  updateAgent,
-  updateCompany,
-  viewAgent,
-  viewCompany,
-} from "../src/contract/organization.ts";
+import { updateCompany, viewCompany } from "../src/contract/companies.ts";
+import { createAgent, updateAgent, viewAgent } from "../src/contract/organization.ts";
 import { createOutcome, updateOutcome } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";
 import { overdrawn } from "../src/budgets/overdrawn.ts";

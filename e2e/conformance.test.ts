@@ -11,7 +11,8 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { mcpServers } from "../src/contract/operation.ts";
-import { createKey, viewCompany } from "../src/contract/organization.ts";
+import { viewCompany } from "../src/contract/companies.ts";
+import { createKey } from "../src/contract/organization.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { startProxy } from "./support/proxy.ts";
 

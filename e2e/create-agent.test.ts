@@ -10,13 +10,8 @@ import { createClient } from "../src/client/client.ts";
 import { approve, listApprovals } from "../src/contract/approvals.ts";
 import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
 import { boardInbox, sendMessage } from "../src/contract/mail.ts";
-import {
-  createKey,
-  listAgents,
-  updateAgent,
-  updateCompany,
-  viewCompany,
-} from "../src/contract/organization.ts";
+import { updateCompany, viewCompany } from "../src/contract/companies.ts";
+import { createKey, listAgents, updateAgent } from "../src/contract/organization.ts";
 import { type BuiltDaemon, startDaemon } from "./support/daemon.ts";
 import { sessionProcesses } from "./support/processes.ts";
 import { onNewHome } from "./support/home.ts";

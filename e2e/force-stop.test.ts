@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
+import { updateCompany, viewCompany } from "../src/contract/companies.ts";
 import {
   createAgent,
   pauseAgent,
   resumeAgent,
   terminateAgent,
   updateAgent,
-  updateCompany,
-  viewCompany,
 } from "../src/contract/organization.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import { listOutcomes, reclaimOutcome } from "../src/contract/outcomes.ts";

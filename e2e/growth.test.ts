@@ -6,13 +6,8 @@ import { fileURLToPath } from "node:url";
 import { approve, listApprovals, reject } from "../src/contract/approvals.ts";
 import { listEvents } from "../src/contract/ledger.ts";
 import { boardInbox, sendMessage } from "../src/contract/mail.ts";
-import {
-  createAgent,
-  listAgents,
-  updateAgent,
-  updateCompany,
-  viewCompany,
-} from "../src/contract/organization.ts";
+import { updateCompany, viewCompany } from "../src/contract/companies.ts";
+import { createAgent, listAgents, updateAgent } from "../src/contract/organization.ts";
 import { createOutcome, listOutcomes, viewOutcome } from "../src/contract/outcomes.ts";
 import { listRoster } from "../src/contract/roster.ts";
 import { listSessions, why } from "../src/contract/sessions.ts";

@@ -12,14 +12,8 @@ import {
   readInbox,
   sendMessage,
 } from "../src/contract/mail.ts";
-import {
-  createAgent,
-  createKey,
-  updateAgent,
-  updateCompany,
-  viewAgent,
-  viewCompany,
-} from "../src/contract/organization.ts";
+import { updateCompany, viewCompany } from "../src/contract/companies.ts";
+import { createAgent, createKey, updateAgent, viewAgent } from "../src/contract/organization.ts";
 import {
   completeOutcome,
   createOutcome,

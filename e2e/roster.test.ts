@@ -1,12 +1,15 @@
 // The roster of the built daemon: whom the first start employs, and the file that says who is employed, also after a death.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createAgent, createCompany, terminateAgent, updateAgent } from "../src/contract/organization.ts";
+import { createCompany } from "../src/contract/companies.ts";
+import { createAgent, terminateAgent, updateAgent } from "../src/contract/organization.ts";
 import { listEvents } from "../src/contract/ledger.ts";
+import { sendMessage } from "../src/contract/mail.ts";
 import { listRoster } from "../src/contract/roster.ts";
+import { listAgentSessions, viewTranscript } from "../src/contract/sessions.ts";
 import { storeKinds } from "../src/testing/organization.ts";
 import { testDatabase } from "../src/testing/postgres.ts";
 import {
@@ -192,6 +195,91 @@ test("a company goes from one installation to another by files", async () => {
       "└─ Ada (worker) [idle] has nothing to do",
       "   └─ Bob (worker) [idle] has nothing to do",
     ]);
+  } finally {
+    await from.stop();
+    await to.stop();
+    removeHere();
+    removeThere();
+    removeFolder();
+  }
+});
+
+test("skills: taken from the home at the first start, added by command, given to sessions, and part of what is shared", async () => {
+  const { path: here, remove: removeHere } = temporaryFolder("skills-here");
+  const { path: there, remove: removeThere } = temporaryFolder("skills-there");
+  const { path: folder, remove: removeFolder } = temporaryFolder("skills-folder");
+  const write = (path: string, content: string): void => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+  };
+  const ok = async (home: string, ...args: string[]): Promise<string> => {
+    const { code, err, out } = await agency(args, { home });
+    assert.equal(code, 0, err);
+    return out;
+  };
+  write(join(here, "skills", "tidy", "SKILL.md"), "---\ndescription: Tidying\n---\nTidy up.\n");
+  write(join(folder, "review", "SKILL.md"), "---\nname: review\ndescription: Reviewing\n---\nTwice.\n");
+  write(join(folder, "review", "references", "list.md"), "A list.\n");
+  const from = await startDaemon({ home: here }).ready;
+  const to = await startDaemon({ home: there, env: { AGENCY_AGENTS: "off" } }).ready;
+  try {
+    const { board, companyId } = from;
+    const names = async (home: string): Promise<string> =>
+      JSON.parse(await ok(home, "skills", "--json"))
+        .skills.map(({ name }: { name: string }) => name)
+        .join(" ");
+    assert.equal(await names(here), "tidy");
+    await ok(here, "skills", "add", join(folder, "review"));
+    assert.equal(await names(here), "review tidy");
+    const bad = join(folder, "armed");
+    write(join(bad, "SKILL.md"), "!`id`");
+    const refused = await agency(["skills", "add", bad], { home: here });
+    assert.deepEqual([refused.code, /runs "id"/.test(refused.err)], [1, true]);
+
+    const { id } = await board.call(createAgent, {
+      companyId,
+      name: "Reader",
+      role: "reader",
+      adapterType: "process",
+      adapterConfig: {
+        command: "sh",
+        args: [
+          "-c",
+          "cat .claude/skills/tidy/SKILL.md .claude/skills/review/references/list.md; ls .claude/skills",
+        ],
+      },
+    });
+    await board.call(sendMessage, { companyId, to: id, body: "Read." });
+    const printed = async (): Promise<string> => {
+      const [session] = (await board.call(listAgentSessions, { id })).sessions;
+      if (session?.endedAt == null) return "";
+      return (await board.call(viewTranscript, { id: session.id })).transcript;
+    };
+    let words = "";
+    for (
+      const started = performance.now();
+      words === "" && performance.now() - started < 20_000;
+      await sleep(50)
+    )
+      words = await printed();
+    assert.match(words, /Tidy up\.\nA list\.\nagency\nagency-create-agent\nreview\ntidy\n/);
+
+    const target = join(folder, "company");
+    await ok(here, "export", target);
+    await ok(here, "skills", "remove", "tidy");
+    assert.equal(await names(here), "review");
+    assert.equal(
+      readFileSync(join(target, "skills", "review", "references", "list.md"), "utf8"),
+      "A list.\n",
+    );
+    await ok(there, "import", target, "--name", "Copy", "--allow-commands");
+    const copied = JSON.parse(await ok(there, "skills", "list", "--company", "Copy", "--json")).skills;
+    assert.deepEqual(
+      copied.map(
+        ({ name, description }: Record<string, unknown>) => `${String(name)}: ${String(description)}`,
+      ),
+      ["review: Reviewing", "tidy: Tidying"],
+    );
   } finally {
     await from.stop();
     await to.stop();

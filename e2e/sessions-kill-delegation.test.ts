@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sendMessage } from "../src/contract/mail.ts";
+import { viewCompany } from "../src/contract/companies.ts";
 import {
   createAgent,
   pauseAgent,
@@ -9,7 +10,6 @@ import {
   terminateAgent,
   updateAgent,
   viewAgent,
-  viewCompany,
 } from "../src/contract/organization.ts";
 import { reclaimOutcome } from "../src/contract/outcomes.ts";
 import { type StoreKind, storeKinds } from "../src/testing/organization.ts";

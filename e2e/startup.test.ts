@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createFile, listFiles, readFile, searchFiles, writeFile } from "../src/contract/knowledge.ts";
-import { viewCompany } from "../src/contract/organization.ts";
+import { viewCompany } from "../src/contract/companies.ts";
 import { createOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import { agency, type BuiltDaemon, isAlive, startDaemon, temporaryFolder } from "./support/daemon.ts";
 

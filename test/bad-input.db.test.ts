@@ -9,13 +9,8 @@ import { requestAgent } from "../src/contract/create-agent.ts";
 import { createFile, readFile, searchFiles, writeFile } from "../src/contract/knowledge.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import { operations } from "../src/contract/operations.ts";
-import {
-  createAgent,
-  createCompany,
-  createKey,
-  updateAgent,
-  updateCompany,
-} from "../src/contract/organization.ts";
+import { createCompany, updateCompany } from "../src/contract/companies.ts";
+import { createAgent, createKey, updateAgent } from "../src/contract/organization.ts";
 import { createOutcome, delegateOutcome, updateOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import type { RefusalCode } from "../src/contract/refusal.ts";
 import {
@@ -26,7 +21,7 @@ import {
   storeKinds,
   type TestStore,
 } from "../src/testing/organization.ts";
-import { digestOf, everythingIn, unchanged } from "./digest.ts";
+import { unchanged } from "./digest.ts";
 
 type Input = Record<string, unknown>;
 
@@ -48,13 +43,13 @@ for (const kind of storeKinds)
     after(() => opened.close());
 
     /** As a door hands it in: nothing has looked at the input yet. */
-    const call = (operation: Operation, input: Input, key?: string, token = org.boardToken) =>
-      org.core.dispatch({ operation, token, input, key });
+    const call = (operation: Operation, input: Input, token = org.boardToken) =>
+      org.core.dispatch({ operation, token, input });
 
     /** Each of the calls is refused with the code, and nothing changed. */
     const refused = (code: RefusalCode, calls: readonly [Operation, Input][], token?: string) =>
       unchanged(opened.store, async () => {
-        for (const [operation, input] of calls) await refusal(call(operation, input, undefined, token), code);
+        for (const [operation, input] of calls) await refusal(call(operation, input, token), code);
       });
 
     const agent = (name: unknown): [Operation, Input] => [
@@ -328,9 +323,9 @@ for (const kind of storeKinds)
         const one = "limit" in operation.input.shape ? { ...input, limit: 1 } : input;
         const { nextCursor } = z
           .object({ nextCursor: z.string().nullish() })
-          .parse(await call(operation, one, undefined, token));
+          .parse(await call(operation, one, token));
         if (typeof nextCursor === "string" && "cursor" in operation.input.shape)
-          await call(operation, { ...input, cursor: nextCursor }, undefined, token);
+          await call(operation, { ...input, cursor: nextCursor }, token);
         if ("limit" in operation.input.shape)
           await refused(
             "invalid",
@@ -349,56 +344,5 @@ for (const kind of storeKinds)
             token,
           );
       }
-    });
-
-    test("a repeated idempotency key answers the first result and has one effect", async () => {
-      const input = { description: "once", content: "c" };
-      const first = await boss.call(createFile, input, { key: "k-1" });
-      const digest = await digestOf(opened.store);
-      assert.deepEqual(await boss.call(createFile, input, { key: "k-1" }), first);
-      assert.deepEqual(
-        await boss.call(createFile, { content: "c", description: "once" }, { key: "k-1" }),
-        first,
-      );
-      await refusal(boss.call(createFile, { ...input, content: "other" }, { key: "k-1" }), "conflict");
-      const another = boss.call(createOutcome, { title: "other", parents: [boss.id] }, { key: "k-1" });
-      await refusal(another, "conflict");
-      assert.deepEqual(await digestOf(opened.store), digest);
-      // Keys are the caller's own.
-      const caller = await org.agent("Another caller");
-      assert.notEqual((await caller.call(createFile, input, { key: "k-1" })).id, first.id);
-      const together = await Promise.all(
-        Array.from({ length: 20 }, () => boss.call(createFile, input, { key: "k-2" })),
-      );
-      assert.equal(new Set(together.map(({ id }) => id)).size, 1);
-    });
-
-    test("a refused call does not use its key up, and a bad key is refused", async () => {
-      const work = await boss.call(createOutcome, { title: "keyed", parents: [boss.id] });
-      const input = { id: work.id, to: "keyed-report" };
-      await refusal(boss.call(delegateOutcome, input, { key: "k-3" }), "refused");
-      await org.agent("Keyed report", boss.id);
-      await boss.call(delegateOutcome, input, { key: "k-3" });
-      await unchanged(opened.store, async () => {
-        for (const key of ["", " ", "a b", "é", "k".repeat(201), "tab\t", `k${nul}`]) {
-          await refusal(boss.call(createFile, { description: "d", content: "c" }, { key }), "invalid");
-          // Without a credential nobody learns what a key looks like.
-          await refusal(
-            call(createFile, { description: "d", content: "c" }, key, "nobody"),
-            "unauthenticated",
-          );
-        }
-      });
-    });
-
-    test("a key's secret is shown once and stored nowhere", async () => {
-      const made = await org.board(createKey, { id: boss.id }, { key: "k-4" });
-      const again = await org.board(createKey, { id: boss.id }, { key: "k-4" });
-      assert.deepEqual(again, { ...made, key: "[shown once]" });
-      await org.as(made.key)(createFile, { description: "the key works", content: "c" });
-      const everything = await everythingIn(opened.store);
-      assert.ok(everything.includes(made.id) && everything.includes("the key works"));
-      for (const secret of [made.key, made.key.replace("agk_", ""), boss.token, org.boardToken])
-        assert.ok(!everything.includes(secret));
     });
   });

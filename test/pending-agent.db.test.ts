@@ -3,20 +3,18 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { z } from "zod";
 import * as approvals from "../src/contract/approvals.ts";
 import { grantPermission } from "../src/contract/capabilities.ts";
 import { inputSchema } from "../src/contract/json-schema.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import type { Operation } from "../src/contract/operation.ts";
+import * as companies from "../src/contract/companies.ts";
 import * as organization from "../src/contract/organization.ts";
 import { createOutcome, delegateOutcome, submitOutcome } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";
 import { listRoster } from "../src/contract/roster.ts";
 import { Refusal } from "../src/contract/refusal.ts";
 import { keepCredential } from "../src/agents/keys.ts";
-import { dynamic } from "../src/store/query.ts";
-import type { Store } from "../src/store/store.ts";
 import {
   createOrganization,
   openTestStore,
@@ -26,18 +24,11 @@ import {
   type TestStore,
 } from "../src/testing/organization.ts";
 import { onStage } from "../src/testing/stage.ts";
+import { leavesOf, put } from "./input-places.ts";
 import { changesNaming } from "./pending-changes.ts";
-import { type Row, table, type World } from "./walk-table.ts";
-
-interface Subject {
-  /** Also of its mandate. */
-  readonly id: string;
-  readonly name: string;
-  readonly slug: string;
-  readonly role: string;
-  readonly stateFileId: string;
-  readonly approvalId: string;
-}
+import { hired, nobody, possessions, type Subject } from "./pending-subject.ts";
+import type { Row, World } from "./walk-row.ts";
+import { table } from "./walk-table.ts";
 
 /**
  * Where an input can name somebody, and how. A place of an operation that stands neither here nor among the words below
@@ -133,19 +124,6 @@ const refusedAnyway: Readonly<Record<string, string>> = {
   "outcome.reopen id": "it is open",
   "org.plan_work outcome": "whoever the tasks are for is somebody else's report",
 };
-
-const nobody: Subject = { id: "", name: "", slug: "", role: "", stateFileId: "", approvalId: "" };
-
-const Schema = z.looseObject({
-  type: z.union([z.string(), z.array(z.string())]).optional(),
-  enum: z.array(z.unknown()).optional(),
-  const: z.unknown().optional(),
-  anyOf: z.array(z.record(z.string(), z.unknown())).optional(),
-  oneOf: z.array(z.record(z.string(), z.unknown())).optional(),
-  items: z.record(z.string(), z.unknown()).optional(),
-  properties: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
-  additionalProperties: z.union([z.boolean(), z.record(z.string(), z.unknown())]).optional(),
-});
 
 for (const kind of storeKinds)
   describe(`a pending agent on ${kind}`, () => {
@@ -271,7 +249,7 @@ for (const kind of storeKinds)
         const { org: staged, runner, advance, scheduler } = stage;
         const { companyId, rootId } = staged;
         await staged.board(organization.updateAgent, { id: rootId, adapterType: "human" });
-        await staged.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+        await staged.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
         const job = await staged.root(createOutcome, { title: "job", parents: [rootId] });
         await staged.root(delegateOutcome, { id: job.id, hire: { name: "Waits", role: "worker" } });
         const sessions = async () =>
@@ -317,108 +295,4 @@ function placesIn(operation: Operation): string[] {
     return words.has(word) ? [] : [leaf];
   });
   return [...new Set(judged)];
-}
-
-/** Every place that takes text, or anything at all. */
-function leavesOf(schema: unknown, path: string): string[] {
-  const {
-    type,
-    oneOf,
-    anyOf = oneOf,
-    items,
-    properties,
-    additionalProperties,
-    ...rest
-  } = Schema.parse(schema);
-  if (anyOf !== undefined) return [...new Set(anyOf.flatMap((one) => leavesOf(one, path)))];
-  if (items !== undefined) return leavesOf(items, `${path}[]`);
-  const join = (key: string): string => (path === "" ? key : `${path}.${key}`);
-  if (properties !== undefined)
-    return Object.entries(properties).flatMap(([key, one]) => leavesOf(one, join(key)));
-  if (typeof additionalProperties === "object") return [join("*")];
-  const isText = [type].flat().includes("string") && rest.enum === undefined && rest.const === undefined;
-  return isText || type === undefined ? [path] : [];
-}
-
-function put(
-  base: Readonly<Record<string, unknown>>,
-  place: string,
-  value: unknown,
-): Record<string, unknown> {
-  const [leaf = "", kind = ""] = place.split(" ");
-  const change = changesNaming[leaf]?.[kind];
-  if (change !== undefined) return { ...base, change: change(String(value), base["change"]) };
-  const [first = "", second] = place.split(/\[\]\.?|\./);
-  if (place.endsWith(".*")) return { ...base, [first]: value };
-  if (place.endsWith("[]")) return { ...base, [first]: [value] };
-  if (place === "file") return { ...base, file: value, body: undefined };
-  if (second === undefined) return { ...base, [place]: value };
-  if (place.includes("[]")) {
-    const listed: unknown = base[first];
-    const entry: unknown = Array.isArray(listed) ? listed[0] : {};
-    return { ...base, [first]: [{ ...Object(entry), [second]: value }] };
-  }
-  return { ...base, [first]: { reason: "a reason", [second]: value } };
-}
-
-async function hired(world: World, how: { made: boolean; waits: boolean }): Promise<Subject> {
-  const { org, boss, name } = world;
-  const { companyId } = org;
-  const hire = { name: name(), role: `role ${randomUUID()}` };
-  await org.board(organization.updateCompany, {
-    companyId,
-    requireBoardApprovalForNewAgents: how.waits,
-  });
-  let id: string;
-  if (how.made) {
-    ({ id } = await boss.call(createOutcome, { title: name(), parents: [boss.id] }));
-    await boss.call(delegateOutcome, { id, hire });
-  } else
-    ({
-      agent: { id },
-    } = await boss.call(approvals.hireAgent, hire));
-  await org.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
-  const { approvals: open } = await boss.call(approvals.listApprovals, { status: "pending" });
-  const agent = await org.board(organization.viewAgent, { id });
-  assert.equal(agent.status, how.waits ? "pending_approval" : "idle");
-  return { ...agent, approvalId: open.find(({ agentId }) => agentId === id)?.id ?? randomUUID() };
-}
-
-/** The rows that are the agent, and those that it would hold. */
-async function possessions(store: Store, id: string) {
-  return store.read(async (tx) => ({
-    agent: await tx.all(
-      dynamic((db) => db.selectFrom("agents").selectAll().where("id", "=", id)),
-      {},
-    ),
-    grants: await tx.all(
-      dynamic((db) => db.selectFrom("grants").selectAll().where("grantee_id", "=", id)),
-      {},
-    ),
-    credentials: await tx.all(
-      dynamic((db) => db.selectFrom("credentials").selectAll().where("agent_id", "=", id)),
-      {},
-    ),
-    sessions: await tx.all(
-      dynamic((db) => db.selectFrom("sessions").selectAll().where("agent_id", "=", id)),
-      {},
-    ),
-    outcomes: await tx.all(
-      dynamic((db) =>
-        db
-          .selectFrom("outcomes")
-          .selectAll()
-          .where((eb) => eb.or([eb("responsible_id", "=", id), eb("id", "=", id)])),
-      ),
-      {},
-    ),
-    messages: await tx.all(
-      dynamic((db) => db.selectFrom("messages").selectAll().where("to_id", "=", id)),
-      {},
-    ),
-    approvals: await tx.all(
-      dynamic((db) => db.selectFrom("approvals").selectAll().where("agent_id", "=", id)),
-      {},
-    ),
-  }));
 }

@@ -9,16 +9,8 @@ import { createClient } from "../src/client/client.ts";
 import { grantPermission, listPermissions } from "../src/contract/capabilities.ts";
 import { createFile, readFile } from "../src/contract/knowledge.ts";
 import { sendMessage } from "../src/contract/mail.ts";
-import {
-  createCompany,
-  createKey,
-  listAgents,
-  putMcpServer,
-  terminateAgent,
-  updateCompany,
-  viewAgent,
-  viewCompany,
-} from "../src/contract/organization.ts";
+import { createCompany, putMcpServer, updateCompany, viewCompany } from "../src/contract/companies.ts";
+import { createKey, listAgents, terminateAgent, viewAgent } from "../src/contract/organization.ts";
 import {
   closeOutcome,
   completeOutcome,

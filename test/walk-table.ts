@@ -8,168 +8,50 @@ import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
 import * as configurations from "../src/contract/configurations.ts";
 import * as knowledge from "../src/contract/knowledge.ts";
 import * as ledger from "../src/contract/ledger.ts";
-import type { Operation } from "../src/contract/operation.ts";
 import * as mail from "../src/contract/mail.ts";
+import * as companies from "../src/contract/companies.ts";
 import * as organization from "../src/contract/organization.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
 import * as planning from "../src/contract/planning.ts";
 import * as roster from "../src/contract/roster.ts";
+import * as skills from "../src/contract/skills.ts";
 import * as sessions from "../src/contract/sessions.ts";
-import type { RefusalCode } from "../src/contract/refusal.ts";
-import type { Caller, Organization } from "../src/testing/organization.ts";
 import { reorganizationRows } from "./walk-reorganization.ts";
-
-/** Root › boss › report; root › stranger; and a session of somebody else below the root. All the work and the files in the table are the boss's. */
-export type Who = "board" | "root" | "boss" | "report" | "stranger" | "session";
-
-export interface World {
-  readonly org: Organization;
-  readonly tokens: Readonly<Record<Who, string>>;
-  readonly boss: { readonly id: string; readonly call: Caller };
-  readonly report: { readonly id: string };
-  /** A name nobody has yet. */
-  readonly name: () => string;
-}
-
-export type NotApplicable = { readonly none: string };
-
-export interface Row {
-  readonly operation: Operation;
-  readonly actor: Who;
-  /** Made anew for each use: what a write needs is used up by it. */
-  readonly input: (world: World) => Promise<Record<string, unknown>>;
-  /** Members of the same company, or the board, that may not make this very call. */
-  readonly denied: Readonly<Partial<Record<Who, RefusalCode>>> | NotApplicable;
-  /** The same call by the root agent of another company. */
-  readonly elsewhere: "not_found" | NotApplicable;
-  /** What a write puts on record, if that has not the operation's own name. */
-  readonly recordedAs?: string;
-  /**
-   * Of an operation whose answers have one shape, also to what it cannot read: is this answer such a no? Input that is no
-   * object at all is refused all the same.
-   */
-  readonly saysMalformed?: (output: unknown) => boolean;
-}
-
-function row<I extends z.ZodObject, O extends z.ZodType>(
-  operation: Operation<I, O>,
-  actor: Who,
-  input: (world: World) => z.input<I> | Promise<z.input<I>>,
-  denied: Row["denied"],
-  elsewhere: Row["elsewhere"] = "not_found",
-  more: Pick<Row, "recordedAs" | "saysMalformed"> = {},
-): Row {
-  return {
-    operation,
-    actor,
-    input: async (world) => ({ ...(await input(world)) }),
-    denied,
-    elsewhere,
-    ...more,
-  };
-}
-
-const boardOnly = { boss: "forbidden" } as const;
-const everyMember: NotApplicable = { none: "every member of the company may" };
-const agentsOnly = { board: "refused" } as const;
-const noCompany: NotApplicable = { none: "it belongs to the installation, not to a company" };
-const ownOnly: NotApplicable = { none: "it names nothing: it is about the caller alone" };
-/** No right at all hides that the thing exists. */
-const stranger = { stranger: "not_found" } as const;
-/** The report may read the file, or drives the outcome, which is less than what is asked. */
-const strangerAndReport = { ...stranger, report: "forbidden" } as const;
-/** The boss's boss reads what is below its own work, and that is all. */
-const strangerAndRoot = { ...stranger, root: "forbidden" } as const;
-
-const company = ({ org }: World) => ({ companyId: org.companyId });
-const anAgent = async ({ org, name }: World) => ({ id: (await org.agent(name())).id });
-
-async function aFile({ boss, report }: World) {
-  const file = await boss.call(knowledge.createFile, { description: "walked file", content: "walked" });
-  await boss.call(capabilities.grantPermission, { to: report.id, resource: `kb:${file.id}` });
-  return file;
-}
-
-const fileId = async (world: World) => ({ id: (await aFile(world)).id });
-
-async function work({ boss, name }: World) {
-  const { id } = await boss.call(outcomes.createOutcome, { title: name(), parents: [boss.id] });
-  return { id };
-}
-
-async function delegated(world: World) {
-  const { id } = await work(world);
-  await world.boss.call(outcomes.delegateOutcome, { id, to: world.report.id });
-  return { id };
-}
-
-async function completed(world: World) {
-  const { id } = await work(world);
-  await world.boss.call(outcomes.completeOutcome, { id });
-  return { id };
-}
-
-/** A report of the boss that nobody else uses. */
-async function ownReport({ org, boss, name }: World) {
-  return { id: (await org.agent(name(), boss.id)).id };
-}
-
-async function pausedReport(world: World) {
-  const { id } = await ownReport(world);
-  await world.boss.call(organization.pauseAgent, { id });
-  return { id };
-}
-
-async function reportOfOwnBudget(world: World) {
-  await world.org.board(budgets.setBudget, { id: world.boss.id, usd: 10 });
-  return { ...(await ownReport(world)), usd: 0.01 };
-}
-
-async function letter({ boss, report }: World) {
-  const { id } = await boss.call(mail.sendMessage, { to: report.id, body: "a word" });
-  return { id };
-}
-
-async function aSession({ org, name }: World) {
-  return { id: (await org.session((await org.agent(name())).id)).id };
-}
-
-const server = (w: World) => ({ ...company(w), name: `server-${w.name().replace(/\W/g, "")}` });
-
-async function knownServer(w: World) {
-  const { companyId, name } = server(w);
-  await w.org.board(organization.putMcpServer, { companyId, name, config: { command: "true" } });
-  return { companyId, name };
-}
-
-/** Asked for by the root agent, to report to the boss, who sees it therefore; nobody else below the root does. */
-async function aHire({ org, boss, name }: World) {
-  const { companyId } = org;
-  await org.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
-  const asked = { name: name(), role: "worker", reportsTo: boss.id };
-  const { approval } = await org.root(approvals.hireAgent, asked);
-  await org.board(organization.updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
-  return { id: approval?.id ?? "", agentId: approval?.agentId ?? "" };
-}
-
-const hireId = async (w: World) => ({ id: (await aHire(w)).id });
-
-async function sentBack(w: World) {
-  const { id } = await aHire(w);
-  await w.org.board(approvals.requestRevision, { id });
-  return { id };
-}
-
-async function disapproved(w: World) {
-  const { id, agentId } = await aHire(w);
-  await w.org.board(approvals.reject, { id });
-  return { id: agentId };
-}
-
-async function askedFor({ boss, name }: World) {
-  const { requestId } = await boss.call(requestAgent, { name: name(), waitSeconds: 0 });
-  return { requestId: requestId ?? "", waitSeconds: 0 };
-}
+import {
+  type Row,
+  row,
+  boardOnly,
+  everyMember,
+  agentsOnly,
+  noCompany,
+  ownOnly,
+  stranger,
+  strangerAndReport,
+  strangerAndRoot,
+  notItsBoss,
+} from "./walk-row.ts";
+import {
+  company,
+  anAgent,
+  aFile,
+  fileId,
+  work,
+  delegated,
+  completed,
+  ownReport,
+  pausedReport,
+  reportOfOwnBudget,
+  letter,
+  aSession,
+  server,
+  aSkill,
+  knownServer,
+  knownSkill,
+  hireId,
+  sentBack,
+  disapproved,
+  askedFor,
+} from "./walk-scenes.ts";
 
 /** Its answers are always JSON of one shape (design §10): nothing created, and what is wrong. */
 const isValidationError = (output: unknown): boolean =>
@@ -183,14 +65,11 @@ const isValidationError = (output: unknown): boolean =>
     })
     .safeParse(output).success;
 
-/** Whose report it is, everybody sees; what to do about it is its boss's. */
-const notItsBoss = { stranger: "forbidden", root: "forbidden" } as const;
-
 export const table: readonly Row[] = [
-  row(organization.createCompany, "board", ({ name }) => ({ name: name() }), boardOnly, noCompany),
-  row(organization.listCompanies, "boss", () => ({}), everyMember, ownOnly),
-  row(organization.viewCompany, "boss", company, everyMember),
-  row(organization.updateCompany, "board", (w) => ({ ...company(w), name: w.name() }), boardOnly),
+  row(companies.createCompany, "board", ({ name }) => ({ name: name() }), boardOnly, noCompany),
+  row(companies.listCompanies, "boss", () => ({}), everyMember, ownOnly),
+  row(companies.viewCompany, "boss", company, everyMember),
+  row(companies.updateCompany, "board", (w) => ({ ...company(w), name: w.name() }), boardOnly),
   row(
     organization.createAgent,
     "board",
@@ -218,9 +97,17 @@ export const table: readonly Row[] = [
     boardOnly,
     noCompany,
   ),
-  row(organization.putMcpServer, "board", (w) => ({ ...server(w), config: { command: "true" } }), boardOnly),
-  row(organization.listMcpServers, "board", company, boardOnly),
-  row(organization.removeMcpServer, "board", knownServer, boardOnly),
+  row(companies.putMcpServer, "board", (w) => ({ ...server(w), config: { command: "true" } }), boardOnly),
+  row(companies.listMcpServers, "board", company, boardOnly),
+  row(companies.removeMcpServer, "board", knownServer, boardOnly),
+  row(
+    skills.putSkill,
+    "board",
+    (w) => ({ ...aSkill(w), files: [{ path: "SKILL.md", content: "x" }] }),
+    boardOnly,
+  ),
+  row(skills.listSkills, "boss", company, everyMember),
+  row(skills.removeSkill, "board", knownSkill, boardOnly),
   ...reorganizationRows,
   row(organization.createKey, "board", ({ report }) => ({ id: report.id }), boardOnly),
   row(organization.listKeys, "board", ({ report }) => ({ id: report.id }), boardOnly),

@@ -20,7 +20,8 @@ import { query } from "../src/store/query.ts";
 import { createOrganization, storeKinds } from "../src/testing/organization.ts";
 import { testDatabase } from "../src/testing/postgres.ts";
 import { digestOf, eventsAfter, unchanged } from "./digest.ts";
-import { type Row, table, type World } from "./walk-table.ts";
+import type { Row, World } from "./walk-row.ts";
+import { table } from "./walk-table.ts";
 
 type Input = Readonly<Record<string, unknown>>;
 type Answer = { readonly output: unknown } | RefusalBody;

@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { grantPermission } from "../../src/contract/capabilities.ts";
-import { createAgent, updateAgent, updateCompany, viewCompany } from "../../src/contract/organization.ts";
+import { updateCompany, viewCompany } from "../../src/contract/companies.ts";
+import { createAgent, updateAgent } from "../../src/contract/organization.ts";
 import type { BuiltDaemon } from "./daemon.ts";
 
 const actor = fileURLToPath(new URL("actor.mjs", import.meta.url));

@@ -2,7 +2,8 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createAgent, createKey, viewCompany } from "../../src/contract/organization.ts";
+import { viewCompany } from "../../src/contract/companies.ts";
+import { createAgent, createKey } from "../../src/contract/organization.ts";
 import type { Arena } from "./arena.ts";
 import { check, checkRecent } from "./checker.ts";
 import { History } from "./history.ts";

@@ -4,7 +4,8 @@ import { request } from "node:http";
 import { text } from "node:stream/consumers";
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { z } from "zod";
-import { createAgent, createKey, viewCompany } from "../../src/contract/organization.ts";
+import { viewCompany } from "../../src/contract/companies.ts";
+import { createAgent, createKey } from "../../src/contract/organization.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./daemon.ts";
 
 /** Newest last. The first three are opened by `initialize`, the newest by `server/discover`. */

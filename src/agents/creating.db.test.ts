@@ -15,13 +15,8 @@ import { explainAccess } from "../contract/capabilities.ts";
 import { type CreateAgentResult, requestAgent, waitForApproval } from "../contract/create-agent.ts";
 import { readFile } from "../contract/knowledge.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
-import {
-  createAgent,
-  listAgents,
-  terminateAgent,
-  updateCompany,
-  viewAgent,
-} from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { createAgent, listAgents, terminateAgent, viewAgent } from "../contract/organization.ts";
 import { viewOutcome } from "../contract/outcomes.ts";
 import {
   type Caller,

@@ -8,15 +8,8 @@ import {
   revokePermission,
 } from "../contract/capabilities.ts";
 import { readInbox } from "../contract/mail.ts";
-import {
-  createAgent,
-  createCompany,
-  listAgents,
-  terminateAgent,
-  updateCompany,
-  viewAgent,
-  viewCompany,
-} from "../contract/organization.ts";
+import { createCompany, updateCompany, viewCompany } from "../contract/companies.ts";
+import { createAgent, listAgents, terminateAgent, viewAgent } from "../contract/organization.ts";
 import * as outcomes from "../contract/outcomes.ts";
 import { dynamic } from "../store/query.ts";
 import {

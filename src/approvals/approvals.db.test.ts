@@ -2,13 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import * as contract from "../contract/approvals.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
-import {
-  listAgents,
-  terminateAgent,
-  updateAgent,
-  updateCompany,
-  viewAgent,
-} from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { listAgents, terminateAgent, updateAgent, viewAgent } from "../contract/organization.ts";
 import { createOutcome, delegateOutcome, viewOutcome } from "../contract/outcomes.ts";
 import { why } from "../contract/sessions.ts";
 import { configurationOf } from "../agents/configuration.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { createAgent, updateAgent, updateCompany, viewAgent } from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { createAgent, updateAgent, viewAgent } from "../contract/organization.ts";
 import { createOutcome, delegateOutcome } from "../contract/outcomes.ts";
 import {
   createOrganization,

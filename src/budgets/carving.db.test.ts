@@ -4,7 +4,8 @@ import { approve, hireAgent, requestRevision, resubmit } from "../contract/appro
 import { listCosts, setBudget } from "../contract/budgets.ts";
 import { grantPermission } from "../contract/capabilities.ts";
 import { viewConfiguration } from "../contract/configurations.ts";
-import { createAgent, terminateAgent, updateAgent, updateCompany } from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { createAgent, terminateAgent, updateAgent } from "../contract/organization.ts";
 import { createOutcome, delegateOutcome, reclaimOutcome } from "../contract/outcomes.ts";
 import {
   createOrganization,

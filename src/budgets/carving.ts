@@ -1,5 +1,5 @@
 import { type BudgetChange, type Measure, measures } from "../contract/budgets.ts";
-import type { Settings } from "../contract/organization.ts";
+import type { Settings } from "../contract/companies.ts";
 import { Refusal } from "../contract/refusal.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { fromUnits, inWords, left, partsOf } from "./budget.ts";

@@ -1,5 +1,5 @@
 import type { Measure } from "../contract/budgets.ts";
-import type { Settings } from "../contract/organization.ts";
+import type { Settings } from "../contract/companies.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { append, system } from "../events/ledger.ts";
 import { notify } from "../mail/operations.ts";

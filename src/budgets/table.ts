@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { type Measure, measures } from "../contract/budgets.ts";
-import type { Settings } from "../contract/organization.ts";
+import type { Settings } from "../contract/companies.ts";
 import { parseSettings } from "../capabilities/guarded.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";

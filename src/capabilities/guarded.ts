@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { Settings } from "../contract/organization.ts";
+import { Settings } from "../contract/companies.ts";
 import type { Need, Operation } from "../contract/operation.ts";
 import type { Actor } from "../events/ledger.ts";
 import type { Tx } from "../store/store.ts";

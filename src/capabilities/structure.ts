@@ -12,7 +12,8 @@ import type { ReadTx } from "../store/store.ts";
  *                    delegated); or it is an ancestor of live work that was handed to it (the whys)
  *   file             an outcome's file: read with the outcome. Its own state document: write. Its own log: read.
  *                    A message it sent or was delivered: read. A file that others sent it: read. The result of an
- *                    outcome: read with the outcome, and for whoever answers for what depends on it
+ *                    outcome: read with the outcome, and for whoever answers for what depends on it. A skill of
+ *                    its company: read
  *   mail             to its boss (an agent or the board), its direct reports, itself
  *
  * They are computed from the rows at each use; nothing is stored, so nothing can go stale.
@@ -51,6 +52,8 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
       if (file.kind === "outcome")
         return Math.min(outcomeRank(await outcomeRights(tx, agentId, id)), ranks.read);
       if (file.kind === "result") return (await readsResult(tx, agentId, id)) ? ranks.read : noRight;
+      if (file.kind === "skill")
+        return (await tx.first(isOfItsCompany, { agent: agentId, id })) === undefined ? noRight : ranks.read;
       if (file.owner_id === agentId) return file.kind === "log" ? ranks.read : ranks.write;
       return file.sent === 0 ? noRight : ranks.read;
     }
@@ -177,6 +180,15 @@ const fileSeenBy = query((db, p: { agent: string; id: string }) =>
         .as("sent"),
     ])
     .where("f.id", "=", p.id),
+);
+
+const isOfItsCompany = query((db, p: { agent: string; id: string }) =>
+  db
+    .selectFrom("files as f")
+    .innerJoin("agents as a", "a.company_id", "f.company_id")
+    .select(sql<number>`1`.as("yes"))
+    .where("f.id", "=", p.id)
+    .where("a.id", "=", p.agent),
 );
 
 const answersToBoard = query((db, p: { agent: string }) =>

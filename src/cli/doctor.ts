@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Command } from "commander";
 import { NoDaemon } from "../client/client.ts";
-import { listCompanies } from "../contract/organization.ts";
+import { listCompanies } from "../contract/companies.ts";
 import { verifyAll } from "./audit.ts";
 import { clientOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
 

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import type { Client } from "../client/client.ts";
-import { createCompany, listCompanies } from "../contract/organization.ts";
+import { createCompany, listCompanies } from "../contract/companies.ts";
 import type { Output } from "../contract/operation.ts";
 import { importCompany } from "../contract/roster.ts";
-import { definitionsIn } from "./folder.ts";
+import { definitionsIn, skillsIn } from "./folder.ts";
 
 /**
- * The company there is, or the first one, made from the definitions in the home's `agents` folder where there are some.
- * That folder is read this once: from then on the database says who is employed.
+ * The company there is, or the first one, made from the home's `agents` and `skills` folders where there is something in
+ * them. They are read this once: from then on the database says who is employed.
  */
 export async function firstCompany(
   client: Client,
@@ -17,7 +17,10 @@ export async function firstCompany(
   if (company !== undefined) return company;
   const { name } = options;
   const key = { key: "first-company" };
-  const files = definitionsIn(join(options.home, "agents"));
+  const files = [
+    ...definitionsIn(join(options.home, "agents")),
+    ...skillsIn(join(options.home, "skills")).map((file) => ({ ...file, path: `skills/${file.path}` })),
+  ];
   if (files.length === 0) return client.call(createCompany, { name }, key);
   const allowCommands = options.allowCommands === true;
   const made = await client.call(importCompany, { name, files, allowCommands }, key);

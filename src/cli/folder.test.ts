@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { beforeEach, afterEach, describe, test } from "node:test";
 import { Refusal } from "../contract/refusal.ts";
 import { mostFileBytes } from "../contract/roster.ts";
-import { readCompanyFolder, writeCompanyFolder } from "./folder.ts";
+import { readCompanyFolder, readSkillFolder, writeCompanyFolder } from "./folder.ts";
 
 describe("a company's folder", () => {
   let top: string;
@@ -41,6 +41,11 @@ describe("a company's folder", () => {
     put("agents/b.md", "b");
     put("agents/a.md", "a");
     put("agents/roster.json", "{}");
+    mkdirSync(join(folder, "skills", "tidy", "references"), { recursive: true });
+    put("skills/README.md", "beside");
+    put("skills/tidy/SKILL.md", "tidy");
+    put("skills/tidy/references/a.md", "a");
+    put("skills/tidy/.DS_Store", "x");
     put("knowledge/.hidden", "x");
     put("knowledge/1.bin", new Uint8Array([0xff, 0x00]));
     mkdirSync(join(folder, ".git"));
@@ -48,8 +53,14 @@ describe("a company's folder", () => {
       { path: "company.json", content: "{}" },
       { path: "agents/a.md", content: "a" },
       { path: "agents/b.md", content: "b" },
+      { path: "skills/tidy/SKILL.md", content: "tidy" },
+      { path: "skills/tidy/references/a.md", content: "a" },
       { path: "knowledge/1.bin", content: "/wA=", encoding: "base64" },
     ]);
+    assert.deepEqual(
+      readSkillFolder(join(folder, "skills", "tidy")).map(({ path }) => path),
+      ["SKILL.md", "references/a.md"],
+    );
   });
 
   test("a link is not followed, wherever it is", () => {
@@ -62,6 +73,16 @@ describe("a company's folder", () => {
     rmSync(join(folder, "agents"));
     symlinkSync(join(top, "secret.md"), join(folder, "company.json"));
     refused(/company\.json is not a plain file/);
+    rmSync(join(folder, "company.json"));
+    mkdirSync(join(folder, "skills", "tidy"), { recursive: true });
+    symlinkSync(join(top, "secret.md"), join(folder, "skills", "tidy", "SKILL.md"));
+    refused(/SKILL\.md is not a plain file/);
+    rmSync(join(folder, "skills", "tidy"), { recursive: true });
+    symlinkSync(join(top, "elsewhere"), join(folder, "skills", "tidy"));
+    refused(/tidy is not a folder/);
+    rmSync(join(folder, "skills", "tidy"));
+    mkdirSync(join(folder, "skills", "deep", "1/2/3/4/5/6/7"), { recursive: true });
+    refused(/is too deep/);
   });
 
   test("a pipe does not hold us up, a folder is no file, and a huge file is not read", () => {
@@ -86,7 +107,9 @@ describe("a company's folder", () => {
     writeCompanyFolder(target, [
       { path: "company.json", content: "{}" },
       { path: "knowledge/1.bin", content: "/wA=", encoding: "base64" },
+      { path: "skills/tidy/references/a.md", content: "a" },
     ]);
+    assert.equal(readFileSync(join(target, "skills", "tidy", "references", "a.md"), "utf8"), "a");
     assert.deepEqual([...readFileSync(join(target, "knowledge", "1.bin"))], [0xff, 0x00]);
     assert.throws(() => writeCompanyFolder(target, []), /is not empty/);
     for (const path of [
@@ -97,6 +120,9 @@ describe("a company's folder", () => {
       "knowledge/a/b",
       "other.json",
       "agents/a\\b",
+      "skills/SKILL.md",
+      "skills/x/../../../y",
+      "skills/x/.git/hooks/y",
     ])
       assert.throws(
         () => writeCompanyFolder(join(top, "new", encodeURIComponent(path)), [{ path, content: "x" }]),

@@ -10,9 +10,10 @@ import {
   readFileSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Refusal } from "../contract/refusal.ts";
 import { type CompanyFile, mostFileBytes } from "../contract/roster.ts";
+import { mostSkillBytes } from "../contract/skills.ts";
 
 /**
  * A company's folder on this machine. Such folders come from others, so nothing in them is followed: a link, a pipe or a
@@ -26,9 +27,40 @@ export function readCompanyFolder(folder: string): CompanyFile[] {
   return [
     ...(names.includes("company.json") ? [read(folder, "company.json", left)] : []),
     ...definitionsIn(join(folder, "agents"), left),
+    ...skillsIn(join(folder, "skills"), left).map((file) => ({ ...file, path: `skills/${file.path}` })),
     ...(namesIn(join(folder, "knowledge")) ?? []).map((name) => read(folder, `knowledge/${name}`, left)),
   ];
 }
+
+/** The folders of skills in a folder, as `<name>/<path>`; files beside them belong to none. */
+export function skillsIn(folder: string, left = { bytes: mostFileBytes }): CompanyFile[] {
+  return (namesIn(folder) ?? [])
+    .filter((name) => !lstatSync(join(folder, name)).isFile())
+    .flatMap((name) => filesBelow(folder, name, left));
+}
+
+/** Every file of one skill, by its path in it. */
+export function readSkillFolder(folder: string): CompanyFile[] {
+  if (namesIn(folder) === undefined)
+    throw new Refusal("invalid", `There is no folder ${folder}.`, "Name the folder that SKILL.md is in.");
+  return filesBelow(folder, ".", { bytes: mostSkillBytes });
+}
+
+function filesBelow(folder: string, path: string, left: { bytes: number }): CompanyFile[] {
+  const here = join(folder, path);
+  if (path.split("/").length > deepest)
+    throw new Refusal("invalid", `${here} is too deep.`, "A skill has at most five folders in each other.");
+  return (namesIn(here) ?? [])
+    .map((name) => (path === "." ? name : `${path}/${name}`))
+    .flatMap((below) =>
+      lstatSync(join(folder, below)).isDirectory()
+        ? filesBelow(folder, below, left)
+        : [read(folder, below, left)],
+    );
+}
+
+/** So that a folder that was named by mistake, a whole disk say, is not walked through. */
+const deepest = 6;
 
 /** The definitions in a folder of them; none where there is no such folder. */
 export function definitionsIn(folder: string, left = { bytes: mostFileBytes }): CompanyFile[] {
@@ -37,20 +69,26 @@ export function definitionsIn(folder: string, left = { bytes: mostFileBytes }): 
     .map((name) => ({ ...read(folder, name, left), path: `agents/${name}` }));
 }
 
+const plainName = "[^./\\\\\\p{Cc}][^/\\\\\\p{Cc}]*";
+const isInFolder = new RegExp(
+  `^(?:company\\.json|(?:agents|knowledge|skills(?:/${plainName}){1,5})/${plainName})$`,
+  "u",
+);
+
 /** Into a folder that holds nothing yet, so that nothing is overwritten and nothing old is left among the new. */
 export function writeCompanyFolder(folder: string, files: readonly CompanyFile[]): void {
   mkdirSync(folder, { recursive: true });
   if (readdirSync(folder).length > 0)
     throw new Refusal("conflict", `${folder} is not empty.`, "Name a new or an empty folder.");
-  for (const name of ["agents", "knowledge"]) mkdirSync(join(folder, name));
   for (const { path, content, encoding } of files) {
     // The daemon says so, and is not believed.
-    if (!/^(?:company\.json|(?:agents|knowledge)\/[^./\\\p{Cc}][^/\\\p{Cc}]*)$/u.test(path))
+    if (!isInFolder.test(path))
       throw new Refusal(
         "invalid",
         `The daemon named a file outside the folder: ${path}.`,
         "Is it the right daemon?",
       );
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), Buffer.from(content, encoding ?? "utf8"), { flag: "wx" });
   }
 }

@@ -35,6 +35,7 @@ const nounHelp: Readonly<Record<string, string>> = {
   kb: "The knowledge base.",
   outcomes: "Outcomes: what is to be achieved, how and why.",
   mail: "Messages: receipts, deferred ones, acknowledgement.",
+  skills: "What agents can read up on: folders with a SKILL.md.",
   sessions: "Runs of agents: what they did and printed.",
   access: "Who may do what, and why.",
   approvals: "What waits for a person's yes, and what was decided.",
@@ -130,7 +131,7 @@ function typeOf(schema: Property): string {
   return "string";
 }
 
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

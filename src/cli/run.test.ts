@@ -1,43 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { createClient } from "../client/client.ts";
 import { operations } from "../contract/operations.ts";
-import { createCompany } from "../contract/organization.ts";
-import { type Daemon, startDaemon } from "../daemon/daemon.ts";
+import { type CommandLine, openCommandLine } from "../testing/command-line.ts";
 import { run } from "./run.ts";
 
 describe("the command line", () => {
-  const home = mkdtempSync(join(tmpdir(), "agency-cli-"));
-  const env = { AGENCY_HOME: join(home, "home"), PATH: "" };
-  let daemon: Daemon;
-
-  const agency = async (...args: string[]): Promise<{ code: number; out: string; err: string }> => {
-    const out: string[] = [];
-    const err: string[] = [];
-    const code = await run(args, env, {
-      out: (text) => out.push(text),
-      err: (text) => err.push(text),
-      readStdin: async () => Buffer.from("from standard input"),
-    });
-    return { code, out: out.join("\n"), err: err.join("\n") };
-  };
-  const json = async (...args: string[]): Promise<Record<string, unknown>> => {
-    const { code, out, err } = await agency(...args, "--json");
-    assert.equal(code, 0, err);
-    return JSON.parse(out);
-  };
-
-  before(async () => {
-    daemon = await startDaemon({ home: env.AGENCY_HOME, port: 0, log: () => undefined });
-    await createClient(daemon).call(createCompany, { name: "Acme" });
-  });
-  after(async () => {
-    await daemon.stop();
-    rmSync(home, { recursive: true, force: true });
-  });
+  let line: CommandLine;
+  before(async () => (line = await openCommandLine()));
+  after(() => line.close());
+  const agency = (...args: string[]) => line.agency(...args);
+  const json = (...args: string[]) => line.json(...args);
 
   // covers CLI-04
   test("every operation that declares a command has it, with help that names its input", async () => {
@@ -65,7 +39,7 @@ describe("the command line", () => {
   });
 
   test("knowledge goes in from a file or standard input and comes out by id", async () => {
-    const path = join(home, "notes.md");
+    const path = join(line.folder, "notes.md");
     writeFileSync(path, "the notes");
     const made = await json("kb", "create", "Notes", "--file", path);
     const { out } = await agency("kb", "read", String(made["id"]));
@@ -168,7 +142,7 @@ describe("the command line", () => {
     const answers = ["Quinn", "", "Tester", "", "Try things", "", ""];
     const asked: string[] = [];
     const out: string[] = [];
-    const code = await run(["hire"], env, {
+    const code = await run(["hire"], line.env, {
       out: (text) => out.push(text),
       err: (text) => out.push(text),
       readStdin: async () => Buffer.alloc(0),
@@ -200,7 +174,7 @@ describe("the command line", () => {
     assert.equal((await agency("kb", "list", "--no-such-flag")).code, 2);
     const elsewhere = await run(
       ["kb", "list"],
-      { AGENCY_HOME: env.AGENCY_HOME, AGENCY_URL: "http://127.0.0.1:9" },
+      { ...line.env, AGENCY_URL: "http://127.0.0.1:9" },
       {
         out: () => undefined,
         err: () => undefined,
@@ -211,7 +185,7 @@ describe("the command line", () => {
   });
 
   test("with several companies a command asks which one", async () => {
-    await createClient(daemon).call(createCompany, { name: "Other" });
+    await json("companies", "create", "Other");
     const { code, err } = await agency("agents", "list");
     assert.equal(code, 2);
     assert.match(err, /Which company\?/);
@@ -224,7 +198,7 @@ describe("the command line", () => {
     assert.match(well.out, /ledger +\d+ events verify/);
     const ill = await run(
       ["doctor"],
-      { AGENCY_HOME: join(home, "nowhere"), PATH: "" },
+      { AGENCY_HOME: join(line.folder, "nowhere"), PATH: "" },
       {
         out: () => undefined,
         err: () => undefined,

@@ -3,11 +3,12 @@ import { NoDaemon } from "../client/client.ts";
 import { Refusal, refusalCodes } from "../contract/refusal.ts";
 import { addAuditVerify } from "./audit.ts";
 import { addRun } from "./goal.ts";
-import { addFire } from "./fire.ts";
+import { addFire, addReorganize } from "./reorganize.ts";
 import { addHire } from "./hire.ts";
 import { addOrg } from "./org.ts";
 import { addShare } from "./share.ts";
 import { addDoctor } from "./doctor.ts";
+import { addSkills } from "./skills.ts";
 import { addSim } from "./sim.ts";
 import type { Terminal } from "./terminal.ts";
 import { addOperations } from "./operations.ts";
@@ -43,6 +44,8 @@ export async function run(
   addShare(program, context);
   addSim(program, context);
   addOperations(program, context);
+  addSkills(program, context);
+  addReorganize(program, context);
   addAuditVerify(program, context);
   try {
     await program.parseAsync([...args], { from: "user" });

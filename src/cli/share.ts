@@ -8,7 +8,7 @@ import { clientOf, companyOf, type Context } from "./terminal.ts";
 export function addShare(program: Command, context: Context): void {
   program
     .command("export")
-    .description("Write the company into a folder: agents, settings, knowledge. Without secrets.")
+    .description("Write the company into a folder: agents, settings, skills, knowledge. Without secrets.")
     .argument("<folder>", "A new or an empty folder.")
     .option("--company <id or name>", "The company, when there are several.")
     .option("--json", "Print what was written as JSON.")
@@ -30,7 +30,7 @@ export function addShare(program: Command, context: Context): void {
     });
   program
     .command("import")
-    .description("Make a new company from a folder: an export, or just agents/*.md.")
+    .description("Make a new company from a folder: an export, or just agents/*.md and skills/*.")
     .argument("<folder>", "The folder.")
     .option(
       "--name <name>",

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Client, createClient } from "../client/client.ts";
-import { listCompanies } from "../contract/organization.ts";
+import { listCompanies } from "../contract/companies.ts";
 import { Refusal } from "../contract/refusal.ts";
 
 export interface Terminal {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { viewCompany } from "../contract/organization.ts";
+import { viewCompany } from "../contract/companies.ts";
 import { type OutcomeRow, viewSubtree } from "../contract/outcomes.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
 

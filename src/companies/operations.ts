@@ -1,4 +1,4 @@
-import * as contract from "../contract/organization.ts";
+import * as contract from "../contract/companies.ts";
 import { notFound } from "../contract/refusal.ts";
 import { guarded, parseSettings, storedSettings } from "../capabilities/guarded.ts";
 import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";

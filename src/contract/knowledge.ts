@@ -2,7 +2,7 @@ import { z } from "zod";
 import { operation } from "./operation.ts";
 import { CompanyId, Flag, Id, nextCursor, Page, text, Time, whole } from "./words.ts";
 
-export const fileKinds = ["file", "outcome", "state", "log", "message", "result"] as const;
+export const fileKinds = ["file", "outcome", "state", "log", "message", "result", "skill"] as const;
 
 const Description = text(1000).refine(
   (words) => words.trim().length > 0,

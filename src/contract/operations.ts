@@ -2,6 +2,7 @@ import type { Operation } from "./operation.ts";
 import * as approvals from "./approvals.ts";
 import * as budgets from "./budgets.ts";
 import * as capabilities from "./capabilities.ts";
+import * as companies from "./companies.ts";
 import * as configurations from "./configurations.ts";
 import * as createAgent from "./create-agent.ts";
 import * as knowledge from "./knowledge.ts";
@@ -12,12 +13,15 @@ import * as outcomes from "./outcomes.ts";
 import * as planning from "./planning.ts";
 import * as reorganization from "./reorganization.ts";
 import * as roster from "./roster.ts";
+import * as skills from "./skills.ts";
 import * as sessions from "./sessions.ts";
 
 /** The one table of operations: whatever a contract file exports that is an operation. */
 export const operations: readonly Operation[] = [
+  companies,
   organization,
   roster,
+  skills,
   knowledge,
   outcomes,
   planning,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Agent, Company } from "./organization.ts";
+import { Company } from "./companies.ts";
+import { Agent } from "./organization.ts";
 import { CompanyId, Flag, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Who is employed, who reports to whom, and a whole company as files. */
@@ -54,9 +55,9 @@ export const viewOrg = operation({
   http: { method: "GET", path: "/api/companies/:companyId/org" },
 });
 
-/** A file of a company's folder: company.json, agents/<name>.md, knowledge/<name>. */
+/** A file of a company's folder: company.json, agents/<name>.md, skills/<name>/SKILL.md, knowledge/<name>. */
 export const CompanyFile = z.strictObject({
-  path: text(300),
+  path: text(600),
   content: z.string(),
   encoding: z.enum(["utf8", "base64"]).optional().describe("Default utf8."),
 });
@@ -67,7 +68,7 @@ export const mostFileBytes = 16 * 1024 * 1024;
 
 export const exportCompany = operation({
   name: "company.export",
-  summary: "The company as files: definitions of its agents, settings, knowledge. Without secrets.",
+  summary: "The company as files: definitions of its agents, settings, skills, knowledge. Without secrets.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({
     files: z.array(CompanyFile),

@@ -65,3 +65,9 @@ export const Flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((w
 
 export const AgentRef = z.object({ id: z.string(), name: z.string() });
 export type AgentRef = z.infer<typeof AgentRef>;
+
+export const AdapterType = z
+  .string()
+  .min(1)
+  .max(60)
+  .regex(/^[a-z0-9_]+$/, "a brain's type, such as rehearsal");

@@ -12,6 +12,7 @@ import type { Guarded } from "../capabilities/guarded.ts";
 import { capabilityHandlers } from "../capabilities/operations.ts";
 import { companyHandlers } from "../companies/operations.ts";
 import { mcpServerHandlers } from "../companies/mcp-servers.ts";
+import { skillHandlers } from "../companies/skills.ts";
 import { knowledgeHandlers } from "../knowledge/operations.ts";
 import { mailHandlers, notify } from "../mail/operations.ts";
 import { outcomeHandlers } from "../outcomes/operations.ts";
@@ -36,6 +37,7 @@ const approvalKinds = {
 export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...companyHandlers,
   ...mcpServerHandlers,
+  ...skillHandlers,
   ...agentHandlers,
   ...knowledgeHandlers(refreshOutcomeFile),
   ...outcomeHandlers,

@@ -26,6 +26,7 @@ const irrelevant = new Set([
   "outcome",
   "permission",
   "session",
+  "skill",
 ]);
 
 export function keepRosterFiles(parts: {

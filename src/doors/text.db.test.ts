@@ -6,7 +6,8 @@ import { after, before, describe, test } from "node:test";
 import { z } from "zod";
 import { createClient } from "../client/client.ts";
 import { brainIndex, brainPage } from "../contract/configurations.ts";
-import { createAgent, createCompany, createKey } from "../contract/organization.ts";
+import { createCompany } from "../contract/companies.ts";
+import { createAgent, createKey } from "../contract/organization.ts";
 import { type Daemon, startDaemon } from "../daemon/daemon.ts";
 import { refusal } from "../testing/organization.ts";
 

@@ -30,6 +30,19 @@ export function decodeContent(
   return checked(Buffer.from(content, "utf8"), maxBytes);
 }
 
+/** The same of a file among others: a refusal names it. */
+export function decodeFile(
+  file: { path: string; content: string; encoding?: "utf8" | "base64" | undefined },
+  maxBytes: number,
+): Uint8Array {
+  try {
+    return decodeContent(file.content, file.encoding, maxBytes);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(error.code, `${file.path}: ${error.message}`, error.hint);
+  }
+}
+
 export function encodeContent(bytes: Uint8Array): { encoding: "utf8" | "base64"; content: string } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return isUtf8(buffer)

@@ -15,7 +15,8 @@ import {
   viewLinks,
   writeFile,
 } from "../contract/knowledge.ts";
-import { updateCompany, viewAgent } from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { viewAgent } from "../contract/organization.ts";
 import {
   createOrganization,
   openTestStore,

@@ -79,8 +79,16 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
         ])
         .where("to_id", "=", agentId)
         .where("delivered_at", "is not", null);
+      const skills = db
+        .selectFrom("skill_files")
+        .select([
+          "file_id as id",
+          sql<number>`${sql.lit(ranks.read)}`.as("level"),
+          sql<number>`0`.as("structural"),
+        ])
+        .where("company_id", "=", filter.companyId);
       let files = db
-        .selectFrom(granted.unionAll(owned).unionAll(driven).unionAll(mailed).as("r"))
+        .selectFrom(granted.unionAll(owned).unionAll(driven).unionAll(mailed).unionAll(skills).as("r"))
         .innerJoin("files as f", "f.id", "r.id")
         .selectAll("f")
         .select([
@@ -114,7 +122,7 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
 
 /** The board may write whatever is written by hand at all. */
 export function rankOfBoard(file: Pick<FileRow, "kind">): number {
-  return ["outcome", "log", "result"].includes(file.kind) ? ranks.read : ranks.write;
+  return ["outcome", "log", "result", "skill"].includes(file.kind) ? ranks.read : ranks.write;
 }
 
 /** Best matches first, before anybody's rights are looked at. */

@@ -52,20 +52,8 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
   const onWrite = guarded(contract.writeFile, async (call) => {
     const { tx, actor, input } = call;
     const file = await liveFile(tx, input.id);
-    if (file.kind === "outcome")
-      throw new Refusal(
-        "refused",
-        "This file is an outcome; it is rendered from its state.",
-        "Use update_outcome.",
-      );
-    if (file.kind === "log")
-      throw new Refusal("refused", "A log is written by the system only.", "Submit a summary instead.");
-    if (file.kind === "result")
-      throw new Refusal(
-        "refused",
-        "This file is the result of an outcome.",
-        "Submit or complete the outcome anew, with the result as its note.",
-      );
+    const [why, instead] = notWritten[file.kind] ?? [];
+    if (why !== undefined && instead !== undefined) throw new Refusal("refused", why, instead);
     if (file.version !== input.version || file.hash !== input.hash)
       throw new Refusal(
         "conflict",
@@ -261,20 +249,31 @@ const onBrokenLinks = guarded(contract.listBrokenLinks, async ({ tx, companyId, 
 
 const onDelete = guarded(contract.deleteFile, async (call) => {
   const file = await liveFile(call.tx, call.input.id);
-  if (file.kind === "outcome")
-    throw new Refusal("refused", "An outcome is not deleted.", "Close it with a rationale.");
-  if (file.kind === "state" || file.kind === "log")
-    throw new Refusal(
-      "refused",
-      `This is an agent's ${file.kind} document; it stays.`,
-      "Write a shorter version instead.",
-    );
-  if (file.kind === "result")
-    throw new Refusal("refused", "The result of an outcome stays with it.", "Reopen the outcome instead.");
+  const [why, instead] = notDeleted[file.kind] ?? [];
+  if (why !== undefined && instead !== undefined) throw new Refusal("refused", why, instead);
   await tombstone(call.tx, file);
   await call.record(file.id, { version: file.version, reason: call.input.reason ?? null });
   return { id: file.id, deletedAt: new Date(call.tx.now).toISOString() };
 });
+
+/** Kinds of files that belong to something else, and what to do there instead. */
+type Refused = Readonly<Record<string, readonly [why: string, instead: string]>>;
+const notWritten: Refused = {
+  outcome: ["This file is an outcome; it is rendered from its state.", "Use update_outcome."],
+  log: ["A log is written by the system only.", "Submit a summary instead."],
+  result: [
+    "This file is the result of an outcome.",
+    "Submit or complete the outcome anew, with the result as its note.",
+  ],
+  skill: ["This file is part of a skill.", "The board changes skills as a whole (agency skills add)."],
+};
+const notDeleted: Refused = {
+  outcome: ["An outcome is not deleted.", "Close it with a rationale."],
+  state: ["This is an agent's state document; it stays.", "Write a shorter version instead."],
+  log: ["This is an agent's log document; it stays.", "Write a shorter version instead."],
+  result: ["The result of an outcome stays with it.", "Reopen the outcome instead."],
+  skill: ["This file is part of a skill.", "The board changes skills as a whole (agency skills remove)."],
+};
 
 const stateDocumentBytes = 32 * 1024;
 const searchDepth = 500;

@@ -12,7 +12,7 @@ export type FileRow = Omit<Schema["files"], "num"> & { num: number };
 export interface NewFile {
   readonly id: string;
   readonly companyId: string;
-  readonly kind: "file" | "outcome" | "state" | "log" | "message" | "result";
+  readonly kind: "file" | "outcome" | "state" | "log" | "message" | "result" | "skill";
   readonly description: string;
   readonly mediaType: string;
   readonly ownerId: string | null;

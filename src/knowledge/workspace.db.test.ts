@@ -15,7 +15,7 @@ import { after, before, describe, test } from "node:test";
 import { grantPermission } from "../contract/capabilities.ts";
 import { createFile, listFiles, readFile, viewAccessLog, writeFile } from "../contract/knowledge.ts";
 import { createOutcome } from "../contract/outcomes.ts";
-import { updateCompany } from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
 import {
   createOrganization,
   openTestStore,

@@ -10,7 +10,8 @@ import {
   sendDeferredMessage,
   viewMessage,
 } from "../contract/mail.ts";
-import { pauseAgent, terminateAgent, updateCompany } from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { pauseAgent, terminateAgent } from "../contract/organization.ts";
 import { myOutcomes } from "../contract/outcomes.ts";
 import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
 import { onStage, type Stage } from "../testing/stage.ts";

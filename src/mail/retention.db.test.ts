@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { createFile, readFile, searchFiles, viewAccessLog, viewHistory } from "../contract/knowledge.ts";
 import { verifyLedger } from "../contract/ledger.ts";
 import { acknowledgeMessage, readInbox, sendMessage, viewMessage } from "../contract/mail.ts";
-import { updateCompany } from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
 import { tidy } from "../daemon/core.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
 import { onStage } from "../testing/stage.ts";

@@ -14,6 +14,7 @@ import { why } from "../contract/sessions.ts";
 import { query } from "../store/query.ts";
 import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
+import { clearInbox } from "../testing/scripts.ts";
 import { onStage, type Stage } from "../testing/stage.ts";
 
 // covers OUT-16
@@ -100,9 +101,7 @@ for (const kind of storeKinds)
       assert.ok(answer.says.includes(new Date(stage.now() + 1000).toISOString()));
       // Two more, and it is blocked: nothing will move it but somebody.
       runner.plan(ann.id, idle, idle);
-      runner.plan(org.rootId, async ({ call }) => {
-        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
-      });
+      runner.plan(org.rootId, clearInbox);
       for (let step = 0; step < 3; step++) {
         stage.advance(60_000);
         await stage.rest();
@@ -248,9 +247,7 @@ for (const kind of storeKinds)
       await ann.call(submitOutcome, { id: job.id });
       const idle: Script = async () => undefined;
       runner.plan(boss.id, idle, idle, idle);
-      runner.plan(org.rootId, async ({ call }) => {
-        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
-      });
+      runner.plan(org.rootId, clearInbox);
       for (let step = 0; step < 4; step++) {
         await stage.rest();
         stage.advance(60_000);

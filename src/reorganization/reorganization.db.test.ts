@@ -3,7 +3,8 @@ import { after, before, describe, test } from "node:test";
 import { grantPermission, listPermissions } from "../contract/capabilities.ts";
 import { readFile, writeFile } from "../contract/knowledge.ts";
 import { boardInbox, readInbox, sendMessage } from "../contract/mail.ts";
-import { updateCompany, viewAgent } from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { viewAgent } from "../contract/organization.ts";
 import { completeOutcome, viewOutcome } from "../contract/outcomes.ts";
 import {
   applyReorganization,

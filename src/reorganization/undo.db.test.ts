@@ -4,13 +4,8 @@ import { setBudget } from "../contract/budgets.ts";
 import { grantPermission } from "../contract/capabilities.ts";
 import { readFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, boardInbox, readInbox } from "../contract/mail.ts";
-import {
-  createAgent,
-  createKey,
-  terminateAgent,
-  updateCompany,
-  viewAgent,
-} from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { createAgent, createKey, terminateAgent, viewAgent } from "../contract/organization.ts";
 import {
   completeOutcome,
   createOutcome,

@@ -1,4 +1,4 @@
-import type { Settings } from "../contract/organization.ts";
+import type { Settings } from "../contract/companies.ts";
 import type { Manifest } from "./folder.ts";
 import type { Tree } from "./tree.ts";
 

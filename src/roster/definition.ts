@@ -1,8 +1,9 @@
-import { isMap, isScalar, LineCounter, parseDocument, stringify } from "yaml";
+import { stringify } from "yaml";
 import { z } from "zod";
 import { hireGrants, hireShape } from "../contract/organization.ts";
-import { Refusal } from "../contract/refusal.ts";
+import type { Refusal } from "../contract/refusal.ts";
 import { Id, Name, text } from "../contract/words.ts";
+import { readFrontMatter, wrongAt } from "../knowledge/front-matter.ts";
 
 /**
  * The definition of an agent: a Markdown file whose front matter says who it is and whose body is its mandate. A file
@@ -39,11 +40,15 @@ const Own = z.strictObject({
 const claudeKeys = ["name", "description", "tools", "model", "effort"] as const;
 
 export function readDefinition(file: string, content: string): { definition: Definition; notices: string[] } {
-  const match = /^\uFEFF?---[ \t]*\r?\n((?:[\s\S]*?\n)?)---[ \t]*(?:\r?\n|$)/.exec(content);
-  if (match === null)
-    throw at(file, 1, "it does not begin with front matter.", "Begin with ---, name: and role:, and ---.");
-  const [whole, front = ""] = match;
-  const { values, lineOf } = parseFront(file, front);
+  const front = readFrontMatter(file, content);
+  if (front === undefined)
+    throw wrongAt(
+      file,
+      1,
+      "it does not begin with front matter.",
+      "Begin with ---, name: and role:, and ---.",
+    );
+  const { values, lineOf } = front;
   const isClaude = !("role" in values);
   const notices: string[] = [];
   let given: Record<string, unknown> = values;
@@ -59,18 +64,18 @@ export function readDefinition(file: string, content: string): { definition: Def
     const [issue] = parsed.error.issues;
     const unknown = issue?.code === "unrecognized_keys" ? issue.keys : [];
     const key = String(unknown[0] ?? issue?.path[0] ?? "name");
-    throw at(
+    throw wrongAt(
       file,
       lineOf(key),
       unknown.length > 0 ? `nobody knows the key ${key}.` : `${key}: ${issue?.message ?? "is not valid"}.`,
       `A definition takes ${Object.keys(Own.shape).join(", ")}.`,
     );
   }
-  const mandate = Mandate.safeParse(content.slice(whole.length).trim());
+  const mandate = Mandate.safeParse(front.body.trim());
   if (!mandate.success)
-    throw at(
+    throw wrongAt(
       file,
-      newlines(whole) + 1,
+      front.bodyLine,
       "the mandate is not valid text or too long.",
       "Use 20000 characters at most.",
     );
@@ -92,7 +97,7 @@ export function readDefinition(file: string, content: string): { definition: Def
         : { grants: [...(rest.grants ?? []), ...granted] }),
       file,
       mandate: mandate.data,
-      wrong: (key, what, hint) => at(file, lineOf(key), what, hint),
+      wrong: (key, what, hint) => wrongAt(file, lineOf(key), what, hint),
     },
   };
 }
@@ -115,59 +120,3 @@ function resourceOf(tool: string): `mcp:${string}` | "org:consult" | null {
   const server = /^mcp__([A-Za-z0-9][A-Za-z0-9-]*(?:_[A-Za-z0-9-]+)*)(?:__.*)?$/.exec(tool)?.[1];
   return server === undefined ? null : `mcp:${server}`;
 }
-
-function parseFront(
-  file: string,
-  front: string,
-): { values: Record<string, unknown>; lineOf: (key: string) => number } {
-  const lines = new LineCounter();
-  let document = parse(front, lines);
-  // Claude Code takes a description with anything in it; to YAML, `Context: …` inside of one is a mistake.
-  if (document.errors.length > 0 && !/^role:/m.test(front)) {
-    const quoted = front.replace(
-      /^description:[ \t]+(?!["'|>])(.*?)\r?$/m,
-      (_, words: string) => `description: ${JSON.stringify(words)}`,
-    );
-    const again = parse(quoted, lines);
-    if (again.errors.length === 0) document = again;
-  }
-  const [problem] = [...document.errors, ...document.warnings];
-  if (problem !== undefined)
-    throw at(
-      file,
-      (problem.linePos?.[0].line ?? 1) + 1,
-      `${problem.message.split(/ at line |\n/)[0] ?? "not valid YAML"}.`,
-      "Front matter is YAML; put text with a colon in it in quotes.",
-    );
-  const { contents } = document;
-  if (!isMap(contents)) throw at(file, 2, "the front matter is no list of keys.", "Write name: and role:.");
-  let values: unknown;
-  try {
-    values = document.toJS({ maxAliasCount: 0 });
-  } catch (error) {
-    throw at(
-      file,
-      2,
-      `${error instanceof Error ? error.message : "not valid"}.`,
-      "Write values out; no anchors and aliases.",
-    );
-  }
-  return {
-    values: { ...Object(values) },
-    lineOf: (key) => {
-      const pair = contents.items.find((item) => isScalar(item.key) && item.key.value === key);
-      const range = isScalar(pair?.key) ? pair.key.range : undefined;
-      return range ? lines.linePos(range[0]).line + 1 : 2;
-    },
-  };
-}
-
-function parse(front: string, lineCounter: LineCounter) {
-  lineCounter.lineStarts.length = 0;
-  return parseDocument(front, { lineCounter, logLevel: "error", schema: "core", stringKeys: true });
-}
-
-const at = (file: string, line: number, what: string, hint: string): Refusal =>
-  new Refusal("invalid", `${file}:${line}: ${what}`, hint);
-
-const newlines = (part: string): number => part.split("\n").length - 1;

@@ -8,6 +8,7 @@ import { guarded, parseSettings, storedSettings } from "../capabilities/guarded.
 import { redact } from "../capabilities/redaction.ts";
 import { holds } from "../capabilities/rights.ts";
 import { serversOf } from "../companies/mcp-servers.ts";
+import { skillFiles } from "../companies/skills.ts";
 import { companyById } from "../companies/operations.ts";
 import { encodeContent } from "../knowledge/content.ts";
 import { query } from "../store/query.ts";
@@ -24,7 +25,7 @@ import {
 
 /**
  * The company as files. Who is employed now, with the rights a person or a boss gave for its mandate; every knowledge file
- * that somebody wrote as such. Not: outcomes, mail, state documents, logs, what waits for approval.
+ * that somebody wrote as such; its skills. Not: outcomes, mail, state documents, logs, what waits for approval.
  */
 const onExport = guarded(exportCompany, async (call) => {
   const { tx, companyId } = call;
@@ -32,11 +33,12 @@ const onExport = guarded(exportCompany, async (call) => {
   const settings = parseSettings(company.settings);
   const agents = (await tx.all(employed, { companyId })).toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
   const files = await tx.all(ownFiles, { companyId });
-  const size = files.reduce((sum, file) => sum + file.size, 0);
+  const ofSkills = await tx.all(skillFiles, { companyId });
+  const size = [...files, ...ofSkills].reduce((sum, file) => sum + file.size, 0);
   if (size > mostFileBytes)
     throw new Refusal(
       "too_large",
-      `The knowledge files have ${size} bytes; ${mostFileBytes} fit into an export.`,
+      `The knowledge files and skills have ${size} bytes; ${mostFileBytes} fit into an export.`,
       "Delete the largest, or take them out one by one (read_file).",
     );
 
@@ -47,21 +49,27 @@ const onExport = guarded(exportCompany, async (call) => {
     redacted.push(...result.redactedPaths.map((path) => (path === "" ? file : `${file}: ${path}`)));
     return result.value;
   };
+  const taken = async (path: string, file: { id: string; hash: string }): Promise<Uint8Array> => {
+    await call.record(file.id, { export: companyId }, "knowledge.read");
+    return changedText(await tx.blobs.read(file.id, file.hash), (words) => String(shown(path, words)));
+  };
   const numbers = new Map<string, string>();
-  for (const [index, { id }] of files.entries()) numbers.set(id, numberedFile(index + 1));
+  for (const [index, { id }] of [...files, ...ofSkills].entries()) numbers.set(id, numberedFile(index + 1));
   for (const [index, { id, mandate_id }] of agents.entries()) {
     numbers.set(id, numberedAgent(index + 1));
     numbers.set(mandate_id, numberedAgent(index + 1));
   }
 
   const knowledge: { entry: Manifest["knowledge"][number]; content: Uint8Array }[] = [];
-  for (const [index, { id, hash, description, media_type }] of files.entries()) {
+  for (const [index, row] of files.entries()) {
+    const { id, description, media_type } = row;
     const file = `knowledge/${fileName(index + 1, description, media_type)}`;
-    const content = changedText(await tx.blobs.read(id, hash), (words) => String(shown(file, words)));
     const entry = { file, id, description: String(shown(manifestFile, description)), mediaType: media_type };
-    knowledge.push({ entry, content });
-    await call.record(id, { export: companyId }, "knowledge.read");
+    knowledge.push({ entry, content: await taken(file, row) });
   }
+  const skills: { file: string; id: string; content: Uint8Array }[] = [];
+  for (const row of ofSkills)
+    skills.push({ file: row.path, id: row.id, content: await taken(`skills/${row.path}`, row) });
   const drafts: { file: string; agent: AgentRow; front: Record<string, unknown>; mandate: string }[] = [];
   for (const agent of agents) {
     const file = `agents/${Buffer.byteLength(agent.slug) > 200 ? agent.id.slice(0, 8) : agent.slug}.md`;
@@ -81,7 +89,7 @@ const onExport = guarded(exportCompany, async (call) => {
     const { mandate, ...said } = { ...Object(shown(file, { ...front, mandate: configuration.mandate })) };
     drafts.push({ file, agent, front: said, mandate: String(mandate) });
   }
-  const manifest = {
+  const stated = {
     format: "agency-company/1",
     ...Object(
       shown(manifestFile, {
@@ -97,13 +105,15 @@ const onExport = guarded(exportCompany, async (call) => {
   };
 
   const words = [
-    JSON.stringify(manifest),
+    JSON.stringify(stated),
     ...drafts.map(({ front, mandate }) => JSON.stringify([front, mandate])),
-    ...knowledge
+    ...[...knowledge, ...skills]
       .map(({ content }) => encodeContent(content))
       .map((one) => (one.encoding === "utf8" ? one.content : "")),
   ];
   const meant = new Set(words.flatMap(idsIn));
+  const named = skills.filter(({ id }) => meant.has(id)).map(({ file, id }) => ({ file, id }));
+  const manifest = { ...stated, ...(named.length === 0 ? {} : { skills: named }) };
   const text = (path: string, content: string): CompanyFile => ({
     path,
     content: renumber(content, numbers),
@@ -119,14 +129,22 @@ const onExport = guarded(exportCompany, async (call) => {
         ),
       ),
     ),
-    ...knowledge.map(({ entry, content }) => ({
-      path: entry.file,
+    ...[
+      ...skills.map(({ file, content }) => ({ file: `skills/${file}`, content })),
+      ...knowledge.map(({ entry: { file }, content }) => ({ file, content })),
+    ].map(({ file, content }) => ({
+      path: file,
       ...encodeContent(changedText(content, (body) => renumber(body, numbers))),
     })),
   ];
   const pending = await tx.all(waiting, { companyId });
   leftOut.push(...pending.map(({ name }) => `${name}, who waits for approval`));
-  await call.record(companyId, { agents: agents.length, files: files.length, redacted: redacted.length });
+  await call.record(companyId, {
+    agents: agents.length,
+    files: files.length,
+    skillFiles: skills.length,
+    redacted: redacted.length,
+  });
   return { files: output, redacted: [...new Set(redacted)], leftOut };
 });
 

@@ -2,17 +2,17 @@ import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { type CompanyFile, mostFileBytes } from "../contract/roster.ts";
-import { putMcpServer, Settings } from "../contract/organization.ts";
+import { putMcpServer, Settings } from "../contract/companies.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { Id, Name } from "../contract/words.ts";
 import { marker, redact } from "../capabilities/redaction.ts";
-import { decodeContent } from "../knowledge/content.ts";
+import { decodeFile } from "../knowledge/content.ts";
 import { mostDefinitionBytes } from "./definition.ts";
 
 /**
- * A company as a folder: company.json (name, settings, MCP servers, the list of knowledge files), agents/*.md and
- * knowledge/*. Ids mean nothing elsewhere, so files refer to each other by numbers in the shape of ids: the same company
+ * A company as a folder: company.json (name, settings, MCP servers, the list of knowledge files), agents/*.md,
+ * skills/<name>/SKILL.md with what belongs to it, and knowledge/*. Ids mean nothing elsewhere, so files refer to each other by numbers in the shape of ids: the same company
  * makes the same files wherever it is, and links stay links.
  */
 export const Manifest = z.strictObject({
@@ -30,6 +30,8 @@ export const Manifest = z.strictObject({
       mediaType: z.string().pipe(createFile.input.shape.mediaType.unwrap()),
     }),
   ),
+  /** Only those that another file refers to. */
+  skills: z.array(z.strictObject({ file: z.string(), id: Id })).optional(),
 });
 export type Manifest = z.infer<typeof Manifest>;
 
@@ -58,12 +60,15 @@ export interface Folder {
   /** By path, as text. */
   readonly definitions: ReadonlyMap<string, string>;
   readonly knowledge: ReadonlyMap<string, Uint8Array>;
+  /** By path in the folder of skills. */
+  readonly skills: ReadonlyMap<string, Uint8Array>;
 }
 
 /** What was sent, sorted by what it is; whatever does not belong into such a folder is refused. */
 export function readFolder(files: readonly CompanyFile[]): Folder {
   const definitions = new Map<string, string>();
   const knowledge = new Map<string, Uint8Array>();
+  const skills = new Map<string, Uint8Array>();
   const seen = new Set<string>();
   let manifest: Manifest | undefined;
   let total = 0;
@@ -74,7 +79,7 @@ export function readFolder(files: readonly CompanyFile[]): Folder {
     const kind = kindOf(path);
     const limit =
       kind === "manifest" ? mostManifestBytes : kind === "definition" ? mostDefinitionBytes : mostFileBytes;
-    const bytes = bytesOf(file, limit);
+    const bytes = decodeFile(file, limit);
     total += bytes.byteLength;
     if (total > mostFileBytes)
       throw new Refusal(
@@ -83,34 +88,28 @@ export function readFolder(files: readonly CompanyFile[]): Folder {
         "Leave the largest knowledge files out and add them afterwards.",
       );
     if (kind === "knowledge") knowledge.set(path, bytes);
+    else if (kind === "skill") skills.set(path.slice("skills/".length), bytes);
     else if (!isUtf8(bytes)) throw wrong(path, "it is no UTF-8 text.", "Save it as UTF-8.");
     else if (kind === "manifest") manifest = parseManifest(Buffer.from(bytes).toString("utf8"));
     else definitions.set(path, Buffer.from(bytes).toString("utf8"));
   }
-  demandListed(manifest, knowledge);
-  return { manifest, definitions, knowledge };
+  demandListed(manifest, knowledge, skills);
+  return { manifest, definitions, knowledge, skills };
 }
 
 /** Also in a folder nobody looks at: a path that leads elsewhere is nobody's mistake. */
-function kindOf(path: string): "manifest" | "definition" | "knowledge" {
+function kindOf(path: string): "manifest" | "definition" | "knowledge" | "skill" {
   if (path === manifestFile) return "manifest";
+  // What may stand below is for the rules of skills to say (companies/skill.ts).
+  if (/^skills\/[^/]+\/./.test(path)) return "skill";
   const [, folder, name] = /^(agents|knowledge)\/([^/\\:\p{Cc}]{1,200})$/u.exec(path) ?? [];
   if (name === undefined || name.startsWith(".") || (folder === "agents" && !name.endsWith(".md")))
     throw wrong(
       path,
       "it has no place in a company's folder.",
-      "There are company.json, agents/<name>.md and knowledge/<name>.",
+      "There are company.json, agents/<name>.md, skills/<name>/SKILL.md and knowledge/<name>.",
     );
   return folder === "agents" ? "definition" : "knowledge";
-}
-
-function bytesOf(file: CompanyFile, limit: number): Uint8Array {
-  try {
-    return decodeContent(file.content, file.encoding, limit);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    throw new Refusal(error.code, `${file.path}: ${error.message}`, error.hint);
-  }
 }
 
 function parseManifest(words: string): Manifest {
@@ -128,14 +127,18 @@ function parseManifest(words: string): Manifest {
   throw wrong(manifestFile, `${issues.join("; ")}.`, `It takes ${Object.keys(Manifest.shape).join(", ")}.`);
 }
 
-function demandListed(manifest: Manifest | undefined, knowledge: ReadonlyMap<string, unknown>): void {
+function demandListed(
+  manifest: Manifest | undefined,
+  knowledge: ReadonlyMap<string, unknown>,
+  skills: ReadonlyMap<string, unknown>,
+): void {
+  for (const { file } of manifest?.skills ?? [])
+    if (!skills.has(file)) throw wrong(`skills/${file}`, notThere, "Send it, too.");
   const listed = manifest?.knowledge ?? [];
   const files = new Set(listed.map(({ file }) => file));
   if (files.size < listed.length || new Set(listed.map(({ id }) => id)).size < listed.length)
     throw wrong(manifestFile, "a knowledge file or an id is listed twice.", "List each once.");
-  for (const file of files)
-    if (!knowledge.has(file))
-      throw wrong(file, `${manifestFile} lists it, and it is not there.`, "Send it, too.");
+  for (const file of files) if (!knowledge.has(file)) throw wrong(file, notThere, "Send it, too.");
   for (const file of knowledge.keys())
     if (!files.has(file))
       throw wrong(
@@ -144,6 +147,8 @@ function demandListed(manifest: Manifest | undefined, knowledge: ReadonlyMap<str
         "List it under knowledge, with id, description and mediaType.",
       );
 }
+
+const notThere = `${manifestFile} lists it, and it is not there.`;
 
 /** Bytes that are text, changed; others as they are. */
 export function changedText(bytes: Uint8Array, change: (words: string) => string): Uint8Array {

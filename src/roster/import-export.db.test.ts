@@ -4,15 +4,10 @@ import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { viewConfiguration } from "../contract/configurations.ts";
 import { createFile, listFiles, readFile, viewLinks } from "../contract/knowledge.ts";
 import { listEvents } from "../contract/ledger.ts";
-import {
-  createAgent,
-  createKey,
-  listAgents,
-  putMcpServer,
-  updateCompany,
-  viewCompany,
-} from "../contract/organization.ts";
+import { putMcpServer, updateCompany, viewCompany } from "../contract/companies.ts";
+import { createAgent, createKey, listAgents } from "../contract/organization.ts";
 import { type CompanyFile, exportCompany, importCompany, listRoster } from "../contract/roster.ts";
+import { listSkills, putSkill, removeSkill } from "../contract/skills.ts";
 import { definition } from "../testing/company-files.ts";
 import {
   createOrganization,
@@ -169,6 +164,81 @@ for (const kind of storeKinds)
       await refusal(asAda(readFile, { id: fileOf("画像") }), "not_found");
     });
 
+    test("skills travel, and so does what refers to them", async () => {
+      const source = await org.another();
+      const { companyId, board } = source;
+      const notes = await board(createFile, { companyId, description: "Notes", content: "n" });
+      const put = (name: string, files: CompanyFile[]) => board(putSkill, { companyId, name, files });
+      const main = (description: string, body: string): CompanyFile => ({
+        path: "SKILL.md",
+        content: `---\ndescription: ${description}\n---\n${body}\n`,
+      });
+      const logo = { path: "logo.png", content: "iVD/AA==", encoding: "base64" as const };
+      const deep = { path: "references/deep/more.md", content: "More." };
+      await put("write", [main("Writing", `Read kb://${notes.id}.`), logo]);
+      const review = await put("review", [main("Reviewing", "Twice."), deep]);
+      await put("gone", [main("Gone", "x")]);
+      await board(removeSkill, { companyId, name: "gone" });
+      const idOf = (path: string): string => review.files.find((file) => file.path === path)?.id ?? "";
+      await board(createAgent, {
+        companyId,
+        name: "Ann",
+        role: "reviewer",
+        mandate: `Follow kb://${idOf("references/deep/more.md")}.`,
+      });
+
+      const first = await board(exportCompany, { companyId });
+      const paths = first.files.map(({ path }) => path).filter((path) => path.startsWith("skills/"));
+      assert.deepEqual(paths, [
+        "skills/review/SKILL.md",
+        "skills/review/references/deep/more.md",
+        "skills/write/SKILL.md",
+        "skills/write/logo.png",
+      ]);
+      const { skills } = Object(JSON.parse(first.files[0]?.content ?? ""));
+      assert.deepEqual(
+        skills.map(({ file }: { file: string }) => file),
+        ["review/references/deep/more.md"],
+      );
+      const { company } = await bring(first.files);
+      assert.deepEqual(await board(exportCompany, { companyId: company.id }), first);
+      const there = (await board(listSkills, { companyId: company.id })).skills;
+      assert.deepEqual(
+        there.map(({ name, description }) => `${name}: ${description}`),
+        ["review: Reviewing", "write: Writing"],
+      );
+      const moreId = there[0]?.files[1]?.id ?? "";
+      const { agents } = await board(listAgents, { companyId: company.id });
+      const ann = await board(viewConfiguration, { id: agents.find(({ name }) => name === "Ann")?.id ?? "" });
+      assert.equal(ann.configuration.mandate, `Follow kb://${moreId}.`);
+      assert.equal((await board(readFile, { id: moreId })).content, "More.");
+      assert.equal(
+        (await board(readFile, { id: there[1]?.files[1]?.id ?? "" })).content,
+        Buffer.from([0x89, 0x50, 0xff, 0x00]).toString("base64"),
+      );
+      assert.match(
+        (await board(readFile, { id: there[1]?.files[0]?.id ?? "" })).content,
+        /Read kb:\/\/[0-9a-f-]{36}/,
+      );
+      const { links } = await board(viewLinks, { id: there[1]?.files[0]?.id ?? "" });
+      const [copied] = (await board(listFiles, { companyId: company.id, kind: "file" })).files;
+      assert.deepEqual(
+        links.map(({ id }) => id),
+        [copied?.id],
+      );
+    });
+
+    test("a folder of skills as people share them is enough", async () => {
+      const content = "---\nname: tidy\ndescription: Tidies: twice a day\nlicense: MIT\n---\nTidy.\n";
+      const { company, agents } = await bring([{ path: "skills/tidy/SKILL.md", content }], { name: "Tidy" });
+      assert.equal(agents, 1);
+      const { skills } = await org.board(listSkills, { companyId: company.id });
+      assert.deepEqual(
+        skills.map(({ description }) => description),
+        ["Tidies: twice a day"],
+      );
+    });
+
     test("secrets stay: they are named, and an agent that lacks one waits", async () => {
       const source = await org.another();
       const { companyId, board } = source;
@@ -182,10 +252,13 @@ for (const kind of storeKinds)
         mandate: `Log in with ${secret}.`,
       });
       await board(createFile, { companyId, description: "Notes", content: `The key is ${secret}.` });
+      const login = [{ path: "SKILL.md", content: `Log in with ${secret}.` }];
+      await board(putSkill, { companyId, name: "login", files: login });
       const exported = await board(exportCompany, { companyId });
       assert.ok(!JSON.stringify(exported).includes(secret));
       assert.deepEqual(exported.redacted, [
         "knowledge/0001-notes.md",
+        "skills/login/SKILL.md",
         "agents/runner.md: adapterConfig.env.API_KEY",
         "agents/runner.md: mandate",
       ]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { listCompanies } from "../contract/organization.ts";
+import { listCompanies } from "../contract/companies.ts";
 import { type CompanyFile, importCompany } from "../contract/roster.ts";
 import { definition, manifest } from "../testing/company-files.ts";
 import {
@@ -72,6 +72,16 @@ for (const kind of storeKinds)
         [manifest({ mcpServers: [{ name: "evil", config: { command: "evil", args: ["x"] } }] })],
         /the MCP server evil runs "evil x"/,
       ],
+      [
+        "a skill that runs one",
+        [{ path: "skills/x/SKILL.md", content: "!`evil`" }],
+        /skills\/x\/SKILL\.md runs "evil"/,
+      ],
+      [
+        "a skill that lets itself do more",
+        [{ path: "skills/x/SKILL.md", content: "---\nallowed-tools: Bash\n---\n" }],
+        /skills\/x\/SKILL\.md sets allowed-tools/,
+      ],
     ] as const)
       test(`nothing runs a command unless the board says so: ${what}`, async () => {
         const before = await count();
@@ -92,7 +102,30 @@ for (const kind of storeKinds)
       "a path from the root": [[{ path: "/etc/passwd", content: "x" }], /has no place/],
       "a hidden file": [[{ path: "knowledge/.profile", content: "x" }], /has no place/],
       "a backslash": [[{ path: "knowledge/..\\x", content: "x" }], /has no place/],
-      "a folder of another kind": [[{ path: "skills/x/SKILL.md", content: "x" }], /has no place/],
+      "a folder of another kind": [[{ path: "tools/x/SKILL.md", content: "x" }], /has no place/],
+      "a skill without its text": [
+        [{ path: "skills/x/more.md", content: "x" }],
+        /skills\/x\/SKILL\.md: it is not there/,
+      ],
+      "a skill that leads elsewhere": [
+        [
+          { path: "skills/x/SKILL.md", content: "x" },
+          { path: "skills/x/../../../y", content: "x" },
+        ],
+        /it has no place in a skill/,
+      ],
+      "a skill with the program's name": [
+        [{ path: "skills/agency/SKILL.md", content: "x" }],
+        /no name for a skill/,
+      ],
+      "a skill with a secret": [
+        [{ path: "skills/x/SKILL.md", content: "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF" }],
+        /skills\/x\/SKILL\.md: there is something in it that looks like a secret/,
+      ],
+      "a skill that is listed and missing": [
+        [manifest({ skills: [{ file: "x/SKILL.md", id: oneFile }] })],
+        /skills\/x\/SKILL\.md: company\.json lists it/,
+      ],
       "an agent that is no Markdown": [[{ path: "agents/roster.json", content: "{}" }], /has no place/],
       "a path twice": [
         [definition("Ada"), { ...definition("Ada"), path: "agents/ADA.md" }],

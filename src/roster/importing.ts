@@ -1,5 +1,5 @@
 import { importCompany } from "../contract/roster.ts";
-import type { Settings } from "../contract/organization.ts";
+import type { Settings } from "../contract/companies.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { resourceKind } from "../contract/resources.ts";
 import { chooseBrain } from "../agents/employ.ts";
@@ -13,6 +13,8 @@ import { recordGrant } from "../capabilities/operations.ts";
 import { marker } from "../capabilities/redaction.ts";
 import { found, plainRoot, standingPurpose } from "../companies/founding.ts";
 import { putServer } from "../companies/mcp-servers.ts";
+import { readSkills, type Skill } from "../companies/skill.ts";
+import { demandRead, demandRoom, keepSkill } from "../companies/skills.ts";
 import { checkDefaultBrain, present } from "../companies/operations.ts";
 import { append } from "../events/ledger.ts";
 import { tooLarge } from "../knowledge/workspace.ts";
@@ -38,13 +40,11 @@ const onImport = guarded(importCompany, async (call) => {
   const name = input.name ?? manifest?.name;
   if (name === undefined)
     throw new Refusal("invalid", "The company has no name.", "Name it, or send a company.json that does.");
-  const commands = commandsIn(settings, manifest, tree);
-  if (commands.length > 0 && input.allowCommands !== true)
-    throw new Refusal(
-      "refused",
-      `This would run commands on this machine: ${commands.slice(0, 10).join("; ")}.`,
-      "Read them. If you want them, import with allowCommands (--allow-commands).",
-    );
+  const commands = [
+    ...commandsIn(settings, manifest, tree),
+    ...draft.skills.flatMap((skill) => skill.commands),
+  ];
+  demandRead(commands, input.allowCommands === true);
 
   const id = call.newId();
   const within = companyCall(call, id, settings);
@@ -79,6 +79,7 @@ const onImport = guarded(importCompany, async (call) => {
     await within.record(id, { server: server.name }, "mcp_server.put");
   }
   await keepFiles(within, draft);
+  for (const skill of draft.skills) await keepSkill(within, skill, draft.idOfSkill);
   await hireAll(within, draft);
   await giveAll(within, draft);
   await settleAll(within, draft);
@@ -92,6 +93,8 @@ interface Draft {
   readonly settings: Settings;
   readonly tree: Tree;
   readonly files: readonly (Manifest["knowledge"][number] & { readonly content: Uint8Array })[];
+  readonly skills: readonly Skill[];
+  readonly idOfSkill: (path: string) => string;
   /** The id of the agent a definition becomes; of nothing, the root agent's. */
   readonly idOf: (definition: Definition | undefined) => string;
   readonly notices: string[];
@@ -110,6 +113,7 @@ async function draftOf(folder: Folder, newId: () => string): Promise<Draft> {
     ids.set(number, newId());
   };
   for (const { id, file } of folder.manifest?.knowledge ?? []) give(id, file);
+  for (const { id, file } of folder.manifest?.skills ?? []) give(id, `skills/${file}`);
   for (const [file, content] of folder.definitions) {
     const { id } = readDefinition(file, content).definition;
     if (id !== undefined) give(id, file);
@@ -132,16 +136,35 @@ async function draftOf(folder: Folder, newId: () => string): Promise<Draft> {
   const files = (manifest?.knowledge ?? []).map((entry) => {
     const content = folder.knowledge.get(entry.file) ?? new Uint8Array();
     if (content.byteLength > settings.maxFileBytes) throw tooLarge(content.byteLength, settings.maxFileBytes);
-    return {
-      ...entry,
-      content: changedText(content, (words) => {
-        demandNoSecrets(entry.file, words);
-        return renumber(words, ids);
-      }),
-    };
+    return { ...entry, content: localText(entry.file, content, ids) };
   });
+  const skills = readSkills(
+    [...folder.skills].map(([path, content]) => ({
+      path,
+      content: localText(`skills/${path}`, content, ids),
+    })),
+  );
+  demandRoom(skills.flatMap((skill) => skill.files.map(({ content }) => content.byteLength)));
+  const skillIds = new Map(manifest?.skills?.map(({ file, id }) => [file, id]));
   const notices = [...read.flatMap((one) => one.notices), ...noticesOf(settings, manifest, tree)];
-  return { manifest, settings, tree, files, notices, idOf: (definition) => made.get(definition) ?? "" };
+  return {
+    manifest,
+    settings,
+    tree,
+    files,
+    skills,
+    notices,
+    idOf: (definition) => made.get(definition) ?? "",
+    idOfSkill: (path) => skillIds.get(path) ?? newId(),
+  };
+}
+
+/** With the ids of this place, and without secrets. */
+function localText(file: string, content: Uint8Array, ids: ReadonlyMap<string, string>): Uint8Array {
+  return changedText(content, (words) => {
+    demandNoSecrets(file, words);
+    return renumber(words, ids);
+  });
 }
 
 function noticesOf(settings: Settings, manifest: Manifest | undefined, tree: Tree): string[] {

@@ -3,7 +3,8 @@ import { after, before, describe, test } from "node:test";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { readFile, writeFile } from "../contract/knowledge.ts";
 import { sendMessage } from "../contract/mail.ts";
-import { putMcpServer, removeMcpServer, updateAgent, viewAgent } from "../contract/organization.ts";
+import { putMcpServer, removeMcpServer } from "../contract/companies.ts";
+import { updateAgent, viewAgent } from "../contract/organization.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { agentById } from "../agents/table.ts";
 import {

@@ -1,30 +1,19 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { listRoster } from "../contract/roster.ts";
 import { boardInbox, sendMessage } from "../contract/mail.ts";
 import { listAgents, viewAgent } from "../contract/organization.ts";
-import { createOutcome, updateOutcome } from "../contract/outcomes.ts";
+import { createOutcome, delegateOutcome, myOutcomes, updateOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions, viewSession, why } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
+import { byTitle, eventsOf, outcomes, report, say, stagedPrinters, told, work } from "../testing/printers.ts";
 import type { Script } from "../testing/scripted-runner.ts";
-import {
-  byTitle,
-  eventsOf,
-  onPrinters,
-  outcomes,
-  report,
-  say,
-  says,
-  told,
-  work,
-} from "../testing/printers.ts";
+import { hang, says } from "../testing/scripts.ts";
 import type { Stage } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
   describe(`directives on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () => onPrinters(kind, play));
-    };
+    const staged = stagedPrinters(kind);
 
     // covers ORG-14, ORG-15, ORG-16, ORG-27, ORG-30, ORG-31, ORG-32, ORG-39
     staged(
@@ -218,7 +207,7 @@ for (const kind of storeKinds)
           "```",
         ),
       );
-      stage.runner.otherwise(async ({ hold }) => hold(new Promise(() => undefined)));
+      stage.runner.otherwise(hang);
       await stage.rest();
       const said = await told(stage, stage.org.rootId);
       assert.equal(said.match(/it is not handed out again, and nobody is hired for it/g)?.length, 3, said);
@@ -227,7 +216,6 @@ for (const kind of storeKinds)
       const integration = await byTitle(stage, "Integrate: The whole");
       const below = await stage.org.board(createOutcome, { title: "Below", parents: [integration.id] });
       const session = await stage.org.session(stage.org.rootId);
-      const { delegateOutcome } = await import("../contract/outcomes.ts");
       await assert.rejects(
         session.call(delegateOutcome, { id: below.id, to: "Writer" }),
         /not handed out again/,
@@ -241,7 +229,7 @@ for (const kind of storeKinds)
         const ann = await report(stage, "Ann", "Writer");
         await work(stage);
         stage.runner.plan(ann, async ({ call }) => {
-          const { outcomes: mine } = await call((await import("../contract/outcomes.ts")).myOutcomes, {});
+          const { outcomes: mine } = await call(myOutcomes, {});
           const id = mine.find(({ kind: of }) => of === "work")?.id ?? "";
           await call(updateOutcome, { id, blocked: { reason: "I need a pen" } });
           return { output: "I am done for today." };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { createFile, readFile, viewHistory, writeFile } from "../contract/knowledge.ts";
 import { readAuditLog } from "../contract/ledger.ts";
 import { acknowledgeMessage, boardInbox, readInbox, sendMessage } from "../contract/mail.ts";
@@ -15,7 +15,8 @@ import {
 import { listAgentSessions, submitSummary } from "../contract/sessions.ts";
 import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
-import { onStage, type Stage } from "../testing/stage.ts";
+import { clearInbox } from "../testing/scripts.ts";
+import { type Stage, stagedOn } from "../testing/stage.ts";
 
 const minute = 60_000;
 const idle: Script = async () => ({ code: 1, reason: "it exited with 1" });
@@ -29,9 +30,7 @@ async function saveState(call: Caller, content: string): Promise<void> {
 
 for (const kind of storeKinds)
   describe(`how sessions end on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () => onStage(kind, play));
-    };
+    const staged = stagedOn(kind);
     const logOf = async ({ org }: Stage, id: string) => {
       const { logFileId } = await org.board(viewAgent, { id });
       return logFileId === null ? "" : (await org.board(readFile, { id: logFileId })).content;
@@ -130,9 +129,7 @@ for (const kind of storeKinds)
         await call(submitSummary, { summary: "I looked at it." });
       };
       runner.plan(ann.id, busy, busy, busy);
-      runner.plan(org.rootId, async ({ call }) => {
-        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
-      });
+      runner.plan(org.rootId, clearInbox);
       for (let step = 0; step < 6; step++) {
         await stage.rest();
         stage.advance(minute);
@@ -147,9 +144,7 @@ for (const kind of storeKinds)
       const errors: unknown[] = [];
       stage.crash(stage);
       const node = stage.node("node-1", { reportBug: (error) => void errors.push(error) });
-      node.runner.plan(org.rootId, async ({ call }) => {
-        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
-      });
+      node.runner.plan(org.rootId, clearInbox);
       for (let step = 0; step < 3; step++) {
         node.runner.failStart(ann.id, new Error("no such command"));
         await (step === 0 ? node.scheduler.start() : stage.rest());
@@ -169,10 +164,7 @@ for (const kind of storeKinds)
       const boss = await org.agent("Boss");
       const ann = await org.agent("Ann", boss.id);
       runner.plan(ann.id, idle, idle, idle);
-      const sort: Script = async ({ call }) => {
-        for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
-      };
-      runner.plan(boss.id, sort);
+      runner.plan(boss.id, clearInbox);
       await boss.call(sendMessage, { to: ann.id, body: "crash" });
       for (let step = 0; step < 6; step++) {
         await stage.rest();
@@ -182,7 +174,7 @@ for (const kind of storeKinds)
       const inbox = (await ann.call(myOutcomes, { status: "open" })).outcomes.find((o) => o.kind === "inbox");
       assert.equal(inbox?.workable, false);
       // The boss cannot change its report's outcomes, but it can write.
-      runner.plan(ann.id, sort);
+      runner.plan(ann.id, clearInbox);
       await boss.call(sendMessage, { to: ann.id, body: "try again, it is mended" });
       await stage.rest();
       assert.equal(runner.started.length, 5);
@@ -289,10 +281,10 @@ for (const kind of storeKinds)
         );
         await stage.rest();
         assert.equal(runner.started.length, 3);
-        runner.plan(ann.id, async ({ call, briefing }) => {
-          assert.match(briefing.text, /> # Caught up/);
-          assert.ok(!briefing.text.includes("did not update it"));
-          for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
+        runner.plan(ann.id, async (session) => {
+          assert.match(session.briefing.text, /> # Caught up/);
+          assert.ok(!session.briefing.text.includes("did not update it"));
+          await clearInbox(session);
         });
         await org.root(sendMessage, { to: ann.id, body: "well done" });
         await stage.rest();

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import * as approvals from "../contract/approvals.ts";
 import { boardInbox, sendMessage } from "../contract/mail.ts";
-import { updateCompany } from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
 import { why } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { byTitle, onPrinters, outcomes, passes, report, says, told } from "../testing/printers.ts";
+import { byTitle, outcomes, passes, report, stagedPrinters, told } from "../testing/printers.ts";
 import type { Script } from "../testing/scripted-runner.ts";
+import { says } from "../testing/scripts.ts";
 import type { Stage } from "../testing/stage.ts";
 
 /** Does what it is given, judges what comes back, and puts it together. */
@@ -26,21 +27,19 @@ for (const kind of storeKinds)
       name: string,
       play: (stage: Stage, ids: { readonly writer: string; readonly checker: string }) => Promise<void>,
     ): void => {
-      test(name, () =>
-        onPrinters(kind, async (stage) => {
-          const { board, companyId, rootId } = stage.org;
-          await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
-          await board(sendMessage, { companyId, body: "Tell me of pelicans" });
-          const hires = ["HIRE[Writer]: Writes.", "HIRE[Checker]: Checks."];
-          stage.runner.plan(rootId, says(...hires, "DELEGATE[Writer]: Write.", "DELEGATE[Checker]: Check."));
-          stage.runner.otherwise(diligent);
-          await stage.rest();
-          const list = (await board(approvals.listApprovals, { companyId, status: "pending" })).approvals;
-          const of = (role: string) =>
-            list.find(({ payload }) => JSON.stringify(payload).includes(`"role":"${role}"`))?.id ?? "";
-          await play(stage, { writer: of("Writer"), checker: of("Checker") });
-        }),
-      );
+      stagedPrinters(kind)(name, async (stage) => {
+        const { board, companyId, rootId } = stage.org;
+        await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+        await board(sendMessage, { companyId, body: "Tell me of pelicans" });
+        const hires = ["HIRE[Writer]: Writes.", "HIRE[Checker]: Checks."];
+        stage.runner.plan(rootId, says(...hires, "DELEGATE[Writer]: Write.", "DELEGATE[Checker]: Check."));
+        stage.runner.otherwise(diligent);
+        await stage.rest();
+        const list = (await board(approvals.listApprovals, { companyId, status: "pending" })).approvals;
+        const of = (role: string) =>
+          list.find(({ payload }) => JSON.stringify(payload).includes(`"role":"${role}"`))?.id ?? "";
+        await play(stage, { writer: of("Writer"), checker: of("Checker") });
+      });
     };
     const waits = async (stage: Stage, title: string): Promise<string> =>
       (await stage.org.board(why, { id: (await byTitle(stage, title)).id })).says;

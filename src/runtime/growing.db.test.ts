@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { boardInbox, sendMessage } from "../contract/mail.ts";
 import { createKey, listAgents, viewAgent } from "../contract/organization.ts";
 import {
@@ -12,15 +12,14 @@ import {
 } from "../contract/outcomes.ts";
 import { why } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { byTitle, onPrinters, passes, report, say, says, told, work } from "../testing/printers.ts";
+import { byTitle, passes, report, say, stagedPrinters, told, work } from "../testing/printers.ts";
 import type { Script } from "../testing/scripted-runner.ts";
+import { hang, says } from "../testing/scripts.ts";
 import type { Stage } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
   describe(`an organization that grows, on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () => onPrinters(kind, play));
-    };
+    const staged = stagedPrinters(kind);
 
     staged("a plan for its own role is its own work; a role comes before a name", async (stage) => {
       const { org } = stage;
@@ -55,7 +54,7 @@ for (const kind of storeKinds)
         await org.board(sendMessage, { companyId, to: mia, body: "Tell Root that it rains." });
         runner.plan(mia, says("@root", "It rains."));
         runner.plan(rootId, says("@board", "Well, thank you."), says("@mia", "So it does."));
-        runner.otherwise(async ({ hold }) => hold(new Promise(() => undefined)));
+        runner.otherwise(hang);
         await passes(stage, 5);
         const { messages } = await org.board(boardInbox, { companyId });
         assert.deepEqual(
@@ -126,7 +125,7 @@ for (const kind of storeKinds)
           { title: "Check", assignee: "self" },
         ];
         runner.plan(org.rootId, says("```plan", JSON.stringify(tasks), "```"), says("All is well."));
-        runner.otherwise(async ({ hold }) => hold(new Promise(() => undefined)));
+        runner.otherwise(hang);
         await stage.rest();
         const write = await byTitle(stage, "Write");
         await org.board(closeOutcome, { id: write.id, rationale: "nobody reads it" });
@@ -174,7 +173,6 @@ for (const kind of storeKinds)
       runner.plan(mia, says("DELEGATE[Engineer]: Build it."), ...back);
       return { mia, eve, verdict };
     };
-    const held: Script = async ({ hold }) => hold(new Promise(() => undefined));
 
     staged(
       "who is asked what is to become of disputed work decides it; its owner does not",
@@ -195,7 +193,7 @@ for (const kind of storeKinds)
           assert.match(session.briefing.assignment, /> it was sent back twice[\s\S]*> Second try\./);
           return verdict("REWORK a flat roof will do")(session);
         });
-        runner.otherwise(held);
+        runner.otherwise(hang);
         await passes(stage, 10);
         const open = await byTitle(stage, "Build it.");
         assert.deepEqual([open.status, open.blocked], ["open", null]);
@@ -215,7 +213,7 @@ for (const kind of storeKinds)
         const { org, runner } = stage;
         const { eve, mia, verdict } = await disputed(stage);
         runner.plan(org.rootId, verdict("PASS as it is"));
-        runner.otherwise(held);
+        runner.otherwise(hang);
         await passes(stage, 10);
         assert.equal((await byTitle(stage, "Build it.")).status, "completed");
         assert.equal((await org.board(viewAgent, { id: eve })).reviews.pass, 1);
@@ -230,7 +228,7 @@ for (const kind of storeKinds)
         const { org, runner } = stage;
         await disputed(stage);
         runner.plan(org.rootId, says("I do not know."), says("Ask somebody else."));
-        runner.otherwise(held);
+        runner.otherwise(hang);
         await passes(stage, 30);
         const { messages } = await org.board(boardInbox, { companyId: org.companyId });
         assert.equal(messages.length, 1, messages.map(({ body }) => body).join("\n"));

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { boardInbox, agentInbox, sendMessage } from "../contract/mail.ts";
 import { listEvents } from "../contract/ledger.ts";
-import { listAgents, pauseAgent, updateCompany, viewCompany } from "../contract/organization.ts";
+import { updateCompany, viewCompany } from "../contract/companies.ts";
+import { listAgents, pauseAgent } from "../contract/organization.ts";
 import { closeOutcome, listOutcomes } from "../contract/outcomes.ts";
 import { exportCompany } from "../contract/roster.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { onStage, type Stage } from "../testing/stage.ts";
+import { type Stage, stagedOn } from "../testing/stage.ts";
 
 const minute = 60_000;
 
@@ -40,9 +41,7 @@ async function everything({ org }: Stage): Promise<string> {
 
 for (const kind of storeKinds)
   describe(`signs that help is needed (${kind})`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () => onStage(kind, play));
-    };
+    const staged = stagedOn(kind);
 
     staged(
       "work that waits: the boss and the board hear of it once a day, and nothing changes",

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Settings } from "../contract/organization.ts";
+import type { Settings } from "../contract/companies.ts";
 import { parseSettings } from "../capabilities/guarded.ts";
 import { append, system } from "../events/ledger.ts";
 import { tellOnce, wasTold } from "../mail/notices.ts";

@@ -1,20 +1,17 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { createFile } from "../contract/knowledge.ts";
-import { acknowledgeMessage, readInbox, sendMessage } from "../contract/mail.ts";
-import { pauseAgent, resumeAgent, updateCompany, viewAgent } from "../contract/organization.ts";
+import { readInbox, sendMessage } from "../contract/mail.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { pauseAgent, resumeAgent, viewAgent } from "../contract/organization.ts";
 import { completeOutcome, createOutcome, viewOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
 import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
-import { onStage, type Stage } from "../testing/stage.ts";
+import { clearInbox, forEver, hang } from "../testing/scripts.ts";
+import { type Stage, stagedOn } from "../testing/stage.ts";
 
 const minute = 60_000;
-const forEver = new Promise<never>(() => undefined);
-const hang: Script = (session) => session.hold(forEver);
-const sort: Script = async ({ call }) => {
-  for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
-};
 
 /** A scheduler stops here for good, as if its process had been killed at this step. */
 function dieAt(step: string): { at: (name: string) => Promise<void>; dead: Promise<void> } {
@@ -31,9 +28,7 @@ function dieAt(step: string): { at: (name: string) => Promise<void>; dead: Promi
 
 for (const kind of storeKinds)
   describe(`nodes on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () => onStage(kind, play));
-    };
+    const staged = stagedOn(kind);
     /** Newest first, also when the clock stood still between them. */
     const sessionsOf = async (call: Caller, id: string) =>
       (await call(listAgentSessions, { id })).sessions.toSorted((a, b) => b.epoch - a.epoch);
@@ -53,7 +48,7 @@ for (const kind of storeKinds)
         stage.crash(stage);
         // Nobody has looked yet: it would still be accepted.
         const next = stage.node("node-1");
-        next.runner.plan(ann.id, sort);
+        next.runner.plan(ann.id, clearInbox);
         await next.scheduler.start();
         await refusal(org.as(before.token)(readInbox, {}), "unauthenticated");
         assert.deepEqual(next.runner.orphansKilled, [{ pid: 1001, started: "start-1001" }]);
@@ -84,7 +79,7 @@ for (const kind of storeKinds)
           // Whatever was started has not been let go: nothing of it ran.
           assert.equal(dying.runner.held(), 0);
           const next = stage.node("node-2");
-          next.runner.plan(ann.id, sort);
+          next.runner.plan(ann.id, clearInbox);
           await next.scheduler.start();
           stage.advance(1000);
           await stage.rest();
@@ -137,7 +132,7 @@ for (const kind of storeKinds)
       const gate = Promise.withResolvers<void>();
       runner.plan(ann.id, async (session) => {
         await session.hold(gate.promise);
-        await sort(session);
+        await clearInbox(session);
       });
       await org.root(sendMessage, { to: ann.id, body: "x" });
       await stage.rest();
@@ -150,7 +145,7 @@ for (const kind of storeKinds)
       gate.resolve();
       while (stage.scheduler.running() > 0) await new Promise((resolve) => setTimeout(resolve, 1));
       stage.crash(stage);
-      other.runner.plan(ben.id, sort);
+      other.runner.plan(ben.id, clearInbox);
       await stage.rest();
       assert.equal(other.runner.started.length, 1);
     });
@@ -218,7 +213,7 @@ for (const kind of storeKinds)
         assert.equal(runner.alive(), 1);
         await stage.rest();
         assert.equal(runner.alive(), 0);
-        for (const node of [runner, other.runner]) node.plan(ann.id, sort);
+        for (const node of [runner, other.runner]) node.plan(ann.id, clearInbox);
         await org.root(resumeAgent, { id: ann.id });
         stage.advance(minute);
         await stage.rest();
@@ -239,7 +234,7 @@ for (const kind of storeKinds)
       assert.notEqual(session?.endedAt, null);
       stage.crash(stage);
       const other = stage.node("node-2");
-      other.runner.plan(ann.id, sort);
+      other.runner.plan(ann.id, clearInbox);
       await other.scheduler.start();
       stage.advance(1000);
       await stage.rest();

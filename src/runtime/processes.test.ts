@@ -48,6 +48,7 @@ function place(context: TestContext): Place {
           mcpServers: [],
           mayConsult: false,
         },
+        skills: [],
         onUsage: () => undefined,
       });
       started.push(running);
@@ -194,6 +195,7 @@ test("a command that is not there ends at once with a code, and a person is neve
       workspace: runner.workspaceFor("two"),
       agent: { ...scriptedAgent, brain_type: "human", brain_config: "{}" },
       briefing: { text: "", assignment: "", systemPrompt: "", mcpServers: [], mayConsult: false },
+      skills: [],
       onUsage: () => undefined,
     }),
     /never started/,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { approve } from "../contract/approvals.ts";
 import { requestAgent, waitForApproval } from "../contract/create-agent.ts";
 import {
@@ -14,21 +14,15 @@ import { createKey, pauseAgent, terminateAgent, updateAgent } from "../contract/
 import { completeOutcome, createOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { type Script, scriptedRunner } from "../testing/scripted-runner.ts";
-import { onStage, type Stage } from "../testing/stage.ts";
+import { scriptedRunner } from "../testing/scripted-runner.ts";
+import { says } from "../testing/scripts.ts";
+import { type Stage, stagedOn } from "../testing/stage.ts";
 
 const minute = 60_000;
 
-/** A session that only prints this. */
-const says =
-  (...lines: string[]): Script =>
-  async () => ({ output: `${lines.join("\n")}\n` });
-
 for (const kind of storeKinds)
   describe(`what sessions say last on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () => onStage(kind, play));
-    };
+    const staged = stagedOn(kind);
     /** An agent made by create_agent, below the root unless another boss is named. */
     const made = async ({ org }: Stage, input: Record<string, unknown>, boss = org.root): Promise<string> => {
       const { requestId = "" } = await boss(requestAgent, input);

@@ -1,5 +1,6 @@
 import type { AgentRow } from "../agents/table.ts";
 import type { Usage } from "../budgets/budget.ts";
+import type { SkillCopy } from "./skills.ts";
 
 /** What the scheduler needs of the world outside: workspaces and processes. The simulator has its own. */
 export interface Runner {
@@ -27,6 +28,8 @@ export interface StartSpec {
     /** Whether the brain's own sub-agents may be used. */
     readonly mayConsult: boolean;
   };
+  /** Of the company. */
+  readonly skills: readonly SkillCopy[];
   /** Called whenever the process says what it has used so far. */
   readonly onUsage: (usage: Usage) => void;
 }

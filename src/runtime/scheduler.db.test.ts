@@ -1,16 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { createFile } from "../contract/knowledge.ts";
-import { acknowledgeMessage, readInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
-import {
-  pauseAgent,
-  resumeAgent,
-  terminateAgent,
-  updateAgent,
-  updateCompany,
-  viewAgent,
-  wakeAgent,
-} from "../contract/organization.ts";
+import { sendDeferredMessage, sendMessage } from "../contract/mail.ts";
+import { pauseAgent, resumeAgent, terminateAgent, updateAgent } from "../contract/organization.ts";
 import {
   completeOutcome,
   createOutcome,
@@ -23,25 +15,14 @@ import {
 import { listSessions } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
-import { onStage, type Stage } from "../testing/stage.ts";
+import { clearInbox, complete } from "../testing/scripts.ts";
+import { type Stage, stagedOn } from "../testing/stage.ts";
 
 const minute = 60_000;
 
-/** Does its first outcome and what follows from it: reads the inbox, completes what it can. */
-const clearInbox: Script = async ({ call }) => {
-  for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
-};
-const complete =
-  (id: string): Script =>
-  async ({ call }) => {
-    await call(completeOutcome, { id });
-  };
-
 for (const kind of storeKinds)
   describe(`the scheduler on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () => onStage(kind, play));
-    };
+    const staged = stagedOn(kind);
     const names = ({ runner }: Pick<Stage, "runner">) => runner.started.map(({ agent }) => agent.name);
 
     // covers AGT-10, MSG-09, ROOT-06, ROOT-02, UNI-02
@@ -237,93 +218,6 @@ for (const kind of storeKinds)
       },
     );
 
-    // covers AGT-09
-    staged("one session at a time, however much there is to do", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann");
-      const gate = Promise.withResolvers<void>();
-      runner.plan(ann.id, async (session) => {
-        await session.hold(gate.promise);
-        await clearInbox(session);
-      });
-      for (let index = 0; index < 5; index++) await org.root(sendMessage, { to: ann.id, body: `${index}` });
-      await stage.rest();
-      await org.root(sendMessage, { to: ann.id, body: "more" });
-      await org.board(wakeAgent, { id: ann.id });
-      stage.advance(40_000);
-      await stage.rest();
-      assert.equal((await org.board(viewAgent, { id: ann.id })).status, "running");
-      assert.equal(runner.started.length, 1);
-      gate.resolve();
-      await stage.rest();
-      assert.equal(runner.started.length, 1);
-      assert.equal((await org.board(viewAgent, { id: ann.id })).status, "idle");
-    });
-
-    staged(
-      "a company has at most maxSessions, shared fairly: who waited longest goes first",
-      async (stage) => {
-        const { org, runner } = stage;
-        await org.board(updateCompany, { companyId: org.companyId, maxSessions: 2 });
-        const gates: PromiseWithResolvers<void>[] = [];
-        for (const name of ["A", "B", "C", "D"]) {
-          const agent = await org.agent(name);
-          const gate = Promise.withResolvers<void>();
-          gates.push(gate);
-          const first = await agent.call(createOutcome, { title: `${name}1`, parents: [agent.id] });
-          const second = await agent.call(createOutcome, { title: `${name}2`, parents: [agent.id] });
-          // A session does one of its agent's two outcomes and ends: the agent stays hungry.
-          runner.plan(
-            agent.id,
-            async (session) => {
-              await session.hold(gate.promise);
-              await complete(first.id)(session);
-            },
-            complete(second.id),
-          );
-        }
-        await stage.rest();
-        assert.equal(runner.started.length, 2);
-        assert.equal(runner.alive(), 2);
-        stage.advance(1000);
-        // A place is free: it goes to one that has not had any, not to the one that had it.
-        const firstTwo = names(stage);
-        const letGo = async (name: string | undefined): Promise<void> => {
-          gates[["A", "B", "C", "D"].indexOf(name ?? "")]?.resolve();
-          await stage.rest();
-          stage.advance(1000);
-        };
-        await letGo(firstTwo[0]);
-        assert.equal(runner.started.length, 3);
-        assert.ok(!firstTwo.includes(names(stage)[2] ?? ""));
-        await letGo(firstTwo[1]);
-        assert.deepEqual(names(stage).slice(0, 4).toSorted(), ["A", "B", "C", "D"]);
-        for (const name of names(stage).slice(2, 4)) await letGo(name);
-        assert.equal(runner.started.length, 8);
-        assert.deepEqual(names(stage).slice(4).toSorted(), ["A", "B", "C", "D"]);
-        // Another company has places of its own.
-        const other = await org.another();
-        const far = await other.agent("Far");
-        runner.plan(far.id, clearInbox);
-        await other.root(sendMessage, { to: far.id, body: "x" });
-        await stage.rest();
-      },
-    );
-
-    staged("raising the number of places starts those who waited for one", async (stage) => {
-      const { org, runner } = stage;
-      await org.board(updateCompany, { companyId: org.companyId, maxSessions: 0 });
-      const ann = await org.agent("Ann");
-      await org.root(sendMessage, { to: ann.id, body: "x" });
-      await stage.rest();
-      assert.deepEqual(names(stage), []);
-      runner.plan(ann.id, clearInbox);
-      await org.board(updateCompany, { companyId: org.companyId, maxSessions: 1 });
-      await stage.rest();
-      assert.deepEqual(names(stage), ["Ann"]);
-    });
-
-    // covers STOP-01, SES-02
     // covers ORG-52
     staged("a departure stops nobody else: what was open goes on with whoever has it now", async (stage) => {
       const { org, runner } = stage;
@@ -356,6 +250,7 @@ for (const kind of storeKinds)
       );
     });
 
+    // covers STOP-01, SES-02
     staged(
       "pause, reclaim and firing end the process, and its calls are refused before that",
       async (stage) => {

@@ -1,25 +1,20 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe } from "node:test";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { listAgentEvents } from "../contract/ledger.ts";
-import { acknowledgeMessage, readInbox, sendMessage } from "../contract/mail.ts";
-import { putMcpServer } from "../contract/organization.ts";
+import { readInbox, sendMessage } from "../contract/mail.ts";
+import { putMcpServer } from "../contract/companies.ts";
 import { listAgentSessions, submitSummary, viewSession } from "../contract/sessions.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
+import { clearInbox } from "../testing/scripts.ts";
 import { promptVersion } from "./prompt.ts";
-import { onStage, type Stage } from "../testing/stage.ts";
-
-const clearInbox: Script = async ({ call }) => {
-  for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
-};
+import { stagedOn } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
   describe(`a session on ${kind}`, () => {
-    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
-      test(name, () => onStage(kind, play));
-    };
+    const staged = stagedOn(kind);
 
     // covers CAP-18, CAP-19, CAP-20, CAP-21, CAP-22
     staged(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { mcpServers } from "../contract/operation.ts";
 import { scriptedAgent } from "../testing/scripted-runner.ts";
-import type { McpEntry } from "./runner.ts";
+import type { McpEntry, StartSpec } from "./runner.ts";
 import { writeSettings } from "./settings.ts";
 
 const token = "a-token-that-must-not-be-written-anywhere";
@@ -14,6 +14,7 @@ function written(
   context: TestContext,
   granted: readonly McpEntry[],
   mayConsult = false,
+  skills: StartSpec["skills"] = [],
 ): { folder: string; files: string[] } {
   const folder = mkdtempSync(join(tmpdir(), "agency-settings-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -30,6 +31,7 @@ function written(
         mcpServers: granted,
         mayConsult,
       },
+      skills,
       onUsage: () => undefined,
     },
     "http://127.0.0.1:4600",
@@ -79,10 +81,20 @@ test("a brain starts sub-agents of its own only for an agent that may consult", 
   assert.deepEqual(permissions(true).deny, []);
 });
 
+test("the company's skills stand beside the program's", (context) => {
+  const skills = [
+    { path: "review/SKILL.md", content: Buffer.from("Twice.") },
+    { path: "review/references/a/list.md", content: Buffer.from("1.") },
+  ];
+  const { folder } = written(context, [], false, skills);
+  const laid = join(folder, ".claude", "skills");
+  assert.deepEqual(readdirSync(laid), ["agency", "agency-create-agent", "review"]);
+  for (const { path, content } of skills) assert.equal(read(laid, path), content.toString("utf8"));
+});
+
 test("the token is in none of the files, and nobody else on the machine reads them", (context) => {
   const { folder, files } = written(context, [{ name: "slack", config: { command: "slack-mcp" } }]);
   assert.equal(files.length, 3);
-  // The skills are the same for everybody.
   assert.deepEqual(readdirSync(join(folder, ".claude", "skills")), ["agency", "agency-create-agent"]);
   for (const name of readdirSync(folder).filter((entry) => entry !== ".claude")) {
     assert.ok(!read(folder, name).includes(token), name);

@@ -1,5 +1,5 @@
-import { cpSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mcpServers } from "../contract/operation.ts";
 import type { StartSpec } from "./runner.ts";
@@ -7,13 +7,13 @@ import type { StartSpec } from "./runner.ts";
 /** The tool by which a brain starts sub-agents of its own, under the names it has had. */
 const consultants = ["Task", "Agent"];
 
-/** Beside src/ and beside dist/ alike. */
-const skills = fileURLToPath(new URL("../../skills", import.meta.url));
+/** The program's own; beside src/ and beside dist/ alike. */
+const ownSkills = fileURLToPath(new URL("../../skills", import.meta.url));
 
 /**
  * The files a session starts with: `.mcp.json` names the base servers and those the agent holds a right to, `settings.json`
- * allows just their tools, and sub-agents to whoever may consult, `system-prompt.md` is the prompt, `.claude/skills` what it can read up. The token is not in
- * them: they name the variable it is in.
+ * allows just their tools, and sub-agents to whoever may consult, `system-prompt.md` is the prompt, `.claude/skills` what it can
+ * read up, the program's skills and the company's. The token is not in them: they name the variable it is in.
  */
 export function writeSettings(
   session: StartSpec,
@@ -38,7 +38,12 @@ export function writeSettings(
     return path;
   };
   const { mayConsult } = session.briefing;
-  cpSync(skills, join(session.workspace, ".claude", "skills"), { recursive: true });
+  const skills = join(session.workspace, ".claude", "skills");
+  cpSync(ownSkills, skills, { recursive: true });
+  for (const { path, content } of session.skills) {
+    mkdirSync(dirname(join(skills, path)), { recursive: true });
+    writeFileSync(join(skills, path), content, { mode: 0o600, flag: "wx" });
+  }
   return {
     mcpConfigFile: put(".mcp.json", JSON.stringify({ mcpServers: servers }, null, 2)),
     settingsFile: put(

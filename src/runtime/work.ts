@@ -5,7 +5,7 @@ import type { AgentRow } from "../agents/table.ts";
 import { isUsedUp, nextMonth } from "../budgets/budget.ts";
 import { lacking } from "../budgets/sessions.ts";
 import { type Place, placeOf, type Pool } from "../budgets/table.ts";
-import type { Settings } from "../contract/organization.ts";
+import type { Settings } from "../contract/companies.ts";
 import { workable } from "../outcomes/workable.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";

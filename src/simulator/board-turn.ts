@@ -2,6 +2,7 @@ import { setBudget } from "../contract/budgets.ts";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { deleteFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, boardInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
+import * as companies from "../contract/companies.ts";
 import * as organization from "../contract/organization.ts";
 import * as outcomes from "../contract/outcomes.ts";
 import { call, type Caller, onOutcome } from "./calling.ts";
@@ -168,7 +169,7 @@ async function hire(board: Caller, boss: AgentView | undefined): Promise<unknown
 async function setPlaces(board: Caller): Promise<unknown> {
   const { world } = board;
   const maxSessions = world.chance.flip(world.calm ? 0 : 0.1) ? 0 : world.chance.between(1, 5);
-  return call(board, organization.updateCompany, { companyId: world.company.id, maxSessions });
+  return call(board, companies.updateCompany, { companyId: world.company.id, maxSessions });
 }
 
 async function unblock(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {

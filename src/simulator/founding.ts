@@ -1,6 +1,7 @@
 import { createFile } from "../contract/knowledge.ts";
 import { sendMessage } from "../contract/mail.ts";
-import { createAgent, createCompany, createKey, updateCompany } from "../contract/organization.ts";
+import { createCompany, updateCompany } from "../contract/companies.ts";
+import { createAgent, createKey } from "../contract/organization.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { admitBoard } from "../daemon/core.ts";
 import type { World } from "./world.ts";

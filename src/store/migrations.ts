@@ -221,12 +221,18 @@ const reorganization: readonly Step[] = [
   `create index reorganizations_page on reorganizations(company_id, num)`,
 ];
 
+const skills: readonly Step[] = [
+  `create table skill_files (
+     company_id text not null, path text not null, file_id text not null, primary key (company_id, path)) {keyed}`,
+];
+
 export const migrations: readonly { readonly name: string; readonly steps: readonly Step[] }[] = [
   { name: "0001-foundation", steps: foundation },
   { name: "0002-hiring", steps: hiring },
   { name: "0003-growth", steps: growth },
   { name: "0004-budgets", steps: budgets },
   { name: "0005-reorganization", steps: reorganization },
+  { name: "0006-skills", steps: skills },
 ];
 
 const spelling: Readonly<Record<Dialect, Readonly<Record<string, string>>>> = {

@@ -187,6 +187,8 @@ export interface Schema {
     /** How many automatic replies in a row, this one included, have passed since a person or an agent wrote by itself. */
     auto_turn: number;
   };
+  /** `<skill>/<path>`, and the knowledge file that is there. */
+  skill_files: { company_id: string; path: string; file_id: string };
   mcp_servers: { company_id: string; name: string; config: string; created_at: number };
   edges: { parent_id: string; child_id: string };
   dependencies: { outcome_id: string; depends_on_id: string };

@@ -13,22 +13,8 @@ import {
   reached,
   sha256,
 } from "./model-calls.ts";
-import {
-  adopt,
-  createOne,
-  delegate,
-  demandEndable,
-  demandUndisputed,
-  dissolve,
-  explain,
-  fire,
-  give,
-  goesWith,
-  hire,
-  reopen,
-  takeBack,
-  updateOne,
-} from "./model-changes.ts";
+import { adopt, delegate, dissolve, explain, fire, give, hire, takeBack } from "./model-changes.ts";
+import { createOne, demandEndable, demandUndisputed, goesWith, reopen, updateOne } from "./model-outcomes.ts";
 
 /**
  * What each operation should answer, and what it should change. predict() says which refusal is due, or hands back the

@@ -2,7 +2,8 @@ import { hireAgent } from "../contract/approvals.ts";
 import { grantPermission, requestPermission } from "../contract/capabilities.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { sendDeferredMessage, sendMessage } from "../contract/mail.ts";
-import { createAgent, createKey, updateCompany } from "../contract/organization.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { createAgent, createKey } from "../contract/organization.ts";
 import { completeOutcome, createOutcome, delegateOutcome, submitOutcome } from "../contract/outcomes.ts";
 import type { Caller, Organization } from "./organization.ts";
 

@@ -9,6 +9,7 @@ const spec = {
   agent: scriptedAgent,
   workspace: "/nowhere",
   briefing: { text: "briefing", assignment: "", systemPrompt: "", mcpServers: [], mayConsult: false },
+  skills: [],
   onUsage: () => undefined,
 };
 const calls: unknown[] = [];

@@ -1,7 +1,9 @@
+import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newId, newSecret } from "../daemon/ids.ts";
 import { ledgerEnd } from "../events/ledger.ts";
-import { createScheduler, type Scheduler, type SchedulerParts } from "../runtime/scheduler.ts";
+import type { NodeParts } from "../runtime/node-sessions.ts";
+import { createScheduler, type Scheduler } from "../runtime/scheduler.ts";
 import type { Store } from "../store/store.ts";
 import { createOrganization, openTestStore, type Organization, type StoreKind } from "./organization.ts";
 import { type ScriptedRunner, scriptedRunner } from "./scripted-runner.ts";
@@ -19,7 +21,7 @@ export interface Stage {
   readonly now: () => number;
   readonly advance: (milliseconds: number) => void;
   /** Another node on the same store, with a runner of its own; of the same name, the next life of that node. */
-  node(name: string, parts?: Partial<SchedulerParts>): Node;
+  node(name: string, parts?: Partial<NodeParts>): Node;
   /** As kill -9 does: the node does nothing any more. What it started may live on. */
   crash(node: Pick<Node, "scheduler">): void;
   /** Lets the schedulers work until nothing more happens at this time and every process has ended or waits for the test. */
@@ -101,6 +103,12 @@ export async function onStage(kind: StoreKind, play: (stage: Stage) => Promise<v
   }
   await stage.close();
 }
+
+/** Declares tests that are each played on a stage of their own. */
+export const stagedOn =
+  (kind: StoreKind) =>
+  (name: string, play: (stage: Stage) => Promise<void>): void =>
+    void test(name, () => onStage(kind, play));
 
 /** The same store at another time. */
 export function withClock(store: Store, clock: () => number): Store {

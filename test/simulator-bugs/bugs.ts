@@ -32,16 +32,16 @@ export const simulatorBugs: readonly Bug[] = [
     "if (session === undefined || session.settled === 1) return false;":
       "if (session === undefined) return false;",
   }),
-  bug("an orphan is not killed on restart", "src/runtime/scheduler.ts", {
+  bug("an orphan is not killed on restart", "src/runtime/node-sessions.ts", {
     "runner.killOrphan(pid, pid_started, id);": "void runner;",
   }),
-  bug("a process acts before its pid is on record", "src/runtime/scheduler.ts", {
+  bug("a process acts before its pid is on record", "src/runtime/node-sessions.ts", {
     'await at("spawned");': 'process.release();\n    await at("spawned");',
   }),
-  bug("a process whose session was taken over lives on", "src/runtime/scheduler.ts", {
+  bug("a process whose session was taken over lives on", "src/runtime/node-sessions.ts", {
     "for (const [id, process] of processes) if (!wanted.has(id)) process.kill();": "",
   }),
-  bug("a process that came too late is let go", "src/runtime/scheduler.ts", {
+  bug("a process that came too late is let go", "src/runtime/node-sessions.ts", {
     "if (accepted) process.release();": "if (accepted || !accepted) process.release();",
   }),
   bug("a session token is valid after its end", "src/capabilities/identity.ts", {
@@ -65,20 +65,20 @@ export const simulatorBugs: readonly Bug[] = [
   }),
 
   // Sessions that nobody ends, and places
-  bug("an end that could not be put on record is forgotten", "src/runtime/scheduler.ts", {
+  bug("an end that could not be put on record is forgotten", "src/runtime/node-sessions.ts", {
     "for (const { session, exit } of exits.values()) await finished(session, exit);": "",
   }),
-  bug("a session without a process stays for ever", "src/runtime/scheduler.ts", {
+  bug("a session without a process stays for ever", "src/runtime/node-sessions.ts", {
     "if (!processes.has(session.id))": "if (!processes.has(session.id) && session.id === '')",
   }),
-  bug("the sessions of a silent node are never taken over", "src/runtime/scheduler.ts", {
+  bug("the sessions of a silent node are never taken over", "src/runtime/node-sessions.ts", {
     "session.lease_until < live.now": "session.lease_until < 0",
   }),
-  bug("leases are not renewed", "src/runtime/scheduler.ts", {
+  bug("leases are not renewed", "src/runtime/node-sessions.ts", {
     "await tx.run(renewLeases, { nodeId, until: tx.now + leaseMilliseconds });":
       "await tx.run(renewLeases, { nodeId, until: tx.now });",
   }),
-  bug("a session that handed in its summary goes on", "src/runtime/scheduler.ts", {
+  bug("a session that handed in its summary goes on", "src/runtime/node-sessions.ts", {
     "if (until > now) continue;": "if (until > now || until > 0) continue;",
   }),
   bug("a pause does not stop the session", "src/agents/operations.ts", {
@@ -105,7 +105,8 @@ export const simulatorBugs: readonly Bug[] = [
     "src/runtime/scheduler.ts",
     {
       "let alarmsSeen = 0;": "let alarmsSeen = 0;\n  let born = 0;",
-      "await reconcile();\n": "born = await store.read(async (tx) => tx.now);\n      await reconcile();\n",
+      "await sessions.reconcile();\n":
+        "born = await store.read(async (tx) => tx.now);\n      await sessions.reconcile();\n",
       "Map.groupBy(due,": "Map.groupBy(due.filter(({ deliver_at }) => deliver_at >= born),",
     },
     edit("src/mail/table.ts", '.select(["id", "company_id"])', '.select(["id", "company_id", "deliver_at"])'),

@@ -1,0 +1,152 @@
+import type { CompanyFile } from "../contract/roster.ts";
+import * as contract from "../contract/skills.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
+import { guarded, type Surroundings } from "../capabilities/guarded.ts";
+import { decodeFile } from "../knowledge/content.ts";
+import { addVersion, fileById, insertFile, tombstone } from "../knowledge/table.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { readSkills, type Skill, skillOf } from "./skill.ts";
+
+/**
+ * A skill's files are knowledge files that have a place in every session's workspace: everybody in the company reads
+ * them. Only the board changes them, because what stands in them is obeyed by agents that answer to others.
+ */
+const onPut = guarded(contract.putSkill, async (call) => {
+  const { tx, companyId, input } = call;
+  const [skill] = readSkills(input.files.map((file) => inSkill(input.name, file)));
+  if (skill === undefined) throw new Error("a skill has at least one file");
+  demandRead(skill.commands, input.allowCommands === true);
+  const others = (await tx.all(skillFiles, { companyId })).filter(({ path }) => skillOf(path) !== skill.name);
+  demandRoom([
+    ...others.map(({ size }) => size),
+    ...skill.files.map(({ content: { byteLength } }) => byteLength),
+  ]);
+  await keepSkill(call, skill, call.newId);
+  await call.record(companyId, { skill: skill.name, files: skill.files.length, commands: skill.commands });
+  return oneSkill(tx, companyId, skill.name);
+});
+
+const onList = guarded(contract.listSkills, async ({ tx, companyId }) => {
+  const rows = Map.groupBy(await tx.all(skillFiles, { companyId }), ({ path }) => skillOf(path));
+  return { skills: [...rows].map(([name, files]) => present(name, files)), nextCursor: null };
+});
+
+const onRemove = guarded(contract.removeSkill, async (call) => {
+  const skill = await oneSkill(call.tx, call.companyId, call.input.name);
+  await keepSkill(call, { name: skill.name, files: [] }, call.newId);
+  await call.record(call.companyId, { skill: skill.name, files: skill.files.length });
+  return skill;
+});
+
+export const skillHandlers = [onPut, onList, onRemove];
+
+/** These files and no others are the skill from now on; what stayed the same stays the same version. */
+export async function keepSkill(
+  call: Pick<Surroundings, "tx" | "companyId" | "actor" | "record">,
+  skill: Pick<Skill, "name" | "files">,
+  idFor: (path: string) => string,
+): Promise<void> {
+  const { tx, companyId, actor } = call;
+  const before = (await tx.all(skillFiles, { companyId })).filter(({ path }) => skillOf(path) === skill.name);
+  for (const { path, content, description, mediaType } of skill.files) {
+    const row = before.find((one) => one.path === path);
+    const file = row === undefined ? undefined : await fileById(tx, row.id);
+    if (file === undefined) {
+      const id = idFor(path);
+      const saved = await insertFile(tx, {
+        id,
+        companyId,
+        kind: "skill",
+        description,
+        mediaType,
+        ownerId: null,
+        content,
+        author: actor,
+      });
+      await tx.run(place, { companyId, path, fileId: id });
+      await call.record(id, { ...saved, description }, "knowledge.create");
+    } else if (
+      file.description !== description ||
+      !Buffer.from(content).equals(await tx.blobs.read(file.id, file.hash))
+    )
+      await call.record(
+        file.id,
+        await addVersion(tx, file, { content, description, author: actor }),
+        "knowledge.write",
+      );
+  }
+  const kept = new Set(skill.files.map(({ path }) => path));
+  for (const { path, id } of before) {
+    const file = kept.has(path) ? undefined : await fileById(tx, id);
+    if (file === undefined) continue;
+    await tombstone(tx, file);
+    await tx.run(displace, { companyId, path });
+    await call.record(id, { version: file.version, reason: `skill ${skill.name}` }, "knowledge.delete");
+  }
+}
+
+export function demandRead(commands: readonly string[], isRead: boolean): void {
+  if (commands.length > 0 && !isRead)
+    throw new Refusal(
+      "refused",
+      `This would run commands on this machine: ${commands.slice(0, 10).join("; ")}.`,
+      "Read them. If you want them, say so with allowCommands (--allow-commands).",
+    );
+}
+
+/** Every session is given all of them. */
+export function demandRoom(sizes: readonly number[]): void {
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  if (sizes.length > contract.mostSkillFiles || bytes > contract.mostSkillBytes)
+    throw new Refusal(
+      "too_large",
+      `The company's skills would have ${sizes.length} files and ${bytes} bytes; ${contract.mostSkillFiles} and ${contract.mostSkillBytes} are the most.`,
+      "Remove what is not needed, or keep it as knowledge and link to it (kb://<id>).",
+    );
+}
+
+/** By path, so that the files of one stand together. */
+export const skillFiles = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("skill_files as s")
+    .innerJoin("files as f", "f.id", "s.file_id")
+    .select(["s.path", "f.id", "f.version", "f.hash", "f.size", "f.description", "f.updated_at"])
+    .where("s.company_id", "=", p.companyId)
+    .orderBy("s.path"),
+);
+
+type Row = Awaited<ReturnType<typeof rowsOf>>[number];
+const rowsOf = (tx: ReadTx, companyId: string) => tx.all(skillFiles, { companyId });
+
+async function oneSkill(tx: ReadTx, companyId: string, name: string) {
+  const files = (await rowsOf(tx, companyId)).filter(({ path }) => skillOf(path) === name);
+  if (files.length === 0) throw notFound("skill", name);
+  return present(name, files);
+}
+
+function present(name: string, files: readonly Row[]) {
+  return {
+    name,
+    description: files.find(({ path }) => path === `${name}/SKILL.md`)?.description ?? "",
+    files: files.map(({ path, id, version, size }) => ({
+      path: path.slice(name.length + 1),
+      id,
+      version,
+      size,
+    })),
+    updatedAt: new Date(Math.max(...files.map(({ updated_at }) => updated_at))).toISOString(),
+  };
+}
+
+const inSkill = (name: string, file: CompanyFile) => ({
+  path: `${name}/${file.path}`,
+  content: decodeFile(file, contract.mostSkillBytes),
+});
+
+const place = query((db, p: { companyId: string; path: string; fileId: string }) =>
+  db.insertInto("skill_files").values({ company_id: p.companyId, path: p.path, file_id: p.fileId }),
+);
+const displace = query((db, p: { companyId: string; path: string }) =>
+  db.deleteFrom("skill_files").where("company_id", "=", p.companyId).where("path", "=", p.path),
+);

@@ -1,0 +1,31 @@
+import type { AgentRow } from "../agents/table.ts";
+import { skillFiles } from "../companies/skills.ts";
+import { append } from "../events/ledger.ts";
+import type { Tx } from "../store/store.ts";
+
+/** A file of a skill, as it goes into a session's workspace. */
+export interface SkillCopy {
+  /** `<skill>/<path>` */
+  readonly path: string;
+  readonly content: Uint8Array;
+}
+
+/** The company's skills as they are now. A session that is given a file has read it, and that is on record. */
+export async function takeSkills(
+  tx: Tx,
+  agent: Pick<AgentRow, "id" | "company_id">,
+  sessionId: string,
+): Promise<SkillCopy[]> {
+  const copies: SkillCopy[] = [];
+  for (const { path, id, version, hash } of await tx.all(skillFiles, { companyId: agent.company_id })) {
+    copies.push({ path, content: await tx.blobs.read(id, hash) });
+    await append(tx, {
+      companyId: agent.company_id,
+      actor: { kind: "agent", agentId: agent.id, sessionId },
+      operation: "knowledge.read",
+      subject: id,
+      data: { version },
+    });
+  }
+  return copies;
+}

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { run } from "../cli/run.ts";
+import { createClient } from "../client/client.ts";
+import { createCompany } from "../contract/companies.ts";
+import { startDaemon } from "../daemon/daemon.ts";
+
+/** The command line in this process, with a daemon of its own and a company, Acme, whose agents do nothing by themselves. */
+export interface CommandLine {
+  readonly env: Readonly<Record<string, string>>;
+  /** For whatever a test puts there; gone at the end. */
+  readonly folder: string;
+  agency(...args: string[]): Promise<{ code: number; out: string; err: string }>;
+  /** With --json, and successful. */
+  json(...args: string[]): Promise<Record<string, unknown>>;
+  close(): Promise<void>;
+}
+
+export async function openCommandLine(): Promise<CommandLine> {
+  const folder = mkdtempSync(join(tmpdir(), "agency-cli-"));
+  const env = { AGENCY_HOME: join(folder, "home"), PATH: "" };
+  const daemon = await startDaemon({
+    home: env.AGENCY_HOME,
+    port: 0,
+    schedule: false,
+    log: () => undefined,
+  });
+  await createClient(daemon).call(createCompany, { name: "Acme" });
+  const agency: CommandLine["agency"] = async (...args) => {
+    const out: string[] = [];
+    const err: string[] = [];
+    const code = await run(args, env, {
+      out: (text) => out.push(text),
+      err: (text) => err.push(text),
+      readStdin: async () => Buffer.from("from standard input"),
+    });
+    return { code, out: out.join("\n"), err: err.join("\n") };
+  };
+  return {
+    env,
+    folder,
+    agency,
+    json: async (...args) => {
+      const { code, out, err } = await agency(...args, "--json");
+      assert.equal(code, 0, err);
+      return JSON.parse(out);
+    },
+    close: async () => {
+      await daemon.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { acknowledgeMessage, readInbox } from "../contract/mail.ts";
+import { completeOutcome } from "../contract/outcomes.ts";
+import type { Script } from "./scripted-runner.ts";
+
+/** What scripted sessions do in many tests. */
+
+export const clearInbox: Script = async ({ call }) => {
+  for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
+};
+
+export const complete =
+  (id: string): Script =>
+  async ({ call }) => {
+    await call(completeOutcome, { id });
+  };
+
+/** A session that only prints this. */
+export const says =
+  (...lines: string[]): Script =>
+  async () => ({ output: `${lines.join("\n")}\n` });
+
+export const forEver = new Promise<never>(() => undefined);
+
+/** A session that does nothing and does not end. */
+export const hang: Script = ({ hold }) => hold(forEver);

@@ -1,0 +1,79 @@
+// A call that is sent again with its idempotency key has one effect, and what is shown once is shown once.
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { createFile } from "../src/contract/knowledge.ts";
+import { createKey } from "../src/contract/organization.ts";
+import { createOutcome, delegateOutcome } from "../src/contract/outcomes.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../src/testing/organization.ts";
+import { digestOf, everythingIn, unchanged } from "./digest.ts";
+
+for (const kind of storeKinds)
+  describe(`idempotency keys on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    let boss: Awaited<ReturnType<Organization["agent"]>>;
+    before(async () => {
+      opened = await openTestStore(kind);
+      org = await createOrganization(opened.store);
+      boss = await org.agent("Boss");
+    });
+    after(() => opened.close());
+
+    test("a repeated idempotency key answers the first result and has one effect", async () => {
+      const input = { description: "once", content: "c" };
+      const first = await boss.call(createFile, input, { key: "k-1" });
+      const digest = await digestOf(opened.store);
+      assert.deepEqual(await boss.call(createFile, input, { key: "k-1" }), first);
+      assert.deepEqual(
+        await boss.call(createFile, { content: "c", description: "once" }, { key: "k-1" }),
+        first,
+      );
+      await refusal(boss.call(createFile, { ...input, content: "other" }, { key: "k-1" }), "conflict");
+      const another = boss.call(createOutcome, { title: "other", parents: [boss.id] }, { key: "k-1" });
+      await refusal(another, "conflict");
+      assert.deepEqual(await digestOf(opened.store), digest);
+      // Keys are the caller's own.
+      const caller = await org.agent("Another caller");
+      assert.notEqual((await caller.call(createFile, input, { key: "k-1" })).id, first.id);
+      const together = await Promise.all(
+        Array.from({ length: 20 }, () => boss.call(createFile, input, { key: "k-2" })),
+      );
+      assert.equal(new Set(together.map(({ id }) => id)).size, 1);
+    });
+
+    test("a refused call does not use its key up, and a bad key is refused", async () => {
+      const work = await boss.call(createOutcome, { title: "keyed", parents: [boss.id] });
+      const input = { id: work.id, to: "keyed-report" };
+      await refusal(boss.call(delegateOutcome, input, { key: "k-3" }), "refused");
+      await org.agent("Keyed report", boss.id);
+      await boss.call(delegateOutcome, input, { key: "k-3" });
+      await unchanged(opened.store, async () => {
+        for (const key of ["", " ", "a b", "é", "k".repeat(201), "tab\t", `k\u0000`]) {
+          await refusal(boss.call(createFile, { description: "d", content: "c" }, { key }), "invalid");
+          // Without a credential nobody learns what a key looks like.
+          await refusal(
+            org.as("nobody")(createFile, { description: "d", content: "c" }, { key }),
+            "unauthenticated",
+          );
+        }
+      });
+    });
+
+    test("a key's secret is shown once and stored nowhere", async () => {
+      const made = await org.board(createKey, { id: boss.id }, { key: "k-4" });
+      const again = await org.board(createKey, { id: boss.id }, { key: "k-4" });
+      assert.deepEqual(again, { ...made, key: "[shown once]" });
+      await org.as(made.key)(createFile, { description: "the key works", content: "c" });
+      const everything = await everythingIn(opened.store);
+      assert.ok(everything.includes(made.id) && everything.includes("the key works"));
+      for (const secret of [made.key, made.key.replace("agk_", ""), boss.token, org.boardToken])
+        assert.ok(!everything.includes(secret));
+    });
+  });

@@ -1,0 +1,115 @@
+// What must be there before a row of the walk can be called: each answers the input that names it.
+import * as approvals from "../src/contract/approvals.ts";
+import * as budgets from "../src/contract/budgets.ts";
+import * as capabilities from "../src/contract/capabilities.ts";
+import * as companies from "../src/contract/companies.ts";
+import { requestAgent } from "../src/contract/create-agent.ts";
+import * as knowledge from "../src/contract/knowledge.ts";
+import * as mail from "../src/contract/mail.ts";
+import * as organization from "../src/contract/organization.ts";
+import * as outcomes from "../src/contract/outcomes.ts";
+import { putSkill } from "../src/contract/skills.ts";
+import type { World } from "./walk-row.ts";
+
+export const company = ({ org }: World) => ({ companyId: org.companyId });
+export const anAgent = async ({ org, name }: World) => ({ id: (await org.agent(name())).id });
+
+export async function aFile({ boss, report }: World) {
+  const file = await boss.call(knowledge.createFile, { description: "walked file", content: "walked" });
+  await boss.call(capabilities.grantPermission, { to: report.id, resource: `kb:${file.id}` });
+  return file;
+}
+
+export const fileId = async (world: World) => ({ id: (await aFile(world)).id });
+
+export async function work({ boss, name }: World) {
+  const { id } = await boss.call(outcomes.createOutcome, { title: name(), parents: [boss.id] });
+  return { id };
+}
+
+export async function delegated(world: World) {
+  const { id } = await work(world);
+  await world.boss.call(outcomes.delegateOutcome, { id, to: world.report.id });
+  return { id };
+}
+
+export async function completed(world: World) {
+  const { id } = await work(world);
+  await world.boss.call(outcomes.completeOutcome, { id });
+  return { id };
+}
+
+/** A report of the boss that nobody else uses. */
+export async function ownReport({ org, boss, name }: World) {
+  return { id: (await org.agent(name(), boss.id)).id };
+}
+
+export async function pausedReport(world: World) {
+  const { id } = await ownReport(world);
+  await world.boss.call(organization.pauseAgent, { id });
+  return { id };
+}
+
+export async function reportOfOwnBudget(world: World) {
+  await world.org.board(budgets.setBudget, { id: world.boss.id, usd: 10 });
+  return { ...(await ownReport(world)), usd: 0.01 };
+}
+
+export async function letter({ boss, report }: World) {
+  const { id } = await boss.call(mail.sendMessage, { to: report.id, body: "a word" });
+  return { id };
+}
+
+export async function aSession({ org, name }: World) {
+  return { id: (await org.session((await org.agent(name())).id)).id };
+}
+
+export const server = (w: World) => ({ ...company(w), name: `server-${w.name().replace(/\W/g, "")}` });
+
+export async function knownServer(w: World) {
+  const { companyId, name } = server(w);
+  await w.org.board(companies.putMcpServer, { companyId, name, config: { command: "true" } });
+  return { companyId, name };
+}
+
+export const aSkill = ({ org, name }: World) => ({
+  companyId: org.companyId,
+  name: `skill-${name()
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")}`,
+});
+
+export async function knownSkill(w: World) {
+  const skill = aSkill(w);
+  await w.org.board(putSkill, { ...skill, files: [{ path: "SKILL.md", content: "x" }] });
+  return skill;
+}
+
+/** Asked for by the root agent, to report to the boss, who sees it therefore; nobody else below the root does. */
+export async function aHire({ org, boss, name }: World) {
+  const { companyId } = org;
+  await org.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+  const asked = { name: name(), role: "worker", reportsTo: boss.id };
+  const { approval } = await org.root(approvals.hireAgent, asked);
+  await org.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
+  return { id: approval?.id ?? "", agentId: approval?.agentId ?? "" };
+}
+
+export const hireId = async (w: World) => ({ id: (await aHire(w)).id });
+
+export async function sentBack(w: World) {
+  const { id } = await aHire(w);
+  await w.org.board(approvals.requestRevision, { id });
+  return { id };
+}
+
+export async function disapproved(w: World) {
+  const { id, agentId } = await aHire(w);
+  await w.org.board(approvals.reject, { id });
+  return { id: agentId };
+}
+
+export async function askedFor({ boss, name }: World) {
+  const { requestId } = await boss.call(requestAgent, { name: name(), waitSeconds: 0 });
+  return { requestId: requestId ?? "", waitSeconds: 0 };
+}
