@@ -7,8 +7,9 @@ import { commentOnApproval, hireAgent, listApprovals, requestApproval } from "..
 import { listCosts } from "../src/contract/budgets.ts";
 import { requestPermission } from "../src/contract/capabilities.ts";
 import { requestAgent } from "../src/contract/create-agent.ts";
+import { createFile } from "../src/contract/knowledge.ts";
 import { listEvents } from "../src/contract/ledger.ts";
-import { sendDeferredMessage, sendMessage } from "../src/contract/mail.ts";
+import { acknowledgeMessage, readInbox, sendDeferredMessage, sendMessage } from "../src/contract/mail.ts";
 import { updateCompany } from "../src/contract/companies.ts";
 import { createAgent, listAgents, updateAgent } from "../src/contract/organization.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
@@ -170,6 +171,26 @@ class Greed {
           body: name(),
           deliverAt: new Date(Date.UTC(2030, 0, 1, 13)).toISOString(),
         }),
+      async () => call(sendMessage, { to: "self", body: name() }),
+      async () =>
+        call(sendDeferredMessage, {
+          to: chance.pick(["self", "boss", "mia"]) ?? "",
+          body: name(),
+          deliverAt: new Date(Date.UTC(2030, 0, 1, 12, chance.int(600))).toISOString(),
+        }),
+      async () => call(createFile, { description: name(), content: name().repeat(100) }),
+      async () => call(outcomes.updateOutcome, { id: one(), blocked: { reason: name() } }),
+      async () => call(outcomes.updateOutcome, { id: one(), blocked: null }),
+      async () => call(outcomes.closeOutcome, { id: one(), rationale: "not this one" }),
+      async () => {
+        const { outcomes: sent } = await call(outcomes.listOutcomes, { status: "submitted", limit: 100 });
+        const id = chance.pick(sent)?.id ?? agent.mandate_id;
+        return call(outcomes.reopenOutcome, { id, reason: "more" });
+      },
+      async () => {
+        const { messages } = await call(readInbox, {});
+        for (const { id } of messages) await call(acknowledgeMessage, { id, result: "more" });
+      },
       async () => {
         const { approvals } = await call(listApprovals, {});
         return call(commentOnApproval, { id: approvals[0]?.id ?? "", body: name() });
@@ -191,12 +212,21 @@ class Greed {
       `HIRE[${name()}]: More.`,
       `DELEGATE[${chance.pick(["Engineer", "Manager"]) ?? ""}]: More.`,
     ]);
-    return {
-      usage,
-      output: chance.flip(0.2)
-        ? `@${chance.pick(["human", "nobody", "Mia"]) ?? ""}\nMore!`
-        : lines.join("\n"),
-    };
+    const plans = [
+      "```plan",
+      JSON.stringify([1, 2, 3].map(() => ({ title: name(), assignee: name() }))),
+      "```",
+    ];
+    const verdicts = mine.map(({ id }) => `VERDICT[${id}]: REWORK more`);
+    const said = chance.pick([
+      [`@${chance.pick(["human", "nobody", "Mia", "boss"]) ?? ""}`, "More!"],
+      lines,
+      lines,
+      [...plans, ...plans, ...lines],
+      [...verdicts, ...lines.map((line) => `- ${line}`)],
+      ["More!"],
+    ]);
+    return { usage, output: said?.join("\n") ?? "" };
   }
 }
 
