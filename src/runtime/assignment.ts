@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
 import { memberById } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
+import { aboutSubject, parseData } from "../events/ledger.ts";
 import { fileById } from "../knowledge/table.ts";
 import type { MessageRow } from "../mail/table.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
@@ -33,6 +34,7 @@ async function workIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
   if (outcome.description !== "") lines.push(quoted(excerpt(outcome.description, outcome.id)), "");
   if (outcome.acceptance !== null)
     lines.push("Acceptance criteria:", quoted(excerpt(outcome.acceptance, outcome.id)), "");
+  lines.push(...(await sentBackIn(tx, outcome)));
   const context = await contextOf(tx, outcome.id);
   if (context.length > 0) lines.push("## The results it builds on", "");
   for (const { id, title, file, text, truncated } of context)
@@ -42,6 +44,21 @@ async function workIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
       "",
     );
   return lines;
+}
+
+/** Whoever tries again must know what was missing: its notice was shown to a session that is gone. */
+async function sentBackIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
+  const result = await resultOf(tx, outcome.id);
+  if (result === null) return [];
+  const about = { subject: outcome.id, before: Number.MAX_SAFE_INTEGER, limit: 200 };
+  const reopened = (await tx.all(aboutSubject, about)).find(
+    ({ operation }) => operation === "outcome.reopen",
+  );
+  const { reason } = reopened === undefined ? {} : parseData(reopened.data);
+  if (typeof reason !== "string") return [];
+  const before = Buffer.from(result.content).toString("utf8");
+  const parts = ["It was sent back:", quoted(excerpt(reason, null, 2048)), ""];
+  return [...parts, "What was submitted before:", quoted(excerpt(before, result.file, 4096)), ""];
 }
 
 async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {

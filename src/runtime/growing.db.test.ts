@@ -238,4 +238,31 @@ for (const kind of storeKinds)
         );
       },
     );
+
+    staged("who has to do it again is told what was missing, and is shown what it did", async (stage) => {
+      const { org, runner } = stage;
+      const eve = await report(stage, "Eve", "Engineer");
+      await work(stage);
+      runner.plan(
+        org.rootId,
+        says("DELEGATE[Engineer]: Build it."),
+        says("VERDICT[Build it.]: REWORK no roof"),
+      );
+      runner.plan(org.rootId, async ({ briefing }) => {
+        const { id } = await byTitle(stage, "Build it.");
+        // It used the title; it was told the id.
+        assert.ok(briefing.assignment.includes(`These do: ${id} ("Build it.")`), briefing.assignment);
+        return { output: `VERDICT[${id}]: REWORK no roof` };
+      });
+      runner.plan(eve, says("Four walls."), says("Noted."), async ({ briefing }) => {
+        assert.match(
+          briefing.assignment,
+          /It was sent back:\n> no roof\n\nWhat was submitted before:\n> Four walls\./,
+        );
+        return { output: "Four walls and a roof." };
+      });
+      runner.otherwise(hang);
+      await passes(stage, 10);
+      assert.equal((await byTitle(stage, "Build it.")).status, "submitted");
+    });
   });

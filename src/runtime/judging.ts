@@ -16,6 +16,7 @@ import {
 import { saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
+import { shownReviews } from "./assignment.ts";
 import type { Directive } from "./directives.ts";
 
 /** Verdicts in a session's last words: on what was submitted to the agent, and on what it was asked to decide. */
@@ -26,12 +27,16 @@ export async function judge(
   verdict: Extract<Directive, { kind: "verdict" }>,
 ): Promise<void> {
   const outcome = await judgedBy(call.tx, agent.id, verdict.outcome);
-  if (outcome === undefined)
+  if (outcome === undefined) {
+    const waiting = await shownReviews(call.tx, agent.id, call.tx.now);
     throw new Refusal(
       "refused",
       `Nothing with the id ${verdict.outcome.slice(0, 60)} waits for your verdict.`,
-      "Use the id of an outcome that was submitted to you.",
+      waiting.length === 0
+        ? "Nothing does."
+        : `These do: ${waiting.map(({ id, title }) => `${id} ("${title.slice(0, 60)}")`).join(", ")}.`,
     );
+  }
   // What was sent back too often is judged as it was submitted last; whoever decides that begins the count anew.
   const submitted = { ...outcome, status: "submitted", blocked_reason: null };
   if (verdict.passes) await endings.complete(call, submitted, verdict.reason === "" ? null : verdict.reason);
