@@ -83,7 +83,8 @@ for (const kind of storeKinds)
           assert.ok(found.mostMail <= 100, `${found.mostMail} messages wait from one to another`);
           assert.ok(found.mostInbox <= 1000 + 100 * 17, `${found.mostInbox} messages in one inbox`);
           assert.equal(found.toldOfLimits, 1, "the board is told once");
-          assert.ok(found.toldBoard <= 60, `the system wrote ${found.toldBoard} times to the board`);
+          assert.ok(found.asked <= 50, `the board was asked for ${found.asked} rights`);
+          assert.ok(found.toldBoard <= 20, `the system wrote ${found.toldBoard} times to the board`);
           assert.ok(greed.refused > 100, "limits were reached at all");
         }));
 
@@ -189,7 +190,7 @@ class Greed {
       },
       async () => {
         const { messages } = await call(readInbox, {});
-        for (const { id } of messages) await call(acknowledgeMessage, { id, result: "more" });
+        for (const { id } of messages.slice(0, 3)) await call(acknowledgeMessage, { id, result: "more" });
       },
       async () => {
         const { approvals } = await call(listApprovals, {});
@@ -245,6 +246,7 @@ async function measure({ org, store }: Stage) {
   const live = rows.outcomes.filter(({ status }) => status === "open" || status === "submitted");
   const byAgents = rows.messages.filter(({ from_system }) => from_system === 0);
   const toBoard = rows.messages.filter(({ to_id, from_system }) => to_id === null && from_system === 1);
+  const unasked = toBoard.filter(({ description }) => !/ asks for \w+ on /.test(description));
   const { events } = await org.board(listEvents, { companyId, limit: 1 });
   return {
     agents: employed.length,
@@ -255,7 +257,8 @@ async function measure({ org, store }: Stage) {
     mostMail: most(Map.groupBy(byAgents, ({ from_id, to_id }) => `${from_id ?? ""} ${to_id ?? ""}`)),
     mostInbox: most(Map.groupBy(rows.messages, ({ to_id }) => to_id)),
     toldOfLimits: toBoard.filter(({ description }) => description.includes("has reached a limit")).length,
-    toldBoard: toBoard.length,
+    asked: toBoard.length - unasked.length,
+    toldBoard: unasked.length,
     firstEvent: events[0]?.seq ?? 0,
   };
 }

@@ -93,7 +93,8 @@ function readLine(word: string, line: string): Directive {
   const rest = (parts[2] ?? "").trim();
   if (inside === "") return malformed("nothing stands between the brackets");
   if (rest === "") return malformed("nothing stands after the colon");
-  if (!textOf(mostMandate).safeParse(rest).success) return malformed("the text is too long or not valid");
+  if (!textOf(mostMandate).safeParse(rest).success)
+    return malformed(`the text has over ${mostMandate} characters, or some that nobody can store`);
   if (word === "HIRE") return readHire(line, inside, rest, malformed);
   if (word === "DELEGATE") return { kind: "delegate", line, to: inside, subtask: rest };
   const verdict = /^(PASS|REWORK)(?:[ \t:,.–—-]+(.*))?$/.exec(rest);

@@ -230,6 +230,8 @@ for (const kind of storeKinds)
         runner.plan(org.rootId, says("I do not know."), says("Ask somebody else."));
         runner.otherwise(hang);
         await passes(stage, 30);
+        const { says: answer } = await org.board(why, { id: (await byTitle(stage, "Build it.")).id });
+        assert.match(answer, /the board is asked .*\. Who is asked decides/);
         const { messages } = await org.board(boardInbox, { companyId: org.companyId });
         assert.equal(messages.length, 1, messages.map(({ body }) => body).join("\n"));
         assert.match(
