@@ -54,7 +54,7 @@ describe("directives", () => {
   for (const [what, text] of Object.entries({
     "inside a fence": "```\nHIRE[Writer]: Writes.\n```",
     "inside a longer fence with a shorter one in it": "````md\n```\nHIRE[Writer]: Writes.\n```\n````",
-    "inside a fence that never ends": "~~~\nHIRE[Writer]: Writes.",
+    "a fence that never ends and has none": "~~~\nI would HIRE[Writer]: Writes.",
     "in the middle of a line": "I would say HIRE[Writer]: Writes.\nThen - DELEGATE[Writer]: Do it.",
     "quoted, or as code in a line": "> HIRE[Writer]: x\n`DELEGATE[Writer]: Do it.`",
     "a word that only begins like it":
@@ -93,6 +93,8 @@ describe("directives", () => {
     "delegate[Writer]: Do it.",
     "HIRE [Writer]: Writes.",
     "- verdict[x]: PASS",
+    "~~~\nHIRE[Writer]: Writes.\nHIRE[Checker]: Checks.",
+    "…the end of a long listing\n```\nDELEGATE[Writer]: Do it.",
     "DELEGATE[]: Do it.",
     "DELEGATE[Writer]:   ",
     "VERDICT[x]: Looks good to me",

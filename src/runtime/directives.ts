@@ -40,28 +40,30 @@ export type Directive =
 const almost =
   /^[ \t]*(?:(?:[-*+•–—]|\d{1,3}[.)])[ \t]+)?[*_]{0,3}(?:HIRE|DELEGATE|VERDICT)[ \t]?\[[^[\]]+\][*_]{0,3}:/i;
 
+const begins = /^(HIRE|DELEGATE|VERDICT)\[/;
+
 const mostDirectives = 50;
 const mostMandate = 20_000;
 
 export function directivesIn(output: string): Directive[] {
   const found: Directive[] = [];
-  let fence: { mark: string; plan: string[] | null } | null = null;
+  let fence: { mark: string; isPlan: boolean; lines: string[] } | null = null;
   for (const line of output.replace(/^\uFEFF/, "").split(/\r?\n/)) {
     if (found.length > mostDirectives) break;
     const mark = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line);
     if (fence !== null) {
       if (mark !== null && closes(fence.mark, mark)) {
-        if (fence.plan !== null) found.push(planIn(fence.plan.join("\n")));
+        if (fence.isPlan) found.push(planIn(fence.lines.join("\n")));
         fence = null;
-      } else fence.plan?.push(line);
+      } else fence.lines.push(line);
       continue;
     }
     if (mark !== null) {
       const isPlan = /^plan(\s|$)/i.test((mark[2] ?? "").trim());
-      fence = { mark: mark[1] ?? "", plan: isPlan ? [] : null };
+      fence = { mark: mark[1] ?? "", isPlan, lines: [] };
       continue;
     }
-    const word = /^(HIRE|DELEGATE|VERDICT)\[/.exec(line)?.[1];
+    const word = begins.exec(line)?.[1];
     if (word !== undefined) found.push(readLine(word, line));
     else if (almost.test(line))
       found.push({
@@ -70,8 +72,10 @@ export function directivesIn(output: string): Directive[] {
         why: "a directive stands in capitals at the very start of its line",
       });
   }
-  if (fence !== null && fence.plan !== null)
-    found.push({ kind: "malformed", line: "a plan", why: "its fence is not closed" });
+  // Of a long output only the end is heard: what looks like the beginning of a fence may have been its end.
+  const swallowed = fence?.isPlan === true ? "a plan" : fence?.lines.find((line) => begins.test(line));
+  if (swallowed !== undefined)
+    found.push({ kind: "malformed", line: swallowed, why: "its fence is not closed" });
   if (found.length <= mostDirectives) return found;
   const rest = {
     kind: "malformed",
