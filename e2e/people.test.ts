@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient } from "../src/client/client.ts";
+import { requestPermission } from "../src/contract/capabilities.ts";
 import { createFile, readFile } from "../src/contract/knowledge.ts";
 import {
   acknowledgeMessage,
@@ -154,6 +155,9 @@ describe("people", () => {
     const waiting = await board().call(why, { id: job });
     assert.deepEqual([waiting.moves, waiting.path.at(-1)?.id], [true, paula.id]);
     assert.match(waiting.says, /is a person/);
+    // She asks the program for the right to hire, and is given it.
+    await paula.call(requestPermission, { resource: "org:hire", reason: "somebody has to set the type" });
+    await next(paula, "You may hire now");
     // She hires a program for a part of it, and it reports to her.
     const part = await paula.call(createOutcome, { companyId, title: "Set the type", parents: [job] });
     await paula.call(delegateOutcome, {

@@ -7,7 +7,7 @@ import { boardInbox, Message } from "../src/contract/mail.ts";
 import { viewCompany } from "../src/contract/companies.ts";
 import { listAgents } from "../src/contract/organization.ts";
 import { listOutcomes, type OutcomeRow } from "../src/contract/outcomes.ts";
-import { listSessions } from "../src/contract/sessions.ts";
+import { listSessions, viewTranscript } from "../src/contract/sessions.ts";
 import { sandboxWorks } from "../src/runtime/sandbox.ts";
 import {
   agency,
@@ -131,7 +131,7 @@ async function checkWork(
   );
   const of = (operation: string) => events.filter((event) => event.operation === operation);
 
-  // Two levels of delegation, each to somebody hired for it.
+  // Two levels of delegation; the first goal finds nobody, and hires whom it needs.
   const delegations = of("outcome.delegate").map(({ subject, data }) => ({
     outcome: subject,
     from: data["from"],
@@ -141,7 +141,15 @@ async function checkWork(
   const further = delegations.filter(({ from }) => from === down?.to);
   assert.deepEqual([delegations.length, further.length], [3, 2]);
   const hired = new Set(of("agent.create").map(({ subject }) => subject));
-  assert.deepEqual(hired, new Set(delegations.map(({ to }) => to)));
+  assert.deepEqual(hired, after === 0 ? new Set(delegations.map(({ to }) => to)) : new Set());
+  if (after === 0) {
+    // In one session's last words: the root hires, and hands out to whom it hired.
+    const [said] = of("outcome.create").filter(
+      ({ actor, data }) => actor.agentId === rootAgentId && data["of"] !== undefined,
+    );
+    const { transcript } = await board.call(viewTranscript, { id: said?.actor.sessionId ?? "" });
+    assert.match(transcript, /^HIRE\[Coordinator\]: .+\nDELEGATE\[Coordinator\]: Organize: /m);
+  }
 
   // Who did the work wrote it down, who handed it out verified it, and both are on record as sessions.
   for (const { outcome, from, to } of delegations) {
@@ -199,10 +207,14 @@ async function checkRest(daemon: BuiltDaemon, options: DaemonOptions): Promise<v
     ["perpetual"],
   );
   const { agents } = await board.call(listAgents, { companyId, limit: 1000 });
-  // Who was hired for an outcome has retired with it.
   assert.deepEqual(
-    agents.filter(({ status }) => status !== "terminated").map(({ boss, status }) => [boss, status]),
-    [[null, "idle"]],
+    agents.map(({ name, boss, status }) => `${name} < ${boss?.name ?? "board"} ${status}`),
+    [
+      "Root < board idle",
+      "Coordinator < Root idle",
+      "Writer < Coordinator idle",
+      "Checker < Coordinator idle",
+    ],
   );
   const { code, out } = await agency(["audit", "verify", "--json"], options);
   assert.equal(code, 0, out);

@@ -191,7 +191,7 @@ const board: readonly Requirement[] = [
   now("ROOT-07", "The root agent splits, delegates and manages as any agent does."),
   now("UNI-01", "Every boundary speaks the same protocol, so boss and report may be people or programs."),
   now("UNI-02", "An agent can be tested alone: write to it as its boss, look at what it does."),
-  later("reorganization", "UNI-03", "A layer of management can be put in without the reports noticing."),
+  now("UNI-03", "A layer of management can be put in without the reports noticing."),
   now("UNI-04", "A layer can be taken out: its work and its reports go to its boss."),
   later("federation", "UNI-05", "Parts of the tree run elsewhere and speak the same protocol."),
   now("UNI-06", "People hold positions at any level."),
@@ -267,7 +267,7 @@ const prompt: readonly Requirement[] = [
 
 const notes: readonly Requirement[] = [
   now("NOTE-01", "Agents are asked to keep knowledge in small, linked files."),
-  later("budgets and metrics", "NOTE-02", "Measures show when an agent should delegate more."),
+  now("NOTE-02", "Measures show when an agent should delegate more."),
   now("NOTE-03", "Siblings do not write to each other; their boss mediates."),
   later("approvals", "NOTE-04", "A single use of a right can need a person's yes."),
 ];

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { updateCompany } from "../contract/companies.ts";
 import { readFile, viewLinks } from "../contract/knowledge.ts";
-import { verifyLedger } from "../contract/ledger.ts";
+import { listEvents, verifyLedger } from "../contract/ledger.ts";
 import { acknowledgeMessage, boardInbox, sendMessage } from "../contract/mail.ts";
-import { listAgents, viewAgent } from "../contract/organization.ts";
+import { listAgents, terminateAgent, viewAgent } from "../contract/organization.ts";
 import { listOutcomes, viewSubtree } from "../contract/outcomes.ts";
 import { operations } from "../contract/operations.ts";
 import { listSessions, why } from "../contract/sessions.ts";
@@ -14,16 +15,17 @@ import { play } from "./rehearsal/player.ts";
 
 /** The player as it is, its tools called through dispatch instead of over MCP. */
 const rehearse: Script = async ({ call }) => {
-  await play(async (server, tool, args) => {
+  const { words } = await play(async (server, tool, args) => {
     const operation = operations.find(({ mcp }) => mcp?.server === server && mcp.tool === tool);
     assert.ok(operation !== undefined, `there is no tool ${server} ${tool}`);
     return { ...Object(await call(operation, args)) };
   });
+  return { output: words };
 };
 
 for (const kind of storeKinds)
   describe(`the rehearsal on ${kind}`, () => {
-    // covers ROOT-07, SES-05, END-01, CAP-13, UNI-02
+    // covers ROOT-07, SES-05, UNI-02, ORG-21, ORG-22
     test("a goal goes down the organization and comes back as a result, and everything comes to rest", () =>
       onStage(kind, async (stage) => {
         const { org, runner } = stage;
@@ -39,15 +41,15 @@ for (const kind of storeKinds)
         assert.match((await board(readFile, { id: result })).content, /Put together from:/);
         assert.ok((await board(viewLinks, { id: result })).links.every(({ state }) => state === "live"));
 
-        // Three were hired for it, on two levels, and retired when it was done.
+        // Three were hired for it, on two levels, and stay for what comes next.
         const { agents } = await board(listAgents, { companyId });
         assert.deepEqual(
           agents.map(({ role, status }) => [role, status]),
           [
             ["CEO", "idle"],
-            ["Coordinator", "terminated"],
-            ["Writer", "terminated"],
-            ["Checker", "terminated"],
+            ["Coordinator", "idle"],
+            ["Writer", "idle"],
+            ["Checker", "idle"],
           ],
         );
         assert.deepEqual(
@@ -55,9 +57,30 @@ for (const kind of storeKinds)
           ["Root", "Coordinator", "Coordinator"],
         );
         const open = (await board(listOutcomes, { companyId, status: "open", limit: 1000 })).outcomes;
+        assert.deepEqual(open.map((outcome) => outcome.kind).toSorted(), [
+          "mandate",
+          "mandate",
+          "mandate",
+          "perpetual",
+        ]);
+        const { events } = await board(listEvents, { companyId, limit: 1000 });
+        const by = (operation: string, agentId: string | undefined) =>
+          events.filter((event) => event.operation === operation && event.actor.agentId === agentId);
+        // One session's words hired and handed out; and the right to hire was asked for and given.
+        const [hired] = by("agent.create", org.rootId);
+        const [handed] = by("outcome.delegate", org.rootId);
+        assert.ok(hired !== undefined && hired.actor.sessionId === handed?.actor.sessionId);
+        assert.equal(by("permission.request", agents[1]?.id).length, 1);
+        assert.equal(by("org.plan_work", agents[1]?.id).length, 1);
+        const all = (await board(listOutcomes, { companyId, limit: 1000 })).outcomes;
         assert.deepEqual(
-          open.map((outcome) => outcome.kind),
-          ["perpetual"],
+          all
+            .filter((outcome) => outcome.kind === "integration")
+            .map(({ responsible, status }) => [responsible?.name, status]),
+          [
+            ["Coordinator", "completed"],
+            ["Root", "completed"],
+          ],
         );
         assert.equal((await board(listOutcomes, { companyId, status: "submitted" })).outcomes.length, 0);
         // Each session left its own summary, and no state document is stale.
@@ -80,9 +103,38 @@ for (const kind of storeKinds)
         await stage.rest();
         const next = (await board(boardInbox, { companyId })).messages;
         assert.ok(next.some(({ body }) => body?.startsWith("Done: And one about mountains") === true));
+        assert.equal((await board(listAgents, { companyId })).agents.length, 4, "nobody is hired twice");
         const { outcomes } = await board(viewSubtree, { id: org.rootId, limit: 1000 });
         assert.ok(
           outcomes.filter((outcome) => outcome.kind === "work").every(({ status }) => status === "completed"),
+        );
+      }));
+
+    test("what it may not hand out it does itself: nobody more may be hired", () =>
+      onStage(kind, async (stage) => {
+        const { org, runner } = stage;
+        const { board, companyId } = org;
+        await board(updateCompany, { companyId, maxAgents: 2 });
+        runner.otherwise(rehearse);
+        await board(sendMessage, { companyId, body: "Count the spoons" });
+        await stage.rest();
+        const { messages } = await board(boardInbox, { companyId });
+        assert.ok(messages.some(({ body }) => body?.startsWith("Done: Count the spoons") === true));
+        // The coordinator was hired, and did alone what it could not divide.
+        const { agents } = await board(listAgents, { companyId });
+        assert.deepEqual(
+          agents.map(({ role }) => role),
+          ["CEO", "Coordinator"],
+        );
+        await board(updateCompany, { companyId, maxAgents: 1 });
+        await board(terminateAgent, { id: agents[1]?.id ?? "" });
+        await board(sendMessage, { companyId, body: "Count the forks" });
+        await stage.rest();
+        const later = (await board(boardInbox, { companyId })).messages;
+        assert.ok(later.some(({ body }) => body?.startsWith("Done: Count the forks") === true));
+        const { outcomes } = await board(viewSubtree, { id: org.rootId, limit: 1000 });
+        assert.ok(
+          outcomes.filter(({ kind: of }) => of === "work").every(({ status }) => status === "completed"),
         );
       }));
   });

@@ -68,6 +68,7 @@ for (const kind of storeKinds)
 
     const newcomer = (name: string) => ({ name: `${name} ${scene.n}`, role: "manager" });
 
+    // covers UNI-03
     test("inserting a layer: the reports have another boss, and else nothing is different for them", async () => {
       scene = await buildScene(org);
       const { lead, ann, bob, deep, outcomes, files } = scene;
@@ -122,6 +123,7 @@ for (const kind of storeKinds)
       await org.board(completeOutcome, { id: outcomes.submitted });
     });
 
+    // covers UNI-04
     test("removing a layer: reports, work and reviews go up, rights with them where the boss holds them", async () => {
       scene = await buildScene(org);
       const { lead, ann, bob, deep, waits, outcomes, files } = scene;

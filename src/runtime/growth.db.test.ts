@@ -43,6 +43,7 @@ for (const kind of storeKinds)
   describe(`signs that help is needed (${kind})`, () => {
     const staged = stagedOn(kind);
 
+    // covers NOTE-02
     staged(
       "work that waits: the boss and the board hear of it once a day, and nothing changes",
       async (stage) => {

@@ -59,7 +59,8 @@ async function call(
   return answer;
 }
 
-const { heard } = await play(call);
+const { heard, words } = await play(call);
+if (words !== "") console.log(words);
 // An agent that is told how to answer answers so; what a session prints last is what it says.
 const prompt = readFileSync(process.env["AGENCY_SYSTEM_PROMPT"] ?? "/dev/null", "utf8");
 const next = /^Always respond in exactly this structure:\n@(.+)$/m.exec(prompt)?.[1];

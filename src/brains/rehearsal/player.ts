@@ -2,12 +2,13 @@ import { z } from "zod";
 
 /**
  * The rehearsal: what an agent without a model does in one session. It looks only at what any agent sees through its
- * tools, so the same few rules make a whole organization:
+ * tools, and says what is to be handed out in its last words, so the same few rules make a whole organization:
  *   - a message from the board becomes an outcome; any other message is noted and acknowledged
- *   - an outcome nobody handed down, at the root, is planned: two parts, handed to a coordinator
- *   - an outcome handed down is split once more by whoever may hire, and done by whoever may not
- *   - what was submitted is read and completed; when all parts are done, the whole is written up and submitted, or
- *     completed and reported to the board
+ *   - the root hands what nobody handed to it to a coordinator, whom it hires if it has none
+ *   - a coordinator asks for the right to hire if it lacks it, and is given it; with it, it divides its work in two
+ *   - who is neither does the work
+ *   - what was submitted is read and completed; an integration is put together from the results, and at the root the
+ *     board hears of it
  */
 type Call = (server: string, tool: string, args: Record<string, unknown>) => Promise<Record<string, unknown>>;
 
@@ -29,10 +30,17 @@ const Outcome = Ref.extend({
   description: z.string(),
   acceptance: z.string().nullable(),
   children: z.array(Ref),
+  dependsOn: z.array(Ref),
   responsible: Named.nullable(),
 });
 const Mine = z.object({
-  outcomes: z.array(Ref.extend({ kind: z.string(), workable: z.boolean(), delegated: z.boolean() })),
+  outcomes: z.array(
+    Ref.extend({
+      kind: z.string(),
+      workable: z.boolean(),
+      blocked: z.object({ reason: z.string() }).nullable(),
+    }),
+  ),
 });
 const Roster = z.object({
   agents: z.array(
@@ -47,37 +55,55 @@ const Roster = z.object({
 });
 const Permissions = z.object({
   grants: z.array(z.object({ resource: z.string(), to: Named, stands: z.boolean() })),
+  requests: z.array(z.object({ agent: Named, resource: z.string() })),
 });
 
-export async function play(call: Call): Promise<{ heard: string[] }> {
+/** What it heard, and its last words: directives, if anything is to be handed out. */
+export async function play(call: Call): Promise<{ heard: string[]; words: string }> {
   const did: string[] = [];
   const heard: string[] = [];
+  let words = "";
+  let isRefused = false;
   const me = await whoAmI(call);
   for (let turns = 0; turns < 20; turns++) {
     const { messages } = Inbox.parse(await call("mail", "read_inbox", {}));
     // Before the messages that say so are acknowledged: who dies in between is started again for them, and only for them.
     const verified = await verifyReports(call, did);
+    // After the inbox: what a message says of rights holds by now.
+    const rights = Permissions.parse(await call("permissions", "list_permissions", {}));
+    await answerRequests(call, rights.requests, did);
     await sortInbox(call, me, messages, did);
     for (const { from, body } of messages) if (from.kind !== "system" && body !== null) heard.push(body);
-    const worked = await workOnce(call, me, did);
+    isRefused ||= messages.some(({ body }) => body?.startsWith("This was not carried out") === true);
+    const mayHire = rights.grants.some(({ resource, stands }) => resource === "org:hire" && stands);
+    const worked = await workOnce(call, { ...me, mayHire, isRefused }, did);
+    if (typeof worked === "string") {
+      // What is handed out is handed out when this session ends; the next goes on from there.
+      words = worked;
+      break;
+    }
     if (messages.length === 0 && !verified && !worked) break;
   }
   await saveState(call, did);
   await call("audit", "submit_summary", {
     summary: did.length === 0 ? "Nothing was to be done." : did.map((line) => `- ${line}`).join("\n"),
   });
-  return { heard };
+  return { heard, words };
 }
 
 interface Me {
   readonly id: string;
-  readonly name: string;
+  readonly role: string;
   readonly isRoot: boolean;
+}
+
+interface Standing extends Me {
   readonly mayHire: boolean;
+  /** Its words came back: what it wanted to hand out it does itself. */
+  readonly isRefused: boolean;
 }
 
 async function whoAmI(call: Call): Promise<Me> {
-  const { grants } = Permissions.parse(await call("permissions", "list_permissions", {}));
   const { agents } = Roster.parse(await call("org", "list_roster", { limit: 1000 }));
   const { outcomes } = Mine.parse(await call("outcome", "my_outcomes", { limit: 1000 }));
   const own =
@@ -88,9 +114,8 @@ async function whoAmI(call: Call): Promise<Me> {
   if (row === undefined) throw new Error("an agent without any outcome has nothing to play");
   return {
     id: row.id,
-    name: row.name,
+    role: row.role,
     isRoot: row.boss === null,
-    mayHire: grants.some(({ resource, stands }) => resource === "org:hire" && stands),
   };
 }
 
@@ -119,17 +144,91 @@ async function sortInbox(
   }
 }
 
-async function workOnce(call: Call, me: Me, did: string[]): Promise<boolean> {
+/** A report that asks for the right to hire gets it. */
+async function answerRequests(
+  call: Call,
+  requests: z.infer<typeof Permissions>["requests"],
+  did: string[],
+): Promise<void> {
+  for (const { agent, resource } of requests) {
+    if (resource !== "org:hire") continue;
+    await call("permissions", "grant_permission", { to: agent.id, resource });
+    await call("mail", "send_message", { to: agent.id, body: "You may hire now." });
+    did.push(`let ${agent.name} hire`);
+  }
+}
+
+/** One piece of work. A text: what is to be handed out, in the last words of this session. */
+async function workOnce(call: Call, me: Standing, did: string[]): Promise<boolean | string> {
   const { outcomes } = Mine.parse(await call("outcome", "my_outcomes", { status: "open", limit: 1000 }));
-  const next = outcomes.find(({ workable, kind }) => workable && kind !== "inbox");
+  const waits = outcomes.find(({ blocked }) => blocked?.reason === noRightToHire);
+  if (waits !== undefined && me.mayHire)
+    await call("outcome", "update_outcome", { id: waits.id, blocked: null });
+  const next =
+    (me.mayHire ? waits : undefined) ?? outcomes.find(({ workable, kind }) => workable && kind !== "inbox");
   if (next === undefined) return false;
   const outcome = Outcome.parse(await call("outcome", "view_outcome", { id: next.id }));
+  if (outcome.kind === "integration") {
+    await putTogether(call, me, outcome, did);
+    return true;
+  }
   // A part that came back, because its hire was not approved or its agent left, is done rather than parted again.
   const cameBack = !outcome.delegated && /^(Organize|Draft|Check): /.test(outcome.title);
-  if (outcome.children.length === 0 && me.mayHire && !cameBack) await plan(call, me, outcome, did);
-  else if (outcome.children.length === 0) await doIt(call, outcome, did);
-  else await writeUp(call, me, outcome, did);
+  if (!cameBack && !me.isRefused && outcome.children.length === 0) {
+    if (me.isRoot && me.mayHire) return toCoordinator(call, me, outcome, did);
+    if (me.role === coordinator && outcome.delegated) {
+      if (me.mayHire) return toSpecialists(outcome, did);
+      await askToHire(call, outcome, did);
+      return true;
+    }
+  }
+  await doIt(call, me, outcome, did);
   return true;
+}
+
+const coordinator = "Coordinator";
+const noRightToHire = "waits for the right to hire";
+
+async function askToHire(call: Call, outcome: z.infer<typeof Outcome>, did: string[]): Promise<void> {
+  await call("permissions", "request_permission", {
+    resource: "org:hire",
+    reason: `"${outcome.title}" takes a writer and a checker`,
+  });
+  await call("outcome", "update_outcome", { id: outcome.id, blocked: { reason: noRightToHire } });
+  did.push("asked for the right to hire");
+}
+
+/** To the coordinator there is, or to a new one: hired and given its work in the same words. */
+async function toCoordinator(
+  call: Call,
+  me: Me,
+  outcome: z.infer<typeof Outcome>,
+  did: string[],
+): Promise<string> {
+  const { agents } = Roster.parse(await call("org", "list_roster", { limit: 1000 }));
+  const there = agents.find(
+    ({ boss, role, status }) => boss?.id === me.id && role === coordinator && status !== "paused",
+  );
+  did.push(`handed "${outcome.title}" to ${there?.name ?? `a new ${coordinator}`}`);
+  return [
+    ...(there === undefined ? [`HIRE[${coordinator}]: Organizes what the board asks for.`] : []),
+    `DELEGATE[${there?.id ?? coordinator}]: Organize: ${outcome.title}`,
+  ].join("\n");
+}
+
+/** A plan: whoever is missing for it is hired. */
+function toSpecialists(outcome: z.infer<typeof Outcome>, did: string[]): string {
+  const title = outcome.title
+    .replace(/^Organize: /, "")
+    .slice(0, 280)
+    .toWellFormed();
+  const acceptance = "- a knowledge file with the result";
+  const tasks = [
+    { title: `Draft: ${title}`, assignee: "Writer", acceptance },
+    { title: `Check: ${title}`, assignee: "Checker", acceptance, dependsOn: [0] },
+  ];
+  did.push(`divided "${outcome.title}" between a writer and a checker`);
+  return ["```plan", JSON.stringify(tasks, null, 2), "```"].join("\n");
 }
 
 /** Everything of ours that was handed down and submitted: look at it, complete it. */
@@ -151,80 +250,44 @@ async function verifyReports(call: Call, did: string[]): Promise<boolean> {
   return any;
 }
 
-/** The root hands the whole to one coordinator, who may hire; a coordinator hands two parts to specialists, who may not. */
-async function plan(call: Call, me: Me, outcome: z.infer<typeof Outcome>, did: string[]): Promise<void> {
-  const parts = me.isRoot
-    ? [{ title: `Organize: ${outcome.title}`, role: "Coordinator", grants: [{ resource: "org:hire" }] }]
-    : [
-        { title: `Draft: ${outcome.title}`, role: "Writer", grants: [] },
-        { title: `Check: ${outcome.title}`, role: "Checker", grants: [] },
-      ];
-  const made: string[] = [];
-  for (const { title, role, grants } of parts) {
-    const part = Outcome.parse(
-      await call("outcome", "create_outcome", {
-        title: title.slice(0, 290),
-        parents: [outcome.id],
-        acceptance: "- a knowledge file with the result",
-        ...(role === "Checker" ? { dependsOn: made } : {}),
-      }),
-    );
-    made.push(part.id);
-    await hand(call, me, part.id, role, grants);
-    did.push(`handed "${part.title}" to a ${role}`);
-  }
+async function doIt(call: Call, me: Me, outcome: z.infer<typeof Outcome>, did: string[]): Promise<void> {
+  const { id, title } = outcome;
+  const text = `This is a rehearsal: a model would have done the work here.\n\nServes kb://${id}`;
+  // A part is put together with the others before the board hears of it.
+  const isWhole = me.isRoot && !/^(Organize|Draft|Check): /.test(title);
+  const result = await writeDown(call, title, text, isWhole);
+  await call("outcome", outcome.delegated ? "submit_outcome" : "complete_outcome", {
+    id,
+    note: `The result is ${result}`,
+  });
+  did.push(`did "${title}", result ${result}`);
 }
 
-async function hand(
+/** All parts are done: one file of their results. What was divided follows. */
+async function putTogether(
   call: Call,
   me: Me,
-  id: string,
-  role: string,
-  grants: { resource: string }[],
+  outcome: z.infer<typeof Outcome>,
+  did: string[],
 ): Promise<void> {
-  const { agents } = Roster.parse(await call("org", "list_roster", { limit: 1000 }));
-  const report = agents.find(
-    (agent) => agent.boss?.id === me.id && agent.role === role && ["idle", "running"].includes(agent.status),
-  );
-  const names = new Set(agents.map(({ name }) => name.toLowerCase()));
-  let name = role;
-  for (let number = 2; names.has(name.toLowerCase()); number++) name = `${role} ${number}`;
-  await call("outcome", "delegate_outcome", {
-    id,
-    ...(report === undefined ? { hire: { name, role } } : { to: report.id }),
-    ...(grants.length === 0 ? {} : { grants }),
-  });
+  const title = outcome.title.replace(/^Integrate: /, "");
+  const parts = outcome.dependsOn.map((part) => `- ${part.title} (${part.status}) kb://${part.id}`);
+  const result = await writeDown(call, title, `Put together from:\n\n${parts.join("\n")}`, me.isRoot);
+  await call("outcome", "complete_outcome", { id: outcome.id, note: `The result is ${result}` });
+  did.push(`put "${title}" together, result ${result}`);
 }
 
-async function doIt(call: Call, outcome: z.infer<typeof Outcome>, did: string[]): Promise<void> {
-  const file = await call("kb", "create_file", {
-    description: `Result of ${outcome.title}`.slice(0, 900),
-    content: `# ${outcome.title}\n\nThis is a rehearsal: a model would have done the work here.\n\nServes kb://${outcome.id}\n`,
+/** A file, to the boss; of a whole, the board hears in words, too. */
+async function writeDown(call: Call, title: string, text: string, isWhole: boolean): Promise<string> {
+  const { id } = await call("kb", "create_file", {
+    description: `Result of ${title}`.slice(0, 900),
+    content: `# ${title}\n\n${text}\n`,
   });
-  await call("mail", "send_message", { to: "boss", file: String(file["id"]) });
-  const note = `The result is kb://${String(file["id"])}`;
-  await call("outcome", outcome.delegated ? "submit_outcome" : "complete_outcome", { id: outcome.id, note });
-  did.push(`did "${outcome.title}", result kb://${String(file["id"])}`);
-}
-
-/** All parts are done: integrate them, then submit, or, at the root, complete and report. */
-async function writeUp(call: Call, me: Me, outcome: z.infer<typeof Outcome>, did: string[]): Promise<void> {
-  const parts = outcome.children.map(({ id, title, status }) => `- ${title} (${status}) kb://${id}`);
-  const content = `# ${outcome.title}\n\nPut together from:\n\n${parts.join("\n")}\n`;
-  const file = await call("kb", "create_file", {
-    description: `Result of ${outcome.title}`.slice(0, 900),
-    content,
-  });
-  const id = String(file["id"]);
-  await call("mail", "send_message", { to: "boss", file: id });
-  if (me.isRoot) {
-    await call("mail", "send_message", {
-      to: "board",
-      body: `Done: ${outcome.title}\n\nThe result is kb://${id}`,
-    });
-    await call("outcome", "complete_outcome", { id: outcome.id, note: `The result is kb://${id}` });
-  } else await call("outcome", "submit_outcome", { id: outcome.id, note: `The result is kb://${id}` });
-  did.push(`put "${outcome.title}" together, result kb://${id}`);
+  const result = `kb://${String(id)}`;
+  await call("mail", "send_message", { to: "boss", file: String(id) });
+  if (isWhole)
+    await call("mail", "send_message", { to: "board", body: `Done: ${title}\n\nThe result is ${result}` });
+  return result;
 }
 
 async function saveState(call: Call, did: string[]): Promise<void> {
