@@ -48,27 +48,26 @@ async function onDaemon(
   await onNewHome("sqlite", async (options) => {
     const daemon = await startDaemon(options).ready;
     try {
-      const { board, companyId } = daemon;
-      await board.call(updateCompany, {
-        companyId,
-        defaultAdapterType: brain.type,
-        defaultAdapterConfig: brain.config,
-        ...settings,
-      });
-      const { rootAgentId } = await board.call(viewCompany, { companyId });
-      await board.call(updateAgent, {
-        id: rootAgentId,
-        role: "CEO",
-        adapterType: brain.type,
-        adapterConfig: brain.config,
-      });
-      await play(daemon, rootAgentId);
+      await play(daemon, await employ(daemon, brain, settings));
       assert.deepEqual(sessionProcesses(daemon.home), []);
       assert.equal(daemon.log(), "");
     } finally {
       await daemon.stop();
     }
   });
+}
+
+async function employ(
+  { board, companyId }: BuiltDaemon,
+  brain: { type: string; config: Record<string, unknown> },
+  settings: Record<string, unknown>,
+): Promise<string> {
+  const { type: adapterType, config: adapterConfig } = brain;
+  const standard = { defaultAdapterType: adapterType, defaultAdapterConfig: adapterConfig };
+  await board.call(updateCompany, { companyId, ...standard, ...settings });
+  const { rootAgentId } = await board.call(viewCompany, { companyId });
+  await board.call(updateAgent, { id: rootAgentId, role: "CEO", adapterType, adapterConfig });
+  return rootAgentId;
 }
 
 async function until<T>(what: string, look: () => Promise<T | undefined>, seconds = 60): Promise<T> {
@@ -234,3 +233,36 @@ describe("with approval on, hires and their work wait", () => {
       );
     }));
 });
+
+for (const moment of ["exited", "before session.end"])
+  test(`last words are heard by the next daemon when one dies at "${moment}", and nobody works twice`, () =>
+    onNewHome("sqlite", async (options) => {
+      const starting = startDaemon({ ...options, env: { ...options.env, AGENCY_FAIL_AT: moment } });
+      const first = await starting.ready;
+      const { companyId } = first;
+      const rootId = await employ(first, printing(bootstrap), { requireBoardApprovalForNewAgents: false });
+      await first.board
+        .call(sendMessage, { companyId, body: "Tell me of pelicans" }, { key: "ask" })
+        .catch(() => undefined);
+      assert.equal((await starting.ended).signal, "SIGKILL");
+
+      const daemon = await startDaemon(options).ready;
+      try {
+        await answerTo(daemon);
+        await atRest(daemon);
+        const { events } = await daemon.board.call(listEvents, { companyId, limit: 1000 });
+        const hired = events.filter(
+          ({ operation, actor }) => operation === "agent.create" && actor.agentId === rootId,
+        );
+        const begun = events.filter(
+          ({ operation, subject }) => operation === "session.start" && subject === rootId,
+        );
+        assert.equal(hired.length, 2);
+        // The first session that was started is the one whose words were carried out.
+        const started = begun.map(({ seq, data }) => ({ seq, id: data["session"] }));
+        const [one] = started.toSorted((a, b) => a.seq - b.seq);
+        assert.ok(hired.every(({ actor }) => actor.sessionId === one?.id));
+      } finally {
+        await daemon.stop();
+      }
+    }));

@@ -7,8 +7,9 @@ import { commentOnApproval, hireAgent, listApprovals, requestApproval } from "..
 import { listCosts } from "../src/contract/budgets.ts";
 import { requestPermission } from "../src/contract/capabilities.ts";
 import { requestAgent } from "../src/contract/create-agent.ts";
+import { createFile } from "../src/contract/knowledge.ts";
 import { listEvents } from "../src/contract/ledger.ts";
-import { sendDeferredMessage, sendMessage } from "../src/contract/mail.ts";
+import { acknowledgeMessage, readInbox, sendDeferredMessage, sendMessage } from "../src/contract/mail.ts";
 import { updateCompany } from "../src/contract/companies.ts";
 import { createAgent, listAgents, updateAgent } from "../src/contract/organization.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
@@ -86,7 +87,8 @@ for (const kind of storeKinds)
           assert.ok(found.mostMail <= 100, `${found.mostMail} messages wait from one to another`);
           assert.ok(found.mostInbox <= 1000 + 100 * 17, `${found.mostInbox} messages in one inbox`);
           assert.equal(found.toldOfLimits, 1, "the board is told once");
-          assert.ok(found.toldBoard <= 60, `the system wrote ${found.toldBoard} times to the board`);
+          assert.ok(found.asked <= 50, `the board was asked for ${found.asked} rights`);
+          assert.ok(found.toldBoard <= 20, `the system wrote ${found.toldBoard} times to the board`);
           assert.ok(greed.refused > 100, "limits were reached at all");
         }));
 
@@ -174,6 +176,26 @@ class Greed {
           body: name(),
           deliverAt: new Date(Date.UTC(2030, 0, 1, 13)).toISOString(),
         }),
+      async () => call(sendMessage, { to: "self", body: name() }),
+      async () =>
+        call(sendDeferredMessage, {
+          to: chance.pick(["self", "boss", "mia"]) ?? "",
+          body: name(),
+          deliverAt: new Date(Date.UTC(2030, 0, 1, 12, chance.int(600))).toISOString(),
+        }),
+      async () => call(createFile, { description: name(), content: name().repeat(100) }),
+      async () => call(outcomes.updateOutcome, { id: one(), blocked: { reason: name() } }),
+      async () => call(outcomes.updateOutcome, { id: one(), blocked: null }),
+      async () => call(outcomes.closeOutcome, { id: one(), rationale: "not this one" }),
+      async () => {
+        const { outcomes: sent } = await call(outcomes.listOutcomes, { status: "submitted", limit: 100 });
+        const id = chance.pick(sent)?.id ?? agent.mandate_id;
+        return call(outcomes.reopenOutcome, { id, reason: "more" });
+      },
+      async () => {
+        const { messages } = await call(readInbox, {});
+        for (const { id } of messages.slice(0, 3)) await call(acknowledgeMessage, { id, result: "more" });
+      },
       async () => {
         const { approvals } = await call(listApprovals, {});
         return call(commentOnApproval, { id: approvals[0]?.id ?? "", body: name() });
@@ -195,12 +217,21 @@ class Greed {
       `HIRE[${name()}]: More.`,
       `DELEGATE[${chance.pick(["Engineer", "Manager"]) ?? ""}]: More.`,
     ]);
-    return {
-      usage,
-      output: chance.flip(0.2)
-        ? `@${chance.pick(["human", "nobody", "Mia"]) ?? ""}\nMore!`
-        : lines.join("\n"),
-    };
+    const plans = [
+      "```plan",
+      JSON.stringify([1, 2, 3].map(() => ({ title: name(), assignee: name() }))),
+      "```",
+    ];
+    const verdicts = mine.map(({ id }) => `VERDICT[${id}]: REWORK more`);
+    const said = chance.pick([
+      [`@${chance.pick(["human", "nobody", "Mia", "boss"]) ?? ""}`, "More!"],
+      lines,
+      lines,
+      [...plans, ...plans, ...lines],
+      [...verdicts, ...lines.map((line) => `- ${line}`)],
+      ["More!"],
+    ]);
+    return { usage, output: said?.join("\n") ?? "" };
   }
 }
 
@@ -219,6 +250,7 @@ async function measure({ org, store }: Stage) {
   const live = rows.outcomes.filter(({ status }) => status === "open" || status === "submitted");
   const byAgents = rows.messages.filter(({ from_system }) => from_system === 0);
   const toBoard = rows.messages.filter(({ to_id, from_system }) => to_id === null && from_system === 1);
+  const unasked = toBoard.filter(({ description }) => !/ asks for \w+ on /.test(description));
   const { events } = await org.board(listEvents, { companyId, limit: 1 });
   return {
     agents: employed.length,
@@ -229,7 +261,8 @@ async function measure({ org, store }: Stage) {
     mostMail: most(Map.groupBy(byAgents, ({ from_id, to_id }) => `${from_id ?? ""} ${to_id ?? ""}`)),
     mostInbox: most(Map.groupBy(rows.messages, ({ to_id }) => to_id)),
     toldOfLimits: toBoard.filter(({ description }) => description.includes("has reached a limit")).length,
-    toldBoard: toBoard.length,
+    asked: toBoard.length - unasked.length,
+    toldBoard: unasked.length,
     firstEvent: events[0]?.seq ?? 0,
   };
 }

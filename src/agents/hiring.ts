@@ -22,7 +22,7 @@ import { demandNewRole, demandRoom, headcount } from "./headcount.ts";
 import { fire, reclaimAgents } from "./leaving.ts";
 import { sendOrder } from "./orders.ts";
 import { agentById, type AgentRow, presentAgent, saveAgent } from "./table.ts";
-import { releaseParts } from "./waiting-parts.ts";
+import { releaseParts, renameHeld } from "./waiting-parts.ts";
 
 /**
  * Hiring: the one door through which agents come, whoever opens it. Where the company wants it, an agent that is not
@@ -232,6 +232,7 @@ export const hiring: ApprovalKind = {
       brain_config: JSON.stringify(configuration.adapterConfig),
     };
     await saveAgent(tx, saved);
+    await renameHeld(tx, saved);
     await weighGrants(call, configuration, giverFor(approval, boss), saved);
     await weighBudget(tx, saved, configuration.budget ?? {});
     if (!made) {

@@ -14,7 +14,7 @@ import { ownerOf } from "./delegating.ts";
 import { fanOut } from "./fan-out.ts";
 import { takeOn } from "./hiring.ts";
 import { sameName } from "./table.ts";
-import { findInTeam } from "./team.ts";
+import { demandRole, findInTeam } from "./team.ts";
 
 /** Dividing an outcome among a team, and hiring whoever the team lacks. */
 
@@ -38,6 +38,7 @@ export async function plan(
       assigned.push({ task, to: found });
       continue;
     }
+    await demandRole(call.tx, from, task.assignee);
     const mandate = `Does the work of ${task.assignee} for ${from.name}, beginning with: ${task.title}`;
     const { model, effort } = task;
     const hire = await hireForRole(call, whole, from, { role: task.assignee, mandate, model, effort });

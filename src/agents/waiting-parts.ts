@@ -23,20 +23,30 @@ export async function holdFor(
   await tx.run(setHeld, { id: outcomeId, agentId: agent.id, reason });
 }
 
+/** What it is called has changed while it waits. */
+export async function renameHeld(tx: Tx, agent: Pick<AgentRow, "id" | "name">): Promise<void> {
+  for (const { id } of await tx.all(heldFor, { agentId: agent.id })) await holdFor(tx, id, agent);
+}
+
 export async function releaseParts(call: Scene, agent: AgentRow): Promise<OutcomeRow[]> {
   const { tx } = call;
   const released = [];
+  const kept = new Map<string | null, OutcomeRow[]>();
   const to = await memberById(tx, agent.id);
   for (const { id } of await tx.all(heldFor, { agentId: agent.id })) {
     const outcome = await outcomeById(tx, id);
     const free = await saveOutcome(tx, { ...outcome, for_agent_id: null, blocked_reason: null }, call.actor);
-    // Whoever holds it now may be somebody else than who meant it for that agent; then it is simply theirs.
-    if (to === undefined || outcome.responsible_id !== agent.boss_id || agent.boss_id === null) continue;
+    // Whoever holds it now may be somebody else than the boss of that agent; then it is simply theirs.
+    if (to === undefined || outcome.responsible_id !== agent.boss_id || agent.boss_id === null) {
+      kept.set(outcome.responsible_id, [...(kept.get(outcome.responsible_id) ?? []), outcome]);
+      continue;
+    }
     const moved = await handDown(tx, free, agent.boss_id, to);
     await saveOutcome(tx, await outcomeById(tx, id), call.actor);
     await call.record(id, { from: agent.boss_id, to: agent.id, moved }, "outcome.delegate");
     released.push(free);
   }
+  await tellOwners(call, kept, `${agent.name} is not your report`);
   return released;
 }
 
@@ -49,12 +59,20 @@ export async function returnParts(call: Scene, agent: AgentRow, why: string): Pr
     await call.record(id, { changed: ["blocked"], blocked: null, reason: why }, "outcome.update");
     returned.set(outcome.responsible_id, [...(returned.get(outcome.responsible_id) ?? []), outcome]);
   }
+  await tellOwners(call, returned, `${agent.name} does not come: ${why}`);
+}
+
+async function tellOwners(
+  call: Scene,
+  returned: ReadonlyMap<string | null, readonly OutcomeRow[]>,
+  why: string,
+): Promise<void> {
   for (const [owner, outcomes] of returned)
     await notify(
       call,
       owner,
       [
-        `${agent.name} does not come: ${why}. What was meant for it is yours to do or to give to somebody else:`,
+        `${why}. What was meant for it is yours to do or to give to somebody else:`,
         ...outcomes.map(({ id, title }) => `- "${title}" (kb://${id})`),
       ].join("\n"),
     );

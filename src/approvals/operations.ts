@@ -150,7 +150,10 @@ export function approvalHandlers(kinds: ApprovalKinds, notify: Notify): Guarded[
     });
     const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.num));
     const approvals = [];
-    for (const row of page) approvals.push(await present(tx, row));
+    for (const row of page) {
+      const [title = ""] = await kinds[row.type].changes(tx, row);
+      approvals.push({ ...(await present(tx, row)), title });
+    }
     return { approvals, nextCursor };
   });
 

@@ -106,7 +106,12 @@ export const listApprovals = operation({
   name: "approval.list",
   summary: "Approvals, newest first. The board sees all; an agent those it asked for.",
   input: z.strictObject({ companyId: CompanyId, status: z.enum(approvalStatuses).optional(), ...Page }),
-  output: z.object({ approvals: z.array(Approval), nextCursor }),
+  output: z.object({
+    approvals: z.array(
+      Approval.extend({ title: z.string().describe("What a yes would change, in a line.") }),
+    ),
+    nextCursor,
+  }),
   effect: "read",
   within: "company",
   needs: "member",

@@ -5,6 +5,7 @@ import { memberById } from "../capabilities/members.ts";
 import { shiftScope } from "../capabilities/table.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { demandDecided } from "./operations.ts";
+import { goOnWithout } from "./given-up.ts";
 import {
   demandEndable,
   demandNoLiveChildren,
@@ -15,7 +16,7 @@ import {
 } from "./outcome.ts";
 import { presentOutcome } from "./presenting.ts";
 import { excerpt, keepResult, resultOf } from "./results.ts";
-import { escalation, recordReview } from "./review.ts";
+import { demandUndisputed, escalation, questionOf, recordReview } from "./review.ts";
 import { liveChildrenOf, outcomeById, parentsOf, type Ref, repointDependents, saveOutcome } from "./table.ts";
 
 /** What an outcome's changes mean to others, in the same transaction: who is told, and whose mandate has ended. */
@@ -51,6 +52,7 @@ export interface Endings {
 export function endingsOf({ notify, tellOnce, retire, demandDone, answer }: Consequences): Endings {
   async function submit(call: Surroundings, outcome: OutcomeRow, note: string | null): Promise<OutcomeRow> {
     demandSubmittable(outcome);
+    demandUndisputed(call, outcome);
     await demandDecided(call.tx, outcome.responsible_id);
     demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
     await demandDone(call, outcome);
@@ -132,7 +134,7 @@ export function endingsOf({ notify, tellOnce, retire, demandDone, answer }: Cons
         about: outcome.id,
         kind: "escalated",
         to: escalated.to,
-        text: `"${outcome.title}" (kb://${outcome.id}): ${escalated.reason}. The last time it was sent back with: ${excerpt(reason, null, 2000)}`,
+        text: `${await questionOf(tx, outcome, escalated.to, escalated.reason)}\n\nThe last time it was sent back with: ${excerpt(reason, null, 2000)}`,
       });
     // The owner is told why. Whoever reopens its own outcome knows.
     if (owner.delegated === 1 && owner.responsible_id !== null && owner.responsible_id !== actor.agentId)
@@ -163,7 +165,8 @@ export function endingsOf({ notify, tellOnce, retire, demandDone, answer }: Cons
     const { tx, input } = call;
     const outcome = await outcomeById(tx, input.id);
     demandEndable(outcome);
-    for (const below of await abandonedWith(tx, outcome)) {
+    const abandoned = await abandonedWith(tx, outcome);
+    for (const below of abandoned) {
       await shiftScope(tx, below.id, 1);
       const rationale = `"${outcome.title}" (${outcome.id}), which it served, was closed: ${input.rationale}`
         .slice(0, 10_000)
@@ -184,6 +187,7 @@ export function endingsOf({ notify, tellOnce, retire, demandDone, answer }: Cons
     if (outcome.kind === "integration")
       for (const whole of (await parentsOf(tx, outcome.id)).filter(isLive))
         await repointDependents(tx, outcome.id, whole.id);
+    await goOnWithout(call, [saved, ...abandoned], rationale, tellOnce);
     if (outcome.reply_to !== null)
       await answer(call, saved, `Given up: ${outcome.title}\n\n${excerpt(rationale, null)}`);
     return presentOutcome(tx, saved);

@@ -9,6 +9,7 @@ import { demandLive, isLive, type OutcomeRow } from "./outcome.ts";
 import { presentOutcome } from "./presenting.ts";
 import { readHandlers } from "./reading.ts";
 import { contextOf } from "./results.ts";
+import { demandUndisputed } from "./review.ts";
 import {
   insertOutcome,
   outcomeById,
@@ -66,6 +67,7 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
     for (const target of dependsOn) await demandNoCycle(tx, outcome.id, target);
     await setDependencies(tx, outcome.id, dependsOn);
   }
+  if (input.blocked !== undefined) demandUndisputed(call, outcome);
   if (input.blocked && outcome.status !== "open")
     throw new Refusal(
       "refused",

@@ -5,7 +5,7 @@ import { addVersion, fileById, type FileRow, insertFile } from "../knowledge/tab
 import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { type OutcomeRow, render } from "./outcome.ts";
+import { isLive, type OutcomeRow, render } from "./outcome.ts";
 
 /** Rows of outcomes and their edges, and the knowledge file that shows each. */
 export type NewOutcome = Pick<
@@ -137,6 +137,12 @@ export async function freeDependents(tx: Tx, dependsOnId: string): Promise<strin
 export async function setDependencies(tx: Tx, id: string, wanted: readonly string[]): Promise<void> {
   await tx.run(deleteDependencies, { id });
   for (const dependsOnId of wanted) await tx.run(insertDependency, { outcomeId: id, dependsOnId });
+}
+
+export async function liveDependentsOf(tx: ReadTx, id: string): Promise<OutcomeRow[]> {
+  const rows = [];
+  for (const dependent of await tx.all(dependents, { id })) rows.push(await outcomeById(tx, dependent.id));
+  return rows.filter(isLive);
 }
 
 /** Whoever depended on one outcome depends on another instead. */

@@ -11,6 +11,7 @@ import { guarded } from "../capabilities/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { outcomeRights } from "../capabilities/structure.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
+import { isEscalated } from "../outcomes/review.ts";
 import { dependenciesOf, liveChildrenOf, outcomeById } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -131,9 +132,12 @@ async function blockOf(
   if (until !== null)
     return { moves: true, says: `It is blocked until ${new Date(until).toISOString()}: ${reason ?? ""}` };
   if (on !== null) return { moves: true, says: "", on };
+  const who = isEscalated(outcome)
+    ? "Who is asked decides, with a VERDICT; who delegated it, or the board, can also complete it, close it, or unblock it"
+    : "Whoever answers for it, or who delegated it, can unblock it";
   return {
     moves: false,
-    says: `It is blocked: ${reason ?? ""}. Whoever answers for it, or who delegated it, can unblock it (update_outcome with blocked: null).`,
+    says: `It is blocked: ${reason ?? ""}. ${who} (update_outcome with blocked: null).`,
   };
 }
 

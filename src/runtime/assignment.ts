@@ -2,10 +2,12 @@ import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
 import { memberById } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
+import { aboutSubject, parseData } from "../events/ledger.ts";
 import { fileById } from "../knowledge/table.ts";
 import type { MessageRow } from "../mail/table.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { contextOf, excerpt, resultOf } from "../outcomes/results.ts";
+import { escalatedTo } from "../outcomes/review.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
@@ -32,6 +34,7 @@ async function workIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
   if (outcome.description !== "") lines.push(quoted(excerpt(outcome.description, outcome.id)), "");
   if (outcome.acceptance !== null)
     lines.push("Acceptance criteria:", quoted(excerpt(outcome.acceptance, outcome.id)), "");
+  lines.push(...(await sentBackIn(tx, outcome)));
   const context = await contextOf(tx, outcome.id);
   if (context.length > 0) lines.push("## The results it builds on", "");
   for (const { id, title, file, text, truncated } of context)
@@ -41,6 +44,21 @@ async function workIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
       "",
     );
   return lines;
+}
+
+/** Whoever tries again must know what was missing: its notice was shown to a session that is gone. */
+async function sentBackIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
+  const result = await resultOf(tx, outcome.id);
+  if (result === null) return [];
+  const about = { subject: outcome.id, before: Number.MAX_SAFE_INTEGER, limit: 200 };
+  const reopened = (await tx.all(aboutSubject, about)).find(
+    ({ operation }) => operation === "outcome.reopen",
+  );
+  const { reason } = reopened === undefined ? {} : parseData(reopened.data);
+  if (typeof reason !== "string") return [];
+  const before = Buffer.from(result.content).toString("utf8");
+  const parts = ["It was sent back:", quoted(excerpt(reason, null, 2048)), ""];
+  return [...parts, "What was submitted before:", quoted(excerpt(before, result.file, 4096)), ""];
 }
 
 async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
@@ -56,10 +74,11 @@ async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
   }
   const waiting = await shownReviews(tx, agent.id, tx.now);
   if (waiting.length > 0) lines.push("## Waiting for your verdict", "");
-  for (const { id, title, acceptance } of waiting) {
+  for (const { id, title, acceptance, blocked_reason } of waiting) {
     const result = await resultOf(tx, id);
     const text = result === null ? "(no result in words)" : Buffer.from(result.content).toString("utf8");
     lines.push(`### ${JSON.stringify(title)} (outcome ${id})`);
+    if (blocked_reason !== null) lines.push(quoted(`${blocked_reason}.`), "", "What was submitted last:");
     lines.push(quoted(excerpt(text, result?.file ?? null, 4096)));
     if (acceptance !== null) lines.push("Acceptance criteria:", quoted(excerpt(acceptance, id, 2048)));
     lines.push("");
@@ -96,9 +115,11 @@ function howToAnswer(first: OutcomeRow, mayHire: boolean): string {
 export const shownMessages = (tx: ReadTx, agentId: string, at: number): Promise<MessageRow[]> =>
   tx.all(waitingAt, { agentId, at, limit: mostMessages });
 
-/** What was submitted to an agent by that moment and is not decided, oldest first. */
-export const shownReviews = (tx: ReadTx, agentId: string, at: number): Promise<OutcomeRow[]> =>
-  tx.all(submittedTo, { agentId, at, limit: mostReviews });
+/** What was submitted to an agent by that moment and is not decided, oldest first; then what it was asked to decide. */
+export async function shownReviews(tx: ReadTx, agentId: string, at: number): Promise<OutcomeRow[]> {
+  const one = { agentId, at, limit: mostReviews };
+  return [...(await tx.all(submittedTo, one)), ...(await tx.all(escalatedTo, one))].slice(0, mostReviews);
+}
 
 export async function bodyOf(tx: ReadTx, message: MessageRow, most: number): Promise<string> {
   const file = await fileById(tx, message.file_id);

@@ -108,6 +108,12 @@ for (const kind of storeKinds)
         why: /2 reports have the role Writer: Ann \([0-9a-f-]{36}\), Writer \([0-9a-f-]{36}\)/,
       },
       itself: { lines: ["DELEGATE[root]: Do it."], why: /cannot delegate to itself/ },
+      "itself, by its role": { lines: ["DELEGATE[ceo]: Do it."], why: /cannot delegate to itself/ },
+      "a plan for a grandchild by name": {
+        lines: ["```plan", '[{"title":"A","assignee":"eve"}]', "```"],
+        before: async (stage) => report(stage, "Eve", "Engineer", await report(stage, "Mia", "Manager")),
+        why: /Eve \(Engineer\) is no direct report of Root, and eve is no role[\s\S]*delegate to Mia/,
+      },
       "somebody who is not there": {
         lines: ["DELEGATE[Nobody]: Do it."],
         why: /has no direct report Nobody/,

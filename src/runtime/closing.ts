@@ -16,12 +16,12 @@ import { markAcknowledged, type MessageRow } from "../mail/table.ts";
 import { demandFanOut, demandRoom } from "../outcomes/limits.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { excerpt } from "../outcomes/results.ts";
-import { recordReview, unreadableInARow } from "../outcomes/review.ts";
 import { insertOutcome, outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { Tx } from "../store/store.ts";
 import { bodyOf, shownMessages, shownReviews } from "./assignment.ts";
 import { type Directive, directivesIn } from "./directives.ts";
+import { judge, judgeSilence } from "./judging.ts";
 import { mostTurns, routeWords, wordsIn } from "./replies.ts";
 import type { SessionRow } from "./sessions.ts";
 import { workOf } from "./work.ts";
@@ -54,14 +54,37 @@ export async function hearOut(tx: Tx, session: SessionRow, said: string, ids: Id
   // What it was shown, before its words bring anything new.
   const reviews = isSilent ? await shownReviews(tx, agent.id, session.started_at) : [];
   const messages = await shownMessages(tx, agent.id, session.started_at);
+  const first =
+    session.first_outcome_id === null ? undefined : await outcomeById(tx, session.first_outcome_id);
+  const isTriage = first?.kind === "inbox";
   if (directives.length > 0) await carryOut({ call, agent, session, directives, messages });
-  if (directives.length === 0 || words.to !== null) await routeWords(tx, session, said, ids.newId);
+  const isResult = isSilent && !isTriage && words.to === null;
+  if (words.to !== null || (directives.length === 0 && !isResult))
+    await routeWords(tx, session, said, ids.newId, isSilent && isTriage ? messages : []);
   if (!isSilent) return;
-  if (directives.length === 0 && words.to === null && words.body !== "")
-    await takeAsResult(call, agent, session, words.body);
+  if (directives.length === 0 && words.to === null && words.body !== "") {
+    if (!isTriage) await takeAsResult(call, agent, session, words.body);
+    else if (agent.auto_reply === 0) await tellUnheard(call, agent, messages, words.body);
+  }
   await judgeSilence(call, agent, reviews);
-  await acknowledgeNotices(call, agent, session, messages);
+  if (isTriage) await acknowledgeNotices(call, agent, messages);
 }
+
+/** Words for nobody, though somebody waits for an answer: without being told how, it would say them again and again. */
+async function tellUnheard(
+  call: Surroundings,
+  agent: AgentRow,
+  messages: readonly MessageRow[],
+  said: string,
+): Promise<void> {
+  if (messages.every(({ from_system }) => from_system === 1)) return;
+  const why =
+    "It went to nobody, and the message that waits is not answered. Begin with a line @<name> (@board for the board) to write to somebody, or have work done with directives.";
+  await tellAuthor(call, agent, [{ line: said, why }], lastTurn(messages) + 1);
+}
+
+const lastTurn = (messages: readonly MessageRow[]): number =>
+  Math.max(0, ...messages.map(({ auto_turn }) => auto_turn));
 
 interface Scene {
   readonly call: Surroundings;
@@ -131,8 +154,7 @@ async function carryOut(scene: Scene): Promise<void> {
   }
   for (const one of directives)
     if (one.kind === "verdict") await tried(one.line, () => judge(call, agent, one));
-  const turns = Math.max(0, ...messages.map(({ auto_turn }) => auto_turn));
-  if (refused.length > 0) await tellAuthor(call, agent, refused, turns + 1);
+  if (refused.length > 0) await tellAuthor(call, agent, refused, lastTurn(messages) + 1);
 }
 
 /** What is divided: the work the session was started for; of a message, the outcome it becomes. */
@@ -194,47 +216,6 @@ async function outcomeFrom(
   return outcome;
 }
 
-async function judge(
-  call: Surroundings,
-  agent: AgentRow,
-  verdict: Extract<Directive, { kind: "verdict" }>,
-): Promise<void> {
-  const outcome = await call.tx.first(submittedById, { id: verdict.outcome, agentId: agent.id });
-  if (outcome === undefined)
-    throw new Refusal(
-      "refused",
-      `Nothing with the id ${verdict.outcome.slice(0, 60)} waits for your verdict.`,
-      "Use the id of an outcome that was submitted to you.",
-    );
-  if (verdict.passes) await endings.complete(call, outcome, verdict.reason === "" ? null : verdict.reason);
-  else await endings.sendBack(call, outcome, verdict.reason);
-}
-
-/** It was asked for a verdict and gave none that can be read: that is not a pass. The second time its boss is asked. */
-async function judgeSilence(
-  call: Surroundings,
-  agent: AgentRow,
-  reviews: readonly OutcomeRow[],
-): Promise<void> {
-  for (const { id } of reviews) {
-    const outcome = await call.tx.first(submittedById, { id, agentId: agent.id });
-    if (outcome === undefined) continue;
-    await recordReview(call, outcome, "unreadable", null);
-    const how = `VERDICT[${id}]: PASS, or VERDICT[${id}]: REWORK and what is missing`;
-    if ((await unreadableInARow(call.tx, id)) < 2) {
-      await notify(call, agent.id, `No verdict on "${outcome.title}" could be read. Answer with ${how}.`, 1);
-      continue;
-    }
-    const boss =
-      agent.boss_id === null ? "the board" : ((await memberById(call.tx, agent.boss_id))?.name ?? "");
-    const reason = `${agent.name} gave no verdict on it that could be read, twice; ${boss} is asked what is to become of it`;
-    await saveOutcome(call.tx, { ...outcome, status: "open", blocked_reason: reason }, call.actor);
-    await recordReview(call, outcome, "escalated", reason);
-    await call.record(id, { reason, escalatedTo: agent.boss_id }, "outcome.reopen");
-    await notify(call, agent.boss_id, `"${outcome.title}" (kb://${id}): ${reason}.`);
-  }
-}
-
 async function takeAsResult(
   call: Surroundings,
   agent: AgentRow,
@@ -260,12 +241,8 @@ async function takeAsResult(
 async function acknowledgeNotices(
   call: Surroundings,
   agent: AgentRow,
-  session: SessionRow,
   messages: readonly MessageRow[],
 ): Promise<void> {
-  const first =
-    session.first_outcome_id === null ? undefined : await outcomeById(call.tx, session.first_outcome_id);
-  if (first?.kind !== "inbox") return;
   // The program does it, not the session: having been shown something is no progress.
   const record: Surroundings["record"] = async (subject, data, operation = "") => {
     await append(call.tx, { companyId: call.companyId, actor: system, operation, subject, data });
@@ -304,13 +281,4 @@ async function tellAuthor(
 
 const anyDeed = query((db, p: { sessionId: string }) =>
   db.selectFrom("events").select("seq").where("session_id", "=", p.sessionId).limit(1),
-);
-
-const submittedById = query((db, p: { id: string; agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .selectAll()
-    .where("id", "=", p.id)
-    .where("delegated_by", "=", p.agentId)
-    .where("status", "=", "submitted"),
 );

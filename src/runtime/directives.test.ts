@@ -54,10 +54,11 @@ describe("directives", () => {
   for (const [what, text] of Object.entries({
     "inside a fence": "```\nHIRE[Writer]: Writes.\n```",
     "inside a longer fence with a shorter one in it": "````md\n```\nHIRE[Writer]: Writes.\n```\n````",
-    "inside a fence that never ends": "~~~\nHIRE[Writer]: Writes.",
-    "not at the start of the line": " HIRE[Writer]: Writes.\n- DELEGATE[Writer]: Do it.\n> HIRE[Writer]: x",
-    "in another case": "Hire[Writer]: Writes.\nhire[Writer]: Writes.",
-    "a word that only begins like it": "HIRED[Writer]: x\nHIRE [Writer]: x\nDELEGATES[x]: y",
+    "a fence that never ends and has none": "~~~\nI would HIRE[Writer]: Writes.",
+    "in the middle of a line": "I would say HIRE[Writer]: Writes.\nThen - DELEGATE[Writer]: Do it.",
+    "quoted, or as code in a line": "> HIRE[Writer]: x\n`DELEGATE[Writer]: Do it.`",
+    "a word that only begins like it":
+      "HIRED[Writer]: x\nDELEGATES[x]: y\nhire somebody: me\nHire [a writer] soon.",
     "a plan in a fence of another name": '```planner\n[{"title":"A","assignee":"E"}]\n```',
   }))
     test(`none: ${what}`, () => {
@@ -79,6 +80,21 @@ describe("directives", () => {
     "HIRE[Writer | effort=low | model=a]: Writes.",
     `HIRE[${"x".repeat(65)}]: Writes.`,
     `HIRE[Writer]: ${"x".repeat(20_001)}`,
+    "HIRE[Writer, model=a effort=low]: Writes.",
+    "HIRE[effort=low]: Writes.",
+    " HIRE[Writer]: Writes.",
+    "\tDELEGATE[Writer]: Do it.",
+    "- HIRE[Writer]: Writes.",
+    "  * DELEGATE[Writer]: Do it.",
+    "12. HIRE[Writer | effort=low]: Writes.",
+    "**HIRE[Writer]:** Writes.",
+    "**HIRE[Writer]**: Writes.",
+    "Hire[Writer]: Writes.",
+    "delegate[Writer]: Do it.",
+    "HIRE [Writer]: Writes.",
+    "- verdict[x]: PASS",
+    "~~~\nHIRE[Writer]: Writes.\nHIRE[Checker]: Checks.",
+    "…the end of a long listing\n```\nDELEGATE[Writer]: Do it.",
     "DELEGATE[]: Do it.",
     "DELEGATE[Writer]:   ",
     "VERDICT[x]: Looks good to me",
@@ -94,6 +110,19 @@ describe("directives", () => {
       const found = only(text);
       assert.ok(found.kind === "malformed" && found.why !== "", JSON.stringify(found));
     });
+
+  test("commas between options, a mark at the very beginning, and more words on the fence do no harm", () => {
+    const hire = only("\uFEFFHIRE[Writer | model=claude-sonnet-4-6, effort=low]: Writes.\r\n");
+    assert.ok(hire.kind === "hire");
+    assert.deepEqual([hire.role, hire.model, hire.effort], ["Writer", "claude-sonnet-4-6", "low"]);
+    assert.equal(only('```plan json\n[{"title":"A","assignee":"E"}]\n```').kind, "plan");
+  });
+
+  test("of several plans the author is told which one, and where it is wrong", () => {
+    const found = directivesIn('```plan\n[{"title":"A",]\n```\n```plan\n{"tasks":[]}\n```');
+    assert.match(JSON.stringify(found[0]), /a plan \(\[\{\\"title\\":\\"A\\",\]\).*not JSON \(.+\)/);
+    assert.match(JSON.stringify(found[1]), /a plan \(\{\\"tasks\\":\[\]\}\).*tasks: Too small/);
+  });
 
   test("what is beyond the most is reported once", () => {
     const found = directivesIn("HIRE[Writer]: Writes.\n".repeat(3000));
@@ -111,7 +140,8 @@ describe("directives", () => {
       const chance = new Chance(seed, "noise");
       const output = Array.from({ length: chance.int(60) }, () => chance.pick(pieces)).join("");
       const lines = new Set([...output.split(/\r?\n/), "a plan", "the rest"]);
-      for (const { line } of directivesIn(output)) assert.ok(lines.has(line), `seed ${seed}`);
+      for (const { line } of directivesIn(output))
+        assert.ok(lines.has(line) || line.startsWith("a plan ("), `seed ${seed}`);
     }
   });
 

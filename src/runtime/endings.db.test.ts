@@ -192,7 +192,10 @@ for (const kind of storeKinds)
       }
       const { messages } = await org.board(boardInbox, { companyId: org.companyId });
       assert.equal(messages.length, 1);
-      assert.match(messages[0]?.body ?? "", /"Process inbox" .* is blocked: 3 sessions of Root/);
+      assert.match(
+        messages[0]?.body ?? "",
+        /The inbox of Root .* is blocked: 3 sessions of Root .* the next message to Root starts it again/,
+      );
     });
 
     // covers LOG-01, LOG-02, LOG-03, LOG-04, LOG-05, AGT-06

@@ -28,7 +28,8 @@ import { judge } from "./work.ts";
  *   2. a workspace and a process, which waits before doing anything
  *   3. the pid, if the session still lives; only then the process is let go
  * A crash after 1 leaves a row that the next start ends; after 2 a process whose gate closes with us, so that it ends by
- * itself; after 3 a process that the next start finds by pid and start time, and kills.
+ * itself; after 3 a process that the next start finds by pid and start time, and kills. How a process ended is on disk until
+ * it is settled, so that a crash between the two does not lose its last words.
  */
 export interface NodeParts {
   readonly store: Store;
@@ -156,7 +157,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       await forgetProcess(tx, session.id);
     });
     meter.forget(session.id);
-    await settle(session, { reason: exit.reason, exitCode: exit.code }, exit.code === 0 ? exit.output : "");
+    await settle(session, { reason: exit.reason, exitCode: exit.code }, exit.code === 0 ? exit.output : null);
     processes.delete(session.id);
     exits.delete(session.id);
     finishing.delete(session.id);
@@ -190,12 +191,13 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   async function settle(
     session: Pick<SessionRow, "id" | "company_id">,
     ending: { reason: string; exitCode: number | null },
-    said = "",
+    /** Also nothing at all, of one that ended well; null: nobody listens. */
+    said: string | null = null,
   ): Promise<void> {
     await store.write(async (tx) => {
       await tx.lock(session.company_id);
-      const row = said === "" ? undefined : await sessionById(tx, session.id);
-      if (row !== undefined && row.settled === 0) await hearOut(tx, row, said, parts);
+      const row = said === null ? undefined : await sessionById(tx, session.id);
+      if (said !== null && row !== undefined && row.settled === 0) await hearOut(tx, row, said, parts);
       await endSession(tx, session.id, ending, newId);
     });
     places.freed(session.company_id);
@@ -234,7 +236,12 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       if (pid !== null && pid_started !== null) runner.killOrphan(pid, pid_started, id);
       await store.write((tx) => forgetProcess(tx, id));
     }
-    for (const session of live) await settle(session, { reason: "the daemon was restarted", exitCode: null });
+    for (const session of live) {
+      // One that had ended by itself is heard out; what it was started for need not be done again.
+      const exit = runner.exitOf(session.id);
+      if (exit === undefined) await settle(session, { reason: "the daemon was restarted", exitCode: null });
+      else await finished(session, exit);
+    }
   }
 
   return {

@@ -12,20 +12,23 @@ interface Place {
   readonly folder: string;
   readonly start: (script: string, id?: string) => Promise<Running>;
   readonly runner: ReturnType<typeof processRunner>;
+  readonly nextLife: () => ReturnType<typeof processRunner>;
 }
 
 /** A runner without a sandbox whose brain is a shell script. */
 function place(context: TestContext): Place {
   const folder = mkdtempSync(join(tmpdir(), "agency-processes-"));
   const started: Running[] = [];
-  const runner = processRunner({
-    workspaces: join(folder, "workspaces"),
-    transcripts: join(folder, "transcripts"),
-    home: folder,
-    url: () => "http://127.0.0.1:1",
-    sandbox: false,
-    path: "/usr/bin:/bin",
-  });
+  const nextLife = () =>
+    processRunner({
+      workspaces: join(folder, "workspaces"),
+      transcripts: join(folder, "transcripts"),
+      home: folder,
+      url: () => "http://127.0.0.1:1",
+      sandbox: false,
+      path: "/usr/bin:/bin",
+    });
+  const runner = nextLife();
   context.after(async () => {
     for (const running of started) running.kill();
     await Promise.all(started.map(({ exited }) => exited));
@@ -34,6 +37,7 @@ function place(context: TestContext): Place {
   return {
     folder,
     runner,
+    nextLife,
     start: async (script, id = "one") => {
       const config = JSON.stringify({ command: "/bin/sh", args: ["-c", script], env: { EXTRA: "given" } });
       const running = await runner.start({
@@ -232,3 +236,23 @@ function isZombie(pid: number): boolean {
     return false;
   }
 }
+
+test("how a process ended is kept until it is dealt with, also for the next life of the node", async (t) => {
+  const { folder, runner, nextLife, start } = place(t);
+  assert.equal(runner.exitOf("one"), undefined);
+  const usage = '{"usage":{"inputTokens":3,"outputTokens":2,"costUsd":0.5,"consultants":{"inputTokens":1}}}';
+  const running = await start(`echo 'DELEGATE[Writer]: Schöne Grüße.'; echo '${usage}'; exit 0`);
+  running.release();
+  const exit = await running.exited;
+  assert.match(exit.output, /Schöne Grüße/);
+  const next = nextLife();
+  assert.deepEqual(next.exitOf("one"), exit);
+  const file = join(folder, "transcripts", "one.exit");
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  for (const broken of ["", '{"code":0', '{"code":"0"}']) {
+    writeFileSync(file, broken);
+    assert.equal(next.exitOf("one"), undefined);
+  }
+  next.cleanUp("one");
+  assert.deepEqual(readdirSync(join(folder, "transcripts")), ["one.log"]);
+});

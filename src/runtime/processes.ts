@@ -1,7 +1,17 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { createWriteStream, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
+import { z } from "zod";
 import { launchBrain } from "../brains/registry.ts";
 import { furthest, type Usage } from "../budgets/budget.ts";
 import type { Exit, Runner, Running, StartSpec } from "./runner.ts";
@@ -42,7 +52,11 @@ export function processRunner(options: ProcessOptions): Runner {
       // A number is not given away while it is a group's: without a leader, what is in the group was left by ours.
       else if (found === undefined) killGroup(pid);
     },
-    cleanUp: (id) => rmSync(join(options.workspaces, id), { recursive: true, force: true }),
+    exitOf: (id) => exitIn(exitFile(options, id)),
+    cleanUp: (id) => {
+      rmSync(join(options.workspaces, id), { recursive: true, force: true });
+      rmSync(exitFile(options, id), { force: true });
+    },
   };
 }
 
@@ -102,7 +116,7 @@ async function startProcess(options: ProcessOptions, session: StartSpec): Promis
   return {
     pid,
     started: startTimeOf(pid) ?? "",
-    exited: exitOf(child, output),
+    exited: exitOf(child, output, exitFile(options, session.id)),
     release: () => {
       if (door !== null && door !== undefined && "write" in door) {
         door.on("error", () => undefined);
@@ -186,19 +200,51 @@ function amount(value: unknown): number {
   return typeof value === "number" && value >= 0 ? value : 0;
 }
 
-function exitOf(child: ChildProcess, output: Watched): Promise<Exit> {
+const exitFile = ({ transcripts }: ProcessOptions, id: string): string => join(transcripts, `${id}.exit`);
+
+/** Its name only once it is whole: who dies in the middle of writing has seen nothing. */
+function keepExit(file: string, exit: Exit): void {
+  try {
+    writeFileSync(`${file}.part`, JSON.stringify(exit), { mode: 0o600 });
+    renameSync(`${file}.part`, file);
+  } catch {
+    // A full disk: should we die before it is settled, the session counts as cut off.
+  }
+}
+
+function exitIn(file: string): Exit | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    return KeptExit.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch {
+    // A machine that lost its power may have kept the name and not what is in it.
+    return undefined;
+  }
+}
+
+const spent = { inputTokens: z.number(), outputTokens: z.number(), costUsd: z.number() };
+const KeptExit = z.object({
+  code: z.number().nullable(),
+  reason: z.string(),
+  output: z.string(),
+  usage: z.object({ ...spent, consultants: z.object(spent).exactOptional() }).exactOptional(),
+});
+
+function exitOf(child: ChildProcess, output: Watched, file: string): Promise<Exit> {
   return new Promise((resolve) => {
     child.once("close", (code, signal) => {
       output.close();
       // Whatever it left in its group goes with it.
       if (child.pid !== undefined) killGroup(child.pid);
       const usage = output.usage();
-      resolve({
+      const exit = {
         code,
         reason: signal === null ? `it exited with ${code ?? "nothing"}` : `it was ended by ${signal}`,
         output: output.tail().toWellFormed(),
         ...(usage === undefined ? {} : { usage }),
-      });
+      };
+      keepExit(file, exit);
+      resolve(exit);
     });
     // Output pipes held open by a grandchild must not keep the session alive.
     child.once("exit", () => {

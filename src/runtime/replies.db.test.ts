@@ -14,6 +14,7 @@ import { createKey, pauseAgent, terminateAgent, updateAgent } from "../contract/
 import { completeOutcome, createOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
+import { scriptedRunner } from "../testing/scripted-runner.ts";
 import { says } from "../testing/scripts.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
 
@@ -286,8 +287,8 @@ for (const kind of storeKinds)
       assert.deepEqual(await board(stage), [["Nia", "hello 🤖\u0007"]]);
     });
 
-    for (const moment of ["exited", "settled"] as const)
-      staged(`a node that dies when a session has ${moment} does not say its words twice`, async (stage) => {
+    for (const moment of ["exited", "exited and been seen to", "settled"] as const)
+      staged(`a node that dies when a session has ${moment} says its words once`, async (stage) => {
         const { org, store } = stage;
         const nia = await made(stage, { name: "Nia" });
         await personRoot(stage);
@@ -296,7 +297,7 @@ for (const kind of storeKinds)
         const died = Promise.withResolvers<void>();
         const forever = new Promise<never>(() => undefined);
         const at = async (step: string): Promise<void> => {
-          if (moment !== "exited" || step !== "exited") return;
+          if (moment === "settled" || step !== "exited") return;
           died.resolve();
           await forever;
         };
@@ -318,7 +319,9 @@ for (const kind of storeKinds)
         await first.scheduler.start();
         await died.promise;
         stage.crash(first);
-        const next = stage.node("node-2");
+        const exit = { code: 0, reason: "it exited with 0", output: "@human\nOnly once." };
+        const kept = { ...scriptedRunner(org.core.dispatch), exitOf: () => exit };
+        const next = stage.node("node-2", moment === "exited and been seen to" ? { runner: kept } : {});
         // Before the end was on record nothing was sent: the next session does what the first was for.
         if (moment === "exited") next.runner.plan(nia, says("@human", "Only once."));
         await next.scheduler.start();

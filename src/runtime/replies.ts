@@ -32,6 +32,8 @@ export async function routeWords(
   session: SessionRow,
   said: string,
   newId: () => string,
+  /** Of a session that can only print: the messages it was shown, of which its words settle one. */
+  shown: readonly MessageRow[] = [],
 ): Promise<void> {
   const agent = await agentById(tx, session.agent_id);
   const words = wordsIn(said);
@@ -71,15 +73,19 @@ export async function routeWords(
       await tellOfLimit(call, agent.id, error);
     }
   }
-  // A brain without tools cannot say that it is done with the message; its answer says so.
-  if (agent.auto_reply === 1 && woken?.acknowledged_at === null) {
-    await tx.run(markAcknowledged, { id: woken.id, result: "answered", now: tx.now });
+  // A brain without tools cannot say that it is done with a message; that it has written to somebody says so.
+  const written = shown.filter(({ from_system }) => from_system === 0);
+  const from = target?.id ?? null;
+  const settled =
+    agent.auto_reply === 1 ? woken : (written.find(({ from_id }) => from_id === from) ?? written[0]);
+  if (settled?.acknowledged_at === null) {
+    await tx.run(markAcknowledged, { id: settled.id, result: "answered", now: tx.now });
     await append(tx, {
       companyId: agent.company_id,
       actor: { kind: "agent", agentId: agent.id, sessionId: session.id },
       operation: "mail.acknowledge",
       subject: agent.id,
-      data: { message: woken.id, result: "answered" },
+      data: { message: settled.id, result: "answered" },
     });
     await settleInbox(tx, agent.company_id, agent.id);
   }

@@ -275,7 +275,9 @@ async function guardAgainstStalling(
   await notify(
     { tx, companyId: agent.company_id, newId },
     agent.boss_id,
-    `"${outcome.title}" (kb://${outcome.id}) is blocked: ${reason}. Look at its last session, then unblock it (update_outcome with blocked: null), change it, or reclaim it.`,
+    outcome.kind === "inbox"
+      ? `The inbox of ${agent.name} (kb://${outcome.id}) is blocked: ${reason}, and ${unanswered.length} message${unanswered.length === 1 ? " waits" : "s wait"} in it. Look at session ${session.id}, the last; the next message to ${agent.name} starts it again.`
+      : `"${outcome.title}" (kb://${outcome.id}) is blocked: ${reason}. Look at its last session, then unblock it (update_outcome with blocked: null), change it, or reclaim it.`,
     (unanswered.at(-1)?.auto_turn ?? 0) + 1,
   );
   return { ...waiting, idle_sessions: 0, not_before: 0 };

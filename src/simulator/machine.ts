@@ -6,7 +6,7 @@ import type { Life } from "./life.ts";
  *   - does nothing until its gate is opened, and ends by itself when the node dies before that
  *   - outlives its node once the gate is open: an orphan, until the node comes back and kills it
  *   - has a pid that somebody else may get later; its start time tells them apart
- *   - is gone at once when it is killed, but its node learns of that only later
+ *   - is gone at once when it is killed, but its node learns of that only later, and finds it on the disk again after a crash
  */
 export interface Process {
   readonly pid: number;
@@ -37,6 +37,8 @@ export class Machine {
   /** The next start fails: no memory, no command, no disk. */
   failNextStart = false;
   #started = 0;
+  /** On its disk: exits that a node has learned of, until they are dealt with. */
+  readonly #seen = new Map<string, Exit>();
 
   runnerFor(life: Life): Runner {
     return {
@@ -46,7 +48,8 @@ export class Machine {
         const orphan = this.alive().find((process) => process.pid === pid && process.started === started);
         if (orphan !== undefined) this.end(orphan, killed);
       },
-      cleanUp: () => undefined,
+      exitOf: (sessionId) => this.#seen.get(sessionId),
+      cleanUp: (sessionId) => void this.#seen.delete(sessionId),
     };
   }
 
@@ -103,6 +106,7 @@ export class Machine {
   tell(process: Process): void {
     if (process.exit === null || process.noticed) return;
     process.noticed = true;
+    this.#seen.set(process.sessionId, process.exit);
     process.notice(process.exit);
   }
 

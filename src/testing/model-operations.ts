@@ -14,7 +14,7 @@ import {
   sha256,
 } from "./model-calls.ts";
 import { adopt, delegate, dissolve, explain, fire, give, hire, takeBack } from "./model-changes.ts";
-import { createOne, demandEndable, goesWith, reopen, updateOne } from "./model-outcomes.ts";
+import { createOne, demandEndable, demandUndisputed, goesWith, reopen, updateOne } from "./model-outcomes.ts";
 
 /**
  * What each operation should answer, and what it should change. predict() says which refusal is due, or hands back the
@@ -63,6 +63,7 @@ function changeOf(world: World, me: Agent | null, call: ModelCall): Change {
       demandEndable(outcome);
       if (outcome.status === "submitted") throw new No("conflict");
       if (!outcome.handedDown || childrenOf(world, outcome.id).some(isLive)) throw new No("refused");
+      demandUndisputed(me, outcome);
       return () => Object.assign(outcome, { status: "submitted", blocked: null });
     }
     case "outcome.complete": {

@@ -76,6 +76,7 @@ export function updateOne(world: World, me: Agent | null, input: Inputs["outcome
   for (const target of dependsOn ?? []) demandAwaitable(world, target, outcome.companyId);
   replace(moved?.dependsOn, dependsOn);
   if (dependsOn !== undefined && isInCircle(after, id)) throw new No("refused");
+  if (blocked !== undefined) demandUndisputed(me, outcome);
   if (blocked && outcome.status !== "open") throw new No("refused");
   if (blocked?.on !== undefined) sameCompany(world.outcomes.get(blocked.on), outcome.companyId);
   if (blocked?.on === id) throw new No("refused");
@@ -111,6 +112,13 @@ export function goesWith(world: World, outcome: Outcome): Outcome[] {
   return [...closing];
 }
 
+/** What was sent back twice waits for a decision that its owner cannot take. */
+export function demandUndisputed(me: Agent | null, outcome: Outcome): void {
+  const isDisputed =
+    outcome.status === "open" && outcome.blocked !== null && (outcome.sentBack?.times ?? 0) > 1;
+  if (isDisputed && outcome.handedDown && me?.id === outcome.responsibleId) throw new No("refused");
+}
+
 export function reopen(world: World, me: Agent | null, outcome: Outcome): Change {
   if (outcome.status === "open") throw new No("conflict");
   if (outcome.kind === "mandate") throw new No("refused");
@@ -119,7 +127,7 @@ export function reopen(world: World, me: Agent | null, outcome: Outcome): Change
       outcome.status = "open";
       if (me === null || outcome.handedDownBy !== me.id) return;
       if (outcome.sentBack !== undefined) outcome.blocked = { until: null, on: null };
-      outcome.sentBack = { to: outcome.responsibleId };
+      outcome.sentBack = { to: outcome.responsibleId, times: (outcome.sentBack?.times ?? 0) + 1 };
     };
   const parents = [...outcome.parents].map((id) => world.outcomes.get(id));
   const served = [...world.outcomes.values()].find((other) => outcome.parents.has(other.id) && isLive(other));

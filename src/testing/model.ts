@@ -45,7 +45,7 @@ export interface Outcome {
   readonly dependsOn: Set<string>;
   blocked: { readonly until: number | null; readonly on: string | null } | null;
   /** How often who verifies it sent it back to this owner; the second time it waits for somebody above. */
-  sentBack?: { readonly to: string } | undefined;
+  sentBack?: { readonly to: string; readonly times: number } | undefined;
 }
 
 export interface File {

@@ -31,6 +31,14 @@ export const stagedPrinters =
       await play(stage);
     });
 
+/** So many minutes. */
+export async function passes(stage: Stage, minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute++) {
+    await stage.rest();
+    stage.advance(60_000);
+  }
+}
+
 /** Below the root unless another boss is named. */
 export async function report(
   { org }: Stage,

@@ -1,0 +1,270 @@
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { boardInbox, sendMessage } from "../contract/mail.ts";
+import { createKey, listAgents, viewAgent } from "../contract/organization.ts";
+import {
+  closeOutcome,
+  createOutcome,
+  delegateOutcome,
+  reclaimOutcome,
+  submitOutcome,
+  updateOutcome,
+} from "../contract/outcomes.ts";
+import { why } from "../contract/sessions.ts";
+import { storeKinds } from "../testing/organization.ts";
+import { byTitle, passes, report, say, stagedPrinters, told, work } from "../testing/printers.ts";
+import type { Script } from "../testing/scripted-runner.ts";
+import { hang, says } from "../testing/scripts.ts";
+import type { Stage } from "../testing/stage.ts";
+
+for (const kind of storeKinds)
+  describe(`an organization that grows, on ${kind}`, () => {
+    const staged = stagedPrinters(kind);
+
+    staged("a plan for its own role is its own work; a role comes before a name", async (stage) => {
+      const { org } = stage;
+      const editor = await report(stage, "Writer", "Editor");
+      await work(stage);
+      const tasks = [
+        { title: "Decide", assignee: "CEO" },
+        { title: "Sign", assignee: "root" },
+        { title: "Edit", assignee: "Editor" },
+      ];
+      await say(stage, "HIRE[Writer]: Writes.", "```plan", JSON.stringify(tasks), "```");
+      const owner = async (title: string) => (await byTitle(stage, title)).responsible?.id;
+      assert.deepEqual(
+        [await owner("Decide"), await owner("Sign"), await owner("Edit")],
+        [org.rootId, org.rootId, editor],
+      );
+      const session = await org.session(org.rootId);
+      const more = await session.call(createOutcome, { title: "More", parents: [org.rootId] });
+      const given = await session.call(delegateOutcome, { id: more.id, to: "writer" });
+      const { agents } = await org.board(listAgents, { companyId: org.companyId });
+      const writer = agents.find(({ role }) => role === "Writer");
+      assert.deepEqual([given.responsible?.id, writer?.name, agents.length], [writer?.id, "Writer 2", 3]);
+    });
+
+    staged(
+      "a brain without tools that writes to somebody has dealt with the message, once",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId, rootId } = org;
+        const mia = await report(stage, "Mia", "Manager");
+        await org.board(sendMessage, { companyId, body: "How are you?" });
+        await org.board(sendMessage, { companyId, to: mia, body: "Tell Root that it rains." });
+        runner.plan(mia, says("@root", "It rains."));
+        runner.plan(rootId, says("@board", "Well, thank you."), says("@mia", "So it does."));
+        runner.otherwise(hang);
+        await passes(stage, 5);
+        const { messages } = await org.board(boardInbox, { companyId });
+        assert.deepEqual(
+          messages.map(({ body }) => body),
+          ["Well, thank you."],
+        );
+        assert.match(await told(stage, mia), /So it does\.$/);
+        assert.equal(runner.started.filter(({ agent }) => agent.id === rootId).length, 2);
+      },
+    );
+
+    staged("what it says to nobody is not sent, and it is told how to answer", async (stage) => {
+      const { org, runner } = stage;
+      const { companyId, rootId } = org;
+      await org.board(sendMessage, { companyId, body: "How are you?" });
+      runner.plan(rootId, says("Well, thank you."), async ({ briefing }) => {
+        assert.match(briefing.assignment, /> - Well, thank you\.\n> {3}It went to nobody/);
+        return { output: "@board\nWell, thank you." };
+      });
+      await passes(stage, 5);
+      const { messages } = await org.board(boardInbox, { companyId });
+      assert.deepEqual(
+        messages.map(({ body }) => body),
+        ["Well, thank you."],
+      );
+
+      // One that never learns it is not started for ever, and the board is told what would start it again.
+      runner.otherwise(says("Fine."));
+      await org.board(sendMessage, { companyId, body: "And now?" });
+      const before = runner.started.length;
+      await passes(stage, 60);
+      assert.equal(runner.started.length - before, 3);
+      const last = (await org.board(boardInbox, { companyId })).messages.at(-1)?.body ?? "";
+      assert.match(
+        last,
+        /The inbox of Root .* is blocked: 3 sessions .* the next message to Root starts it again/,
+      );
+    });
+
+    staged(
+      "one that ends well without a word has seen its notices, and is not started for them again",
+      async (stage) => {
+        const { org, runner } = stage;
+        const mia = await report(stage, "Mia", "Manager");
+        const id = await work(stage);
+        await org.board(delegateOutcome, { id, to: mia });
+        await org.board(reclaimOutcome, { id, reason: "never mind" });
+        await org.board(closeOutcome, { id, rationale: "never mind" });
+        assert.match(await told(stage, mia), /was taken back: never mind/);
+        runner.otherwise(async () => ({ output: "" }));
+        await passes(stage, 10);
+        assert.deepEqual([runner.started.length, await told(stage, mia)], [1, ""]);
+        const { messages } = await org.board(boardInbox, { companyId: org.companyId });
+        assert.ok(messages.every(({ body }) => !/blocked/.test(body ?? "")));
+      },
+    );
+
+    staged(
+      "a part that is given up holds nobody up: the rest is put together, and says so",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await report(stage, "Ann", "Writer");
+        const bob = await report(stage, "Bob", "Printer");
+        await work(stage);
+        const tasks = [
+          { title: "Write", assignee: "Writer" },
+          { title: "Print", assignee: "Printer", dependsOn: ["Write"] },
+          { title: "Check", assignee: "self" },
+        ];
+        runner.plan(org.rootId, says("```plan", JSON.stringify(tasks), "```"), says("All is well."));
+        runner.otherwise(hang);
+        await stage.rest();
+        const write = await byTitle(stage, "Write");
+        await org.board(closeOutcome, { id: write.id, rationale: "nobody reads it" });
+        // Who handed it out decides on what cannot go on; its report cannot.
+        assert.match(
+          await told(stage, org.rootId),
+          /"Write" .* was given up: nobody reads it[\s\S]*- "Print"/,
+        );
+        assert.deepEqual([await told(stage, ann), await told(stage, bob)], ["", ""]);
+        const print = await byTitle(stage, "Print");
+        assert.match((await org.board(why, { id: print.id })).says, /was closed and will not complete/);
+        await org.board(closeOutcome, { id: print.id, rationale: "nothing to print" });
+        const integration = await byTitle(stage, "Integrate: The whole");
+        assert.deepEqual(
+          integration.dependsOn.map(({ title }) => title),
+          ["Check"],
+        );
+        runner.plan(org.rootId, says("Never mind."), async ({ briefing }) => {
+          assert.match(briefing.assignment, /> "Write" was given up: nobody reads it/);
+          assert.match(briefing.assignment, /> "Print" was given up: nothing to print/);
+          assert.match(briefing.assignment, /> All is well\./);
+          return { output: "Nothing is printed." };
+        });
+        await passes(stage, 3);
+        assert.equal((await byTitle(stage, "The whole")).status, "completed");
+      },
+    );
+
+    /** Eve's work is sent back twice by Mia; who is asked answers this. */
+    const disputed = async (stage: Stage) => {
+      const { runner } = stage;
+      const mia = await report(stage, "Mia", "Manager");
+      const eve = await report(stage, "Eve", "Engineer", mia);
+      await work(stage);
+      const verdict =
+        (words: string): Script =>
+        async () => {
+          const { id } = await byTitle(stage, "Build it.");
+          return { output: `VERDICT[${id}]: ${words}` };
+        };
+      runner.plan(stage.org.rootId, says("DELEGATE[Manager]: See that it is built."));
+      const noted = says("Noted.");
+      runner.plan(eve, says("First try."), noted, says("Second try."), noted);
+      const back = [verdict("REWORK no roof"), verdict("REWORK still no roof")];
+      runner.plan(mia, says("DELEGATE[Engineer]: Build it."), ...back);
+      return { mia, eve, verdict };
+    };
+
+    staged(
+      "who is asked what is to become of disputed work decides it; its owner does not",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { eve, verdict } = await disputed(stage);
+        // The chief is shown the question, with what was submitted last.
+        runner.plan(org.rootId, async (session) => {
+          const own = org.as((await org.board(createKey, { id: eve })).key);
+          const { id } = await byTitle(stage, "Build it.");
+          await assert.rejects(own(updateOutcome, { id, blocked: null }), /Somebody else decides/);
+          await assert.rejects(
+            own(updateOutcome, { id, blocked: { reason: "mine" } }),
+            /Somebody else decides/,
+          );
+          await assert.rejects(own(submitOutcome, { id, note: "again" }), /Somebody else decides/);
+          assert.match(session.briefing.assignment, /## Waiting for your verdict\n\n### "Build it\."/);
+          assert.match(session.briefing.assignment, /> it was sent back twice[\s\S]*> Second try\./);
+          return verdict("REWORK a flat roof will do")(session);
+        });
+        runner.otherwise(hang);
+        await passes(stage, 10);
+        const open = await byTitle(stage, "Build it.");
+        assert.deepEqual([open.status, open.blocked], ["open", null]);
+        assert.match(await told(stage, eve), /"Build it\." .* is open again: a flat roof will do/);
+        assert.deepEqual((await org.board(viewAgent, { id: eve })).reviews, {
+          pass: 0,
+          rework: 2,
+          escalated: 1,
+          unreadable: 0,
+        });
+      },
+    );
+
+    staged(
+      "disputed work that is accepted from above is done, and what waited for it goes on",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { eve, mia, verdict } = await disputed(stage);
+        runner.plan(org.rootId, verdict("PASS as it is"));
+        runner.otherwise(hang);
+        await passes(stage, 10);
+        assert.equal((await byTitle(stage, "Build it.")).status, "completed");
+        assert.equal((await org.board(viewAgent, { id: eve })).reviews.pass, 1);
+        const put = await byTitle(stage, "Integrate: See that it is built.");
+        assert.deepEqual([put.responsible?.id, put.workable], [mia, true]);
+      },
+    );
+
+    staged(
+      "where nobody above decides either, the board is asked, once, and nobody waits in the dark",
+      async (stage) => {
+        const { org, runner } = stage;
+        await disputed(stage);
+        runner.plan(org.rootId, says("I do not know."), says("Ask somebody else."));
+        runner.otherwise(hang);
+        await passes(stage, 30);
+        const { says: answer } = await org.board(why, { id: (await byTitle(stage, "Build it.")).id });
+        assert.match(answer, /the board is asked .*\. Who is asked decides/);
+        const { messages } = await org.board(boardInbox, { companyId: org.companyId });
+        assert.equal(messages.length, 1, messages.map(({ body }) => body).join("\n"));
+        assert.match(
+          messages[0]?.body ?? "",
+          /"Build it\." .*: Root gave no verdict on it that could be read, twice; the board is asked[\s\S]*Complete it, unblock it/,
+        );
+      },
+    );
+
+    staged("who has to do it again is told what was missing, and is shown what it did", async (stage) => {
+      const { org, runner } = stage;
+      const eve = await report(stage, "Eve", "Engineer");
+      await work(stage);
+      runner.plan(
+        org.rootId,
+        says("DELEGATE[Engineer]: Build it."),
+        says("VERDICT[Build it.]: REWORK no roof"),
+      );
+      runner.plan(org.rootId, async ({ briefing }) => {
+        const { id } = await byTitle(stage, "Build it.");
+        // It used the title; it was told the id.
+        assert.ok(briefing.assignment.includes(`These do: ${id} ("Build it.")`), briefing.assignment);
+        return { output: `VERDICT[${id}]: REWORK no roof` };
+      });
+      runner.plan(eve, says("Four walls."), says("Noted."), async ({ briefing }) => {
+        assert.match(
+          briefing.assignment,
+          /It was sent back:\n> no roof\n\nWhat was submitted before:\n> Four walls\./,
+        );
+        return { output: "Four walls and a roof." };
+      });
+      runner.otherwise(hang);
+      await passes(stage, 10);
+      assert.equal((await byTitle(stage, "Build it.")).status, "submitted");
+    });
+  });
