@@ -268,6 +268,20 @@ for (const kind of storeKinds)
       );
     });
 
+    test("the plan names what is on its way and will not come; agents are found by name as well", async () => {
+      scene = await buildScene(org);
+      const { lead, ann } = scene;
+      const plan = async (change: Change) =>
+        (await org.board(planReorganization, { companyId: org.companyId, change })).moves
+          .filter(({ what }) => what.startsWith("a message of"))
+          .map(({ what, from, to }) => [what.split(",")[0], from, to]);
+      const toAnn = [`a message of ${lead.name}`, ann.name, null];
+      const toSelf = [`a message of ${lead.name}`, lead.name, null];
+      assert.deepEqual(await plan({ kind: "move_report", agent: ann.name, to: "Root" }), [toAnn]);
+      assert.deepEqual(await plan({ kind: "fire", agent: lead.name.toUpperCase() }), [toSelf, toAnn]);
+      assert.deepEqual(await plan({ kind: "fire", agent: scene.bob.id }), []);
+    });
+
     test("a plan that no longer fits is not applied", async () => {
       scene = await buildScene(org);
       const { companyId } = org;

@@ -14,6 +14,8 @@ export function demandTold(done: Pick<Reorganization, "moves">, before: Dump, af
     );
   const touched = new Set(changed.flatMap(aboutOf));
   for (const agentId of demandBudgetsTold(done, before, after)) touched.add(agentId);
+  // A message on its way does not change before its time has come.
+  for (const [id, row] of before.get("messages") ?? []) if (row["delivered_at"] === null) touched.add(id);
   for (const { id, what } of done.moves) assert.ok(touched.has(id), `told, but not so: ${what}`);
 }
 
