@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { inputSchema } from "../contract/json-schema.ts";
 import type { Operation } from "../contract/operation.ts";
 import { operations } from "../contract/operations.ts";
+import { Refusal } from "../contract/refusal.ts";
 import { show } from "./show.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
 
@@ -77,7 +78,7 @@ function addVerb(command: Command, operation: Operation, context: Context): void
     for (const [index, key] of args.entries()) {
       const value = given[index];
       const isJson = typeof value === "string" && typeOf(properties.get(key)?.schema ?? {}) === "object";
-      if (value !== undefined) input[key] = isJson ? parseJson(value) : value;
+      if (value !== undefined) input[key] = isJson ? jsonArgument(key, value) : value;
     }
     for (const [key] of properties) {
       const value = flags[key];
@@ -129,6 +130,19 @@ function typeOf(schema: Property): string {
   for (const kind of ["boolean", "object", "array", "integer", "number"])
     if (kinds.includes(kind)) return kind;
   return "string";
+}
+
+/** Commander tells of what is wrong with an option; of an argument it is for us to say. */
+function jsonArgument(key: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refusal(
+      "invalid",
+      `${key} is not JSON.`,
+      `Write it in single quotes, such as '{"kind":"fire","agent":"ada"}'; agency help and /api/openapi.json say what it takes.`,
+    );
+  }
 }
 
 export function parseJson(text: string): unknown {
