@@ -6,7 +6,7 @@ import type { Operation } from "../contract/operation.ts";
 import { operations } from "../contract/operations.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { show } from "./show.ts";
-import { clientOf, companyOf, type Context } from "./terminal.ts";
+import { agentOf, clientOf, companyOf, type Context } from "./terminal.ts";
 
 /** Commands made from the table of operations: `kb read <id>` is the operation whose `cli.command` says so. */
 export function addOperations(program: Command, context: Context): void {
@@ -87,6 +87,9 @@ function addVerb(command: Command, operation: Operation, context: Context): void
     if (takesContent && typeof flags["file"] === "string")
       Object.assign(input, await contentFrom(flags["file"], context));
     const client = clientOf(context.env);
+    const named = args.find((key) => key === agentKeyOf(operation));
+    if (named !== undefined && typeof input[named] === "string")
+      input[named] = await agentOf(client, input[named]);
     const company = typeof flags["company"] === "string" ? flags["company"] : undefined;
     if (operation.http.path.includes(":companyId") || company !== undefined)
       input["companyId"] = await companyOf(client, company);
@@ -94,6 +97,13 @@ function addVerb(command: Command, operation: Operation, context: Context): void
     const output = await client.callAny(operation, input, key);
     context.terminal.out(flags["json"] === true ? JSON.stringify(output) : show(output));
   });
+}
+
+/** The part of the input that says which agent it is about. */
+function agentKeyOf({ within }: Operation): string | undefined {
+  return Object.entries(Object(within)).flatMap(([kind, key]) =>
+    (kind === "agent" || kind === "agent or outcome") && typeof key === "string" ? [key] : [],
+  )[0];
 }
 
 function propertiesOf(operation: Operation): Map<string, { schema: Property; required: boolean }> {

@@ -172,6 +172,9 @@ describe("the command line", () => {
     assert.match(refused.err, /change is not JSON/);
     await json("reorg", "apply", change("human"));
     assert.match((await agency("reorg", "list")).out, /Root to a person/);
+    // Whoever it is about is named as people name it.
+    for (const name of ["root", "@Root", "ROOT"]) assert.equal((await json("why", name))["kind"], "agent");
+    assert.match((await agency("why", "nobody")).err, /There is no agent nobody/);
   });
 
   test("exit codes: 0 ok, 1 refused, 2 usage, 3 no daemon", async () => {
