@@ -4,7 +4,7 @@ import { Refusal } from "../contract/refusal.ts";
 import type { ApprovalKind, Scene } from "../approvals/operations.ts";
 import { type ApprovalRow, approvalById, openApproval, payloadOf, setStatus } from "../approvals/table.ts";
 import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth } from "../budgets/budget.ts";
-import { carve } from "../budgets/carving.ts";
+import { carve, weighBudget } from "../budgets/carving.ts";
 import { lacking, ownerOf, quantumOf } from "../budgets/sessions.ts";
 import { alertOf, dropAlert, placeOf, type Pool, poolOf, putAlert, settingsOf } from "../budgets/table.ts";
 import { append, system } from "../events/ledger.ts";
@@ -179,10 +179,24 @@ export const overriding: ApprovalKind = {
       `${budget}: ${inWords(measure, limit ?? 0)} a month now, ${inWords(measure, (limit ?? 0) + inUnits(measure, raiseBy))} after.`,
       `Spent this month: ${inWords(measure, spent)}.`,
       `Resumed: ${paused.length === 0 ? "nobody was paused" : paused.map(({ name }) => name).join(", ")}.`,
+      ...(await obstacle(tx, approval, (limit ?? 0) + inUnits(measure, raiseBy))),
     ];
   },
   title: (approval) => `More for ${wanted(approval).budget.replace(/^The/, "the")}`,
 };
+
+/** Where the budget above has no room for it, a yes is refused: whoever decides learns it before. */
+async function obstacle(tx: ReadTx, approval: ApprovalRow, limit: number): Promise<string[]> {
+  const { pool: id, measure } = wanted(approval);
+  if (id === approval.company_id) return [];
+  try {
+    await weighBudget(tx, await agentById(tx, id), { [measure]: fromUnits(measure, limit) });
+    return [];
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return [`Not possible yet: ${error.message} ${error.hint}`];
+  }
+}
 
 const Wanted = z.object({
   pool: z.string(),

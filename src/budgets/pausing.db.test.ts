@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { approve } from "../contract/approvals.ts";
+import { approve, viewApproval } from "../contract/approvals.ts";
 import { listCosts, setBudget } from "../contract/budgets.ts";
 import { agentInbox } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { resumeAgent, viewAgent } from "../contract/organization.ts";
+import { resumeAgent, updateAgent, viewAgent } from "../contract/organization.ts";
 import { why } from "../contract/sessions.ts";
-import { storeKinds } from "../testing/organization.ts";
+import { refusal, storeKinds } from "../testing/organization.ts";
 import { lineOf, onBudget, overrides, says, tokens, uses, work } from "../testing/spenders.ts";
 import type { Stage } from "../testing/stage.ts";
 
@@ -61,6 +61,29 @@ for (const kind of storeKinds)
       assert.equal((await lineOf(stage, "tokens")).limit, 100 + 4900 + 50);
       gate.resolve();
       again.resolve();
+      runner.otherwise(async () => undefined);
+    });
+
+    staged("a raise that the budget above has no room for says so before anybody decides", async (stage) => {
+      const { org, runner } = stage;
+      const lead = await org.agent("Lead");
+      const ann = await org.agent("Ann", lead.id);
+      await org.board(updateAgent, { id: lead.id, adapterType: "human" });
+      await org.board(setBudget, { id: lead.id, tokens: 100 });
+      await org.board(setBudget, { id: ann.id, tokens: 100 });
+      await work(org, ann.id);
+      const gate = Promise.withResolvers<void>();
+      runner.plan(ann.id, uses(gate.promise, 100));
+      await stage.rest();
+      const id = (await overrides(stage))[0]?.id ?? "";
+      const last = async () => (await org.board(viewApproval, { id })).changes.at(-1) ?? "";
+      assert.match(await last(), /^Not possible yet: .*the token budget of Lead has 0 tokens left.*raise/);
+      await refusal(org.board(approve, { id }), "refused");
+      await org.board(setBudget, { id: lead.id, tokens: 2_000_000 });
+      assert.match(await last(), /^Resumed: Ann/);
+      await org.board(approve, { id });
+      assert.equal(await statusOf(stage, ann.id), "idle");
+      gate.resolve();
       runner.otherwise(async () => undefined);
     });
 
