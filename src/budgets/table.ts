@@ -242,7 +242,9 @@ const above = query((db, p: { agentId: string }) =>
           q
             .selectFrom("up")
             .innerJoin("agents as a", "a.id", "up.boss_id")
-            .select(["a.id", "a.boss_id", sql<number>`up.depth + 1`.as("depth")]),
+            .select(["a.id", "a.boss_id", sql<number>`up.depth + 1`.as("depth")])
+            // Whatever is wrong with the tree, asking comes to an end.
+            .where("up.depth", "<", deepest),
         ),
     )
     .selectFrom("up")
@@ -251,14 +253,16 @@ const above = query((db, p: { agentId: string }) =>
     .orderBy("up.depth"),
 );
 
+const deepest = 10_000;
+
 /** Every budget climbs to the nearest above it; so the work grows with the number of budgets, not of agents. */
 const climbing = (db: Db, p: { companyId: string; measure: string }) =>
   db
-    .withRecursive("climb(agent_id, amount, boss_id)", (q) =>
+    .withRecursive("climb(agent_id, amount, boss_id, depth)", (q) =>
       q
         .selectFrom("budgets as b")
         .innerJoin("agents as a", "a.id", "b.agent_id")
-        .select(["b.agent_id", "b.amount", "a.boss_id"])
+        .select(["b.agent_id", "b.amount", "a.boss_id", sql<number>`0`.as("depth")])
         .where("b.company_id", "=", p.companyId)
         .where("b.measure", "=", p.measure)
         .unionAll(
@@ -268,8 +272,9 @@ const climbing = (db: Db, p: { companyId: string; measure: string }) =>
             .leftJoin("budgets as x", (join) =>
               join.onRef("x.agent_id", "=", "c.boss_id").on("x.measure", "=", p.measure),
             )
-            .select(["c.agent_id", "c.amount", "a.boss_id"])
-            .where("x.agent_id", "is", null),
+            .select(["c.agent_id", "c.amount", "a.boss_id", sql<number>`c.depth + 1`.as("depth")])
+            .where("x.agent_id", "is", null)
+            .where("c.depth", "<", deepest),
         ),
     )
     .selectFrom("climb as c")

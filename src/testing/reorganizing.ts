@@ -62,7 +62,9 @@ function standing(all: Dump, measure: Measure): Map<string, string> {
   for (const [id, row] of agents ?? []) {
     if (row["status"] === "terminated") continue;
     let above = row["boss_id"];
-    while (typeof above === "string" && !own.has(above)) above = agents?.get(above)?.["boss_id"] ?? null;
+    // Of a circle it is for others to tell.
+    for (let steps = 0; steps < 1000 && typeof above === "string" && !own.has(above); steps++)
+      above = agents?.get(above)?.["boss_id"] ?? null;
     found.set(id, `${String(own.get(id) ?? "nothing")} of ${String(above ?? "the company")}`);
   }
   return found;
