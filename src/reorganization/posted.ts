@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import type { Move } from "../contract/reorganization.ts";
 import { memberById } from "../capabilities/members.ts";
 import { brokenRoute } from "../mail/post.ts";
@@ -18,7 +17,7 @@ export async function onTheirWay(tx: ReadTx, agents: readonly string[]): Promise
         .where("failure", "is", null)
         .where((eb) => eb.or([eb("to_id", "in", agents), eb("from_id", "in", agents)]))
         .orderBy("deliver_at")
-        .orderBy(sql`id`),
+        .orderBy("num"),
     ),
     {},
   );
