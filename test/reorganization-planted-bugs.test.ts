@@ -80,6 +80,12 @@ const bugs: readonly [name: string, file: string, find: string, replace: string]
     "const isBack = work.delegated === 0 || work.delegated_by === heirId;",
     "const isBack = work.delegated === 0;",
   ],
+  [
+    "a hire that waits is still the boss's who left",
+    leaving,
+    'if (report.status === "pending_approval") await expectBy(call, report.id, heir);',
+    "",
+  ],
   ["the rights that who left gave stand", leaving, "await markRevoked(tx, grant.id);", ""],
   [
     "mail that waited opens no inbox",
@@ -93,6 +99,12 @@ const bugs: readonly [name: string, file: string, find: string, replace: string]
     "src/reorganization/moves.ts",
     'if ("responsible_id" in after)',
     'if ("nothing" in after)',
+  ],
+  [
+    "a budget that hangs elsewhere is not told",
+    "src/reorganization/funding.ts",
+    "if (part === undefined || (isSame && !moved.has(part.agentId))) continue;",
+    "if (part !== undefined) continue;",
   ],
   ["a plan is carried out", "src/reorganization/operations.ts", "throw new Rehearsed();", ""],
   // Undoing

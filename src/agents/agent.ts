@@ -1,3 +1,4 @@
+import { nameKey } from "../contract/names.ts";
 import { Refusal } from "../contract/refusal.ts";
 
 /**
@@ -8,19 +9,6 @@ import { Refusal } from "../contract/refusal.ts";
  *          └──reject──▶ terminated ◀──terminate─────┘            terminated is final; a successor is a new agent
  */
 const reserved = new Set(["human", "user", "board", "system", "agency"]);
-
-/**
- * Two names are the same when a person could not tell them apart by case or by how they were typed, characters that
- * show nothing included.
- */
-export function nameKey(name: string): string {
-  return name
-    .normalize("NFKC")
-    .toLowerCase()
-    .replace(/\p{Default_Ignorable_Code_Point}+/gu, "")
-    .replace(/\s+/gu, " ")
-    .trim();
-}
 
 /** Also as a slug: whoever writes to @human means a person, not an agent named "Human!". */
 export function isReserved(name: string): boolean {

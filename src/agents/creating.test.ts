@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { nameKey } from "../contract/names.ts";
 import { createAgentAliases } from "../contract/create-agent.ts";
-import { isReserved, nameKey, slugOf } from "./agent.ts";
+import { isReserved, slugOf } from "./agent.ts";
 import { argumentsIn, promptFor } from "./creating.ts";
 
 /** What is meant; fails where the arguments are wrong. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { nameKey } from "../contract/names.ts";
 import {
   createAgentAliases,
   createAgentArguments,
@@ -32,7 +33,7 @@ import { holds } from "../capabilities/rights.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { isReserved, nameKey } from "./agent.ts";
+import { isReserved } from "./agent.ts";
 import { employ } from "./employ.ts";
 import { headcount } from "./headcount.ts";
 import { agentById, sameName } from "./table.ts";

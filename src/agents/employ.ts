@@ -1,3 +1,4 @@
+import { nameKey } from "../contract/names.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { expire, openApprovalOfName } from "../approvals/table.ts";
 import { checkBrainConfig, findBrain } from "../brains/registry.ts";
@@ -5,7 +6,7 @@ import type { Surroundings } from "../capabilities/guarded.ts";
 import type { Actor } from "../events/ledger.ts";
 import { insertFile } from "../knowledge/table.ts";
 import type { Tx } from "../store/store.ts";
-import { demandUsableName, nameKey, slugOf } from "./agent.ts";
+import { demandUsableName, slugOf } from "./agent.ts";
 import { insertAgent, sameName, sameSlug } from "./table.ts";
 
 /** Making an agent: the row and its state document. Its mandate is an outcome that the caller makes or hands over. */

@@ -4,10 +4,11 @@ import { Refusal } from "../contract/refusal.ts";
 import type { ApprovalKind, Scene } from "../approvals/operations.ts";
 import { type ApprovalRow, approvalById, openApproval, payloadOf, setStatus } from "../approvals/table.ts";
 import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth } from "../budgets/budget.ts";
-import { carve } from "../budgets/carving.ts";
+import { carve, weighBudget } from "../budgets/carving.ts";
 import { lacking, ownerOf, quantumOf } from "../budgets/sessions.ts";
 import { alertOf, dropAlert, placeOf, type Pool, poolOf, putAlert, settingsOf } from "../budgets/table.ts";
 import { append, system } from "../events/ledger.ts";
+import { notify } from "../mail/operations.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { agentById, type AgentRow, endSessions, saveAgent } from "./table.ts";
@@ -33,23 +34,55 @@ export async function halt(scene: Scene, agentId: string, pool: Pool): Promise<v
   const { words } = await ownerOf(tx, pool);
   const usedUp = isUsedUp(pool);
   const reason = usedUp ? `${words} is used up` : `${words} has nothing left but what other sessions hold`;
-  await saveAgent(tx, { ...agent, status: usedUp ? "paused" : agent.status, epoch: agent.epoch + 1 });
+  await saveAgent(tx, { ...agent, epoch: agent.epoch + 1 });
   await tx.run(endSessions, { agentId, now: tx.now, reason });
-  if (!usedUp) return;
+  if (usedUp) await pauseFor(scene, agentId, pool);
+}
+
+/** Says it used what nobody can have used: that is no amount, and it does nothing more until somebody has looked. */
+export async function distrust(scene: Scene, agentId: string): Promise<void> {
+  const { tx } = scene;
+  const agent = await agentById(tx, agentId);
+  const reason = "it reported more use than a session can have";
+  await saveAgent(tx, { ...agent, status: "paused", epoch: agent.epoch + 1 });
+  await tx.run(endSessions, { agentId, now: tx.now, reason });
+  await scene.record(agentId, { reason }, "agent.pause");
+  const text = `${agent.name} is paused: ${reason}, so nobody knows what it costs. Look at its last session and at what runs it, then resume it.`;
+  await notify(scene, agent.boss_id, text);
+}
+
+/** Has work and nothing to begin with: as if a session had just used it up. */
+export async function pauseFor(scene: Scene, agentId: string, pool: Pool): Promise<void> {
+  const { tx } = scene;
+  const { words } = await ownerOf(tx, pool);
+  await saveAgent(tx, { ...(await agentById(tx, agentId)), status: "paused" });
   await tx.run(notePause, { agentId, companyId: scene.companyId, poolId: pool.id });
+  const reason = `${words} is used up`;
   await scene.record(agentId, { reason, pool: pool.id, measure: pool.measure }, "agent.pause");
   await askForMore(scene, pool);
 }
 
+/** Whom a budget had paused and somebody let go on: paused again, if there is nothing left for it and it does not work. */
+export async function haltAgain(scene: Scene, agentId: string): Promise<void> {
+  const { tx } = scene;
+  const agent = await agentById(tx, agentId);
+  const lacks = lacking(await placeOf(tx, agent));
+  if (agent.status !== "idle" || lacks === undefined || !isUsedUp(lacks)) return;
+  if ((await tx.first(liveSession, { agentId })) === undefined) await pauseFor(scene, agentId, lacks);
+}
+
 /** One approval in a month for each pool, whatever is tried meanwhile; another after a yes. */
-export async function askForMore(scene: Scene, pool: Pool): Promise<void> {
+async function askForMore(scene: Scene, pool: Pool): Promise<void> {
   const { tx, companyId, newId } = scene;
   const key = { poolId: pool.id, month: monthOf(tx.now), kind: override(pool.measure) };
   if ((await tx.first(alertOf, key)) !== undefined) return;
   const owner = await ownerOf(tx, pool);
   const { measure } = pool;
   const limit = pool.limit ?? 0;
-  const raiseBy = Math.max(Math.round(limit / 2), quantumOf(await settingsOf(tx, companyId), measure));
+  // After a yes work goes on: what a last report said beyond the limit is to be made up for as well.
+  const beyond = Math.max(0, pool.spent + pool.handedDown - limit);
+  const more = Math.max(Math.round(limit / 2), quantumOf(await settingsOf(tx, companyId), measure));
+  const raiseBy = beyond + more;
   const approval = await openApproval(tx, {
     id: newId(),
     companyId,
@@ -146,10 +179,24 @@ export const overriding: ApprovalKind = {
       `${budget}: ${inWords(measure, limit ?? 0)} a month now, ${inWords(measure, (limit ?? 0) + inUnits(measure, raiseBy))} after.`,
       `Spent this month: ${inWords(measure, spent)}.`,
       `Resumed: ${paused.length === 0 ? "nobody was paused" : paused.map(({ name }) => name).join(", ")}.`,
+      ...(await obstacle(tx, approval, (limit ?? 0) + inUnits(measure, raiseBy))),
     ];
   },
   title: (approval) => `More for ${wanted(approval).budget.replace(/^The/, "the")}`,
 };
+
+/** Where the budget above has no room for it, a yes is refused: whoever decides learns it before. */
+async function obstacle(tx: ReadTx, approval: ApprovalRow, limit: number): Promise<string[]> {
+  const { pool: id, measure } = wanted(approval);
+  if (id === approval.company_id) return [];
+  try {
+    await weighBudget(tx, await agentById(tx, id), { [measure]: fromUnits(measure, limit) });
+    return [];
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return [`Not possible yet: ${error.message} ${error.hint}`];
+  }
+}
 
 const Wanted = z.object({
   pool: z.string(),
@@ -215,6 +262,9 @@ const pausedByPool = query((db, p: { poolId: string }) =>
     .orderBy("a.name"),
 );
 
+const liveSession = query((db, p: { agentId: string }) =>
+  db.selectFrom("sessions").select("id").where("agent_id", "=", p.agentId).where("ended_at", "is", null),
+);
 const storedSettings = query((db, p: { id: string }) =>
   db.selectFrom("companies").select("settings").where("id", "=", p.id),
 );

@@ -188,17 +188,25 @@ for (const kind of storeKinds)
       );
     });
 
-    test("whose boss leaves while it waits gets another by a revision, or a no", async () => {
-      const middle = await org.agent("Middle", boss.id);
-      const { id, agent } = await hire({ reportsTo: middle.id });
-      await org.board(terminateAgent, { id: middle.id });
-      assert.equal((await org.board(viewAgent, { id: agent.id })).boss?.id, boss.id);
-      await refusal(org.board(approvals.approve, { id }), "conflict");
-      assert.equal(await statusOf(agent.id), "pending_approval");
-      await org.board(approvals.requestRevision, { id, decisionNote: "another boss" });
-      await boss.call(approvals.resubmit, { id });
-      await org.board(approvals.approve, { id });
-      assert.deepEqual((await org.board(viewAgent, { id: agent.id })).boss?.id, boss.id);
+    test("whose boss leaves while it waits is the boss's boss's, and nobody says yes to what it was before", async () => {
+      for (const inRevision of [false, true]) {
+        const middle = await org.agent(`Middle ${inRevision}`, boss.id);
+        const { id, agent } = await hire({ reportsTo: middle.id });
+        if (inRevision) await org.board(approvals.requestRevision, { id, decisionNote: "why?" });
+        const seen = (await org.board(approvals.viewApproval, { id })).payloadHash;
+        await org.board(terminateAgent, { id: middle.id });
+        assert.equal((await org.board(viewAgent, { id: agent.id })).boss?.id, boss.id);
+        const { payload, changes } = await org.board(approvals.viewApproval, { id });
+        const asked: unknown = payload["requestedConfigurationSnapshot"];
+        assert.equal(Reflect.get(Object(asked), "reportsTo"), boss.id);
+        assert.match(changes.join(), /joins below Boss/);
+        if (inRevision) await boss.call(approvals.resubmit, { id });
+        await refusal(org.board(approvals.approve, { id, payloadHash: seen }), "conflict");
+        assert.equal(await statusOf(agent.id), "pending_approval");
+        await org.board(approvals.approve, { id });
+        const now = await org.board(viewAgent, { id: agent.id });
+        assert.deepEqual([now.status, now.boss?.id], ["idle", boss.id]);
+      }
     });
 
     test("when whoever asked has left, the board can still bring a hire to its end", async () => {
@@ -206,7 +214,6 @@ for (const kind of storeKinds)
       await org.board(grantPermission, { companyId: org.companyId, to: asker.id, resource: "org:hire" });
       const { id, agent } = await hire({}, asker.call);
       await org.board(terminateAgent, { id: asker.id });
-      await refusal(org.board(approvals.approve, { id }), "conflict");
       await org.board(approvals.requestRevision, { id });
       await org.board(approvals.resubmit, { id });
       await org.board(approvals.approve, { id });

@@ -1,5 +1,5 @@
 import { Refusal } from "../contract/refusal.ts";
-import { openApprovalsOf, setStatus } from "../approvals/table.ts";
+import { openApprovalOf, openApprovalsOf, payloadOf, setPayload, setStatus } from "../approvals/table.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { reportsOf } from "../capabilities/members.ts";
@@ -167,11 +167,13 @@ async function depart(
 ): Promise<string[]> {
   const { tx } = call;
   const heir = await agentById(tx, heirId);
-  for (const report of await reportsOf(tx, agent.id))
+  for (const report of await reportsOf(tx, agent.id)) {
     for (const grant of await givenTo(tx, report.id, agent.id)) {
       await markRevoked(tx, grant.id);
       await recordGrant(call, "permission.revoke", { ...grant, revoked_at: tx.now });
     }
+    if (report.status === "pending_approval") await expectBy(call, report.id, heir);
+  }
   await end(call, agent, reason);
   await tx.run(reanchor, { from: agent.id, to: heirId });
   await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });
@@ -194,6 +196,16 @@ async function depart(
   }
   await inheritMail(tx, agent, heirId, call.newId);
   return moved;
+}
+
+/** A hire that waits is the heir's. The approval names another boss now: who has seen it as it was looks again. */
+async function expectBy(call: Scene, agentId: string, heir: AgentRow): Promise<void> {
+  const approval = await openApprovalOf(call.tx, agentId);
+  if (approval?.type !== "hire_agent") return;
+  const payload = payloadOf(approval);
+  const asked = { ...Object(payload["requestedConfigurationSnapshot"]), reportsTo: heir.id };
+  await setPayload(call.tx, approval, { ...payload, requestedConfigurationSnapshot: asked });
+  await call.record(agentId, { approval: approval.id, boss: heir.id }, "approval.update");
 }
 
 /** What lives below a mandate that ends, and the standing mandates of its reports in any case, serve the heir's from now on. */

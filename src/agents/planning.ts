@@ -1,3 +1,4 @@
+import { nameKey } from "../contract/names.ts";
 import { type PlanTask, planWork } from "../contract/planning.ts";
 import type { Output } from "../contract/operation.ts";
 import { Name } from "../contract/words.ts";
@@ -9,7 +10,6 @@ import { demandNotIntegration } from "../outcomes/limits.ts";
 import { demandDecided } from "../outcomes/operations.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { outcomeById } from "../outcomes/table.ts";
-import { nameKey } from "./agent.ts";
 import { ownerOf } from "./delegating.ts";
 import { fanOut } from "./fan-out.ts";
 import { takeOn } from "./hiring.ts";

@@ -81,7 +81,7 @@ test("a report that goes backwards, is no number, negative or more than anybody 
   assert.deepEqual(advance(first, said(40, 0.05)), first);
   assert.deepEqual(advance(first, said(Number.NaN, -3)), first);
   const huge = advance(first, said(Number.POSITIVE_INFINITY, 1e300));
-  assert.deepEqual([huge.input, huge.usd], [1e12, 1e12]);
+  assert.deepEqual([huge.input, huge.usd], [1e10, 1e10]);
   assert.equal(advance(none, said(0, 0.000_000_4)).usd, 0);
   assert.equal(advance(none, said(1.6, 0.1 + 0.2)).usd, 300_000);
 });

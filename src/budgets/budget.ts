@@ -113,10 +113,12 @@ export type Used = Readonly<
   Record<"input" | "output" | "usd" | "consultantInput" | "consultantOutput" | "consultantUsd", number>
 >;
 
-/**
- * A report is of all use so far. One that goes backwards changes nothing; what is no number counts as nothing; what no
- * session can have used counts as the most one could, which no budget has room for.
- */
+/** What no session can have used is no amount: whoever says so must not empty the budgets of all above it. */
+export function isIncredible({ inputTokens, outputTokens, costUsd }: Usage): boolean {
+  return [inputTokens, outputTokens, costUsd * perDollar].some((amount) => amount > mostOfASession);
+}
+
+/** A report is of all use so far. One that goes backwards changes nothing; what is no number counts as nothing. */
 export function advance(before: Used, said: Usage): Used {
   const { consultants } = said;
   const input = Math.max(before.input, whole(said.inputTokens));
@@ -143,7 +145,8 @@ export const unused: Used = {
   consultantUsd: 0,
 };
 
-const mostOfASession = 1e12;
+/** Ten thousand dollars, or ten thousand million tokens. */
+const mostOfASession = 1e10;
 
 function whole(amount: number): number {
   return amount > 0 ? Math.min(Math.round(amount), mostOfASession) : 0;

@@ -119,20 +119,20 @@ for (const kind of storeKinds)
         runner.plan(ann.id, uses(gate.promise, 130));
         await stage.rest();
         const [asked] = await overrides(stage);
-        await org.board(reject, { id: asked?.id ?? "" });
+        await org.board(reject, { id: asked?.id ?? "", decisionNote: "not now" });
         await stage.rest();
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
         assert.match(
           (await org.board(why, { id: ann.id })).says,
-          /was rejected; the next month begins at 2030-02-01/,
+          /was rejected \(not now\); the next month begins at 2030-02-01/,
         );
-        // Resumed by hand, it is not started all the same.
+        // Resumed by hand, it is paused again: there is nothing to start it with.
         await org.board(resumeAgent, { id: ann.id });
         await stage.rest();
         assert.equal(runner.started.length, 1);
         assert.match(
           (await org.board(why, { id: ann.id })).says,
-          /is not started: the token budget of ann is used up/,
+          /is paused: the token budget of Ann is used up.*was rejected \(not now\)/,
         );
         assert.equal((await overrides(stage)).length, 1);
         stage.advance(31 * day);

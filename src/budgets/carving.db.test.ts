@@ -84,7 +84,7 @@ for (const kind of storeKinds)
           const { message, hint } = await refusal(call(), "refused");
           assert.match(
             message,
-            /the money budget of ann has \$10\.00 left \(limit \$60\.00, spent \$0\.00, set aside \$0\.00, handed down \$50\.00\)/,
+            /the money budget of Ann has \$10\.00 left \(limit \$60\.00, spent \$0\.00, set aside \$0\.00, handed down \$50\.00\)/,
           );
           assert.match(hint, /at most \$(10|60)\.00/);
         }
@@ -243,7 +243,7 @@ for (const kind of storeKinds)
       );
       assert.match(
         no.message,
-        /Budgets of \$50\.00 would move, and the money budget of ben has \$40\.00 left/,
+        /Budgets of \$50\.00 would move, and the money budget of Ben has \$40\.00 left/,
       );
       await refusal(
         store.read((tx) => demandRoomFor(tx, moved, org.rootId)),

@@ -191,14 +191,16 @@ async function tell(scene: Scene, pool: Pool): Promise<void> {
 export async function ownerOf(
   tx: ReadTx,
   pool: Pick<Pool, "companyId" | "id" | "measure">,
-): Promise<{ agentId: string; bossId: string | null; words: string; isThere: boolean }> {
+): Promise<{ agentId: string; bossId: string | null; words: string; called: string; isThere: boolean }> {
   const isCompanys = pool.id === pool.companyId;
   const agent = await tx.first(isCompanys ? rootAgent : agentRow, { id: pool.id });
   if (agent === undefined) throw new Error(`nobody has the budget ${pool.id}`);
+  const called = `the ${measureWords[pool.measure]} budget of ${isCompanys ? "the company" : agent.name}`;
   return {
     agentId: agent.id,
     bossId: agent.boss_id,
-    words: `The ${measureWords[pool.measure]} budget of ${isCompanys ? "the company" : agent.name}`,
+    words: called.replace(/^t/, "T"),
+    called,
     isThere: agent.status === "idle" || agent.status === "paused",
   };
 }
@@ -210,7 +212,8 @@ const measureWords: Readonly<Record<Measure, string>> = {
 };
 
 export function quantumOf({ sessionBudget }: Settings, measure: Measure): number {
-  return measure === "sessions" ? 1 : inUnits(measure, sessionBudget[measure] ?? 0);
+  // A share of nothing would let nobody go on.
+  return measure === "sessions" ? 1 : Math.max(1, inUnits(measure, sessionBudget[measure] ?? 0));
 }
 
 function usedBy(session: Schema["sessions"]): Used {

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { type Measure, measures } from "../contract/budgets.ts";
 import type { Settings } from "../contract/companies.ts";
 import { parseSettings } from "../capabilities/guarded.ts";
-import { query } from "../store/query.ts";
+import { type Db, query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { type Figures, inUnits, monthOf } from "./budget.ts";
 
@@ -136,6 +136,29 @@ export async function budgetsUnder(
   return found;
 }
 
+/** A budget, and whose it is part of; null is the company's. */
+export interface Part {
+  readonly agentId: string;
+  readonly measure: Measure;
+  readonly amount: number;
+  readonly above: string | null;
+}
+
+/** Every budget there is in a company. */
+export async function budgetsOf(tx: ReadTx, companyId: string): Promise<Part[]> {
+  const found: Part[] = [];
+  for (const measure of measures)
+    for (const { agent_id, amount, pool } of await tx.all(partOf, { companyId, measure }))
+      found.push({ agentId: agent_id, measure, amount, above: pool });
+  return found;
+}
+
+/** Whose budget an agent draws from, its own or one above; null is the company's. */
+export async function sourcesOf(tx: ReadTx, agentId: string): Promise<[Measure, string | null][]> {
+  const rows = await tx.all(above, { agentId });
+  return measures.map((measure) => [measure, rows.find((row) => row.measure === measure)?.id ?? null]);
+}
+
 export async function charge(tx: Tx, poolId: string, measure: Measure, amount: number): Promise<void> {
   if (amount !== 0) await tx.run(addCharge, { poolId, month: monthOf(tx.now), measure, amount });
 }
@@ -219,7 +242,9 @@ const above = query((db, p: { agentId: string }) =>
           q
             .selectFrom("up")
             .innerJoin("agents as a", "a.id", "up.boss_id")
-            .select(["a.id", "a.boss_id", sql<number>`up.depth + 1`.as("depth")]),
+            .select(["a.id", "a.boss_id", sql<number>`up.depth + 1`.as("depth")])
+            // Whatever is wrong with the tree, asking comes to an end.
+            .where("up.depth", "<", deepest),
         ),
     )
     .selectFrom("up")
@@ -228,14 +253,16 @@ const above = query((db, p: { agentId: string }) =>
     .orderBy("up.depth"),
 );
 
+const deepest = 10_000;
+
 /** Every budget climbs to the nearest above it; so the work grows with the number of budgets, not of agents. */
-const handedDown = query((db, p: { companyId: string; measure: string }) =>
+const climbing = (db: Db, p: { companyId: string; measure: string }) =>
   db
-    .withRecursive("climb(amount, boss_id)", (q) =>
+    .withRecursive("climb(agent_id, amount, boss_id, depth)", (q) =>
       q
         .selectFrom("budgets as b")
         .innerJoin("agents as a", "a.id", "b.agent_id")
-        .select(["b.amount", "a.boss_id"])
+        .select(["b.agent_id", "b.amount", "a.boss_id", sql<number>`0`.as("depth")])
         .where("b.company_id", "=", p.companyId)
         .where("b.measure", "=", p.measure)
         .unionAll(
@@ -245,17 +272,25 @@ const handedDown = query((db, p: { companyId: string; measure: string }) =>
             .leftJoin("budgets as x", (join) =>
               join.onRef("x.agent_id", "=", "c.boss_id").on("x.measure", "=", p.measure),
             )
-            .select(["c.amount", "a.boss_id"])
-            .where("x.agent_id", "is", null),
+            .select(["c.agent_id", "c.amount", "a.boss_id", sql<number>`c.depth + 1`.as("depth")])
+            .where("x.agent_id", "is", null)
+            .where("c.depth", "<", deepest),
         ),
     )
     .selectFrom("climb as c")
     .leftJoin("budgets as x", (join) =>
       join.onRef("x.agent_id", "=", "c.boss_id").on("x.measure", "=", p.measure),
     )
+    .where((eb) => eb.or([eb("c.boss_id", "is", null), eb("x.agent_id", "is not", null)]));
+
+const handedDown = query((db, p: { companyId: string; measure: string }) =>
+  climbing(db, p)
     .select(["c.boss_id as pool", sql<number>`cast(sum(c.amount) as bigint)`.as("amount")])
-    .where((eb) => eb.or([eb("c.boss_id", "is", null), eb("x.agent_id", "is not", null)]))
     .groupBy("c.boss_id"),
+);
+
+const partOf = query((db, p: { companyId: string; measure: string }) =>
+  climbing(db, p).select(["c.agent_id", "c.amount", "c.boss_id as pool"]).orderBy("c.agent_id"),
 );
 
 const topmost = query((db, p: { agentId: string; measure: string }) =>

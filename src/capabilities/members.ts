@@ -1,3 +1,4 @@
+import { nameKey } from "../contract/names.ts";
 import { notFound } from "../contract/refusal.ts";
 import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
@@ -22,7 +23,10 @@ export async function memberById(tx: ReadTx, id: string): Promise<Member | undef
 export async function findMember(tx: ReadTx, companyId: string, reference: string): Promise<Member> {
   const wanted = reference.trim().replace(/^@/, "").toLowerCase();
   const found =
-    (await tx.first(byId, { id: wanted })) ?? (await tx.first(bySlug, { companyId, slug: wanted }));
+    (await tx.first(byId, { id: wanted })) ??
+    (await tx.first(bySlug, { companyId, slug: wanted })) ??
+    // People write names as they read them.
+    (await tx.first(byName, { companyId, nameKey: nameKey(wanted) }));
   if (found === undefined || found.company_id !== companyId) throw notFound("agent", reference);
   return found;
 }
@@ -46,6 +50,15 @@ const bySlug = query((db, p: { companyId: string; slug: string }) =>
     .select(columns)
     .where("company_id", "=", p.companyId)
     .where("slug", "=", p.slug)
+    .where("status", "<>", "terminated"),
+);
+
+const byName = query((db, p: { companyId: string; nameKey: string }) =>
+  db
+    .selectFrom("agents")
+    .select(columns)
+    .where("company_id", "=", p.companyId)
+    .where("name_key", "=", p.nameKey)
     .where("status", "<>", "terminated"),
 );
 

@@ -43,6 +43,7 @@ describe("a company's folder", () => {
     put("agents/roster.json", "{}");
     mkdirSync(join(folder, "skills", "tidy", "references"), { recursive: true });
     put("skills/README.md", "beside");
+    put("agents/README.md", "who is who");
     put("skills/tidy/SKILL.md", "tidy");
     put("skills/tidy/references/a.md", "a");
     put("skills/tidy/.DS_Store", "x");

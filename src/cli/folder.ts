@@ -64,9 +64,12 @@ const deepest = 6;
 
 /** The definitions in a folder of them; none where there is no such folder. */
 export function definitionsIn(folder: string, left = { bytes: mostFileBytes }): CompanyFile[] {
-  return (namesIn(folder) ?? [])
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => ({ ...read(folder, name, left), path: `agents/${name}` }));
+  return (
+    (namesIn(folder) ?? [])
+      // What tells people about the folder describes nobody.
+      .filter((name) => name.endsWith(".md") && name.toLowerCase() !== "readme.md")
+      .map((name) => ({ ...read(folder, name, left), path: `agents/${name}` }))
+  );
 }
 
 const plainName = "[^./\\\\\\p{Cc}][^/\\\\\\p{Cc}]*";

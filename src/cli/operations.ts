@@ -4,8 +4,9 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { inputSchema } from "../contract/json-schema.ts";
 import type { Operation } from "../contract/operation.ts";
 import { operations } from "../contract/operations.ts";
+import { Refusal } from "../contract/refusal.ts";
 import { show } from "./show.ts";
-import { clientOf, companyOf, type Context } from "./terminal.ts";
+import { agentOf, clientOf, companyOf, type Context } from "./terminal.ts";
 
 /** Commands made from the table of operations: `kb read <id>` is the operation whose `cli.command` says so. */
 export function addOperations(program: Command, context: Context): void {
@@ -77,7 +78,7 @@ function addVerb(command: Command, operation: Operation, context: Context): void
     for (const [index, key] of args.entries()) {
       const value = given[index];
       const isJson = typeof value === "string" && typeOf(properties.get(key)?.schema ?? {}) === "object";
-      if (value !== undefined) input[key] = isJson ? parseJson(value) : value;
+      if (value !== undefined) input[key] = isJson ? jsonArgument(key, value) : value;
     }
     for (const [key] of properties) {
       const value = flags[key];
@@ -86,6 +87,9 @@ function addVerb(command: Command, operation: Operation, context: Context): void
     if (takesContent && typeof flags["file"] === "string")
       Object.assign(input, await contentFrom(flags["file"], context));
     const client = clientOf(context.env);
+    const named = args.find((key) => key === agentKeyOf(operation));
+    if (named !== undefined && typeof input[named] === "string")
+      input[named] = await agentOf(client, input[named]);
     const company = typeof flags["company"] === "string" ? flags["company"] : undefined;
     if (operation.http.path.includes(":companyId") || company !== undefined)
       input["companyId"] = await companyOf(client, company);
@@ -93,6 +97,13 @@ function addVerb(command: Command, operation: Operation, context: Context): void
     const output = await client.callAny(operation, input, key);
     context.terminal.out(flags["json"] === true ? JSON.stringify(output) : show(output));
   });
+}
+
+/** The part of the input that says which agent it is about. */
+function agentKeyOf({ within }: Operation): string | undefined {
+  return Object.entries(Object(within)).flatMap(([kind, key]) =>
+    (kind === "agent" || kind === "agent or outcome") && typeof key === "string" ? [key] : [],
+  )[0];
 }
 
 function propertiesOf(operation: Operation): Map<string, { schema: Property; required: boolean }> {
@@ -129,6 +140,19 @@ function typeOf(schema: Property): string {
   for (const kind of ["boolean", "object", "array", "integer", "number"])
     if (kinds.includes(kind)) return kind;
   return "string";
+}
+
+/** Commander tells of what is wrong with an option; of an argument it is for us to say. */
+function jsonArgument(key: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refusal(
+      "invalid",
+      `${key} is not JSON.`,
+      `Write it in single quotes, such as '{"kind":"fire","agent":"ada"}'; agency help and /api/openapi.json say what it takes.`,
+    );
+  }
 }
 
 export function parseJson(text: string): unknown {

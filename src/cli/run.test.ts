@@ -161,6 +161,22 @@ describe("the command line", () => {
     assert.equal((await agency("hire", "X", "--role", "Y", "--config", "no json")).code, 2);
   });
 
+  test("a change of the organization is told line by line, and what is no JSON is said to be none", async () => {
+    const change = (to: string): string =>
+      JSON.stringify({ kind: "hand_over", agent: "root", adapterType: to });
+    const { code, out } = await agency("reorg", "plan", change("human"));
+    assert.equal(code, 0);
+    assert.match(out, /^moves: \n.*from +to +what.*\n.*rehearsal +human +what thinks for Root/s);
+    const refused = await agency("reorg", "apply", "fire ada");
+    assert.equal(refused.code, 2);
+    assert.match(refused.err, /change is not JSON/);
+    await json("reorg", "apply", change("human"));
+    assert.match((await agency("reorg", "list")).out, /Root to a person/);
+    // Whoever it is about is named as people name it.
+    for (const name of ["root", "@Root", "ROOT"]) assert.equal((await json("why", name))["kind"], "agent");
+    assert.match((await agency("why", "nobody")).err, /There is no agent nobody/);
+  });
+
   test("exit codes: 0 ok, 1 refused, 2 usage, 3 no daemon", async () => {
     assert.equal((await agency("audit", "verify")).code, 0);
     const missing = await agency("kb", "read", "00000000-0000-4000-8000-000000000000");

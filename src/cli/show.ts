@@ -11,7 +11,7 @@ export function show(output: unknown): string {
   if (typeof output["content"] === "string" && "hash" in output)
     return `${output["content"]}\n-- version ${text(output["version"])}, hash ${text(output["hash"])}`;
   return Object.entries(output)
-    .map(([key, value]) => `${key}: ${text(value)}`)
+    .map(([key, value]) => `${key}: ${isList(value) ? `\n${table(key, value)}` : text(value)}`)
     .join("\n");
 }
 
@@ -22,6 +22,9 @@ const preferred = [
   "from",
   "to",
   "body",
+  "what",
+  "summary",
+  "type",
   "name",
   "title",
   "description",
@@ -73,6 +76,11 @@ function text(value: unknown): string {
 function short(cell: string): string {
   const line = cell.replace(/\s+/g, " ");
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}
+
+/** Things with parts of their own; who is only named is told in a line. */
+function isList(value: unknown): value is Record<string, unknown>[] {
+  return Array.isArray(value) && value.length > 0 && value.every((row) => isObject(row) && "what" in row);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -3,7 +3,10 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Client, createClient } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
+import { nameKey } from "../contract/names.ts";
+import { listAgents } from "../contract/organization.ts";
 import { Refusal } from "../contract/refusal.ts";
+import { Id } from "../contract/words.ts";
 
 export interface Terminal {
   readonly out: (text: string) => void;
@@ -60,6 +63,27 @@ export function tokenOf(env: NodeJS.ProcessEnv): string | undefined {
 
 export function clientOf(env: NodeJS.ProcessEnv): Client {
   return createClient({ url: urlOf(env), token: tokenOf(env) });
+}
+
+/** An agent by id, slug or name, wherever it is. */
+export async function agentOf(client: Client, wanted: string): Promise<string> {
+  if (Id.safeParse(wanted).success) return wanted;
+  const key = nameKey(wanted.replace(/^@/, ""));
+  const found: string[] = [];
+  for (const { id: companyId } of (await client.call(listCompanies, { limit: 1000 })).companies)
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await client.call(listAgents, { companyId, limit: 1000, ...(cursor && { cursor }) });
+      cursor = page.nextCursor ?? undefined;
+      for (const { id, slug, name, status } of page.agents)
+        if (status !== "terminated" && (slug === key || nameKey(name) === key)) found.push(id);
+    }
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only;
+  throw new Refusal(
+    only === undefined ? "not_found" : "invalid",
+    only === undefined ? `There is no agent ${wanted}.` : `Several agents are named ${wanted}.`,
+    only === undefined ? "agency org shows who there is." : `Say which by its id: ${found.join(", ")}.`,
+  );
 }
 
 /** The company by id or name; without one, the only company there is. */

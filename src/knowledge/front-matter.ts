@@ -28,13 +28,11 @@ export const wrongAt = (file: string, line: number, what: string, hint: string):
 function parseFront(file: string, front: string): Pick<FrontMatter, "values" | "lineOf"> {
   const lines = new LineCounter();
   let document = parse(front, lines);
-  // Claude Code takes a description with anything in it; to YAML, `Context: …` inside of one is a mistake.
-  if (document.errors.length > 0 && !/^role:/m.test(front)) {
-    const quoted = front.replace(
-      /^description:[ \t]+(?!["'|>])(.*?)\r?$/m,
-      (_, words: string) => `description: ${JSON.stringify(words)}`,
-    );
-    const again = parse(quoted, lines);
+  // Claude Code takes a description with anything in it. To YAML, `Context: …` inside of one is a mistake, and what follows
+  // ` #` a remark to be left out.
+  if (!/^role:/m.test(front)) {
+    const isCut = plainDescription.exec(front)?.[1]?.includes(" #") === true;
+    const again = document.errors.length > 0 || isCut ? parse(quoted(front), lines) : document;
     if (again.errors.length === 0) document = again;
   }
   const [problem] = [...document.errors, ...document.warnings];
@@ -68,6 +66,16 @@ function parseFront(file: string, front: string): Pick<FrontMatter, "values" | "
     },
   };
 }
+
+/** Not in quotes, on one line or going on in lines that are indented. */
+const plainDescription = /^description:[ \t]+(?!["'|>])([^\n]*(?:\n[ \t]+[^\n]*)*)/m;
+
+/** With as many lines as before, so that those of other keys are told right. */
+const quoted = (front: string): string =>
+  front.replace(plainDescription, (_, words: string) => {
+    const lines = words.split("\n").map((line) => line.trim());
+    return `description: ${JSON.stringify(lines.join(" "))}${"\n".repeat(lines.length - 1)}`;
+  });
 
 function parse(front: string, lineCounter: LineCounter) {
   lineCounter.lineStarts.length = 0;

@@ -181,7 +181,11 @@ for (const kind of storeKinds)
       stage.advance(minute);
       await stage.rest();
       assert.deepEqual(await waiting(ben.call), []);
-      assert.deepEqual(await waiting(org.root), []);
+      // Nobody gets it, and whoever sent it and is still there hears of that.
+      const told = /^Your message .* was not delivered: (.*)\.$/;
+      const reasons = async (call: Caller) => (await waiting(call)).map((body) => told.exec(body ?? "")?.[1]);
+      assert.deepEqual(await reasons(org.root), ["Cleo is terminated"]);
+      assert.deepEqual(await reasons(ann.call), ["Ann may not write to Ben any more"]);
       const seen = await ann.call(viewMessage, { id: lost.id });
       assert.equal(seen.deliveredAt, null);
       assert.match(seen.failure ?? "", /Ann may not write to Ben any more/);
@@ -196,11 +200,11 @@ for (const kind of storeKinds)
       await stage.rest();
       assert.deepEqual(await waiting(ben.call), []);
       await refusal(ben.call(readFile, { id: lost.file }), "not_found");
-      // The board hears that Cleo left, and nothing else.
+      // The board hears that Cleo left, and what became of its own message, once.
       const { messages } = await org.board(boardInbox, { companyId: org.companyId });
       assert.deepEqual(
-        messages.map(({ body }) => body?.split("\n")[0]),
-        ["Reorganized: Cleo leaves."],
+        messages.map(({ body }) => told.exec(body ?? "")?.[1] ?? body?.split("\n")[0]),
+        ["Reorganized: Cleo leaves.", "Cleo is terminated"],
       );
     });
 

@@ -21,7 +21,7 @@ import {
  * Posting and delivering. A message:
  *
  *   sent ──now, or when its time has come──▶ delivered ──read_inbox──▶ read ──acknowledge──▶ acknowledged
- *     └──the route is gone by then──▶ failed (with the reason; the sender sees it)
+ *     └──the route is gone by then──▶ failed (with the reason; the sender is told)
  *
  * Whether the sender may write to the receiver is checked when it sends and again when it is delivered. Delivery makes
  * sure that the receiver has one open inbox outcome, which makes it workable; the outcome completes itself when the last
@@ -111,7 +111,7 @@ export async function deliver(tx: Tx, message: Omit<MessageRow, "num">, newId: (
       operation: "mail.fail",
       data: { message: message.id, why: broken },
     });
-    return;
+    return tellSender(tx, message, broken, newId);
   }
   await tx.run(markDelivered, { id: message.id, now: tx.now });
   await append(tx, {
@@ -120,6 +120,22 @@ export async function deliver(tx: Tx, message: Omit<MessageRow, "num">, newId: (
     data: { message: message.id, file: message.file_id },
   });
   if (message.to_id !== null) await openInbox(tx, message.company_id, message.to_id, newId);
+}
+
+/** What was to come later and cannot: whoever counts on it would wait for an answer. */
+async function tellSender(
+  tx: Tx,
+  message: Omit<MessageRow, "num">,
+  why: string,
+  newId: () => string,
+): Promise<void> {
+  const { company_id: companyId, from_id: sender, file_id: fileId } = message;
+  if (message.from_system === 1) return;
+  const member = sender === null ? undefined : await memberById(tx, sender);
+  if (sender !== null && (member === undefined || !isActive(member))) return;
+  const text = `Your message kb://${fileId}, which was to come now, was not delivered: ${why}.`;
+  const letter = { id: newId(), companyId, from: null, bySystem: true, to: sender, deliverAt: tx.now };
+  await post(tx, { ...letter, content: { fileId: newId(), text } }, newId);
 }
 
 /** Completes the inbox outcome once nothing waits. */
@@ -165,7 +181,7 @@ export async function balanceInbox(
 }
 
 /** Why the sender may not write to the receiver now; null when it may. */
-async function brokenRoute(tx: ReadTx, message: Omit<MessageRow, "num">): Promise<string | null> {
+export async function brokenRoute(tx: ReadTx, message: Omit<MessageRow, "num">): Promise<string | null> {
   const receiver = message.to_id === null ? null : await memberById(tx, message.to_id);
   if (receiver === undefined || (receiver !== null && !isActive(receiver)))
     return `${receiver?.name ?? "the receiver"} is ${receiver?.status ?? "gone"}`;

@@ -212,15 +212,19 @@ async function wantOf(
 ): Promise<{ moves: boolean; says: string } | undefined> {
   const pool = lacking(await placeOf(tx, agent));
   if (pool === undefined) return undefined;
-  const { words } = await ownerOf(tx, pool);
+  const { called } = await ownerOf(tx, pool);
   if (!isUsedUp(pool))
-    return { moves: true, says: `what is left of ${words.toLowerCase()} is set aside for sessions that run` };
+    return { moves: true, says: `what is left of ${called} is set aside for sessions that run` };
   const { limit, spent, handedDown, measure } = pool;
-  const used = `${words.toLowerCase()} is used up (${inWords(measure, spent)} spent and ${inWords(measure, handedDown)} handed down of ${inWords(measure, limit ?? 0)})`;
+  const used = `${called} is used up (${inWords(measure, spent)} spent and ${inWords(measure, handedDown)} handed down of ${inWords(measure, limit ?? 0)})`;
   const approval = await overrideOf(tx, pool);
   if (approval?.status === "pending")
     return { moves: true, says: `${used}; approval ${approval.id} waits for the board to raise it` };
-  const asked = approval === undefined ? "" : `; approval ${approval.id} to raise it was ${approval.status}`;
+  const note = approval?.decision_note ?? "";
+  const asked =
+    approval === undefined
+      ? ""
+      : `; approval ${approval.id} to raise it was ${approval.status}${note === "" ? "" : ` (${note})`}`;
   // The next month brings as much again, if that is anything.
   const renewed = limit !== null && limit > handedDown;
   const until = renewed ? `; the next month begins at ${new Date(nextMonth(tx.now)).toISOString()}` : "";

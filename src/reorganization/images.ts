@@ -48,11 +48,17 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
       union select * from outcomes where for_agent_id in (${own})`,
   );
   const outcomeIds = listOf(outcomes.map(({ id }) => String(id)));
+  const halted = sql`select agent_id from budget_pauses
+    where company_id in (select company_id from agents where id in (${own}))`;
   const mandates = sql`select mandate_id from agents where id in (${own})`;
   return {
     agents: mapOf(
       "agents",
-      await rowsOf(tx, sql`select * from agents where id in (${own}) or boss_id in (${own})`),
+      await rowsOf(
+        tx,
+        // A budget that is free again lets others go on whom theirs had paused.
+        sql`select * from agents where id in (${own}) or boss_id in (${own}) or id in (${halted})`,
+      ),
     ),
     outcomes: mapOf("outcomes", outcomes),
     edges: mapOf(
@@ -111,7 +117,10 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
     budgets: mapOf("budgets", await rowsOf(tx, sql`select * from budgets where agent_id in (${own})`)),
     budget_pauses: mapOf(
       "budget_pauses",
-      await rowsOf(tx, sql`select * from budget_pauses where agent_id in (${own})`),
+      await rowsOf(
+        tx,
+        sql`select * from budget_pauses where agent_id in (${own}) or agent_id in (${halted})`,
+      ),
     ),
     charges: mapOf("charges", await rowsOf(tx, sql`select * from charges where pool_id in (${own})`)),
   };

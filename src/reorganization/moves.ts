@@ -25,7 +25,7 @@ const tellers = {
   permission_requests: "request",
   credentials: "credential",
   messages: "message",
-  // Told with the agent whose budget it is.
+  // Which of them is part of which follows from the tree: funding.ts.
   budgets: "nothing",
   budget_pauses: "nothing",
   charges: "nothing",
@@ -54,7 +54,6 @@ class Telling {
       const to = await boss(now["boss_id"]);
       this.#move("agent", id, `${name} joins as ${textIn(now["role"])}`, null, to);
       this.#move("mail", id, `${name} writes to, and hears from`, null, to);
-      this.#budget(id, name, now["budget"], to, name);
       return;
     }
     if (after["status"] === "terminated") {
@@ -63,14 +62,10 @@ class Telling {
       this.#leaving.add(id);
       this.#move("agent", id, `${name} leaves`, textIn(before["status"]), "terminated");
       this.#move("mail", id, `${name} writes to, and hears from`, from, null);
-      this.#budget(id, name, now["budget"], name, from);
     } else if ("boss_id" in after) {
       const [from, to] = [await boss(before["boss_id"]), await boss(after["boss_id"])];
       this.#move("agent", id, `${name} reports to`, from, to);
       this.#move("mail", id, `${name} writes to, and hears from`, from, to);
-      this.#budget(id, name, now["budget"], from, to);
-      if (now["status"] === "pending_approval")
-        this.warnings.push(`${name} waits for approval and was to report to ${from}: ask for a revision.`);
     } else if ("status" in after)
       this.#move("agent", id, `${name} is`, textIn(before["status"]), textIn(after["status"]));
     if ("brain_type" in after || "brain_config" in after)
@@ -161,6 +156,10 @@ class Telling {
     const id = textIn(key["id"]);
     if (after !== null && "status" in after)
       this.#move("approval", id, `${what} is`, textIn(before?.["status"]), textIn(after["status"]));
+    if (after !== null && "payload" in after) {
+      const [from, to] = [bossNamedIn(before?.["payload"]), bossNamedIn(after["payload"])];
+      this.#move("approval", id, `${what} names as boss`, await this.#who(from), await this.#who(to));
+    }
   }
 
   async request({ key }: Difference): Promise<void> {
@@ -186,11 +185,6 @@ class Telling {
     this.#move("mail", textIn(key["id"]), "a message waits for", from, to);
   }
 
-  /** The one place that knows what a budget is. */
-  #budget(id: string, name: string, budget: Value | undefined, from: string, to: string): void {
-    if (typeof budget === "string") this.#move("budget", id, `${budget} of ${name}, part of`, from, to);
-  }
-
   #move(kind: Move["kind"], id: string, what: string, from: string | null, to: string | null): void {
     this.moves.push({ kind, id, what, from, to });
   }
@@ -210,6 +204,12 @@ class Telling {
   async #title(id: Value | undefined): Promise<string> {
     return `"${(await this.#tx.first(outcomeTitle, { id: textIn(id) }))?.title ?? ""}"`;
   }
+}
+
+/** Whom a hire is to report to. */
+function bossNamedIn(payload: Value | undefined): string {
+  const { requestedConfigurationSnapshot: asked }: Record<string, unknown> = JSON.parse(textIn(payload));
+  return String(Reflect.get(Object(asked), "reportsTo"));
 }
 
 function textIn(value: Value | undefined): string {

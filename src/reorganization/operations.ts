@@ -10,8 +10,10 @@ import { presentAgent } from "../agents/table.ts";
 import type { Tx } from "../store/store.ts";
 import { announce } from "./announcing.ts";
 import { prepare } from "./changes.ts";
+import { fundingMoves, fundingOf } from "./funding.ts";
 import { type Difference, differences, imagesAround } from "./images.ts";
 import { movesIn } from "./moves.ts";
+import { lost, onTheirWay } from "./posted.ts";
 import {
   differencesOf,
   insertReorganization,
@@ -139,9 +141,14 @@ async function perform(call: Surroundings, change: contract.Change) {
   const { tx } = call;
   const prepared = await prepare(call, change);
   const before = await imagesAround(tx, prepared.agents);
+  const concerned = [...before.agents.keys()];
+  const funding = await fundingOf(tx, call.companyId, concerned);
+  const posted = await onTheirWay(tx, concerned);
   const made = await prepared.run();
   const found = (await differences(tx, before, prepared.agents, made)).map(kept);
-  const told = await movesIn(tx, found, before);
+  const rows = await movesIn(tx, found, before);
+  const paid = await fundingMoves(tx, funding, await fundingOf(tx, call.companyId, concerned), found);
+  const told = { moves: [...rows.moves, ...paid, ...(await lost(tx, posted))], warnings: rows.warnings };
   const warnings = [...prepared.warnings, ...told.warnings];
   const foreseen = await withoutIds(call, told.moves, found);
   // The order in which new things are told depends on their ids.

@@ -127,7 +127,7 @@ for (const kind of storeKinds)
     test("removing a layer: reports, work and reviews go up, rights with them where the boss holds them", async () => {
       scene = await buildScene(org);
       const { lead, ann, bob, deep, waits, outcomes, files } = scene;
-      const { warnings } = await carryOut({ kind: "remove_layer", agent: lead.id });
+      const { moves, warnings } = await carryOut({ kind: "remove_layer", agent: lead.id });
       for (const { id } of [ann, bob, waits]) assert.equal(await bossOf(id), org.rootId);
       assert.equal(await bossOf(deep.id), ann.id);
       assert.equal((await org.board(viewAgent, { id: lead.id })).status, "terminated");
@@ -143,9 +143,9 @@ for (const kind of storeKinds)
       const mail = (await org.root(readInbox, { limit: 1000 })).messages.map(({ body }) => body ?? "");
       assert.ok(mail.some((body) => body.includes(outcomes.submitted) && body.includes("verify it")));
       for (const text of ["read me", "a question"]) assert.ok(mail.includes(text), `${text} was left behind`);
-      // Who waited for what lead was for waits no longer; who was to be hired by it needs a revision, and the plan says so.
+      // Who waited for what lead was for waits no longer; who was to be hired by it will be by its boss, and the plan says so.
       assert.deepEqual((await outcome(outcomes.waiter)).dependsOn, []);
-      assert.ok(warnings.some((line) => line.includes(waits.name) && line.includes("revision")));
+      assert.ok(moves.some(({ what, to }) => what.includes("names as boss") && to === "Root"));
     });
 
     test("moving a report: what it was handed is verified by the new boss; rights that one does not hold end", async () => {
@@ -266,6 +266,20 @@ for (const kind of storeKinds)
         (await small.board(viewOutcome, { id: scene.outcomes.deepWork })).delegatedBy?.id,
         small.rootId,
       );
+    });
+
+    test("the plan names what is on its way and will not come; agents are found by name as well", async () => {
+      scene = await buildScene(org);
+      const { lead, ann } = scene;
+      const plan = async (change: Change) =>
+        (await org.board(planReorganization, { companyId: org.companyId, change })).moves
+          .filter(({ what }) => what.startsWith("a message of"))
+          .map(({ what, from, to }) => [what.split(",")[0], from, to]);
+      const toAnn = [`a message of ${lead.name}`, ann.name, null];
+      const toSelf = [`a message of ${lead.name}`, lead.name, null];
+      assert.deepEqual(await plan({ kind: "move_report", agent: ann.name, to: "Root" }), [toAnn]);
+      assert.deepEqual(await plan({ kind: "fire", agent: lead.name.toUpperCase() }), [toSelf, toAnn]);
+      assert.deepEqual(await plan({ kind: "fire", agent: scene.bob.id }), []);
     });
 
     test("a plan that no longer fits is not applied", async () => {

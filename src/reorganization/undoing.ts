@@ -2,6 +2,7 @@ import { Refusal } from "../contract/refusal.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { givenTo, recount } from "../capabilities/table.ts";
+import { haltAgain } from "../agents/halting.ts";
 import { fire } from "../agents/leaving.ts";
 import { agentById, agentOfMandate, endSessions, sameName, sameSlug, saveAgent } from "../agents/table.ts";
 import { left, monthOf } from "../budgets/budget.ts";
@@ -26,7 +27,10 @@ import { takeAway } from "./moving.ts";
 export async function putBack(call: Surroundings, all: readonly Difference[]): Promise<void> {
   const { tx } = call;
   const isMoney = ({ table }: Difference): boolean => table === "budgets" || table === "charges";
-  const found = all.filter((difference) => !isOfNewcomer(difference, all) && !isMoney(difference));
+  const resumed = all.filter(isResuming).map(({ key }) => textIn(key["id"]));
+  const found = all
+    .filter((difference) => !isOfNewcomer(difference, all) && !isMoney(difference))
+    .flatMap((difference) => withoutResuming(difference, resumed));
   demandNone(await changedSince(tx, found));
   demandNone(await takenSince(tx, found));
   for (const difference of found) await restore(tx, difference);
@@ -37,7 +41,28 @@ export async function putBack(call: Surroundings, all: readonly Difference[]): P
   const made = found.filter(({ table, before }) => table === "agents" && before === null);
   for (const { key } of made) await endMade(call, textIn(key["id"]), found);
   for (const agentId of readersIn(found)) await balanceInbox(tx, call.companyId, agentId, call.newId);
+  for (const id of resumed) await haltAgain(call, id);
   demandNone(await unfitting(tx, found));
+}
+
+/** A budget that was free again let it go on. */
+const isResuming = ({ table, before, after }: Difference): boolean =>
+  table === "agents" && before?.["status"] === "paused" && after?.["status"] === "idle";
+
+/** Whether it is to stop again follows from what is left then, not from what was. */
+function withoutResuming(difference: Difference, resumed: readonly string[]): Difference[] {
+  const { table, key, before, after } = difference;
+  if (table === "budget_pauses") return resumed.includes(textIn(key["agent_id"])) ? [] : [difference];
+  if (!isResuming(difference)) return [difference];
+  const rest = (row: Row | null): Row =>
+    Object.fromEntries(
+      Object.entries(row ?? {}).filter(
+        ([column]) => !["status", "idle_sessions", "not_before"].includes(column),
+      ),
+    );
+  return Object.keys(rest(after)).length === 0
+    ? []
+    : [{ table, key, before: rest(before), after: rest(after) }];
 }
 
 /**
@@ -143,10 +168,17 @@ async function restore(tx: Surroundings["tx"], { table, key, before, after }: Di
     return insertRow(tx, table, before);
   }
   if (before === null || after === null) return;
+  // What was decided on stays what it was.
+  if (table === "approvals" && "payload" in before && !(await isStillOpen(tx, key))) return;
   const skipped = notPutBack[table] ?? [];
   const columns = Object.entries(before).filter(([column]) => !skipped.includes(column));
   const again: Row = table === "outcomes" ? { stale: 1 } : {};
   await setColumns(tx, table, key, { ...Object.fromEntries(columns), ...again });
+}
+
+async function isStillOpen(tx: ReadTx, key: Row): Promise<boolean> {
+  const status = textIn((await rowAt(tx, "approvals", key))?.["status"]);
+  return status === "pending" || status === "revision_requested";
 }
 
 /** For whoever follows the record: who is back, who has its old boss, whose place is handed back. */

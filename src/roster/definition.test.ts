@@ -92,6 +92,27 @@ describe("a sub-agent of Claude Code", () => {
     );
     assert.deepEqual(definition.grants, [{ resource: "org:consult" }]);
   });
+
+  test("loses nothing of a description: what looks like a remark, what goes on in the next line", () => {
+    for (const end of ["\n", "\r\n"]) {
+      const text = [
+        "---",
+        "name: triager",
+        "description: Triages issues (e.g. #12): labels,",
+        '  then asks: "who?" #now',
+        "  and waits.",
+        "model: haiku",
+        "---",
+      ].join(end);
+      const { definition } = readDefinition("agents/x.md", text);
+      assert.equal(
+        definition.capabilities,
+        'Triages issues (e.g. #12): labels, then asks: "who?" #now and waits.',
+      );
+      assert.equal(definition.model, "haiku");
+      assert.match(definition.wrong("model", "is odd.", "").message, /^agents\/x\.md:6: /);
+    }
+  });
 });
 
 for (const [what, lines, message] of [

@@ -1,4 +1,4 @@
-import { nameKey } from "../agents/agent.ts";
+import { nameKey } from "../contract/names.ts";
 import type { Definition } from "./definition.ts";
 
 /** Who reports to whom, from the names in the definitions; the order of the files does not matter. */

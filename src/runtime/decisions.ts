@@ -1,4 +1,4 @@
-import { askForMore, bySystem, companiesWithHalted, overrideOf, resumeHalted } from "../agents/halting.ts";
+import { bySystem, companiesWithHalted, pauseFor, resumeHalted } from "../agents/halting.ts";
 import { approvalById, dueApprovals, expire } from "../approvals/table.ts";
 import type { Pool } from "../budgets/table.ts";
 import { notify } from "../mail/operations.ts";
@@ -24,19 +24,18 @@ export async function expireApprovals(store: Store, newId: () => string): Promis
     });
 }
 
-/** Somebody has work and no budget to start with: people are asked, unless they were. */
-export async function askForBudget(
+/** Somebody has work and no budget to start with: it is paused, and people are asked, unless they were. */
+export async function pauseForBudget(
   store: Store,
   newId: () => string,
   agentId: string,
-  lacks: Pool,
+  { companyId }: Pool,
 ): Promise<void> {
-  if ((await store.read((tx) => overrideOf(tx, lacks))) !== undefined) return;
   await store.write(async (tx) => {
-    await tx.lock(lacks.companyId);
+    await tx.lock(companyId);
     const again = await judge(tx, agentId);
     if (!again.start && again.lacks !== undefined)
-      await askForMore(bySystem(tx, lacks.companyId, newId), again.lacks);
+      await pauseFor(bySystem(tx, companyId, newId), agentId, again.lacks);
   });
 }
 

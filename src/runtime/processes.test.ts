@@ -5,27 +5,32 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scriptedAgent } from "../testing/scripted-runner.ts";
+import type { Usage } from "../budgets/budget.ts";
 import { processRunner, readTranscript, usageIn } from "./processes.ts";
 import type { Running } from "./runner.ts";
+import { sandboxWorks } from "./sandbox.ts";
 
 interface Place {
   readonly folder: string;
+  /** What was heard of use while it ran. */
+  readonly heard: Usage[];
   readonly start: (script: string, id?: string) => Promise<Running>;
   readonly runner: ReturnType<typeof processRunner>;
   readonly nextLife: () => ReturnType<typeof processRunner>;
 }
 
-/** A runner without a sandbox whose brain is a shell script. */
-function place(context: TestContext): Place {
+/** A runner whose brain is a shell script. */
+function place(context: TestContext, sandbox = false): Place {
   const folder = mkdtempSync(join(tmpdir(), "agency-processes-"));
   const started: Running[] = [];
+  const heard: Usage[] = [];
   const nextLife = () =>
     processRunner({
       workspaces: join(folder, "workspaces"),
       transcripts: join(folder, "transcripts"),
       home: folder,
       url: () => "http://127.0.0.1:1",
-      sandbox: false,
+      sandbox,
       path: "/usr/bin:/bin",
     });
   const runner = nextLife();
@@ -36,6 +41,7 @@ function place(context: TestContext): Place {
   });
   return {
     folder,
+    heard,
     runner,
     nextLife,
     start: async (script, id = "one") => {
@@ -53,7 +59,7 @@ function place(context: TestContext): Place {
           mayConsult: false,
         },
         skills: [],
-        onUsage: () => undefined,
+        onUsage: (usage) => void heard.push(usage),
       });
       started.push(running);
       return running;
@@ -146,6 +152,23 @@ test("what it leaves running in the background goes with it, and does not hold t
   assert.ok(!isAlive(child) || isZombie(child));
 });
 
+test("what has left its group goes with it as well, killed or not", async (context) => {
+  const { start } = place(context);
+  for (const [id, last] of [
+    ["ends", "sleep 0.2"],
+    ["is killed", "wait; sleep 100"],
+  ] as const) {
+    const running = await start(`setsid sh -c 'echo $$; exec sleep 100' & ${last}`, id);
+    running.release();
+    await sleep(500);
+    running.kill();
+    const child = Number((await running.exited).output.trim());
+    assert.ok(child > 0);
+    for (let tries = 0; isAlive(child) && !isZombie(child) && tries < 100; tries++) await sleep(10);
+    assert.ok(!isAlive(child) || isZombie(child), id);
+  }
+});
+
 test("an orphan is killed only if it is still the same process", async (context) => {
   const { start, runner } = place(context);
   const running = await start("sleep 100");
@@ -187,6 +210,23 @@ test("the last report of usage counts, also without a line end, and nonsense doe
   });
 });
 
+test("a report is heard at once: in pieces, without a line end, on the error output, and not twice", async (context) => {
+  const { start, heard } = place(context);
+  const running = await start(
+    `printf '{"usage":{"inputTo'; sleep 0.1; printf 'kens":5}}'; sleep 0.1; printf '\\n'; sleep 0.1
+     printf 'noise\\n{"usage":{"inputTokens":7}}\\r\\n' >&2; sleep 100`,
+  );
+  running.release();
+  const amounts = (): number[] => heard.map(({ inputTokens }) => inputTokens);
+  for (let tries = 0; heard.length < 2 && tries < 300; tries++) await sleep(10);
+  await sleep(50);
+  assert.deepEqual(amounts(), [5, 7]);
+  running.kill();
+  const { usage, output } = await running.exited;
+  assert.equal(usage?.inputTokens, 7);
+  assert.ok(!output.includes("noise"), "what goes to the error output is not what it says");
+});
+
 test("a command that is not there ends at once with a code, and a person is never started", async (context) => {
   const { start, runner } = place(context);
   const running = await start("exec /nowhere/at-all");
@@ -206,11 +246,17 @@ test("a command that is not there ends at once with a code, and a person is neve
   );
 });
 
-test("a process that is held still does nothing until it is let go on", async (context) => {
-  const { start, folder } = place(context);
-  const file = join(folder, "beats");
+const sandboxes = sandboxWorks() ? [false, true] : [false];
+for (const sandbox of sandboxes)
+  test(`a process that is held still ${sandbox ? "in a sandbox " : ""}does nothing until it is let go on`, (context) =>
+    holdStill(context, sandbox));
+
+async function holdStill(context: TestContext, sandbox: boolean): Promise<void> {
+  const { start, runner } = place(context, sandbox);
+  const file = join(runner.workspaceFor("one"), "beats");
+  // A program of its own making, so that the one that was started is not all there is.
+  const running = await start(`sh -c 'while :; do echo x >> beats; sleep 0.01; done'; true`);
   writeFileSync(file, "");
-  const running = await start(`while :; do echo x >> ${file}; sleep 0.01; done`);
   running.release();
   const beats = (): number => readFileSync(file, "utf8").length;
   const moves = async (): Promise<boolean> => {
@@ -227,7 +273,7 @@ test("a process that is held still does nothing until it is let go on", async (c
   running.hold(true);
   running.kill();
   assert.equal((await running.exited).code, null);
-});
+}
 
 function isZombie(pid: number): boolean {
   try {

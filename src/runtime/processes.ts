@@ -42,9 +42,10 @@ const mostTranscript = 8 * 1024 * 1024;
 export function processRunner(options: ProcessOptions): Runner {
   mkdirSync(options.transcripts, { recursive: true, mode: 0o700 });
   const killLeftovers = leftoverKiller();
+  const sweep = sweeper();
   return {
     workspaceFor: (id) => join(options.workspaces, id),
-    start: async (session) => startProcess(options, session),
+    start: async (session) => startProcess(options, session, sweep),
     killOrphan: (pid, started, id) => {
       const found = startTimeOf(pid);
       if (found === started) killGroup(pid);
@@ -73,7 +74,7 @@ export function readTranscript(
     : { transcript: text.slice(-most).toWellFormed(), truncated: true };
 }
 
-async function startProcess(options: ProcessOptions, session: StartSpec): Promise<Running> {
+async function startProcess(options: ProcessOptions, session: StartSpec, sweep: Sweep): Promise<Running> {
   mkdirSync(session.workspace, { recursive: true, mode: 0o700 });
   const temporary = join(session.workspace, ".tmp");
   mkdirSync(temporary, { mode: 0o700 });
@@ -112,11 +113,13 @@ async function startProcess(options: ProcessOptions, session: StartSpec): Promis
   const { pid } = child;
   if (pid === undefined) throw new Error("the process has no pid");
   const output = watch(child, join(options.transcripts, `${session.id}.log`), session.onUsage);
+  // A sandbox takes everything in it along; without one, some may have left the group.
+  const endRest = (): Promise<void> => (options.sandbox ? Promise.resolve() : sweep(session.workspace));
   const door = child.stdio[3];
   return {
     pid,
     started: startTimeOf(pid) ?? "",
-    exited: exitOf(child, output, exitFile(options, session.id)),
+    exited: exitOf(child, output, exitFile(options, session.id), endRest),
     release: () => {
       if (door !== null && door !== undefined && "write" in door) {
         door.on("error", () => undefined);
@@ -132,7 +135,10 @@ async function startProcess(options: ProcessOptions, session: StartSpec): Promis
       if (options.sandbox)
         for (const inner of byWorkspace().get(session.workspace) ?? []) send(inner, signal);
     },
-    kill: () => killGroup(pid),
+    kill: () => {
+      killGroup(pid);
+      void endRest();
+    },
   };
 }
 
@@ -148,31 +154,46 @@ function watch(child: ChildProcess, transcript: string, onUsage: StartSpec["onUs
   file.on("error", () => undefined);
   let written = 0;
   let tail = "";
-  let line = "";
   let usage: Usage | undefined;
-  const decoder = new StringDecoder("utf8");
-  const see = (chunk: Buffer, isOutput: boolean): void => {
+  const hear = (line: string): void => {
+    const said = usageIn(line);
+    if (said === undefined) return;
+    const before = usage;
+    usage = furthest(before, said);
+    if (JSON.stringify(usage) !== JSON.stringify(before)) onUsage(usage);
+  };
+  const see = (chunk: Buffer): void => {
     if (written < mostTranscript) file.write(chunk);
     written += chunk.byteLength;
-    if (!isOutput) return;
-    // A pipe cuts where it likes, also through a character.
+  };
+  // What is not said on its output is said to nobody; but what it cost, it cost.
+  const [output, errors] = [listener(hear), listener(hear)];
+  child.stdout?.on("data", (chunk: Buffer) => {
+    see(chunk);
+    tail = (tail + output(chunk)).slice(-mostOutput);
+  });
+  child.stderr?.on("data", (chunk: Buffer) => {
+    see(chunk);
+    errors(chunk);
+  });
+  return { tail: () => tail, usage: () => usage, close: () => file.end() };
+}
+
+/** Puts lines together. A pipe cuts where it likes, also through a character; and some never send a line's end. */
+function listener(hear: (line: string) => void): (chunk: Buffer) => string {
+  const decoder = new StringDecoder("utf8");
+  let line = "";
+  return (chunk) => {
     const text = decoder.write(chunk);
-    tail = (tail + text).slice(-mostOutput);
     line += text;
     for (let end = line.indexOf("\n"); end >= 0; end = line.indexOf("\n")) {
-      const said = usageIn(line.slice(0, end));
-      if (said !== undefined) onUsage((usage = furthest(usage, said)));
+      hear(line.slice(0, end));
       line = line.slice(end + 1);
     }
     line = line.slice(-mostOutput);
+    if (line.trimEnd().endsWith("}")) hear(line);
+    return text;
   };
-  const last = (): Usage | undefined => {
-    const said = usageIn(line);
-    return said === undefined ? usage : furthest(usage, said);
-  };
-  child.stdout?.on("data", (chunk: Buffer) => see(chunk, true));
-  child.stderr?.on("data", (chunk: Buffer) => see(chunk, false));
-  return { tail: () => tail, usage: last, close: () => file.end() };
 }
 
 /** As it is said; what is no number in it counts as nothing. Whether it can be true is for budgets/ to judge. */
@@ -230,11 +251,16 @@ const KeptExit = z.object({
   usage: z.object({ ...spent, consultants: z.object(spent).exactOptional() }).exactOptional(),
 });
 
-function exitOf(child: ChildProcess, output: Watched, file: string): Promise<Exit> {
+function exitOf(
+  child: ChildProcess,
+  output: Watched,
+  file: string,
+  endRest: () => Promise<void>,
+): Promise<Exit> {
   return new Promise((resolve) => {
     child.once("close", (code, signal) => {
       output.close();
-      // Whatever it left in its group goes with it.
+      // Whatever it left goes with it.
       if (child.pid !== undefined) killGroup(child.pid);
       const usage = output.usage();
       const exit = {
@@ -244,7 +270,7 @@ function exitOf(child: ChildProcess, output: Watched, file: string): Promise<Exi
         ...(usage === undefined ? {} : { usage }),
       };
       keepExit(file, exit);
-      resolve(exit);
+      void endRest().then(() => resolve(exit));
     });
     // Output pipes held open by a grandchild must not keep the session alive.
     child.once("exit", () => {
@@ -279,6 +305,31 @@ function leftoverKiller(): (workspace: string) => void {
   return (workspace) => {
     seen ??= byWorkspace();
     for (const pid of seen.get(workspace) ?? []) if (workspaceOf(pid) === workspace) send(pid, "SIGKILL");
+  };
+}
+
+type Sweep = (workspace: string) => Promise<void>;
+
+/**
+ * Kills what left the group of a session (a daemon of its own making, say) and has kept its environment. Looking through
+ * all processes takes a while, and sessions often end together: those of a moment share one look.
+ */
+function sweeper(): Sweep {
+  const wanted = new Set<string>();
+  let look: Promise<void> | undefined;
+  return async (workspace) => {
+    if (process.platform !== "linux") return;
+    wanted.add(workspace);
+    look ??= new Promise((resolve) => {
+      setTimeout(() => {
+        look = undefined;
+        const all = byWorkspace();
+        for (const one of wanted) for (const pid of all.get(one) ?? []) send(pid, "SIGKILL");
+        wanted.clear();
+        resolve();
+      }, 10);
+    });
+    await look;
   };
 }
 

@@ -1,6 +1,6 @@
+import { nameKey } from "../contract/names.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { agentById, type AgentRow } from "../agents/table.ts";
-import { nameKey } from "../agents/agent.ts";
 import { type Member, memberById } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { append, system } from "../events/ledger.ts";

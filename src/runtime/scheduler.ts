@@ -4,7 +4,7 @@ import { nextExpiry } from "../approvals/table.ts";
 import { deliver } from "../mail/post.ts";
 import { dueMessages, messageById, nextDue } from "../mail/table.ts";
 import { concerned } from "./attention.ts";
-import { askForBudget, expireApprovals, renewBudgets } from "./decisions.ts";
+import { expireApprovals, pauseForBudget, renewBudgets } from "./decisions.ts";
 import { suggestGrowth } from "./growth.ts";
 import { createNodeSessions, type NodeParts } from "./node-sessions.ts";
 import { agentsAfter, alarmed, judge, nextAlarm, type Verdict } from "./work.ts";
@@ -186,7 +186,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
     if (time !== null) later.set(id, time);
     if (why !== "full" || companyId === null) return;
     wait(companyId, id);
-    if (lacks !== undefined) await askForBudget(store, newId, id, lacks);
+    if (lacks !== undefined) await pauseForBudget(store, newId, id, lacks);
   }
 
   function wait(companyId: string, agentId: string): void {

@@ -1,5 +1,5 @@
-import { bySystem, halt } from "../agents/halting.ts";
-import { type Allowance, isUsed, type Usage } from "../budgets/budget.ts";
+import { bySystem, distrust, halt } from "../agents/halting.ts";
+import { type Allowance, isIncredible, isUsed, type Usage } from "../budgets/budget.ts";
 import { report } from "../budgets/sessions.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { sessionById, type SessionRow } from "./sessions.ts";
@@ -90,6 +90,10 @@ export async function noteUsage(
   const session = await sessionById(tx, id);
   if (session === undefined) return { goesOn: true, allowance: {} };
   const scene = bySystem(tx, session.company_id, newId);
+  if (isIncredible(usage)) {
+    if (session.ended_at === null) await distrust(scene, session.agent_id);
+    return { goesOn: false, allowance: {} };
+  }
   const { allowance, lacks } = await report(scene, session, usage);
   const goesOn = lacks === undefined || session.ended_at !== null;
   if (!goesOn) await halt(scene, session.agent_id, lacks);

@@ -1,9 +1,4 @@
 import assert from "node:assert/strict";
-import { grantPermission } from "../contract/capabilities.ts";
-import { createFile } from "../contract/knowledge.ts";
-import { acknowledgeMessage, readInbox, sendMessage } from "../contract/mail.ts";
-import { createAgent, createKey, pauseAgent, resumeAgent } from "../contract/organization.ts";
-import { completeOutcome, createOutcome, delegateOutcome, submitOutcome } from "../contract/outcomes.ts";
 import {
   applyReorganization,
   type Change,
@@ -13,14 +8,10 @@ import {
 } from "../contract/reorganization.ts";
 import { Refusal } from "../contract/refusal.ts";
 import type { Value } from "../store/query.ts";
+import type { Store } from "../store/store.ts";
 import { type Chance, chanceFor, idFor } from "./model-chance.ts";
-import {
-  type Caller,
-  createOrganization,
-  openTestStore,
-  type Organization,
-  type StoreKind,
-} from "./organization.ts";
+import { createOrganization, openTestStore, type Organization, type StoreKind } from "./organization.ts";
+import { activeIn, type Deed, deeds, isLive, Life, rowsIn, text } from "./reorganization-life.ts";
 import {
   demandNotNarrower,
   demandNotWider,
@@ -49,7 +40,7 @@ export async function playReorganizations(kind: StoreKind, seed: number, steps: 
   const ids = { newId: () => idFor(seed, step, count++), newSecret: () => `secret ${seed} ${count++}` };
   try {
     const org = await createOrganization(opened.store, { ids });
-    const player = new Player(org, opened.store);
+    const player = new Player(org, opened.store, ids.newId);
     await player.begin();
     for (step = 1; step <= steps; step++) {
       try {
@@ -70,121 +61,37 @@ class Player {
   readonly played = { applied: 0, undone: 0, refused: 0 };
   last = "";
   readonly #org: Organization;
-  readonly #store: Parameters<typeof dump>[0];
-  readonly #keys = new Map<string, Caller>();
+  readonly #store: Store;
+  readonly #life: Life;
   readonly #done: Reorganization[] = [];
-  #names = 0;
 
-  constructor(org: Organization, store: Parameters<typeof dump>[0]) {
+  constructor(org: Organization, store: Store, newId: () => string) {
     this.#org = org;
     this.#store = store;
+    this.#life = new Life(org, store, newId);
   }
 
   async begin(): Promise<void> {
-    for (let number = 0; number < 4; number++) await this.#join(this.#org.rootId);
+    for (let number = 0; number < 4; number++) await this.#life.join(this.#org.rootId);
   }
 
   async step(chance: Chance): Promise<void> {
     const all = await dump(this.#store);
-    const deed = chance.weighted({
-      join: 12,
-      work: 14,
-      delegate: 18,
-      submit: 8,
-      complete: 4,
-      file: 5,
-      grant: 16,
-      mail: 8,
-      read: 3,
-      rest: 3,
-      change: 22,
-      undo: 4,
-    });
+    const deed = chance.weighted<Deed | "change" | "undo">({ ...deeds, change: 28, undo: 5 });
     this.last = deed;
     if (deed === "change") return this.#change(chance, all);
     if (deed === "undo") return this.#undo(chance, all);
     try {
-      await this.#live(deed, chance, all);
+      await this.#life.go(deed, chance, all);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
     }
   }
 
-  async #live(
-    deed: "join" | "work" | "delegate" | "submit" | "complete" | "file" | "grant" | "mail" | "read" | "rest",
-    chance: Chance,
-    all: Dump,
-  ): Promise<void> {
-    const agents = activeIn(all);
-    const me = text(chance.pick(agents)?.["id"]);
-    const call = await this.#as(me);
-    const reports = agents.filter((row) => row["boss_id"] === me).map((row) => text(row["id"]));
-    const live = rowsIn(all, "outcomes").filter((row) => isLive(row) && row["kind"] !== "inbox");
-    const mine = live.filter((row) => row["responsible_id"] === me);
-    switch (deed) {
-      case "join":
-        if (agents.length < 14) await this.#join(me);
-        return;
-      case "work": {
-        const dependsOn = chance.percent(25) ? [text(chance.pick(live)?.["id"])] : [];
-        await this.#org.board(createOutcome, {
-          title: `Work ${++this.#names}`,
-          parents: [text(chance.pick(mine)?.["id"])],
-          dependsOn,
-        });
-        return;
-      }
-      case "delegate": {
-        const id = text(chance.pick(mine.filter((row) => row["delegated"] === 0))?.["id"]);
-        const hire = { name: `Made ${++this.#names}`, role: "worker" };
-        const to = chance.pick(reports);
-        await call(delegateOutcome, { id, ...(to === undefined || chance.percent(20) ? { hire } : { to }) });
-        return;
-      }
-      case "submit":
-        await call(submitOutcome, { id: text(chance.pick(mine)?.["id"]) });
-        return;
-      case "complete":
-        await this.#org.board(completeOutcome, { id: text(chance.pick(live)?.["id"]) });
-        return;
-      case "file":
-        await call(createFile, { description: `File ${++this.#names}`, content: "x" });
-        return;
-      case "grant": {
-        const held = rowsIn(all, "grants").filter((row) => row["grantee_id"] === me && row["broken"] === 0);
-        const outcome = text(chance.pick(mine)?.["id"]);
-        const resource = chance.percent(70) ? text(chance.pick(held)?.["resource"]) : `outcome:${outcome}`;
-        const scope = chance.percent(30) ? { outcome: text(chance.pick(live)?.["id"]) } : {};
-        await call(grantPermission, { to: chance.pick(reports) ?? "", resource, ...scope });
-        return;
-      }
-      case "mail":
-        await call(sendMessage, {
-          to: chance.pick([...reports, "boss"]) ?? "boss",
-          body: `Mail ${++this.#names}`,
-        });
-        return;
-      case "read": {
-        const { messages } = await call(readInbox, {});
-        for (const { id } of messages.slice(0, 2)) await call(acknowledgeMessage, { id });
-        return;
-      }
-      case "rest":
-        await this.#org.board(chance.percent(50) ? pauseAgent : resumeAgent, { id: me });
-    }
-  }
-
-  async #join(boss: string): Promise<void> {
-    const { companyId } = this.#org;
-    const name = `Agent ${++this.#names}`;
-    const { id } = await this.#org.board(createAgent, { companyId, name, role: "worker", reportsTo: boss });
-    await this.#org.board(grantPermission, { companyId, to: id, resource: "org:hire" });
-  }
-
   async #change(chance: Chance, seen: Dump): Promise<void> {
     const agents = activeIn(seen);
     const actor = chance.percent(60) ? null : text(chance.pick(agents)?.["id"]);
-    const call = actor === null ? this.#org.board : await this.#as(actor);
+    const call = actor === null ? this.#org.board : await this.#life.as(actor);
     // The actor may just have got its key.
     const all = await dump(this.#store);
     const change = this.#draw(chance, agents, all);
@@ -243,7 +150,7 @@ class Player {
 
   #draw(chance: Chance, agents: readonly Row[], all: Dump): Change {
     const any = (): string => text(chance.pick(agents)?.["id"]);
-    const newcomer = () => ({ name: `New ${++this.#names}`, role: "manager" });
+    const newcomer = () => ({ name: this.#life.name("New"), role: "manager" });
     const reportsOf = (id: string) =>
       agents.filter((row) => row["boss_id"] === id).map((row) => text(row["id"]));
     const some = (ids: readonly string[]) => ids.filter(() => chance.percent(60));
@@ -289,19 +196,7 @@ class Player {
         return { kind: "hand_over", agent, adapterType: chance.percent(50) ? "human" : "rehearsal" };
     }
   }
-
-  async #as(id: string): Promise<Caller> {
-    const known = this.#keys.get(id) ?? this.#org.as((await this.#org.board(createKey, { id })).key);
-    this.#keys.set(id, known);
-    return known;
-  }
 }
-
-const text = (value: Value | undefined): string => String(value ?? "");
-const rowsIn = (all: Dump, table: string): Row[] => [...(all.get(table)?.values() ?? [])];
-const isLive = (row: Row): boolean => row["status"] === "open" || row["status"] === "submitted";
-const activeIn = (all: Dump): Row[] =>
-  rowsIn(all, "agents").filter((row) => row["status"] === "idle" || row["status"] === "paused");
 
 function demandUnchanged(before: Dump, after: Dump): void {
   assert.deepEqual(

@@ -63,6 +63,11 @@ export function demandSound(all: Dump): void {
         (one["status"] === "pending" || one["status"] === "revision_requested"),
     );
     assert.equal(open.length, agent["status"] === "pending_approval" ? 1 : 0, `the approval of ${name}`);
+    for (const { payload } of open) {
+      const { requestedConfigurationSnapshot: asked }: Record<string, unknown> = JSON.parse(String(payload));
+      const named: unknown = Reflect.get(Object(asked), "reportsTo");
+      assert.equal(named, agent["boss_id"], `the approval of ${name} names another boss`);
+    }
   }
 
   for (const outcome of rows("outcomes")) {

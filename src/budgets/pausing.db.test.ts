@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { approve, viewApproval } from "../contract/approvals.ts";
+import { listCosts, setBudget } from "../contract/budgets.ts";
+import { agentInbox } from "../contract/mail.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { resumeAgent, updateAgent, viewAgent } from "../contract/organization.ts";
+import { why } from "../contract/sessions.ts";
+import { refusal, storeKinds } from "../testing/organization.ts";
+import { lineOf, onBudget, overrides, says, tokens, uses, work } from "../testing/spenders.ts";
+import type { Stage } from "../testing/stage.ts";
+
+for (const kind of storeKinds)
+  describe(`whom a budget pauses on ${kind}`, () => {
+    const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
+      test(name, () => onBudget(kind, play));
+    };
+    const statusOf = async ({ org }: Stage, id: string) => (await org.board(viewAgent, { id })).status;
+
+    staged("who has no session left is paused when there is work; a yes lets it begin", async (stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann Lee");
+      await org.board(setBudget, { id: ann.id, sessions: 2 });
+      // Each gets somewhere and leaves the job as it is.
+      runner.otherwise(async (session) => says(session, runner.started.length));
+      await work(org, ann.id);
+      await stage.rest();
+      assert.equal(runner.started.length, 2, "as many as it may");
+      assert.equal(await statusOf(stage, ann.id), "paused");
+      const [asked, ...more] = await overrides(stage);
+      assert.deepEqual([asked?.status, asked?.payload["measure"], more.length], ["pending", "sessions", 0]);
+      const { says: reason } = await org.board(why, { id: ann.id });
+      assert.match(reason, /is paused: the session budget of Ann Lee is used up/);
+      assert.ok(reason.includes(asked?.id ?? "none"), reason);
+      await org.board(approve, { id: asked?.id ?? "" });
+      await stage.rest();
+      assert.equal(runner.started.length, 3);
+    });
+
+    staged("a yes is enough, however far beyond the limit the last report went", async (stage) => {
+      const { org, runner } = stage;
+      const { companyId } = org;
+      await org.board(updateCompany, {
+        companyId,
+        monthlyBudget: { tokens: 100 },
+        sessionBudget: { tokens: 10 },
+      });
+      const ann = await org.agent("Ann");
+      await work(org, ann.id);
+      const gate = Promise.withResolvers<void>();
+      runner.plan(ann.id, uses(gate.promise, 5000));
+      await stage.rest();
+      assert.equal(await statusOf(stage, ann.id), "paused");
+      assert.equal((await lineOf(stage, "tokens")).left, -4900);
+      const again = Promise.withResolvers<void>();
+      runner.plan(ann.id, uses(again.promise, 1));
+      const [asked] = await overrides(stage);
+      await org.board(approve, { id: asked?.id ?? "" });
+      await stage.rest();
+      assert.equal(await statusOf(stage, ann.id), "running");
+      assert.equal((await lineOf(stage, "tokens")).limit, 100 + 4900 + 50);
+      gate.resolve();
+      again.resolve();
+      runner.otherwise(async () => undefined);
+    });
+
+    staged("a raise that the budget above has no room for says so before anybody decides", async (stage) => {
+      const { org, runner } = stage;
+      const lead = await org.agent("Lead");
+      const ann = await org.agent("Ann", lead.id);
+      await org.board(updateAgent, { id: lead.id, adapterType: "human" });
+      await org.board(setBudget, { id: lead.id, tokens: 100 });
+      await org.board(setBudget, { id: ann.id, tokens: 100 });
+      await work(org, ann.id);
+      const gate = Promise.withResolvers<void>();
+      runner.plan(ann.id, uses(gate.promise, 100));
+      await stage.rest();
+      const id = (await overrides(stage))[0]?.id ?? "";
+      const last = async () => (await org.board(viewApproval, { id })).changes.at(-1) ?? "";
+      assert.match(await last(), /^Not possible yet: .*the token budget of Lead has 0 tokens left.*raise/);
+      await refusal(org.board(approve, { id }), "refused");
+      await org.board(setBudget, { id: lead.id, tokens: 2_000_000 });
+      assert.match(await last(), /^Resumed: Ann/);
+      await org.board(approve, { id });
+      assert.equal(await statusOf(stage, ann.id), "idle");
+      gate.resolve();
+      runner.otherwise(async () => undefined);
+    });
+
+    staged(
+      "what no session can have used is no amount: its agent is paused, and nobody else pays",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId } = org;
+        const ann = await org.agent("Ann");
+        await org.board(setBudget, { id: ann.id, tokens: 1000 });
+        const gate = Promise.withResolvers<void>();
+        for (const [round, nonsense] of [
+          { ...tokens(0), costUsd: Number.POSITIVE_INFINITY },
+          tokens(1e15),
+          { inputTokens: 0, outputTokens: 1e300, costUsd: 0 },
+        ].entries()) {
+          await work(org, ann.id);
+          runner.plan(ann.id, uses(gate.promise, 30));
+          await stage.rest();
+          runner.started[round]?.onUsage(nonsense);
+          await stage.rest();
+          assert.equal(await statusOf(stage, ann.id), "paused");
+          const { total, budget } = await org.board(listCosts, { companyId });
+          assert.deepEqual([total.inputTokens, total.outputTokens, total.costUsd], [30 * (round + 1), 0, 0]);
+          for (const { spent, measure } of budget)
+            assert.equal(spent, measure === "sessions" ? round + 1 : 0);
+          const told = (await org.board(agentInbox, { id: org.rootId })).messages;
+          const about = told.filter(
+            ({ body }) => body?.includes("Ann is paused: it reported more use") === true,
+          );
+          assert.equal(about.length, round + 1);
+          await org.board(resumeAgent, { id: ann.id });
+        }
+        assert.deepEqual(await overrides(stage), [], "no budget is short");
+        gate.resolve();
+        runner.otherwise(async () => undefined);
+      },
+    );
+  });

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setBudget } from "../contract/budgets.ts";
+import { createAgent, viewAgent } from "../contract/organization.ts";
+import {
+  applyReorganization,
+  type Change,
+  planReorganization,
+  undoReorganization,
+} from "../contract/reorganization.ts";
+import { bySystem, halt } from "../agents/halting.ts";
+import { charge, placeOf } from "../budgets/table.ts";
+import { newId } from "../daemon/ids.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+
+for (const kind of storeKinds)
+  describe(`budgets in a reorganization on ${kind}`, () => {
+    let opened: TestStore;
+    let org: Organization;
+    before(async () => {
+      opened = await openTestStore(kind);
+      org = await createOrganization(opened.store);
+    });
+    after(() => opened.close());
+
+    const make = async (name: string, reportsTo: string, budget: object = {}) =>
+      (await org.board(createAgent, { companyId: org.companyId, name, role: "worker", reportsTo, budget }))
+        .id;
+    const told = async (change: Change) => {
+      const { moves, hash } = await org.board(planReorganization, { companyId: org.companyId, change });
+      const lines = moves
+        .filter((move) => move.kind === "budget")
+        .map(({ id, what, from, to }) => [id, what, from, to]);
+      return { hash, lines };
+    };
+
+    test("the plan tells of budgets far below who moves, and of what those without one draw from", async () => {
+      const rich = await make("Rich", org.rootId, { tokens: 1000 });
+      const middle = await make("Middle", rich);
+      const low = await make("Low", middle, { tokens: 200 });
+      const other = await make("Other", org.rootId, { tokens: 500 });
+      const { lines } = await told({ kind: "move_report", agent: middle, to: other });
+      assert.deepEqual(lines, [
+        [low, "200 tokens a month of Low, part of", "Rich", "Other"],
+        [middle, "tokens of Middle and those below it without a budget, taken from", "Rich", "Other"],
+      ]);
+      const fired = await told({ kind: "fire", agent: rich });
+      assert.deepEqual(fired.lines, [
+        [rich, "1000 tokens a month of Rich, part of", "the company", null],
+        [rich, "what Rich has spent of it (tokens), paid by", "Rich", "the company"],
+        [low, "200 tokens a month of Low, part of", "Rich", "the company"],
+        [middle, "tokens of Middle and those below it without a budget, taken from", "Rich", "the company"],
+      ]);
+      // Spending in between moves nothing else, so the plan still stands.
+      await opened.store.write((tx) => charge(tx, rich, "tokens", 7));
+      assert.equal((await told({ kind: "fire", agent: rich })).hash, fired.hash);
+    });
+
+    test("whom a freed budget lets go on is told, and stops again when that is undone", async () => {
+      const { companyId } = org;
+      const lead = await make("Lead", org.rootId, { tokens: 100 });
+      const poor = await make("Poor", lead, { tokens: 0 });
+      const worker = await make("Worker", lead);
+      await org.board(setBudget, { id: poor, tokens: 60 });
+      await opened.store.write(async (tx) => {
+        await charge(tx, lead, "tokens", 40);
+        const { pools } = await placeOf(tx, { id: worker, company_id: companyId });
+        await halt(bySystem(tx, companyId, newId), worker, pools.tokens);
+      });
+      const status = async () => (await org.board(viewAgent, { id: worker })).status;
+      assert.equal(await status(), "paused");
+      const change: Change = { kind: "fire", agent: poor };
+      const { id, moves } = await org.board(applyReorganization, { companyId, change });
+      assert.ok(moves.some((move) => move.id === worker && move.from === "paused" && move.to === "idle"));
+      assert.equal(await status(), "idle");
+      await org.board(undoReorganization, { id });
+      assert.equal(await status(), "paused");
+      // Where there is enough by then, nobody is stopped.
+      const again = await org.board(applyReorganization, { companyId, change });
+      assert.equal(await status(), "idle");
+      await org.board(setBudget, { id: lead, tokens: 200 });
+      await org.board(undoReorganization, { id: again.id });
+      assert.equal(await status(), "idle");
+    });
+  });

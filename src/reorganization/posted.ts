@@ -1,0 +1,40 @@
+import type { Move } from "../contract/reorganization.ts";
+import { memberById } from "../capabilities/members.ts";
+import { brokenRoute } from "../mail/post.ts";
+import type { MessageRow } from "../mail/table.ts";
+import { dynamic } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+
+/** Messages to or from these agents that are still to come, and would. */
+export async function onTheirWay(tx: ReadTx, agents: readonly string[]): Promise<MessageRow[]> {
+  if (agents.length === 0) return [];
+  const rows: MessageRow[] = await tx.all(
+    dynamic((db) =>
+      db
+        .selectFrom("messages")
+        .selectAll()
+        .where("delivered_at", "is", null)
+        .where("failure", "is", null)
+        .where((eb) => eb.or([eb("to_id", "in", agents), eb("from_id", "in", agents)]))
+        .orderBy("deliver_at")
+        .orderBy("num"),
+    ),
+    {},
+  );
+  const coming: MessageRow[] = [];
+  for (const row of rows) if ((await brokenRoute(tx, row)) === null) coming.push(row);
+  return coming;
+}
+
+/** Of those, the ones that will not come any more: nobody but the plan says so before their time. */
+export async function lost(tx: ReadTx, posted: readonly MessageRow[]): Promise<Move[]> {
+  const moves: Move[] = [];
+  const nameOf = async (id: string | null): Promise<string> =>
+    id === null ? "the board" : ((await memberById(tx, id))?.name ?? "nobody");
+  for (const message of posted) {
+    if ((await brokenRoute(tx, message)) === null) continue;
+    const what = `a message of ${await nameOf(message.from_id)}, due ${new Date(message.deliver_at).toISOString()}, comes to`;
+    moves.push({ kind: "mail", id: message.id, what, from: await nameOf(message.to_id), to: null });
+  }
+  return moves;
+}
