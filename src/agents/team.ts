@@ -2,7 +2,7 @@ import { Refusal } from "../contract/refusal.ts";
 import { isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import { nameKey } from "./agent.ts";
+import { nameKey } from "../contract/names.ts";
 import { roleKey } from "./headcount.ts";
 
 /**
