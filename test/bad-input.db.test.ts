@@ -1,7 +1,7 @@
 // What nobody should send, and everybody sends once: each is refused with what to do next, and nothing changed.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { z } from "zod";
 import { explainAccess, grantPermission, requestPermission } from "../src/contract/capabilities.ts";
 import { listConfigurations } from "../src/contract/configurations.ts";
@@ -13,14 +13,7 @@ import { createCompany, updateCompany } from "../src/contract/companies.ts";
 import { createAgent, createKey, updateAgent } from "../src/contract/organization.ts";
 import { createOutcome, delegateOutcome, updateOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import type { RefusalCode } from "../src/contract/refusal.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../src/testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../src/testing/organization.ts";
 import { unchanged } from "./digest.ts";
 
 type Input = Record<string, unknown>;
@@ -29,18 +22,10 @@ const lone = "\ud800";
 const nul = "\u0000";
 
 for (const kind of storeKinds)
-  describe(`bad input on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    let other: Organization;
-    let boss: Awaited<ReturnType<Organization["agent"]>>;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-      other = await org.another();
-      boss = await org.agent("Boss");
-    });
-    after(() => opened.close());
+  describe(`bad input on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind);
+    const other = await org.another();
+    const boss = await org.agent("Boss");
 
     /** As a door hands it in: nothing has looked at the input yet. */
     const call = (operation: Operation, input: Input, token = org.boardToken) =>
@@ -48,7 +33,7 @@ for (const kind of storeKinds)
 
     /** Each of the calls is refused with the code, and nothing changed. */
     const refused = (code: RefusalCode, calls: readonly [Operation, Input][], token?: string) =>
-      unchanged(opened.store, async () => {
+      unchanged(store, async () => {
         for (const [operation, input] of calls) await refusal(call(operation, input, token), code);
       });
 
@@ -255,7 +240,7 @@ for (const kind of storeKinds)
     test("a stale version or hash is a conflict that tells the current pair", async () => {
       const file = await boss.call(createFile, { description: "d", content: "one" });
       const now = await boss.call(writeFile, { ...file, content: "two" });
-      await unchanged(opened.store, async () => {
+      await unchanged(store, async () => {
         for (const pair of [
           { version: file.version, hash: file.hash },
           { version: now.version, hash: file.hash },

@@ -1,35 +1,21 @@
 // A call that is sent again with its idempotency key has one effect, and what is shown once is shown once.
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { createFile } from "../src/contract/knowledge.ts";
 import { createKey } from "../src/contract/organization.ts";
 import { createOutcome, delegateOutcome } from "../src/contract/outcomes.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../src/testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../src/testing/organization.ts";
 import { digestOf, everythingIn, unchanged } from "./digest.ts";
 
 for (const kind of storeKinds)
-  describe(`idempotency keys on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    let boss: Awaited<ReturnType<Organization["agent"]>>;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-      boss = await org.agent("Boss");
-    });
-    after(() => opened.close());
+  describe(`idempotency keys on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind);
+    const boss = await org.agent("Boss");
 
     test("a repeated idempotency key answers the first result and has one effect", async () => {
       const input = { description: "once", content: "c" };
       const first = await boss.call(createFile, input, { key: "k-1" });
-      const digest = await digestOf(opened.store);
+      const digest = await digestOf(store);
       assert.deepEqual(await boss.call(createFile, input, { key: "k-1" }), first);
       assert.deepEqual(
         await boss.call(createFile, { content: "c", description: "once" }, { key: "k-1" }),
@@ -38,7 +24,7 @@ for (const kind of storeKinds)
       await refusal(boss.call(createFile, { ...input, content: "other" }, { key: "k-1" }), "conflict");
       const another = boss.call(createOutcome, { title: "other", parents: [boss.id] }, { key: "k-1" });
       await refusal(another, "conflict");
-      assert.deepEqual(await digestOf(opened.store), digest);
+      assert.deepEqual(await digestOf(store), digest);
       // Keys are the caller's own.
       const caller = await org.agent("Another caller");
       assert.notEqual((await caller.call(createFile, input, { key: "k-1" })).id, first.id);
@@ -54,7 +40,7 @@ for (const kind of storeKinds)
       await refusal(boss.call(delegateOutcome, input, { key: "k-3" }), "refused");
       await org.agent("Keyed report", boss.id);
       await boss.call(delegateOutcome, input, { key: "k-3" });
-      await unchanged(opened.store, async () => {
+      await unchanged(store, async () => {
         for (const key of ["", " ", "a b", "é", "k".repeat(201), "tab\t", `k\u0000`]) {
           await refusal(boss.call(createFile, { description: "d", content: "c" }, { key }), "invalid");
           // Without a credential nobody learns what a key looks like.
@@ -71,7 +57,7 @@ for (const kind of storeKinds)
       const again = await org.board(createKey, { id: boss.id }, { key: "k-4" });
       assert.deepEqual(again, { ...made, key: "[shown once]" });
       await org.as(made.key)(createFile, { description: "the key works", content: "c" });
-      const everything = await everythingIn(opened.store);
+      const everything = await everythingIn(store);
       assert.ok(everything.includes(made.id) && everything.includes("the key works"));
       for (const secret of [made.key, made.key.replace("agk_", ""), boss.token, org.boardToken])
         assert.ok(!everything.includes(secret));

@@ -2,7 +2,7 @@
 // only reads, or is one of the few that are listed with the reason; and nothing of the agent has changed.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import * as approvals from "../src/contract/approvals.ts";
 import { grantPermission } from "../src/contract/capabilities.ts";
 import { inputSchema } from "../src/contract/json-schema.ts";
@@ -15,14 +15,7 @@ import { listSessions } from "../src/contract/sessions.ts";
 import { listRoster } from "../src/contract/roster.ts";
 import { Refusal } from "../src/contract/refusal.ts";
 import { keepCredential } from "../src/agents/keys.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../src/testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../src/testing/organization.ts";
 import { onStage } from "../src/testing/stage.ts";
 import { leavesOf, put } from "./input-places.ts";
 import { changesNaming } from "./pending-changes.ts";
@@ -126,28 +119,21 @@ const refusedAnyway: Readonly<Record<string, string>> = {
 };
 
 for (const kind of storeKinds)
-  describe(`a pending agent on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    let world: World;
-    before(async () => {
-      opened = await openTestStore(kind, { fast: true });
-      org = await createOrganization(opened.store);
-      const boss = await org.agent("Boss");
-      await org.board(grantPermission, { companyId: org.companyId, to: boss.id, resource: "org:hire" });
-      const report = await org.agent("Report", boss.id);
-      let names = 0;
-      const { key: root } = await org.board(organization.createKey, { id: org.rootId });
-      const others = { root, report: report.token, stranger: report.token, session: report.token };
-      world = {
-        org,
-        boss,
-        report,
-        tokens: { ...others, board: org.boardToken, boss: boss.token },
-        name: () => `Name ${++names}`,
-      };
-    });
-    after(() => opened.close());
+  describe(`a pending agent on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind, { fast: true });
+    const boss = await org.agent("Boss");
+    await org.board(grantPermission, { companyId: org.companyId, to: boss.id, resource: "org:hire" });
+    const report = await org.agent("Report", boss.id);
+    let names = 0;
+    const { key: root } = await org.board(organization.createKey, { id: org.rootId });
+    const others = { root, report: report.token, stranger: report.token, session: report.token };
+    const world: World = {
+      org,
+      boss,
+      report,
+      tokens: { ...others, board: org.boardToken, boss: boss.token },
+      name: () => `Name ${++names}`,
+    };
 
     for (const row of table)
       for (const place of placesIn(row.operation)) {
@@ -161,7 +147,7 @@ for (const kind of storeKinds)
             for (const [which] of names(nobody).entries())
               for (const who of ["board", "boss"] as const) {
                 const input = put(await row.input(world), place, names(subject)[which]);
-                const before = await possessions(opened.store, subject.id);
+                const before = await possessions(store, subject.id);
                 const said = await attempt(row, world.tokens[who], input);
                 if (said === "answered" && row.operation.effect === "write") {
                   isAllowed = true;
@@ -170,7 +156,7 @@ for (const kind of storeKinds)
                     `${what} is not refused to the ${who}: ${JSON.stringify(input)}`,
                   );
                 }
-                const now = await possessions(opened.store, subject.id);
+                const now = await possessions(store, subject.id);
                 if (allowed[what]?.startsWith("somebody") === true || said !== "answered")
                   assert.deepEqual(now, before, said);
                 await demandConsistent(subject.id);
@@ -194,7 +180,7 @@ for (const kind of storeKinds)
       const { companyId } = org;
       await refusal(org.board(organization.createKey, { id: subject.id }), "refused");
       const credential = { id: randomUUID(), kind: "key", companyId, agentId: subject.id } as const;
-      await opened.store.write((tx) =>
+      await store.write((tx) =>
         keepCredential(tx, { ...credential, token: subject.id, sessionId: null, label: "smuggled" }),
       );
       await refusal(org.as(subject.id)(listRoster, {}), "unauthenticated");
@@ -209,7 +195,7 @@ for (const kind of storeKinds)
 
     /** The invariant: pending exactly while one approval is open; active only if it was approved. */
     async function demandConsistent(id: string): Promise<void> {
-      const { agent, approvals: rows, grants } = await possessions(opened.store, id);
+      const { agent, approvals: rows, grants } = await possessions(store, id);
       const open = rows.filter(({ status }) => status === "pending" || status === "revision_requested");
       const status = agent[0]?.status ?? "gone";
       assert.equal(open.length, status === "pending_approval" ? 1 : 0, status);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { run } from "../src/cli/run.ts";
 import { createClient } from "../src/client/client.ts";
 import { grantPermission, listPermissions } from "../src/contract/capabilities.ts";
@@ -22,24 +22,11 @@ import {
   viewOutcome,
 } from "../src/contract/outcomes.ts";
 import { startDaemon } from "../src/daemon/daemon.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../src/testing/organization.ts";
+import { type Organization, refusal, sharedOrganization, storeKinds } from "../src/testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`the first design on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`the first design on ${kind}`, async () => {
+    const { org } = await sharedOrganization(kind);
 
     // covers ROOT-01, ROOT-02, OUT-01
     test("a company begins with one perpetual outcome and an agent like any other, and never completes it", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { createFile, listFiles, readFile, writeFile } from "../contract/knowledge.ts";
 import {
   createAgent,
@@ -12,25 +12,12 @@ import {
   viewAgent,
 } from "../contract/organization.ts";
 import { newId } from "../daemon/ids.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { endSession } from "../runtime/sessions.ts";
 
 for (const kind of storeKinds)
-  describe(`agents on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`agents on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind);
 
     const hire = (name: string, more: { reportsTo?: string } = {}) =>
       org.board(createAgent, { companyId: org.companyId, name, role: "worker", ...more });
@@ -98,7 +85,7 @@ for (const kind of storeKinds)
       const fresh = await org.session(agent.id);
       await refusal(old.call(createFile, { description: "stale", content: "x" }), "unauthenticated");
       await fresh.call(createFile, { description: "fresh", content: "x" });
-      await opened.store.write((tx) => endSession(tx, fresh.id, { reason: "done", exitCode: 0 }, newId));
+      await store.write((tx) => endSession(tx, fresh.id, { reason: "done", exitCode: 0 }, newId));
       await refusal(fresh.call(viewAgent, { id: agent.id }), "unauthenticated");
       assert.equal((await org.board(viewAgent, { id: agent.id })).status, "idle");
     });

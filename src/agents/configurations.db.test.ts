@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { hireAgent } from "../contract/approvals.ts";
 import {
   grantPermission,
@@ -12,25 +12,11 @@ import * as contract from "../contract/configurations.ts";
 import { listEvents } from "../contract/ledger.ts";
 import { createAgent, terminateAgent } from "../contract/organization.ts";
 import { closeOutcome } from "../contract/outcomes.ts";
-import {
-  type Caller,
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { type Caller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`configurations on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store, { approvals: true });
-    });
-    after(() => opened.close());
+  describe(`configurations on ${kind}`, async () => {
+    const { org } = await sharedOrganization(kind, { approvals: true });
 
     const secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
     const mayHire = async (id: string): Promise<boolean> =>

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import {
   approve,
   cancelApproval,
@@ -21,11 +21,9 @@ import { viewOutcome } from "../contract/outcomes.ts";
 import {
   type Caller,
   createOrganization,
-  openTestStore,
-  type Organization,
   refusal,
+  sharedOrganization,
   storeKinds,
-  type TestStore,
 } from "../testing/organization.ts";
 import { query } from "../store/query.ts";
 import { agentById } from "./table.ts";
@@ -39,14 +37,8 @@ const eventsAbout = query((db, p: { id: string; agentId: string }) =>
 );
 
 for (const kind of storeKinds)
-  describe(`create_agent on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store, { approvals: true });
-    });
-    after(() => opened.close());
+  describe(`create_agent on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind, { approvals: true });
 
     const open = async (of = org) =>
       (await of.board(listApprovals, { companyId: of.companyId, status: "pending", limit: 1000 })).approvals;
@@ -139,10 +131,10 @@ for (const kind of storeKinds)
         ["mandate", "open", agent.id],
       );
       assert.match((await org.board(readFile, { id: agent.stateFileId })).content, /State of Nia/);
-      const row = await opened.store.read((tx) => agentById(tx, agent.id));
+      const row = await store.read((tx) => agentById(tx, agent.id));
       assert.deepEqual([row.auto_reply, row.prompt], [0, result.effective?.systemPrompt]);
       await ann.call(sendMessage, { to: "nia", body: "welcome" });
-      const operations = await opened.store.read((tx) =>
+      const operations = await store.read((tx) =>
         tx.first(eventsAbout, { id: requestId, agentId: agent.id }),
       );
       assert.equal(operations?.count, 3);
@@ -152,7 +144,7 @@ for (const kind of storeKinds)
     });
 
     test("it asks also where hires need no approval, and whoever calls (CRA-34)", async () => {
-      const free = await createOrganization(opened.store);
+      const free = await createOrganization(store);
       for (const caller of [free.root, (await free.agent("Low", (await free.agent("Mid")).id)).call]) {
         const name = `Free ${(await open(free)).length}`;
         assert.equal((await caller(requestAgent, { name })).status, "pending");
@@ -351,7 +343,7 @@ for (const kind of storeKinds)
         const { requestId = "" } = await own.root(requestAgent, { name });
         await own.board(approve, { id: requestId });
         const { agent, effective } = await own.root(waitForApproval, { requestId });
-        const row = await opened.store.read((tx) => agentById(tx, agent?.id ?? ""));
+        const row = await store.read((tx) => agentById(tx, agent?.id ?? ""));
         assert.deepEqual([effective?.provider, effective?.model], [row.brain_type, row.model]);
         return [row.brain_type, row.model, JSON.parse(row.brain_config)];
       };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import {
   explainAccess,
   grantPermission,
@@ -23,25 +23,11 @@ import {
   viewOutcome,
   viewSubtree,
 } from "../contract/outcomes.ts";
-import {
-  type Caller,
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { type Caller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`delegation on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`delegation on ${kind}`, async () => {
+    const { org } = await sharedOrganization(kind);
 
     const asAgent = async (id: string): Promise<Caller> => org.as((await org.board(createKey, { id })).key);
     const make = (call: Caller, title: string, parents: string[]) => call(createOutcome, { title, parents });

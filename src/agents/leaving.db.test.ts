@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { explainAccess, grantPermission, listAgentGrants } from "../contract/capabilities.ts";
 import { createFile, readFile, writeFile } from "../contract/knowledge.ts";
 import { listEvents } from "../contract/ledger.ts";
@@ -28,25 +28,11 @@ import {
 import { submitSummary, viewSession } from "../contract/sessions.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
 import { openSession } from "../runtime/sessions.ts";
-import {
-  type Caller,
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { type Caller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`leaving on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`leaving on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind);
 
     const asAgent = async (id: string): Promise<Caller> => org.as((await org.board(createKey, { id })).key);
     const make = (call: Caller, title: string, parents: string[]) => call(createOutcome, { title, parents });
@@ -70,7 +56,7 @@ for (const kind of storeKinds)
     /** A session as the scheduler opens it for this outcome. */
     const sessionFor = async (agentId: string, firstOutcomeId: string) => {
       const session = { id: newId(), token: newSecret() };
-      await opened.store.write((tx) =>
+      await store.write((tx) =>
         openSession(tx, { ...session, agentId, credentialId: newId(), workspace: null, firstOutcomeId }),
       );
       return { id: session.id, call: org.as(session.token) };

@@ -1,16 +1,10 @@
 // Two who act at once on one approval: one wins, the other is told so, and agent and approval still agree.
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import * as contract from "../contract/approvals.ts";
 import { Refusal, type RefusalCode } from "../contract/refusal.ts";
 import { dynamic } from "../store/query.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { type Organization, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { byLength } from "../testing/run-length.ts";
 
 const rounds = byLength({ quick: 100, whole: 500 });
@@ -82,15 +76,9 @@ const statusAt: Readonly<Record<string, string>> = {
 };
 
 for (const kind of storeKinds)
-  describe(`races about approvals on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
+  describe(`races about approvals on ${kind}`, async () => {
     let number = 0;
-    before(async () => {
-      opened = await openTestStore(kind, { fast: true });
-      org = await createOrganization(opened.store, { approvals: true });
-    });
-    after(() => opened.close());
+    const { org, store } = await sharedOrganization(kind, { fast: true, approvals: true });
 
     const ask = (key?: string) => {
       const hire = { name: `Agent ${++number}`, role: "worker" };
@@ -151,7 +139,7 @@ for (const kind of storeKinds)
       }));
 
     test("at the end every agent and its approvals agree", async () => {
-      const rows = await opened.store.read((tx) =>
+      const rows = await store.read((tx) =>
         tx.all(
           dynamic((db) =>
             db
@@ -170,7 +158,7 @@ for (const kind of storeKinds)
 
     /** The status of the one approval of an agent, which the agent's own must agree with. */
     async function agreedStatus(agentId: string): Promise<string> {
-      const rows = await opened.store.read((tx) =>
+      const rows = await store.read((tx) =>
         tx.all(
           dynamic((db) =>
             db
@@ -188,7 +176,7 @@ for (const kind of storeKinds)
     }
 
     async function agentsNamed(name: string): Promise<number> {
-      const rows = await opened.store.read((tx) =>
+      const rows = await store.read((tx) =>
         tx.all(
           dynamic((db) => db.selectFrom("agents").select("id").where("name", "=", name)),
           {},

@@ -1,26 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { updateCompany } from "../contract/companies.ts";
 import { createAgent, updateAgent, viewAgent } from "../contract/organization.ts";
 import { createOutcome, delegateOutcome } from "../contract/outcomes.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`the choice of a brain on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`the choice of a brain on ${kind}`, async () => {
+    const { org } = await sharedOrganization(kind);
 
     test("an agent hires with the brains the company allows; the board with any", async () => {
       const job = await org.root(createOutcome, { title: "needs a brain", parents: [org.rootId] });

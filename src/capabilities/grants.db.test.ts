@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import {
   explainAccess,
   grantPermission,
@@ -17,24 +17,11 @@ import {
   viewOutcome,
 } from "../contract/outcomes.ts";
 import { terminateAgent } from "../contract/organization.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`grants on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`grants on ${kind}`, async () => {
+    const { org } = await sharedOrganization(kind);
 
     // covers CAP-05, CAP-07, CAP-18, CAP-24, BND-02
     test("a right goes down the reporting line, never wider, and dies with a link of its chain", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { explainAccess, grantPermission } from "../contract/capabilities.ts";
 import {
   deleteFile,
@@ -14,14 +14,7 @@ import {
 import { listSkills, mostSkillBytes, mostSkillFiles, putSkill, removeSkill } from "../contract/skills.ts";
 import { noRight, ranks } from "../contract/resources.ts";
 import { structuralRank } from "../capabilities/structure.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { onStage } from "../testing/stage.ts";
 import { acknowledgeMessage, readInbox, sendMessage } from "../contract/mail.ts";
 
@@ -31,14 +24,8 @@ const main = (text: string) => ({
 });
 
 for (const kind of storeKinds)
-  describe(`a company's skills (${kind})`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`a company's skills (${kind})`, async () => {
+    const { org, store } = await sharedOrganization(kind);
 
     test("the board puts one; everybody in the company reads it as knowledge, nobody changes it there", async () => {
       const { companyId, board } = org;
@@ -107,7 +94,7 @@ for (const kind of storeKinds)
       await refusal(stranger.call(readFile, { id }), "not_found");
       assert.deepEqual((await stranger.call(listSkills, {})).skills, []);
       assert.deepEqual((await stranger.call(listFiles, { kind: "skill" })).files, []);
-      const rank = (agentId: string) => opened.store.read((tx) => structuralRank(tx, agentId, `kb:${id}`));
+      const rank = (agentId: string) => store.read((tx) => structuralRank(tx, agentId, `kb:${id}`));
       assert.deepEqual([await rank(stranger.id), await rank(org.rootId)], [noRight, ranks.read]);
     });
 

@@ -131,20 +131,27 @@ export const viewApproval = operation({
   cli: { command: "approvals view", args: ["id"] },
 });
 
-const decision = {
-  id: Id,
-  decisionNote: text(10_000).optional().describe("Why; kept with the approval and told to whoever asked."),
-  payloadHash: z.string().max(200).optional().describe("Of what was seen; another one by now is a conflict."),
-};
-
-export const approve = operation({
-  name: "approval.approve",
-  summary: "Say yes: what was asked for happens, in the same transaction.",
-  input: z.strictObject(decision),
+/** What deciding on one has in common, whatever is decided. */
+const deciding = {
+  input: z.strictObject({
+    id: Id,
+    decisionNote: text(10_000).optional().describe("Why; kept with the approval and told to whoever asked."),
+    payloadHash: z
+      .string()
+      .max(200)
+      .optional()
+      .describe("Of what was seen; another one by now is a conflict."),
+  }),
   output: Approval,
   effect: "write",
   within: { approval: "id" },
   needs: "board",
+} as const;
+
+export const approve = operation({
+  name: "approval.approve",
+  summary: "Say yes: what was asked for happens, in the same transaction.",
+  ...deciding,
   http: { method: "POST", path: "/api/approvals/:id/approve" },
   cli: { command: "approve", args: ["id"] },
 });
@@ -152,11 +159,7 @@ export const approve = operation({
 export const reject = operation({
   name: "approval.reject",
   summary: "Say no, for good. A pending agent ends.",
-  input: z.strictObject(decision),
-  output: Approval,
-  effect: "write",
-  within: { approval: "id" },
-  needs: "board",
+  ...deciding,
   http: { method: "POST", path: "/api/approvals/:id/reject" },
   cli: { command: "reject", args: ["id"] },
 });
@@ -164,11 +167,7 @@ export const reject = operation({
 export const requestRevision = operation({
   name: "approval.request_revision",
   summary: "Send it back to whoever asked, to be changed and resubmitted.",
-  input: z.strictObject(decision),
-  output: Approval,
-  effect: "write",
-  within: { approval: "id" },
-  needs: "board",
+  ...deciding,
   http: { method: "POST", path: "/api/approvals/:id/request-revision" },
   cli: { command: "request-revision", args: ["id"] },
 });
@@ -176,15 +175,12 @@ export const requestRevision = operation({
 export const resubmit = operation({
   name: "approval.resubmit",
   summary: "Answer a request for revision, changed or as it was. Whoever asked, or the board.",
-  input: z.strictObject({
-    ...decision,
+  ...deciding,
+  input: deciding.input.extend({
     payload: Payload.optional().describe(
       "The keys to change; or a whole payload as it was shown. What is [redacted] stays as it was.",
     ),
   }),
-  output: Approval,
-  effect: "write",
-  within: { approval: "id" },
   needs: "member",
   http: { method: "POST", path: "/api/approvals/:id/resubmit" },
   mcp: { server: "org", tool: "resubmit_approval" },
@@ -194,10 +190,7 @@ export const resubmit = operation({
 export const cancelApproval = operation({
   name: "approval.cancel",
   summary: "Take a request back. Whoever asked, or the board.",
-  input: z.strictObject(decision),
-  output: Approval,
-  effect: "write",
-  within: { approval: "id" },
+  ...deciding,
   needs: "member",
   http: { method: "POST", path: "/api/approvals/:id/cancel" },
   mcp: { server: "org", tool: "cancel_approval" },

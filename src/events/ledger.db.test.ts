@@ -1,31 +1,18 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { sql } from "kysely";
 import { listEvents, readAuditLog, verifyLedger } from "../contract/ledger.ts";
 import { createFile, readFile } from "../contract/knowledge.ts";
 import { dynamic } from "../store/query.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { follow } from "./follow.ts";
 
 for (const kind of storeKinds)
-  describe(`the ledger on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`the ledger on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind);
 
     const exec = (text: string) =>
-      opened.store.write(async (tx) => {
+      store.write(async (tx) => {
         await tx.run(
           dynamic((db) => ({ compile: () => sql.raw(text).compile(db) })),
           {},
@@ -66,7 +53,7 @@ for (const kind of storeKinds)
       const seen: number[] = [];
       const done = new AbortController();
       const following = follow(
-        opened.store,
+        store,
         { companyId: null, after: start, signal: done.signal, sleep: () => new Promise(() => undefined) },
         async ({ seq }) => {
           seen.push(seq);

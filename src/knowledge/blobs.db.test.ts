@@ -12,10 +12,9 @@ import type { Store } from "../store/store.ts";
 import { query } from "../store/query.ts";
 import {
   createOrganization,
-  openTestStore,
   type Organization,
+  sharedOrganization,
   storeKinds,
-  type TestStore,
 } from "../testing/organization.ts";
 
 const countBlobs = query((db, _: Record<never, never>) =>
@@ -142,20 +141,14 @@ if (storeKinds.includes("sqlite"))
   });
 
 if (storeKinds.includes("postgres"))
-  describe("content of knowledge on postgres", () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore("postgres");
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe("content of knowledge on postgres", async () => {
+    const { org, store } = await sharedOrganization("postgres");
 
     test("stays in the database, which every node reads", async () => {
-      const before = await blobsIn(opened.store);
+      const before = await blobsIn(store);
       const made = await fill(org, 5);
       await sleep(500);
-      assert.equal(await blobsIn(opened.store), before + made.length);
+      assert.equal(await blobsIn(store), before + made.length);
       await allThere(org, made);
     });
   });

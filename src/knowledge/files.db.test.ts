@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import {
   browseFiles,
@@ -17,30 +17,15 @@ import {
 } from "../contract/knowledge.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { viewAgent } from "../contract/organization.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 const sha256 = (text: string | Uint8Array): string => createHash("sha256").update(text).digest("hex");
 
 for (const kind of storeKinds)
-  describe(`knowledge files on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    let boss: Awaited<ReturnType<Organization["agent"]>>;
-    let report: Awaited<ReturnType<Organization["agent"]>>;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-      boss = await org.agent("Boss");
-      report = await org.agent("Report", boss.id);
-    });
-    after(() => opened.close());
+  describe(`knowledge files on ${kind}`, async () => {
+    const { org } = await sharedOrganization(kind);
+    const boss = await org.agent("Boss");
+    const report = await org.agent("Report", boss.id);
 
     // covers KB-09, KB-10, KB-15, KB-21, KB-24, KB-25
     test("every write is a version with its author, hash, size and content", async () => {

@@ -1,28 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { grantPermission } from "../contract/capabilities.ts";
 import { createFile, readVersion, viewHistory, writeFile } from "../contract/knowledge.ts";
 import { Refusal } from "../contract/refusal.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { type Organization, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 const writers = 50;
 const rounds = 200;
 
 for (const kind of storeKinds)
-  describe(`writers of one file on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`writers of one file on ${kind}`, async () => {
+    const { org } = await sharedOrganization(kind);
 
     test(`of ${writers} with the same base exactly one wins, ${rounds} times over`, async () => {
       const { companyId } = org;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import {
   deleteFile,
   listFiles,
@@ -17,28 +17,13 @@ import {
   submitOutcome,
   updateOutcome,
 } from "../contract/outcomes.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`files of outcomes on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    let boss: Awaited<ReturnType<Organization["agent"]>>;
-    let report: Awaited<ReturnType<Organization["agent"]>>;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-      boss = await org.agent("Boss");
-      report = await org.agent("Report", boss.id);
-    });
-    after(() => opened.close());
+  describe(`files of outcomes on ${kind}`, async () => {
+    const { org } = await sharedOrganization(kind);
+    const boss = await org.agent("Boss");
+    const report = await org.agent("Report", boss.id);
 
     const frontOf = (content: string): Record<string, string> =>
       Object.fromEntries(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import {
   browseFiles,
@@ -12,28 +12,13 @@ import {
   viewLinks,
   writeFile,
 } from "../contract/knowledge.ts";
-import {
-  type Caller,
-  createOrganization,
-  openTestStore,
-  type Organization,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { type Caller, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`search and links on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    let boss: Awaited<ReturnType<Organization["agent"]>>;
-    let report: Awaited<ReturnType<Organization["agent"]>>;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-      boss = await org.agent("Boss");
-      report = await org.agent("Report", boss.id);
-    });
-    after(() => opened.close());
+  describe(`search and links on ${kind}`, async () => {
+    const { org } = await sharedOrganization(kind);
+    const boss = await org.agent("Boss");
+    const report = await org.agent("Report", boss.id);
 
     const search = async (call: Caller, query: string) =>
       (await call(searchFiles, { companyId: org.companyId, query })).files.map(({ id }) => id);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { listEvents } from "../contract/ledger.ts";
 import { createFile, readFile, viewAccessLog, viewHistory, writeFile } from "../contract/knowledge.ts";
 import {
@@ -15,25 +15,11 @@ import {
 import { grantPermission, listPermissions, revokePermission } from "../contract/capabilities.ts";
 import { terminateAgent, updateAgent } from "../contract/organization.ts";
 import { completeOutcome, myOutcomes } from "../contract/outcomes.ts";
-import {
-  type Caller,
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { type Caller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`mail on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`mail on ${kind}`, async () => {
+    const { org } = await sharedOrganization(kind);
 
     let made = 0;
     /** Root ← boss ← ann, ben; ann ← deep. */

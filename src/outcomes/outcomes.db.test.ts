@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { readFile, viewHistory, writeFile } from "../contract/knowledge.ts";
 import { terminateAgent } from "../contract/organization.ts";
 import {
@@ -15,24 +15,11 @@ import {
   viewOutcome,
   viewSubtree,
 } from "../contract/outcomes.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`outcomes on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`outcomes on ${kind}`, async () => {
+    const { org } = await sharedOrganization(kind);
 
     const make = (title: string, parents: string[], more: { dependsOn?: string[] } = {}) =>
       org.root(createOutcome, { title, parents, ...more });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { setBudget } from "../contract/budgets.ts";
 import { grantPermission } from "../contract/capabilities.ts";
 import { readFile } from "../contract/knowledge.ts";
@@ -21,14 +21,7 @@ import {
   undoReorganization,
   viewReorganization,
 } from "../contract/reorganization.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { buildScene, type Scene } from "../testing/reorganization-scene.ts";
 import { charge } from "../budgets/table.ts";
 import { compare, dump, notRestored } from "../simulator/restored.ts";
@@ -59,14 +52,8 @@ const changes: Readonly<Record<string, (scene: Scene) => Change>> = {
 };
 
 for (const kind of storeKinds)
-  describe(`undoing on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind, { fast: true });
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`undoing on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind, { fast: true });
 
     const apply = (change: Change) => org.board(applyReorganization, { companyId: org.companyId, change });
     const undo = (id: string) => org.board(undoReorganization, { id });
@@ -77,20 +64,20 @@ for (const kind of storeKinds)
         // Budgets come back with what was spent of them.
         await org.board(setBudget, { id: scene.lead.id, tokens: 5000 });
         await org.board(setBudget, { id: scene.ann.id, tokens: 1000 });
-        await opened.store.write((tx) => charge(tx, scene.lead.id, "tokens", 700));
-        const start = await dump(opened.store);
+        await store.write((tx) => charge(tx, scene.lead.id, "tokens", 700));
+        const start = await dump(store);
         const { id, moves, summary } = await apply(make(scene));
-        assert.ok(compare(start, await dump(opened.store)).length > 3 && moves.length > 0);
+        assert.ok(compare(start, await dump(store)).length > 3 && moves.length > 0);
         const undone = await undo(id);
         assert.deepEqual([undone.status, undone.moves], ["undone", moves]);
-        assert.deepEqual(notRestored(start, await dump(opened.store)), []);
+        assert.deepEqual(notRestored(start, await dump(store)), []);
         const { messages } = await org.board(boardInbox, { companyId: org.companyId, limit: 1000 });
         assert.ok(messages.at(-1)?.body?.startsWith(`Reorganized: ${summary}, undone.`));
         // It is as if nothing had happened: the same can be done again.
         await refusal(undo(id), "conflict");
         const again = await apply(make(scene));
         await undo(again.id);
-        assert.deepEqual(notRestored(start, await dump(opened.store)), []);
+        assert.deepEqual(notRestored(start, await dump(store)), []);
       });
 
     test("who comes back works with its key, on its work and with its rights; no session of before does", async () => {
@@ -203,10 +190,10 @@ for (const kind of storeKinds)
         const scene = await buildScene(org);
         const { id } = await apply(make(scene));
         await later(scene);
-        const start = await dump(opened.store);
+        const start = await dump(store);
         const refused = await refusal(undo(id), "conflict");
         assert.match(refused.message, says, name);
-        assert.deepEqual(compare(start, await dump(opened.store)), [], name);
+        assert.deepEqual(compare(start, await dump(store)), [], name);
         assert.equal((await org.board(viewReorganization, { id })).status, "applied");
       }
     });
@@ -214,7 +201,7 @@ for (const kind of storeKinds)
     test("the last is undone first; what a newcomer got meanwhile goes to its boss", async () => {
       const scene = await buildScene(org);
       const { lead, ann, deep } = scene;
-      const start = await dump(opened.store);
+      const start = await dump(store);
       const first = await apply({
         kind: "insert_layer",
         boss: lead.id,
@@ -225,7 +212,7 @@ for (const kind of storeKinds)
       const second = await apply({ kind: "move_report", agent: deep.id, to: middle });
       await undo(second.id);
       await undo(first.id);
-      assert.deepEqual(notRestored(start, await dump(opened.store)), []);
+      assert.deepEqual(notRestored(start, await dump(store)), []);
       const third = await apply({
         kind: "insert_layer",
         boss: lead.id,
@@ -285,12 +272,12 @@ for (const kind of storeKinds)
         [low, 800],
       ] as const)
         await board(setBudget, { id, tokens });
-      const start = await dump(opened.store);
+      const start = await dump(store);
       const change: Change = { kind: "remove_layer", agent: middle };
       const { id } = await board(applyReorganization, { companyId, change });
       assert.equal((await board(viewAgent, { id: low })).boss?.id, top);
       await undo(id);
-      assert.deepEqual(notRestored(start, await dump(opened.store)), []);
+      assert.deepEqual(notRestored(start, await dump(store)), []);
     });
 
     test("a budget that no longer fits is named, and moving one where it does not fit is refused", async () => {

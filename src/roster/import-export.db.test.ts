@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { viewConfiguration } from "../contract/configurations.ts";
 import { createFile, listFiles, readFile, viewLinks } from "../contract/knowledge.ts";
@@ -9,24 +9,11 @@ import { createAgent, createKey, listAgents } from "../contract/organization.ts"
 import { type CompanyFile, exportCompany, importCompany, listRoster } from "../contract/roster.ts";
 import { listSkills, putSkill, removeSkill } from "../contract/skills.ts";
 import { definition } from "../testing/company-files.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
-  describe(`a company as files (${kind})`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store, { approvals: true });
-    });
-    after(() => opened.close());
+  describe(`a company as files (${kind})`, async () => {
+    const { org } = await sharedOrganization(kind, { approvals: true });
 
     const bring = (files: CompanyFile[], more: { name?: string; allowCommands?: boolean } = {}) =>
       org.board(importCompany, { files, ...more });

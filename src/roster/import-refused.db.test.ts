@@ -1,28 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { listCompanies } from "../contract/companies.ts";
 import { type CompanyFile, importCompany } from "../contract/roster.ts";
 import { definition, manifest } from "../testing/company-files.ts";
-import {
-  createOrganization,
-  openTestStore,
-  type Organization,
-  refusal,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 const oneFile = "00000000-0000-4000-8000-000000000001";
 
 for (const kind of storeKinds)
-  describe(`what is not imported (${kind})`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`what is not imported (${kind})`, async () => {
+    const { org } = await sharedOrganization(kind);
 
     const count = async (): Promise<number> =>
       (await org.board(listCompanies, { limit: 1000 })).companies.length;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { readFile, writeFile } from "../contract/knowledge.ts";
 import { sendMessage } from "../contract/mail.ts";
@@ -7,27 +7,14 @@ import { putMcpServer, removeMcpServer } from "../contract/companies.ts";
 import { updateAgent, viewAgent } from "../contract/organization.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { agentById } from "../agents/table.ts";
-import {
-  type Caller,
-  createOrganization,
-  openTestStore,
-  type Organization,
-  storeKinds,
-  type TestStore,
-} from "../testing/organization.ts";
+import { type Caller, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { brief } from "./briefing.ts";
 
 for (const kind of storeKinds)
-  describe(`the briefing on ${kind}`, () => {
-    let opened: TestStore;
-    let org: Organization;
-    before(async () => {
-      opened = await openTestStore(kind);
-      org = await createOrganization(opened.store);
-    });
-    after(() => opened.close());
+  describe(`the briefing on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind);
 
-    const briefingOf = (id: string) => opened.store.read(async (tx) => brief(tx, await agentById(tx, id)));
+    const briefingOf = (id: string) => store.read(async (tx) => brief(tx, await agentById(tx, id)));
     const saveState = async (call: Caller, id: string, content: string): Promise<void> => {
       const { stateFileId } = await org.board(viewAgent, { id });
       const { version, hash } = await call(readFile, { id: stateFileId });

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { after } from "node:test";
 import type { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import { createCompany, updateCompany } from "../contract/companies.ts";
@@ -97,6 +98,16 @@ export async function createOrganization(
   const boardToken = ids.newSecret();
   await admitBoard(store, boardToken, ids.newId());
   return organizationOn(core, boardToken, options);
+}
+
+/** For all tests of a suite, which awaits it before it declares them: closed after the last. */
+export async function sharedOrganization(
+  kind: StoreKind,
+  options: { fast?: boolean; approvals?: boolean } = {},
+): Promise<{ org: Organization; store: Store }> {
+  const opened = await openTestStore(kind, options);
+  after(() => opened.close());
+  return { org: await createOrganization(opened.store, options), store: opened.store };
 }
 
 async function organizationOn(
