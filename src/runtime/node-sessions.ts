@@ -238,9 +238,13 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     }
     for (const session of live) {
       // One that had ended by itself is heard out; what it was started for need not be done again.
-      const exit = runner.exitOf(session.id);
-      if (exit === undefined) await settle(session, { reason: "the daemon was restarted", exitCode: null });
-      else await finished(session, exit);
+      const exit = runner.takeExit(session.id);
+      if (exit !== undefined)
+        await finished(session, exit).catch((error: unknown) => {
+          parts.reportBug(error, `end of session ${session.id}`);
+          exits.delete(session.id);
+        });
+      await settle(session, { reason: "the daemon was restarted", exitCode: null });
     }
   }
 

@@ -53,7 +53,11 @@ export function processRunner(options: ProcessOptions): Runner {
       // A number is not given away while it is a group's: without a leader, what is in the group was left by ours.
       else if (found === undefined) killGroup(pid);
     },
-    exitOf: (id) => exitIn(exitFile(options, id)),
+    takeExit: (id) => {
+      const exit = exitIn(exitFile(options, id));
+      rmSync(exitFile(options, id), { force: true });
+      return exit;
+    },
     cleanUp: (id) => {
       rmSync(join(options.workspaces, id), { recursive: true, force: true });
       rmSync(exitFile(options, id), { force: true });

@@ -320,7 +320,7 @@ for (const kind of storeKinds)
         await died.promise;
         stage.crash(first);
         const exit = { code: 0, reason: "it exited with 0", output: "@human\nOnly once." };
-        const kept = { ...scriptedRunner(org.core.dispatch), exitOf: () => exit };
+        const kept = { ...scriptedRunner(org.core.dispatch), takeExit: () => exit };
         const next = stage.node("node-2", moment === "exited and been seen to" ? { runner: kept } : {});
         // Before the end was on record nothing was sent: the next session does what the first was for.
         if (moment === "exited") next.runner.plan(nia, says("@human", "Only once."));

@@ -9,8 +9,11 @@ export interface Runner {
   start(session: StartSpec): Promise<Running>;
   /** Kills a process of an earlier life of this node, if that pid is still the same process, and what it left behind. */
   killOrphan(pid: number, started: string, sessionId: string): void;
-  /** How a session's process ended that an earlier life of this node saw end and had not dealt with. */
-  exitOf(sessionId: string): Exit | undefined;
+  /**
+   * How a session's process ended that an earlier life of this node saw end and had not dealt with. Said once: words that
+   * bring a daemon down must not do so at every start.
+   */
+  takeExit(sessionId: string): Exit | undefined;
   /** Removes what the session left on disk, but for its transcript. */
   cleanUp(sessionId: string): void;
 }

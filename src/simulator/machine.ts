@@ -48,7 +48,11 @@ export class Machine {
         const orphan = this.alive().find((process) => process.pid === pid && process.started === started);
         if (orphan !== undefined) this.end(orphan, killed);
       },
-      exitOf: (sessionId) => this.#seen.get(sessionId),
+      takeExit: (sessionId) => {
+        const exit = this.#seen.get(sessionId);
+        this.#seen.delete(sessionId);
+        return exit;
+      },
       cleanUp: (sessionId) => void this.#seen.delete(sessionId),
     };
   }

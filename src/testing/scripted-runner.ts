@@ -101,7 +101,7 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
   const runner: Runner = {
     workspaceFor: (id) => `/nowhere/${id}`,
     killOrphan: (pid, since) => void orphansKilled.push({ pid, started: since }),
-    exitOf: () => undefined,
+    takeExit: () => undefined,
     cleanUp: (id) => void cleaned.push(id),
     start: async (spec) => {
       const failure = failures.get(spec.agent.id);
