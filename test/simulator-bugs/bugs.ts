@@ -278,9 +278,12 @@ export const simulatorBugs: readonly Bug[] = [
   bug("what was set aside for a session is never given back", "src/runtime/sessions.ts", {
     "if (session.pid === null || session.lease_until < tx.now) await giveBack(tx, id);": "void giveBack;",
   }),
-  bug("a budget is given that the one above does not have", "src/budgets/carving.ts", {
-    "if (more > Math.max(0, left(above)))": "if (more > (above.limit ?? 0))",
-  }),
+  rare(
+    36,
+    bug("a budget is given that the one above does not have", "src/budgets/carving.ts", {
+      "if (more > Math.max(0, left(above)))": "if (more > (above.limit ?? 0))",
+    }),
+  ),
   bug("a refusal is not put on record", "src/capabilities/dispatch.ts", {
     "error instanceof Refusal && seen.caller !== undefined":
       "error instanceof TypeError && seen.caller !== undefined",
