@@ -25,7 +25,8 @@ export const isLive = (row: Row): boolean => row["status"] === "open" || row["st
 export const activeIn = (all: Dump): Row[] =>
   rowsIn(all, "agents").filter((row) => row["status"] === "idle" || row["status"] === "paused");
 
-export const deeds = {
+/** How often what happens, with budgets and with people who wait for approval. */
+const everything = {
   join: 12,
   hire: 5,
   decide: 4,
@@ -42,8 +43,17 @@ export const deeds = {
   rest: 3,
   budget: 14,
   spend: 8,
+  change: 28,
+  undo: 5,
 } as const;
-export type Deed = keyof typeof deeds;
+const none = { hire: 0, decide: 0, plan: 0, defer: 0, budget: 0, spend: 0, change: 22, undo: 4 } as const;
+
+/** Games with everything have numbers above this; in the others more of the rest fits into as many steps. */
+export const withEverything = 1000;
+export const deedsOf = (seed: number): Readonly<Record<keyof typeof everything, number>> =>
+  seed > withEverything ? everything : { ...everything, ...none };
+
+type Deed = Exclude<keyof typeof everything, "change" | "undo">;
 
 export class Life {
   readonly #org: Organization;

@@ -11,7 +11,7 @@ import type { Value } from "../store/query.ts";
 import type { Store } from "../store/store.ts";
 import { type Chance, chanceFor, idFor } from "./model-chance.ts";
 import { createOrganization, openTestStore, type Organization, type StoreKind } from "./organization.ts";
-import { activeIn, type Deed, deeds, isLive, Life, rowsIn, text } from "./reorganization-life.ts";
+import { activeIn, deedsOf, isLive, Life, rowsIn, text } from "./reorganization-life.ts";
 import {
   demandNotNarrower,
   demandNotWider,
@@ -40,7 +40,7 @@ export async function playReorganizations(kind: StoreKind, seed: number, steps: 
   const ids = { newId: () => idFor(seed, step, count++), newSecret: () => `secret ${seed} ${count++}` };
   try {
     const org = await createOrganization(opened.store, { ids });
-    const player = new Player(org, opened.store, ids.newId);
+    const player = new Player(org, opened.store, ids.newId, seed);
     await player.begin();
     for (step = 1; step <= steps; step++) {
       try {
@@ -63,11 +63,13 @@ class Player {
   readonly #org: Organization;
   readonly #store: Store;
   readonly #life: Life;
+  readonly #deeds: ReturnType<typeof deedsOf>;
   readonly #done: Reorganization[] = [];
 
-  constructor(org: Organization, store: Store, newId: () => string) {
+  constructor(org: Organization, store: Store, newId: () => string, seed: number) {
     this.#org = org;
     this.#store = store;
+    this.#deeds = deedsOf(seed);
     this.#life = new Life(org, store, newId);
   }
 
@@ -77,7 +79,7 @@ class Player {
 
   async step(chance: Chance): Promise<void> {
     const all = await dump(this.#store);
-    const deed = chance.weighted<Deed | "change" | "undo">({ ...deeds, change: 28, undo: 5 });
+    const deed = chance.weighted(this.#deeds);
     this.last = deed;
     if (deed === "change") return this.#change(chance, all);
     if (deed === "undo") return this.#undo(chance, all);
