@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { createClient, type Client } from "../src/client/client.ts";
-import { createCompany } from "../src/contract/companies.ts";
+import { createCompany, updateCompany } from "../src/contract/companies.ts";
 import { createKey } from "../src/contract/organization.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import { admitBoard, createCore } from "../src/daemon/core.ts";
@@ -48,6 +48,9 @@ export async function prepareHome<T>(bench: Bench, fill: (filling: Filling) => P
     const company = createCompany.output.parse(
       await dispatch({ operation: createCompany, token, input: { name: "Bench" } }),
     );
+    // The limit of what one agent answers for is there to stop it; here one stands for many.
+    const input = { companyId: company.id, maxOpenOutcomes: 1_000_000 };
+    await dispatch({ operation: updateCompany, token, input });
     const filled = await fill({ store, companyId: company.id, rootAgentId: company.rootAgentId });
     await lookAtRows(store);
     made = { companyId: company.id, rootAgentId: company.rootAgentId, filled };
