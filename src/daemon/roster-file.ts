@@ -14,8 +14,10 @@ export interface RosterFiles {
   stop(): Promise<void>;
 }
 
-/** Several changes in a row are one file. */
+/** Several changes in a row are one file. A long roster takes long to write, and at most a twentieth of the time goes to it. */
 const together = 200;
+const share = 1 / 20;
+const longest = 3000;
 /** What happens most and changes nobody's employment. Whatever else is on record makes us compare. */
 const irrelevant = new Set([
   "access",
@@ -86,6 +88,7 @@ export function keepRosterFiles(parts: {
   async function work(): Promise<void> {
     let wake: () => void = () => undefined;
     let committed = true;
+    let pause = together;
     const deaf = store.onCommit(() => {
       committed = true;
       wake();
@@ -96,11 +99,13 @@ export function keepRosterFiles(parts: {
           new Promise<void>((resolve) => (wake = resolve)),
           parts.sleep(10_000, stopping.signal),
         ]);
-      await parts.sleep(together, stopping.signal);
+      await parts.sleep(pause, stopping.signal);
+      const begun = performance.now();
       isLast = stopping.signal.aborted;
       committed = false;
       // A full disk, say: everything else goes on, and the file is tried again.
       await write().catch((error: unknown) => parts.reportBug(error, "roster.json"));
+      pause = Math.min(longest, Math.max(together, (performance.now() - begun) / share));
     }
     deaf();
   }

@@ -109,12 +109,12 @@ export async function demandNotIntegration(tx: ReadTx, outcome: Pick<OutcomeRow,
 export async function demandRoom(call: Scene, agentId: string | null, more: number): Promise<void> {
   if (call.actor.agentId === null || agentId === null) return;
   const { maxOpenOutcomes } = await call.settings();
-  // One row more than allowed answers the question; counting all of them would cost more the more there are.
-  const live = await call.tx.all(liveOf, { agentId, limit: maxOpenOutcomes + 1 });
-  if (live.length + more <= maxOpenOutcomes) return;
+  // One more than allowed answers the question; counting on would cost more the more there are.
+  const live = (await call.tx.first(liveOf, { agentId, most: maxOpenOutcomes + 1 }))?.count ?? 0;
+  if (live + more <= maxOpenOutcomes) return;
   throw new Refusal(
     "limited",
-    `${agentId === call.actor.agentId ? "You answer" : `${agentId} answers`} for ${live.length} live outcomes; nobody gets more than ${maxOpenOutcomes}.`,
+    `${agentId === call.actor.agentId ? "You answer" : `${agentId} answers`} for ${live} live outcomes; nobody gets more than ${maxOpenOutcomes}.`,
     "Complete or close some first.",
   );
 }
@@ -122,11 +122,16 @@ export async function demandRoom(call: Scene, agentId: string | null, more: numb
 const isStanding = ({ kind }: Pick<OutcomeRow, "kind">): boolean =>
   kind === "perpetual" || kind === "mandate";
 
-const liveOf = query((db, p: { agentId: string; limit: number }) =>
+const liveOf = query((db, p: { agentId: string; most: number }) =>
   db
-    .selectFrom("outcomes")
-    .select("id")
-    .where("responsible_id", "=", p.agentId)
-    .where("status", "in", ["open", "submitted"])
-    .limit(p.limit),
+    .selectFrom((eb) =>
+      eb
+        .selectFrom("outcomes")
+        .select("num")
+        .where("responsible_id", "=", p.agentId)
+        .where("status", "in", ["open", "submitted"])
+        .limit(p.most)
+        .as("live"),
+    )
+    .select((eb) => eb.fn.countAll<number>().as("count")),
 );
