@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { Refusal } from "../contract/refusal.ts";
 import type { Surroundings } from "../capabilities/guarded.ts";
 import { query } from "../store/query.ts";
@@ -110,7 +111,14 @@ export async function demandRoom(call: Scene, agentId: string | null, more: numb
   if (call.actor.agentId === null || agentId === null) return;
   const { maxOpenOutcomes } = await call.settings();
   // One more than allowed answers the question; counting on would cost more the more there are.
-  const live = (await call.tx.first(liveOf, { agentId, most: maxOpenOutcomes + 1 }))?.count ?? 0;
+  const live =
+    (
+      await call.tx.first(liveOf, {
+        agentId,
+        most: maxOpenOutcomes + 1,
+        enough: maxOpenOutcomes - more,
+      })
+    )?.count ?? 0;
   if (live + more <= maxOpenOutcomes) return;
   throw new Refusal(
     "limited",
@@ -122,16 +130,27 @@ export async function demandRoom(call: Scene, agentId: string | null, more: numb
 const isStanding = ({ kind }: Pick<OutcomeRow, "kind">): boolean =>
   kind === "perpetual" || kind === "mandate";
 
-const liveOf = query((db, p: { agentId: string; most: number }) =>
-  db
-    .selectFrom((eb) =>
-      eb
-        .selectFrom("outcomes")
-        .select("num")
-        .where("responsible_id", "=", p.agentId)
-        .where("status", "in", ["open", "submitted"])
-        .limit(p.most)
-        .as("live"),
-    )
-    .select((eb) => eb.fn.countAll<number>().as("count")),
+/** Where there are not so many in all, nobody has them, and nothing is counted. */
+const liveOf = query((db, p: { agentId: string; most: number; enough: number }) =>
+  db.selectNoFrom((eb) =>
+    eb
+      .case()
+      .when(eb.selectFrom("outcomes").select(sql<number>`max(num)`.as("last")), "<=", p.enough)
+      .then(sql<number>`0`)
+      .else(
+        eb
+          .selectFrom(
+            eb
+              .selectFrom("outcomes")
+              .select("num")
+              .where("responsible_id", "=", p.agentId)
+              .where("status", "in", ["open", "submitted"])
+              .limit(p.most)
+              .as("live"),
+          )
+          .select(sql<number>`count(*)`.as("count")),
+      )
+      .end()
+      .as("count"),
+  ),
 );
