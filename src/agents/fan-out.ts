@@ -39,8 +39,10 @@ export async function fanOut(
   await demandParted(call, whole);
   const handedOut = parts.filter(({ to }) => to.id !== from.id);
   await demandFanOut(call, whole, counted ? handedOut.length : 0);
-  for (const [id, own] of Map.groupBy(parts, ({ to }) => to.id)) await demandRoom(call, id, own.length);
-  await demandRoom(call, from.id, 1);
+  // What waits for somebody's approval stays with who hands out, who also puts it together.
+  const isHanded = (to: Member): boolean => to.id !== from.id && isActive(to);
+  const owners = [...parts.map(({ to }) => (isHanded(to) ? to.id : from.id)), from.id];
+  for (const [id, own] of Map.groupBy(owners, (owner) => owner)) await demandRoom(call, id, own.length);
   const ids = parts.map(() => call.newId());
   const urgency = { urgent: whole.urgent, important: whole.important };
   const base = { company_id: companyId, ...urgency, parents: [whole.id] };
@@ -48,19 +50,18 @@ export async function fanOut(
   for (const [index, part] of inOrder(parts)) {
     const id = ids[index] ?? "";
     const { to, title, description, acceptance } = part;
-    const isHanded = to.id !== from.id && isActive(to);
     const dependsOn = part.dependsOn.flatMap((place) => ids[place] ?? []);
-    const owner = isHanded
+    const owner = isHanded(to)
       ? { responsible_id: to.id, delegated: 1, delegated_by: from.id }
       : { responsible_id: from.id, delegated: 0, delegated_by: null };
     const said = { kind: "work", title, description, acceptance };
     await insertOutcome(tx, { id, ...base, ...said, ...owner, dependsOn }, actor);
     await call.record(id, { title, parents: [whole.id], dependsOn }, "outcome.create");
-    if (isHanded) {
+    if (isHanded(to)) {
       await call.record(id, { from: from.id, to: to.id, moved: [id] }, "outcome.delegate");
       await sendOrder(call, from.id, await agentById(tx, to.id), await outcomeById(tx, id), undefined);
     } else if (to.id !== from.id) await holdFor(tx, id, to);
-    made[index] = { id, waits: to.id !== from.id && !isHanded };
+    made[index] = { id, waits: to.id !== from.id && !isHanded(to) };
   }
   const integrationId = call.newId();
   await insertOutcome(

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { updateCompany } from "../contract/companies.ts";
+import { createOutcome, myOutcomes } from "../contract/outcomes.ts";
+import { planWork } from "../contract/planning.ts";
+import { createOrganization, openTestStore, refusal, storeKinds } from "../testing/organization.ts";
+
+for (const kind of storeKinds)
+  describe(`how many outcomes an agent answers for (${kind})`, () => {
+    // In a store of its own: few outcomes in all, most of them of one agent, is where a short cut could go wrong.
+    test("exactly as many as the company allows, whether there are others or not", async () => {
+      const opened = await openTestStore(kind);
+      try {
+        const org = await createOrganization(opened.store);
+        const { companyId, rootId } = org;
+        const live = async () => (await org.root(myOutcomes, { limit: 1000 })).outcomes.length;
+        const make = (title: string) => org.root(createOutcome, { title, parents: [rootId] });
+        for (const most of [1, 2, 5, 9]) {
+          await org.board(updateCompany, { companyId, maxOpenOutcomes: most });
+          while ((await live()) < most) await make("one more");
+          const no = await refusal(make("too many"), "limited");
+          assert.match(no.message, new RegExp(`You answer for ${most} live outcomes`));
+          assert.equal(await live(), most);
+        }
+        // Several at once count at once: two parts and what puts them together.
+        const [, whole] = (await org.root(myOutcomes, { limit: 1000 })).outcomes;
+        const tasks = ["a", "b"].map((title) => ({ title, assignee: "self" }));
+        for (const [most, fits] of [
+          [11, false],
+          [12, true],
+        ] as const) {
+          await org.board(updateCompany, { companyId, maxOpenOutcomes: most });
+          const planned = org.root(planWork, { outcome: whole?.id ?? "", tasks });
+          if (fits) await planned;
+          else await refusal(planned, "limited");
+          assert.equal(await live(), fits ? 12 : 9);
+        }
+      } finally {
+        await opened.close();
+      }
+    });
+  });
