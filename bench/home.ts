@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { createClient, type Client } from "../src/client/client.ts";
 import { createCompany, updateCompany } from "../src/contract/companies.ts";
-import { createKey } from "../src/contract/organization.ts";
+import { createKey } from "../src/contract/agents.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import { admitBoard, createCore } from "../src/daemon/core.ts";
 import { boardToken, openHome } from "../src/daemon/home.ts";

@@ -7,14 +7,8 @@ import { grantPermission } from "../src/contract/capabilities.ts";
 import { listEvents } from "../src/contract/ledger.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import { updateCompany } from "../src/contract/companies.ts";
-import {
-  createAgent,
-  createKey,
-  pauseAgent,
-  resumeAgent,
-  updateAgent,
-  viewAgent,
-} from "../src/contract/organization.ts";
+import { createAgent } from "../src/contract/hiring.ts";
+import { createKey, pauseAgent, resumeAgent, updateAgent, viewAgent } from "../src/contract/agents.ts";
 import { reclaimOutcome } from "../src/contract/outcomes.ts";
 import { listAgentSessions, viewTranscript } from "../src/contract/sessions.ts";
 import { call, McpWorld, refused, rpc, rpcHeaders, send } from "./support/mcp.ts";

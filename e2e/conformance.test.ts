@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { mcpServers } from "../src/contract/operation.ts";
 import { viewCompany } from "../src/contract/companies.ts";
-import { createKey } from "../src/contract/organization.ts";
+import { createKey } from "../src/contract/agents.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { startProxy } from "./support/proxy.ts";
 

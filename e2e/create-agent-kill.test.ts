@@ -6,7 +6,7 @@ import { createClient } from "../src/client/client.ts";
 import { approve, listApprovals, reject } from "../src/contract/approvals.ts";
 import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
 import { viewCompany } from "../src/contract/companies.ts";
-import { createKey, listAgents, updateAgent, viewAgent } from "../src/contract/organization.ts";
+import { createKey, listAgents, updateAgent, viewAgent } from "../src/contract/agents.ts";
 import { verifyLedger } from "../src/contract/ledger.ts";
 import { viewOutcome } from "../src/contract/outcomes.ts";
 import { Refusal } from "../src/contract/refusal.ts";

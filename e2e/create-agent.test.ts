@@ -11,7 +11,7 @@ import { approve, listApprovals } from "../src/contract/approvals.ts";
 import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
 import { boardInbox, sendMessage } from "../src/contract/mail.ts";
 import { updateCompany, viewCompany } from "../src/contract/companies.ts";
-import { createKey, listAgents, updateAgent } from "../src/contract/organization.ts";
+import { createKey, listAgents, updateAgent } from "../src/contract/agents.ts";
 import { type BuiltDaemon, startDaemon } from "./support/daemon.ts";
 import { sessionProcesses } from "./support/processes.ts";
 import { onNewHome } from "./support/home.ts";

@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
 import { updateCompany, viewCompany } from "../src/contract/companies.ts";
-import {
-  createAgent,
-  pauseAgent,
-  resumeAgent,
-  terminateAgent,
-  updateAgent,
-} from "../src/contract/organization.ts";
+import { createAgent } from "../src/contract/hiring.ts";
+import { pauseAgent, resumeAgent, terminateAgent, updateAgent } from "../src/contract/agents.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import { listOutcomes, reclaimOutcome } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";

@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Client, createClient, NoDaemon } from "../src/client/client.ts";
+import { hireAgent } from "../src/contract/hiring.ts";
 import * as approvals from "../src/contract/approvals.ts";
 import { listAgentGrants } from "../src/contract/capabilities.ts";
 import { viewCompany } from "../src/contract/companies.ts";
-import { createKey, listAgents } from "../src/contract/organization.ts";
+import { createKey, listAgents } from "../src/contract/agents.ts";
 import { createOutcome, delegateOutcome, listOutcomes } from "../src/contract/outcomes.ts";
 import { type StoreKind, storeKinds } from "../src/testing/organization.ts";
 import { startDaemon } from "./support/daemon.ts";
@@ -38,7 +39,7 @@ const hire = { name: "Ada", role: "worker" };
 const grants = [{ resource: "org:hire" }];
 
 const hired = async ({ root, companyId }: Scene): Promise<string> =>
-  (await root.call(approvals.hireAgent, { companyId, ...hire, grants })).approval?.id ?? "";
+  (await root.call(hireAgent, { companyId, ...hire, grants })).approval?.id ?? "";
 
 async function sentBack(scene: Scene): Promise<string> {
   const id = await hired(scene);
@@ -68,7 +69,7 @@ const deeds: Readonly<Record<string, Deed>> = {
   "a hire": {
     events: ["agent.create", "approval.create"],
     prepare: async () => "",
-    act: ({ root, companyId }) => root.call(approvals.hireAgent, { companyId, ...hire, grants }, options),
+    act: ({ root, companyId }) => root.call(hireAgent, { companyId, ...hire, grants }, options),
     before: "nobody, nothing, no job",
     after: waiting,
   },

@@ -14,7 +14,8 @@ import {
   sendMessage,
 } from "../src/contract/mail.ts";
 import { updateCompany, viewCompany } from "../src/contract/companies.ts";
-import { createAgent, createKey, updateAgent, viewAgent } from "../src/contract/organization.ts";
+import { createAgent } from "../src/contract/hiring.ts";
+import { createKey, updateAgent, viewAgent } from "../src/contract/agents.ts";
 import {
   completeOutcome,
   createOutcome,
@@ -25,7 +26,8 @@ import {
   submitOutcome,
   viewOutcome,
 } from "../src/contract/outcomes.ts";
-import { listSessions, why } from "../src/contract/sessions.ts";
+import { listSessions } from "../src/contract/sessions.ts";
+import { why } from "../src/contract/why.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 
 interface Person extends Client {

@@ -5,7 +5,7 @@ import { listEvents } from "../src/contract/ledger.ts";
 import { readFile, viewHistory } from "../src/contract/knowledge.ts";
 import { boardInbox, Message } from "../src/contract/mail.ts";
 import { viewCompany } from "../src/contract/companies.ts";
-import { listAgents } from "../src/contract/organization.ts";
+import { listAgents } from "../src/contract/agents.ts";
 import { listOutcomes, type OutcomeRow } from "../src/contract/outcomes.ts";
 import { listSessions, viewTranscript } from "../src/contract/sessions.ts";
 import { sandboxWorks } from "../src/runtime/sandbox.ts";

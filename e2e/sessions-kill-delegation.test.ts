@@ -3,14 +3,8 @@ import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sendMessage } from "../src/contract/mail.ts";
 import { viewCompany } from "../src/contract/companies.ts";
-import {
-  createAgent,
-  pauseAgent,
-  resumeAgent,
-  terminateAgent,
-  updateAgent,
-  viewAgent,
-} from "../src/contract/organization.ts";
+import { createAgent } from "../src/contract/hiring.ts";
+import { pauseAgent, resumeAgent, terminateAgent, updateAgent, viewAgent } from "../src/contract/agents.ts";
 import { reclaimOutcome } from "../src/contract/outcomes.ts";
 import { type StoreKind, storeKinds } from "../src/testing/organization.ts";
 import { sleeper, tokensOf } from "./support/agents.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFile } from "../src/contract/knowledge.ts";
-import { createKey } from "../src/contract/organization.ts";
+import { createKey } from "../src/contract/agents.ts";
 import { createOutcome, delegateOutcome } from "../src/contract/outcomes.ts";
 import { refusal, sharedOrganization, storeKinds } from "../src/testing/organization.ts";
 import { digestOf, everythingIn, unchanged } from "./digest.ts";

@@ -9,7 +9,7 @@ import { inputSchema } from "../src/contract/json-schema.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import * as companies from "../src/contract/companies.ts";
-import * as organization from "../src/contract/organization.ts";
+import * as agents from "../src/contract/agents.ts";
 import { createOutcome, delegateOutcome, submitOutcome } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";
 import { listRoster } from "../src/contract/roster.ts";
@@ -125,7 +125,7 @@ for (const kind of storeKinds)
     await org.board(grantPermission, { companyId: org.companyId, to: boss.id, resource: "org:hire" });
     const report = await org.agent("Report", boss.id);
     let names = 0;
-    const { key: root } = await org.board(organization.createKey, { id: org.rootId });
+    const { key: root } = await org.board(agents.createKey, { id: org.rootId });
     const others = { root, report: report.token, stranger: report.token, session: report.token };
     const world: World = {
       org,
@@ -160,11 +160,11 @@ for (const kind of storeKinds)
                 if (allowed[what]?.startsWith("somebody") === true || said !== "answered")
                   assert.deepEqual(now, before, said);
                 await demandConsistent(subject.id);
-                const { status } = await org.board(organization.viewAgent, { id: subject.id });
+                const { status } = await org.board(agents.viewAgent, { id: subject.id });
                 if (status !== "pending_approval") subject = await hired(world, { made, waits: true });
               }
             // Nobody has more than so many undecided ones.
-            await org.board(organization.terminateAgent, { id: subject.id });
+            await org.board(agents.terminateAgent, { id: subject.id });
           }
           if (row.operation.effect !== "write") return;
           assert.equal(isAllowed, what in allowed, "what is listed as allowed happens");
@@ -178,7 +178,7 @@ for (const kind of storeKinds)
     test("it has no credential and cannot use one, and gets no mail", async () => {
       const subject = await hired(world, { made: false, waits: true });
       const { companyId } = org;
-      await refusal(org.board(organization.createKey, { id: subject.id }), "refused");
+      await refusal(org.board(agents.createKey, { id: subject.id }), "refused");
       const credential = { id: randomUUID(), kind: "key", companyId, agentId: subject.id } as const;
       await store.write((tx) =>
         keepCredential(tx, { ...credential, token: subject.id, sessionId: null, label: "smuggled" }),
@@ -234,7 +234,7 @@ for (const kind of storeKinds)
       onStage(kind, async (stage) => {
         const { org: staged, runner, advance, scheduler } = stage;
         const { companyId, rootId } = staged;
-        await staged.board(organization.updateAgent, { id: rootId, adapterType: "human" });
+        await staged.board(agents.updateAgent, { id: rootId, adapterType: "human" });
         await staged.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
         const job = await staged.root(createOutcome, { title: "job", parents: [rootId] });
         await staged.root(delegateOutcome, { id: job.id, hire: { name: "Waits", role: "worker" } });

@@ -1,9 +1,10 @@
 // An agent that waits for approval, or one that does not and is otherwise the same; and all it has.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { hireAgent } from "../src/contract/hiring.ts";
 import * as approvals from "../src/contract/approvals.ts";
 import { updateCompany } from "../src/contract/companies.ts";
-import { viewAgent } from "../src/contract/organization.ts";
+import { viewAgent } from "../src/contract/agents.ts";
 import { createOutcome, delegateOutcome } from "../src/contract/outcomes.ts";
 import { dynamic } from "../src/store/query.ts";
 import type { Store } from "../src/store/store.ts";
@@ -37,7 +38,7 @@ export async function hired(world: World, how: { made: boolean; waits: boolean }
   } else
     ({
       agent: { id },
-    } = await boss.call(approvals.hireAgent, hire));
+    } = await boss.call(hireAgent, hire));
   await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
   const { approvals: open } = await boss.call(approvals.listApprovals, { status: "pending" });
   const agent = await org.board(viewAgent, { id });

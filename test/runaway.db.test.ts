@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";
-import { commentOnApproval, hireAgent, listApprovals, requestApproval } from "../src/contract/approvals.ts";
+import { commentOnApproval, listApprovals, requestApproval } from "../src/contract/approvals.ts";
+import { hireAgent, createAgent } from "../src/contract/hiring.ts";
 import { listCosts } from "../src/contract/budgets.ts";
 import { requestPermission } from "../src/contract/capabilities.ts";
 import { requestAgent } from "../src/contract/create-agent.ts";
@@ -11,7 +12,7 @@ import { createFile } from "../src/contract/knowledge.ts";
 import { listEvents } from "../src/contract/ledger.ts";
 import { acknowledgeMessage, readInbox, sendDeferredMessage, sendMessage } from "../src/contract/mail.ts";
 import { updateCompany } from "../src/contract/companies.ts";
-import { createAgent, listAgents, updateAgent } from "../src/contract/organization.ts";
+import { listAgents, updateAgent } from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
 import { planWork } from "../src/contract/planning.ts";
 import { Refusal } from "../src/contract/refusal.ts";

@@ -10,7 +10,7 @@ import { grantPermission, listPermissions } from "../src/contract/capabilities.t
 import { createFile, readFile } from "../src/contract/knowledge.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import { createCompany, putMcpServer, updateCompany, viewCompany } from "../src/contract/companies.ts";
-import { createKey, listAgents, terminateAgent, viewAgent } from "../src/contract/organization.ts";
+import { createKey, listAgents, terminateAgent, viewAgent } from "../src/contract/agents.ts";
 import {
   closeOutcome,
   completeOutcome,

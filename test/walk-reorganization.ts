@@ -1,5 +1,5 @@
 // The rows of the walk about reorganizing, and about letting somebody go, which is one.
-import { terminateAgent } from "../src/contract/organization.ts";
+import { terminateAgent } from "../src/contract/agents.ts";
 import * as reorganization from "../src/contract/reorganization.ts";
 import { boardOnly, everyMember, type Row, row, type World } from "./walk-row.ts";
 import { anAgent, company } from "./walk-scenes.ts";

@@ -1,4 +1,5 @@
 // What must be there before a row of the walk can be called: each answers the input that names it.
+import { hireAgent } from "../src/contract/hiring.ts";
 import * as approvals from "../src/contract/approvals.ts";
 import * as budgets from "../src/contract/budgets.ts";
 import * as capabilities from "../src/contract/capabilities.ts";
@@ -6,7 +7,7 @@ import * as companies from "../src/contract/companies.ts";
 import { requestAgent } from "../src/contract/create-agent.ts";
 import * as knowledge from "../src/contract/knowledge.ts";
 import * as mail from "../src/contract/mail.ts";
-import * as organization from "../src/contract/organization.ts";
+import * as agents from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
 import { putSkill } from "../src/contract/skills.ts";
 import type { World } from "./walk-row.ts";
@@ -46,7 +47,7 @@ export async function ownReport({ org, boss, name }: World) {
 
 export async function pausedReport(world: World) {
   const { id } = await ownReport(world);
-  await world.boss.call(organization.pauseAgent, { id });
+  await world.boss.call(agents.pauseAgent, { id });
   return { id };
 }
 
@@ -90,7 +91,7 @@ export async function aHire({ org, boss, name }: World) {
   const { companyId } = org;
   await org.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
   const asked = { name: name(), role: "worker", reportsTo: boss.id };
-  const { approval } = await org.root(approvals.hireAgent, asked);
+  const { approval } = await org.root(hireAgent, asked);
   await org.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
   return { id: approval?.id ?? "", agentId: approval?.agentId ?? "" };
 }

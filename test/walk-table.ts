@@ -1,16 +1,17 @@
 // Every operation with an actor that may call it, an input it may send, and who must be refused. An operation that is
 // missing here fails the walk.
 import { z } from "zod";
+import { why } from "../src/contract/why.ts";
 import * as approvals from "../src/contract/approvals.ts";
 import * as budgets from "../src/contract/budgets.ts";
 import * as capabilities from "../src/contract/capabilities.ts";
 import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
-import * as configurations from "../src/contract/configurations.ts";
+import * as hiring from "../src/contract/hiring.ts";
 import * as knowledge from "../src/contract/knowledge.ts";
 import * as ledger from "../src/contract/ledger.ts";
 import * as mail from "../src/contract/mail.ts";
 import * as companies from "../src/contract/companies.ts";
-import * as organization from "../src/contract/organization.ts";
+import * as agents from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
 import * as planning from "../src/contract/planning.ts";
 import * as roster from "../src/contract/roster.ts";
@@ -71,19 +72,19 @@ export const table: readonly Row[] = [
   row(companies.viewCompany, "boss", company, everyMember),
   row(companies.updateCompany, "board", (w) => ({ ...company(w), name: w.name() }), boardOnly),
   row(
-    organization.createAgent,
+    hiring.createAgent,
     "board",
     (w) => ({ ...company(w), name: w.name(), role: "worker", reportsTo: w.boss.id }),
     boardOnly,
   ),
-  row(organization.listAgents, "boss", company, everyMember),
-  row(organization.viewAgent, "boss", ({ report }) => ({ id: report.id }), everyMember),
-  row(organization.updateAgent, "board", async (w) => ({ ...(await anAgent(w)), role: "other" }), boardOnly),
-  row(organization.pauseAgent, "boss", ownReport, notItsBoss),
-  row(organization.resumeAgent, "boss", pausedReport, notItsBoss),
+  row(agents.listAgents, "boss", company, everyMember),
+  row(agents.viewAgent, "boss", ({ report }) => ({ id: report.id }), everyMember),
+  row(agents.updateAgent, "board", async (w) => ({ ...(await anAgent(w)), role: "other" }), boardOnly),
+  row(agents.pauseAgent, "boss", ownReport, notItsBoss),
+  row(agents.resumeAgent, "boss", pausedReport, notItsBoss),
   row(budgets.setBudget, "boss", reportOfOwnBudget, notItsBoss),
   row(budgets.listCosts, "boss", company, everyMember),
-  row(organization.wakeAgent, "board", anAgent, boardOnly),
+  row(agents.wakeAgent, "board", anAgent, boardOnly),
   row(roster.listRoster, "boss", company, everyMember),
   row(roster.viewOrg, "board", company, boardOnly),
   row(roster.exportCompany, "board", company, boardOnly),
@@ -109,17 +110,17 @@ export const table: readonly Row[] = [
   row(skills.listSkills, "boss", company, everyMember),
   row(skills.removeSkill, "board", knownSkill, boardOnly),
   ...reorganizationRows,
-  row(organization.createKey, "board", ({ report }) => ({ id: report.id }), boardOnly),
-  row(organization.listKeys, "board", ({ report }) => ({ id: report.id }), boardOnly),
+  row(agents.createKey, "board", ({ report }) => ({ id: report.id }), boardOnly),
+  row(agents.listKeys, "board", ({ report }) => ({ id: report.id }), boardOnly),
   row(
-    organization.revokeKey,
+    agents.revokeKey,
     "board",
-    async ({ org, report: { id } }) => ({ id, keyId: (await org.board(organization.createKey, { id })).id }),
+    async ({ org, report: { id } }) => ({ id, keyId: (await org.board(agents.createKey, { id })).id }),
     boardOnly,
   ),
 
   row(
-    approvals.hireAgent,
+    hiring.hireAgent,
     "root",
     (w) => ({ ...company(w), name: w.name(), role: "worker", reportsTo: w.boss.id }),
     { boss: "forbidden", stranger: "forbidden" },
@@ -144,7 +145,7 @@ export const table: readonly Row[] = [
     async (w) => ({ ...(await hireId(w)), body: "a word about it" }),
     stranger,
   ),
-  row(approvals.deleteAgent, "board", disapproved, boardOnly),
+  row(agents.deleteAgent, "board", disapproved, boardOnly),
   row(requestAgent, "boss", ({ name }) => ({ name: name(), waitSeconds: 0 }), agentsOnly, ownOnly, {
     recordedAs: "approval.create",
     saysMalformed: isValidationError,
@@ -287,26 +288,18 @@ export const table: readonly Row[] = [
     { board: "refused", boss: "refused" },
     ownOnly,
   ),
-  row(sessions.why, "boss", work, stranger),
+  row(why, "boss", work, stranger),
 
-  row(configurations.listConfigurations, "root", company, { stranger: "forbidden" }),
-  row(configurations.viewConfiguration, "root", ({ report }) => ({ id: report.id }), {
+  row(hiring.listConfigurations, "root", company, { stranger: "forbidden" }),
+  row(hiring.viewConfiguration, "root", ({ report }) => ({ id: report.id }), {
     stranger: "forbidden",
   }),
-  row(
-    configurations.setPermissions,
-    "root",
-    async (w) => ({ ...(await anAgent(w)), canCreateAgents: true }),
-    { stranger: "forbidden", boss: "forbidden" },
-  ),
-  row(configurations.brainIndex, "root", () => ({}), { stranger: "forbidden" }, noCompany),
-  row(
-    configurations.brainPage,
-    "root",
-    () => ({ adapterType: "process" }),
-    { stranger: "forbidden" },
-    noCompany,
-  ),
+  row(agents.setPermissions, "root", async (w) => ({ ...(await anAgent(w)), canCreateAgents: true }), {
+    stranger: "forbidden",
+    boss: "forbidden",
+  }),
+  row(hiring.brainIndex, "root", () => ({}), { stranger: "forbidden" }, noCompany),
+  row(hiring.brainPage, "root", () => ({ adapterType: "process" }), { stranger: "forbidden" }, noCompany),
 
   row(ledger.listEvents, "board", company, boardOnly),
   row(ledger.readAuditLog, "boss", () => ({}), agentsOnly, ownOnly),

@@ -11,7 +11,7 @@ import { requestFor } from "../src/client/client.ts";
 import { inputSchema } from "../src/contract/json-schema.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import { operations } from "../src/contract/operations.ts";
-import { createKey, revokeKey, terminateAgent } from "../src/contract/organization.ts";
+import { createKey, revokeKey, terminateAgent } from "../src/contract/agents.ts";
 import { Refusal, refusalCodes, type RefusalBody, type RefusalCode } from "../src/contract/refusal.ts";
 import { type Daemon, startDaemon } from "../src/daemon/daemon.ts";
 import { newId } from "../src/daemon/ids.ts";

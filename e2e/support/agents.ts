@@ -7,7 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { grantPermission } from "../../src/contract/capabilities.ts";
 import { updateCompany, viewCompany } from "../../src/contract/companies.ts";
-import { createAgent, updateAgent } from "../../src/contract/organization.ts";
+import { createAgent } from "../../src/contract/hiring.ts";
+import { updateAgent } from "../../src/contract/agents.ts";
 import type { BuiltDaemon } from "./daemon.ts";
 
 const actor = fileURLToPath(new URL("actor.mjs", import.meta.url));

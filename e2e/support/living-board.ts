@@ -10,7 +10,7 @@ import {
   pauseAgent,
   resumeAgent,
   terminateAgent,
-} from "../../src/contract/organization.ts";
+} from "../../src/contract/agents.ts";
 import { listOutcomes, reclaimOutcome, updateOutcome } from "../../src/contract/outcomes.ts";
 import type { Answer, Arena } from "./arena.ts";
 import type { Staff } from "./agents.ts";

@@ -2,7 +2,7 @@
 import type { Attempt, Notes } from "./agents.ts";
 import { agency, type BuiltDaemon, type DaemonOptions } from "./daemon.ts";
 import { listOutcomes } from "../../src/contract/outcomes.ts";
-import { why } from "../../src/contract/sessions.ts";
+import { why } from "../../src/contract/why.ts";
 import { checkLedger, checkRows, type LedgerSight } from "./living-rules.ts";
 import { allPages } from "./pages.ts";
 import { checkTables, type Tables } from "./tables.ts";

@@ -5,7 +5,8 @@ import { text } from "node:stream/consumers";
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { viewCompany } from "../../src/contract/companies.ts";
-import { createAgent, createKey } from "../../src/contract/organization.ts";
+import { createAgent } from "../../src/contract/hiring.ts";
+import { createKey } from "../../src/contract/agents.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./daemon.ts";
 
 /** Newest last. The first three are opened by `initialize`, the newest by `server/discover`. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFile, listFiles, readFile, writeFile } from "../contract/knowledge.ts";
+import { createAgent } from "../contract/hiring.ts";
 import {
-  createAgent,
   createKey,
   listAgents,
   listKeys,
@@ -10,7 +10,7 @@ import {
   terminateAgent,
   updateAgent,
   viewAgent,
-} from "../contract/organization.ts";
+} from "../contract/agents.ts";
 import { newId } from "../daemon/ids.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { endSession } from "../runtime/sessions.ts";

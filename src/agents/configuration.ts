@@ -1,4 +1,4 @@
-import type { HireConfiguration } from "../contract/approvals.ts";
+import type { HireConfiguration } from "../contract/hiring.ts";
 import { levelAt, resourceKind } from "../contract/resources.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { hireAgent } from "../contract/approvals.ts";
+import { hireAgent, createAgent } from "../contract/hiring.ts";
 import {
   grantPermission,
   listAgentGrants,
@@ -8,9 +8,9 @@ import {
   requestPermission,
   revokePermission,
 } from "../contract/capabilities.ts";
-import * as contract from "../contract/configurations.ts";
+import * as contract from "../contract/hiring.ts";
 import { listEvents } from "../contract/ledger.ts";
-import { createAgent, terminateAgent } from "../contract/organization.ts";
+import { terminateAgent, setPermissions } from "../contract/agents.ts";
 import { closeOutcome } from "../contract/outcomes.ts";
 import { type Caller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
@@ -71,7 +71,7 @@ for (const kind of storeKinds)
       const boss = await org.agent("Boss");
       const far = await org.agent("Far", boss.id);
       const set = (call: Caller, id: string, canCreateAgents: boolean) =>
-        call(contract.setPermissions, { id, canCreateAgents });
+        call(setPermissions, { id, canCreateAgents });
       assert.deepEqual((await set(org.board, boss.id, true)).permissions, { canCreateAgents: true });
       // Again changes nothing, and makes no second grant.
       await set(org.board, boss.id, true);
@@ -100,7 +100,7 @@ for (const kind of storeKinds)
       const near = await org.agent("Near");
       const below = await org.agent("Below", near.id);
       const { companyId } = org;
-      const set = (call: Caller, id: string) => call(contract.setPermissions, { id, canCreateAgents: true });
+      const set = (call: Caller, id: string) => call(setPermissions, { id, canCreateAgents: true });
       // A right for one outcome ends with it; the permission stands for the mandate.
       const job = await org.outcome("one job", [near.id]);
       await org.board(grantPermission, { companyId, to: near.id, resource: "org:hire", outcome: job });

@@ -1,4 +1,5 @@
-import * as contract from "../contract/configurations.ts";
+import { setPermissions } from "../contract/agents.ts";
+import * as contract from "../contract/hiring.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { indexText, pageText } from "../brains/documentation.ts";
 import { brains, findBrain } from "../brains/registry.ts";
@@ -38,7 +39,7 @@ const onView = guarded(contract.viewConfiguration, async (call) => {
   return { agent: presentShown(row), ...(await shown(call.tx, row)) };
 });
 
-const onSetPermissions = guarded(contract.setPermissions, async (call) => {
+const onSetPermissions = guarded(setPermissions, async (call) => {
   const { tx, actor, input } = call;
   const isRoot = actor.agentId === (await tx.first(companyRow, { id: call.companyId }))?.root_agent_id;
   if (actor.agentId !== null && !isRoot)

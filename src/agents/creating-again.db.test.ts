@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { approve, cancelApproval, hireAgent, listApprovals, reject } from "../contract/approvals.ts";
+import { approve, cancelApproval, listApprovals, reject } from "../contract/approvals.ts";
+import { hireAgent, createAgent } from "../contract/hiring.ts";
 import { requestAgent, waitForApproval } from "../contract/create-agent.ts";
 import { readInbox } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { createAgent, listAgents } from "../contract/organization.ts";
+import { listAgents } from "../contract/agents.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
 import { query } from "../store/query.ts";

@@ -3,7 +3,6 @@ import { describe, test } from "node:test";
 import {
   approve,
   cancelApproval,
-  hireAgent,
   listApprovals,
   reject,
   requestApproval,
@@ -11,12 +10,13 @@ import {
   resubmit,
   viewApproval,
 } from "../contract/approvals.ts";
+import { hireAgent, createAgent } from "../contract/hiring.ts";
 import { explainAccess } from "../contract/capabilities.ts";
 import { type CreateAgentResult, requestAgent, waitForApproval } from "../contract/create-agent.ts";
 import { readFile } from "../contract/knowledge.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { createAgent, listAgents, terminateAgent, viewAgent } from "../contract/organization.ts";
+import { listAgents, terminateAgent, viewAgent } from "../contract/agents.ts";
 import { viewOutcome } from "../contract/outcomes.ts";
 import {
   type Caller,

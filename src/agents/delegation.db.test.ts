@@ -9,7 +9,7 @@ import {
 } from "../contract/capabilities.ts";
 import { createFile, readFile, writeFile } from "../contract/knowledge.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
-import { createKey, updateAgent, viewAgent } from "../contract/organization.ts";
+import { createKey, updateAgent, viewAgent } from "../contract/agents.ts";
 import { listRoster } from "../contract/roster.ts";
 import {
   closeOutcome,

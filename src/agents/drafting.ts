@@ -1,4 +1,4 @@
-import * as contract from "../contract/approvals.ts";
+import * as contract from "../contract/hiring.ts";
 import type { Input } from "../contract/operation.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { defaultLevel, resourceKind } from "../contract/resources.ts";

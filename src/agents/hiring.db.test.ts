@@ -9,7 +9,8 @@ import {
 } from "../contract/capabilities.ts";
 import { readInbox } from "../contract/mail.ts";
 import { createCompany, updateCompany, viewCompany } from "../contract/companies.ts";
-import { createAgent, listAgents, terminateAgent, viewAgent } from "../contract/organization.ts";
+import { createAgent, hireAgent } from "../contract/hiring.ts";
+import { listAgents, terminateAgent, viewAgent, deleteAgent } from "../contract/agents.ts";
 import * as outcomes from "../contract/outcomes.ts";
 import { dynamic } from "../store/query.ts";
 import {
@@ -37,7 +38,7 @@ for (const kind of storeKinds)
 
     const named = (more: Record<string, unknown> = {}) => ({ name: `N ${++names}`, role: "worker", ...more });
     const hire = async (more: Record<string, unknown> = {}, by = boss.call) => {
-      const { agent, approval } = await by(approvals.hireAgent, named(more));
+      const { agent, approval } = await by(hireAgent, named(more));
       assert.ok(approval !== null);
       return { agent, approval, id: approval.id };
     };
@@ -57,7 +58,7 @@ for (const kind of storeKinds)
     /** Refused with the code, and nobody was made. */
     const nobody = async (code: Parameters<typeof refusal>[1], input: Record<string, unknown>) => {
       const count = await headcount();
-      const refused = await refusal(boss.call(approvals.hireAgent, named(input)), code);
+      const refused = await refusal(boss.call(hireAgent, named(input)), code);
       assert.equal(await headcount(), count);
       return refused;
     };
@@ -65,13 +66,13 @@ for (const kind of storeKinds)
     // covers GOV-04, GOV-05, GOV-06, GOV-22, GOV-23, GOV-25, GOV-66
     test("only who holds org:hire hires: the root agent from the beginning, everybody else once it is given", async () => {
       const other = await org.agent("Unentitled");
-      await refusal(other.call(approvals.hireAgent, named()), "forbidden");
+      await refusal(other.call(hireAgent, named()), "forbidden");
       const { grants } = await org.root(listPermissions, {});
       assert.ok(grants.some(({ resource }) => resource === "org:hire"));
       await org.board(grantPermission, { companyId: org.companyId, to: other.id, resource: "org:hire" });
-      const { agent } = await other.call(approvals.hireAgent, named());
+      const { agent } = await other.call(hireAgent, named());
       assert.equal(agent.boss?.id, other.id);
-      await org.board(approvals.hireAgent, { companyId: org.companyId, ...named() });
+      await org.board(hireAgent, { companyId: org.companyId, ...named() });
     });
 
     // covers GOV-01, GOV-02, GOV-03, GOV-10, GOV-16, GOV-17, GOV-19, GOV-26, GOV-27, GOV-28, GOV-67
@@ -87,7 +88,7 @@ for (const kind of storeKinds)
       assert.deepEqual(Object.keys(createCompany.input.shape), ["name"], "no part of making a company");
       const direct = await fresh.board(createAgent, { companyId, ...named() });
       assert.equal(direct.status, "idle");
-      const asked = await fresh.root(approvals.hireAgent, named());
+      const asked = await fresh.root(hireAgent, named());
       assert.deepEqual([asked.agent.status, asked.approval?.status], ["pending_approval", "pending"]);
       const payload: Record<string, unknown> = asked.approval?.payload ?? {};
       assert.deepEqual([payload["agentId"], payload["requestedByAgentId"]], [asked.agent.id, fresh.rootId]);
@@ -97,7 +98,7 @@ for (const kind of storeKinds)
         [asked.agent.id],
       );
       await fresh.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
-      const free = await fresh.root(approvals.hireAgent, named());
+      const free = await fresh.root(hireAgent, named());
       assert.deepEqual([free.agent.status, free.approval], ["idle", null]);
       // Who waits goes on waiting.
       assert.equal((await fresh.board(viewAgent, { id: asked.agent.id })).status, "pending_approval");
@@ -256,16 +257,16 @@ for (const kind of storeKinds)
     test("only an agent that was not approved is deleted, and only by the board; the record stays", async () => {
       const { id, agent } = await hire();
       await org.board(approvals.commentOnApproval, { id, body: "Hm." });
-      await refusal(org.board(approvals.deleteAgent, { id: agent.id }), "refused");
+      await refusal(org.board(deleteAgent, { id: agent.id }), "refused");
       await org.board(approvals.approve, { id });
-      await refusal(org.board(approvals.deleteAgent, { id: agent.id }), "refused");
+      await refusal(org.board(deleteAgent, { id: agent.id }), "refused");
       await org.board(terminateAgent, { id: agent.id });
-      await refusal(org.board(approvals.deleteAgent, { id: agent.id }), "refused");
+      await refusal(org.board(deleteAgent, { id: agent.id }), "refused");
       const second = await hire();
       await org.board(approvals.commentOnApproval, { id: second.id, body: "No." });
       await org.board(approvals.reject, { id: second.id, decisionNote: "no" });
-      await refusal(boss.call(approvals.deleteAgent, { id: second.agent.id }), "forbidden");
-      await org.board(approvals.deleteAgent, { id: second.agent.id });
+      await refusal(boss.call(deleteAgent, { id: second.agent.id }), "forbidden");
+      await org.board(deleteAgent, { id: second.agent.id });
       const { comments } = await org.board(approvals.listComments, { id: second.id });
       assert.deepEqual(
         comments.map(({ body }) => body),
@@ -279,9 +280,9 @@ for (const kind of storeKinds)
       const fresh = await org.another();
       const { companyId } = fresh;
       await fresh.board(updateCompany, { companyId, maxAgents: 2 });
-      const { approval } = await fresh.root(approvals.hireAgent, named());
+      const { approval } = await fresh.root(hireAgent, named());
       await fresh.board(approvals.approve, { id: approval?.id ?? "" });
-      await refusal(fresh.root(approvals.hireAgent, named()), "limited");
+      await refusal(fresh.root(hireAgent, named()), "limited");
       await fresh.board(createAgent, { companyId, ...named() });
       // Where nobody approves, there is a limit also when none was set.
       await fresh.board(updateCompany, {
@@ -289,10 +290,10 @@ for (const kind of storeKinds)
         maxAgents: null,
         requireBoardApprovalForNewAgents: false,
       });
-      for (let count = 3; count < 16; count++) await fresh.root(approvals.hireAgent, named());
-      await refusal(fresh.root(approvals.hireAgent, named()), "limited");
+      for (let count = 3; count < 16; count++) await fresh.root(hireAgent, named());
+      await refusal(fresh.root(hireAgent, named()), "limited");
       await fresh.board(updateCompany, { companyId, maxAgents: 17 });
-      await fresh.root(approvals.hireAgent, named());
+      await fresh.root(hireAgent, named());
     });
 
     test("a name is taken from the hire on, and free again after a no", async () => {
@@ -320,14 +321,14 @@ for (const kind of storeKinds)
         elsewhere.root(approvals.resubmit, { id }),
         elsewhere.root(approvals.cancelApproval, { id }),
         elsewhere.root(approvals.approve, { id }),
-        elsewhere.root(approvals.deleteAgent, { id: agent.id }),
-        elsewhere.root(approvals.hireAgent, { companyId: org.companyId, ...named() }),
+        elsewhere.root(deleteAgent, { id: agent.id }),
+        elsewhere.root(hireAgent, { companyId: org.companyId, ...named() }),
       ];
       await Promise.all(attempts.map((attempt) => refusal(attempt, "not_found")));
       const { approvals: theirs } = await elsewhere.root(approvals.listApprovals, {});
       assert.deepEqual(theirs, []);
       // The same name is free there.
-      await elsewhere.root(approvals.hireAgent, named({ name: agent.name }));
+      await elsewhere.root(hireAgent, named({ name: agent.name }));
     });
 
     // covers GOV-18, GOV-63, GOV-64, GOV-65, GOV-68

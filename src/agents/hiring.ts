@@ -1,5 +1,6 @@
-import * as contract from "../contract/approvals.ts";
-import { createAgent } from "../contract/organization.ts";
+import { deleteAgent } from "../contract/agents.ts";
+import * as contract from "../contract/hiring.ts";
+import { createAgent } from "../contract/hiring.ts";
 import { Refusal } from "../contract/refusal.ts";
 import type { ApprovalKind } from "../approvals/operations.ts";
 import { present } from "../approvals/operations.ts";
@@ -48,7 +49,7 @@ const onHire = guarded(contract.hireAgent, async (call) => {
 });
 
 /** The row goes; what was said and decided about it stays, and so does the closed mandate. */
-const onDelete = guarded(contract.deleteAgent, async (call) => {
+const onDelete = guarded(deleteAgent, async (call) => {
   const agent = await agentById(call.tx, call.input.id);
   const approval = await lastApprovalOf(call.tx, agent.id);
   const wasDenied = approval?.status === "rejected" || approval?.status === "cancelled";

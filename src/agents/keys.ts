@@ -1,4 +1,4 @@
-import * as contract from "../contract/organization.ts";
+import * as contract from "../contract/agents.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { guarded } from "../capabilities/guarded.ts";
 import { hashToken } from "../capabilities/identity.ts";

@@ -12,7 +12,7 @@ import {
   terminateAgent,
   viewAgent,
   wakeAgent,
-} from "../contract/organization.ts";
+} from "../contract/agents.ts";
 import {
   closeOutcome,
   completeOutcome,

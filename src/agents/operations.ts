@@ -1,4 +1,4 @@
-import * as contract from "../contract/organization.ts";
+import * as contract from "../contract/agents.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { checkBrainConfig } from "../brains/registry.ts";
 import { guarded } from "../capabilities/guarded.ts";

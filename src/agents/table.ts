@@ -1,4 +1,4 @@
-import { type Agent, agentStatuses } from "../contract/organization.ts";
+import { type Agent, agentStatuses } from "../contract/agents.ts";
 import { notFound } from "../contract/refusal.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { reviewsOf } from "../outcomes/review.ts";

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { hireAgent } from "../contract/hiring.ts";
 import * as contract from "../contract/approvals.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { listAgents, terminateAgent, updateAgent, viewAgent } from "../contract/organization.ts";
+import { listAgents, terminateAgent, updateAgent, viewAgent, deleteAgent } from "../contract/agents.ts";
 import { createOutcome, delegateOutcome, viewOutcome } from "../contract/outcomes.ts";
-import { why } from "../contract/sessions.ts";
+import { why } from "../contract/why.ts";
 import { configurationOf } from "../agents/configuration.ts";
 import { agentById } from "../agents/table.ts";
 import {
@@ -28,7 +29,7 @@ for (const kind of storeKinds)
     after(() => opened.close());
 
     const hire = async (name: string, more: Record<string, unknown> = {}) => {
-      const { agent, approval } = await org.root(contract.hireAgent, { name, role: "Engineer", ...more });
+      const { agent, approval } = await org.root(hireAgent, { name, role: "Engineer", ...more });
       assert.ok(approval !== null);
       return { agent, approval };
     };
@@ -69,7 +70,7 @@ for (const kind of storeKinds)
 
     test("without the setting a hire works at once and there is nothing to approve", async () => {
       await org.board(updateCompany, { companyId: org.companyId, requireBoardApprovalForNewAgents: false });
-      const { agent, approval } = await org.root(contract.hireAgent, { name: "Now", role: "Engineer" });
+      const { agent, approval } = await org.root(hireAgent, { name: "Now", role: "Engineer" });
       assert.deepEqual([agent.status, approval], ["idle", null]);
       await org.board(updateCompany, { companyId: org.companyId, requireBoardApprovalForNewAgents: true });
     });
@@ -117,11 +118,11 @@ for (const kind of storeKinds)
     // covers GOV-29, GOV-34
     test("a rejected agent ends, its name is free, the board may delete it, and the thread stays", async () => {
       const { agent, approval } = await hire("Nobody");
-      await refusal(org.board(contract.deleteAgent, { id: agent.id }), "refused");
+      await refusal(org.board(deleteAgent, { id: agent.id }), "refused");
       await org.board(contract.reject, { id: approval.id, decisionNote: "no need" });
       assert.equal((await org.board(viewAgent, { id: agent.id })).status, "terminated");
       await refusal(org.board(contract.approve, { id: approval.id }), "conflict");
-      await org.board(contract.deleteAgent, { id: agent.id });
+      await org.board(deleteAgent, { id: agent.id });
       await refusal(org.board(viewAgent, { id: agent.id }), "not_found");
       const { agents } = await org.board(listAgents, { companyId: org.companyId, limit: 1000 });
       assert.ok(agents.every(({ id }) => id !== agent.id));

@@ -1,6 +1,7 @@
 // Two who act at once on one approval: one wins, the other is told so, and agent and approval still agree.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { hireAgent } from "../contract/hiring.ts";
 import * as contract from "../contract/approvals.ts";
 import { Refusal, type RefusalCode } from "../contract/refusal.ts";
 import { dynamic } from "../store/query.ts";
@@ -82,7 +83,7 @@ for (const kind of storeKinds)
 
     const ask = (key?: string) => {
       const hire = { name: `Agent ${++number}`, role: "worker" };
-      return { hire, send: () => org.root(contract.hireAgent, hire, key === undefined ? {} : { key }) };
+      return { hire, send: () => org.root(hireAgent, hire, key === undefined ? {} : { key }) };
     };
 
     /** Rounds side by side; what a round left open goes into the next one of its lane. */

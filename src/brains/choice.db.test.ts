@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { updateCompany } from "../contract/companies.ts";
-import { createAgent, updateAgent, viewAgent } from "../contract/organization.ts";
+import { createAgent } from "../contract/hiring.ts";
+import { updateAgent, viewAgent } from "../contract/agents.ts";
 import { createOutcome, delegateOutcome } from "../contract/outcomes.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { approve, hireAgent, requestRevision, resubmit } from "../contract/approvals.ts";
+import { approve, requestRevision, resubmit } from "../contract/approvals.ts";
+import { hireAgent, viewConfiguration, createAgent } from "../contract/hiring.ts";
 import { listCosts, setBudget } from "../contract/budgets.ts";
 import { grantPermission } from "../contract/capabilities.ts";
-import { viewConfiguration } from "../contract/configurations.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { createAgent, terminateAgent, updateAgent } from "../contract/organization.ts";
+import { terminateAgent, updateAgent } from "../contract/agents.ts";
 import { createOutcome, delegateOutcome, reclaimOutcome } from "../contract/outcomes.ts";
 import {
   createOrganization,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { listCosts } from "../contract/budgets.ts";
 import { createOutcome } from "../contract/outcomes.ts";
-import { terminateAgent } from "../contract/organization.ts";
+import { terminateAgent } from "../contract/agents.ts";
 import { listRoster } from "../contract/roster.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
 import { noteUsage } from "../runtime/usage.ts";

@@ -16,7 +16,7 @@ import {
   reopenOutcome,
   viewOutcome,
 } from "../contract/outcomes.ts";
-import { terminateAgent } from "../contract/organization.ts";
+import { terminateAgent } from "../contract/agents.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { type Client, createClient, NoDaemon } from "../client/client.ts";
 import { boardInbox, type Message, sendMessage, viewMessage } from "../contract/mail.ts";
 import { listCompanies, viewCompany } from "../contract/companies.ts";
-import { listAgents, viewAgent } from "../contract/organization.ts";
+import { listAgents, viewAgent } from "../contract/agents.ts";
 import { viewSubtree } from "../contract/outcomes.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { listSessions } from "../contract/sessions.ts";

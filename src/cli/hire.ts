@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { hireAgent, viewApproval } from "../contract/approvals.ts";
-import { createAgent, efforts } from "../contract/organization.ts";
+import { hireAgent, createAgent, efforts } from "../contract/hiring.ts";
+import { viewApproval } from "../contract/approvals.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Client, createClient } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
 import { nameKey } from "../contract/names.ts";
-import { listAgents } from "../contract/organization.ts";
+import { listAgents } from "../contract/agents.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { Id } from "../contract/words.ts";
 

@@ -1,8 +1,5 @@
 import { z } from "zod";
-import { Budget } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { LevelName, ResourceName } from "./resources.ts";
-import { AgentDetail, hireGrants, hireShape } from "./organization.ts";
 import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
 
 /** What waits for a person's decision: hires, plans, and the talk about them. */
@@ -45,45 +42,6 @@ export type Approval = z.infer<typeof Approval>;
 
 const ApprovalDetail = Approval.extend({
   changes: z.array(z.string()).describe("What a yes would change, line by line."),
-});
-
-/** A hire as it was asked for, every key said: what an approval shows, and what runs afterwards. */
-export const HireConfiguration = z.object({
-  name: z.string(),
-  role: z.string(),
-  title: z.string().nullable(),
-  reportsTo: z.string().nullable(),
-  capabilities: z.string().nullable(),
-  mandate: z.string(),
-  prompt: z.string().nullable(),
-  adapterType: z.string(),
-  adapterConfig: z.record(z.string(), z.unknown()),
-  model: z.string().nullable(),
-  effort: z.string().nullable(),
-  budget: Budget.nullable(),
-  grants: z.array(z.object({ resource: ResourceName, level: LevelName })),
-});
-export type HireConfiguration = z.infer<typeof HireConfiguration>;
-
-export const hireAgent = operation({
-  name: "agent.hire",
-  summary:
-    "Hire an agent with a standing mandate. Where the company wants it, the agent is pending until the board approves.",
-  input: z.strictObject({
-    companyId: CompanyId,
-    ...hireShape,
-    reportsTo: Id.optional().describe(
-      "Its boss: you, or somebody below you. Default you; of the board, the root.",
-    ),
-    mandate: text(20_000).optional().describe("What it is for; becomes its standing outcome."),
-    grants: hireGrants,
-  }),
-  output: z.object({ agent: AgentDetail, approval: Approval.nullable() }),
-  effect: "write",
-  within: "company",
-  needs: () => [{ on: "org:hire", level: "use" }],
-  http: { method: "POST", path: "/api/companies/:companyId/agent-hires" },
-  mcp: { server: "org", tool: "hire_agent" },
 });
 
 export const requestApproval = operation({
@@ -232,16 +190,4 @@ export const commentOnApproval = operation({
   http: { method: "POST", path: "/api/approvals/:id/comments" },
   mcp: { server: "org", tool: "comment_on_approval" },
   cli: { command: "comment", args: ["id", "body"] },
-});
-
-export const deleteAgent = operation({
-  name: "agent.delete",
-  summary: "Delete an agent whose hire was not approved. The approval and its thread stay.",
-  input: z.strictObject({ id: Id }),
-  output: z.object({ id: z.string(), name: z.string(), deleted: z.literal(true) }),
-  effect: "write",
-  within: { agent: "id" },
-  needs: "board",
-  http: { method: "DELETE", path: "/api/agents/:id" },
-  cli: { command: "agents delete", args: ["id"] },
 });

@@ -1,25 +1,27 @@
 import type { Operation } from "./operation.ts";
+import * as agents from "./agents.ts";
 import * as approvals from "./approvals.ts";
 import * as budgets from "./budgets.ts";
 import * as capabilities from "./capabilities.ts";
 import * as companies from "./companies.ts";
-import * as configurations from "./configurations.ts";
 import * as createAgent from "./create-agent.ts";
+import * as hiring from "./hiring.ts";
 import * as knowledge from "./knowledge.ts";
 import * as mail from "./mail.ts";
 import * as ledger from "./ledger.ts";
-import * as organization from "./organization.ts";
 import * as outcomes from "./outcomes.ts";
 import * as planning from "./planning.ts";
 import * as reorganization from "./reorganization.ts";
 import * as roster from "./roster.ts";
 import * as skills from "./skills.ts";
 import * as sessions from "./sessions.ts";
+import * as why from "./why.ts";
 
 /** The one table of operations: whatever a contract file exports that is an operation. */
 export const operations: readonly Operation[] = [
   companies,
-  organization,
+  agents,
+  hiring,
   roster,
   skills,
   knowledge,
@@ -29,10 +31,10 @@ export const operations: readonly Operation[] = [
   approvals,
   budgets,
   createAgent,
-  configurations,
   mail,
   reorganization,
   sessions,
+  why,
   ledger,
 ]
   .flatMap((file): unknown[] => Object.values(file))

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { hireShape } from "./organization.ts";
+import { hireShape } from "./hiring.ts";
 import { LevelName, ResourceName } from "./resources.ts";
 import { AgentRef, CompanyId, Flag, Id, nextCursor, Page, text, Time, Title, whole } from "./words.ts";
 

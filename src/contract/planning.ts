@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { efforts } from "./organization.ts";
+import { efforts } from "./hiring.ts";
 import { Id, Name, text, Title } from "./words.ts";
 
 /** Work that is divided among a team, and the directives by which a brain without tools does it. */

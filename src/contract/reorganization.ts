@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { hireGrants, hireShape } from "./organization.ts";
+import { hireGrants, hireShape } from "./hiring.ts";
 import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
 
 /** Changing who reports to whom: what would move, moving it, and moving it back. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { Company } from "./companies.ts";
-import { Agent } from "./organization.ts";
+import { Agent } from "./agents.ts";
 import { CompanyId, Flag, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Who is employed, who reports to whom, and a whole company as files. */

@@ -3,7 +3,7 @@ import { Use } from "./budgets.ts";
 import { operation } from "./operation.ts";
 import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
 
-/** Sessions, what they leave behind, and why something does or does not move. */
+/** Sessions and what they leave behind. */
 
 const Session = z.object({
   id: z.string(),
@@ -79,25 +79,4 @@ export const submitSummary = operation({
   needs: "member",
   http: { method: "POST", path: "/api/summary" },
   mcp: { server: "audit", tool: "submit_summary" },
-});
-
-export const why = operation({
-  name: "why",
-  summary: "Why an agent or outcome does or does not move: its live path, or the link that is broken.",
-  input: z.strictObject({ id: Id }),
-  output: z.object({
-    id: z.string(),
-    kind: z.enum(["agent", "outcome"]),
-    moves: z.boolean().describe("There is a live path: a session, a timer, a named person, open work below."),
-    path: z
-      .array(z.object({ id: z.string(), what: z.string() }))
-      .describe("From the thing asked about to what it waits for."),
-    says: z.string(),
-  }),
-  effect: "read",
-  within: { "agent or outcome": "id" },
-  needs: "member",
-  http: { method: "GET", path: "/api/why/:id" },
-  mcp: { server: "outcome", tool: "why" },
-  cli: { command: "why", args: ["id"] },
 });

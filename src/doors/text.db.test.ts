@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { z } from "zod";
 import { createClient } from "../client/client.ts";
-import { brainIndex, brainPage } from "../contract/configurations.ts";
+import { brainIndex, brainPage, createAgent } from "../contract/hiring.ts";
 import { createCompany } from "../contract/companies.ts";
-import { createAgent, createKey } from "../contract/organization.ts";
+import { createKey } from "../contract/agents.ts";
 import { type Daemon, startDaemon } from "../daemon/daemon.ts";
 import { refusal } from "../testing/organization.ts";
 

@@ -16,7 +16,7 @@ import {
   writeFile,
 } from "../contract/knowledge.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { viewAgent } from "../contract/organization.ts";
+import { viewAgent } from "../contract/agents.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 const sha256 = (text: string | Uint8Array): string => createHash("sha256").update(text).digest("hex");

@@ -11,7 +11,7 @@ import {
   viewMessage,
 } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { pauseAgent, terminateAgent } from "../contract/organization.ts";
+import { pauseAgent, terminateAgent } from "../contract/agents.ts";
 import { myOutcomes } from "../contract/outcomes.ts";
 import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
 import { onStage, type Stage } from "../testing/stage.ts";

@@ -13,7 +13,7 @@ import {
   viewMessage,
 } from "../contract/mail.ts";
 import { grantPermission, listPermissions, revokePermission } from "../contract/capabilities.ts";
-import { terminateAgent, updateAgent } from "../contract/organization.ts";
+import { terminateAgent, updateAgent } from "../contract/agents.ts";
 import { completeOutcome, myOutcomes } from "../contract/outcomes.ts";
 import { type Caller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 

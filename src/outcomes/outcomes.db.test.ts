@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { readFile, viewHistory, writeFile } from "../contract/knowledge.ts";
-import { terminateAgent } from "../contract/organization.ts";
+import { terminateAgent } from "../contract/agents.ts";
 import {
   closeOutcome,
   completeOutcome,

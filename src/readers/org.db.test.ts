@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hireAgent } from "../contract/approvals.ts";
+import { hireAgent, createAgent } from "../contract/hiring.ts";
 import { sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { createAgent, pauseAgent, terminateAgent } from "../contract/organization.ts";
+import { pauseAgent, terminateAgent } from "../contract/agents.ts";
 import { createOutcome, submitOutcome, updateOutcome, delegateOutcome } from "../contract/outcomes.ts";
 import { viewOrg } from "../contract/roster.ts";
 import { drawOrg } from "../cli/org.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { acknowledgeMessage, readInbox, sendMessage } from "../contract/mail.ts";
-import { pauseAgent, updateAgent } from "../contract/organization.ts";
+import { pauseAgent, updateAgent } from "../contract/agents.ts";
 import {
   closeOutcome,
   completeOutcome,
@@ -10,7 +10,7 @@ import {
   submitOutcome,
   updateOutcome,
 } from "../contract/outcomes.ts";
-import { why } from "../contract/sessions.ts";
+import { why } from "../contract/why.ts";
 import { query } from "../store/query.ts";
 import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";

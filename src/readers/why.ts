@@ -1,4 +1,4 @@
-import { why as contract } from "../contract/sessions.ts";
+import { why as contract } from "../contract/why.ts";
 import { notFound } from "../contract/refusal.ts";
 import type { Output } from "../contract/operation.ts";
 import { overrideOf, pauseOf } from "../agents/halting.ts";

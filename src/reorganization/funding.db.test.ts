@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setBudget } from "../contract/budgets.ts";
-import { createAgent, viewAgent } from "../contract/organization.ts";
+import { createAgent } from "../contract/hiring.ts";
+import { viewAgent } from "../contract/agents.ts";
 import {
   applyReorganization,
   type Change,

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "../contract/canonical.ts";
-import { terminateAgent } from "../contract/organization.ts";
+import { terminateAgent } from "../contract/agents.ts";
 import * as contract from "../contract/reorganization.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { type Call, guarded, type Surroundings } from "../capabilities/guarded.ts";

@@ -4,7 +4,7 @@ import { grantPermission, listPermissions } from "../contract/capabilities.ts";
 import { readFile, writeFile } from "../contract/knowledge.ts";
 import { boardInbox, readInbox, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { viewAgent } from "../contract/organization.ts";
+import { viewAgent } from "../contract/agents.ts";
 import { completeOutcome, viewOutcome } from "../contract/outcomes.ts";
 import {
   applyReorganization,

@@ -5,7 +5,8 @@ import { grantPermission } from "../contract/capabilities.ts";
 import { readFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, boardInbox, readInbox } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { createAgent, createKey, terminateAgent, viewAgent } from "../contract/organization.ts";
+import { createAgent } from "../contract/hiring.ts";
+import { createKey, terminateAgent, viewAgent } from "../contract/agents.ts";
 import {
   completeOutcome,
   createOutcome,

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { z } from "zod";
-import { hireGrants, hireShape } from "../contract/organization.ts";
+import { hireGrants, hireShape } from "../contract/hiring.ts";
 import type { Refusal } from "../contract/refusal.ts";
 import { Id, Name, text } from "../contract/words.ts";
 import { readFrontMatter, wrongAt } from "../knowledge/front-matter.ts";

@@ -1,5 +1,5 @@
 import { type CompanyFile, exportCompany, mostFileBytes } from "../contract/roster.ts";
-import type { HireConfiguration } from "../contract/approvals.ts";
+import type { HireConfiguration } from "../contract/hiring.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { levelAt, resourceId, resourceKind } from "../contract/resources.ts";
 import { configurationOf } from "../agents/configuration.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
-import { viewConfiguration } from "../contract/configurations.ts";
+import { viewConfiguration, createAgent } from "../contract/hiring.ts";
 import { createFile, listFiles, readFile, viewLinks } from "../contract/knowledge.ts";
 import { listEvents } from "../contract/ledger.ts";
 import { putMcpServer, updateCompany, viewCompany } from "../contract/companies.ts";
-import { createAgent, createKey, listAgents } from "../contract/organization.ts";
+import { createKey, listAgents } from "../contract/agents.ts";
 import { type CompanyFile, exportCompany, importCompany, listRoster } from "../contract/roster.ts";
 import { listSkills, putSkill, removeSkill } from "../contract/skills.ts";
 import { definition } from "../testing/company-files.ts";

@@ -4,7 +4,7 @@ import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { readFile, writeFile } from "../contract/knowledge.ts";
 import { sendMessage } from "../contract/mail.ts";
 import { putMcpServer, removeMcpServer } from "../contract/companies.ts";
-import { updateAgent, viewAgent } from "../contract/organization.ts";
+import { updateAgent, viewAgent } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { agentById } from "../agents/table.ts";
 import { type Caller, sharedOrganization, storeKinds } from "../testing/organization.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { efforts } from "../contract/organization.ts";
+import { efforts } from "../contract/hiring.ts";
 import { Chance } from "../simulator/chance.ts";
 import { type Directive, directivesIn } from "./directives.ts";
 

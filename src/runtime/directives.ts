@@ -1,5 +1,5 @@
 import { PlanTasks, type PlanTask } from "../contract/planning.ts";
-import { efforts } from "../contract/organization.ts";
+import { efforts } from "../contract/hiring.ts";
 import { Name, text as textOf } from "../contract/words.ts";
 
 /**

@@ -3,7 +3,7 @@ import { describe } from "node:test";
 import { createFile, readFile, viewHistory, writeFile } from "../contract/knowledge.ts";
 import { readAuditLog } from "../contract/ledger.ts";
 import { acknowledgeMessage, boardInbox, readInbox, sendMessage } from "../contract/mail.ts";
-import { viewAgent, wakeAgent } from "../contract/organization.ts";
+import { viewAgent, wakeAgent } from "../contract/agents.ts";
 import {
   closeOutcome,
   completeOutcome,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { boardInbox, sendMessage } from "../contract/mail.ts";
-import { createKey, listAgents, viewAgent } from "../contract/organization.ts";
+import { createKey, listAgents, viewAgent } from "../contract/agents.ts";
 import {
   closeOutcome,
   createOutcome,
@@ -10,7 +10,7 @@ import {
   submitOutcome,
   updateOutcome,
 } from "../contract/outcomes.ts";
-import { why } from "../contract/sessions.ts";
+import { why } from "../contract/why.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { byTitle, passes, report, say, stagedPrinters, told, work } from "../testing/printers.ts";
 import type { Script } from "../testing/scripted-runner.ts";

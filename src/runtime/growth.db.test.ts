@@ -3,7 +3,7 @@ import { describe } from "node:test";
 import { boardInbox, agentInbox, sendMessage } from "../contract/mail.ts";
 import { listEvents } from "../contract/ledger.ts";
 import { updateCompany, viewCompany } from "../contract/companies.ts";
-import { listAgents, pauseAgent } from "../contract/organization.ts";
+import { listAgents, pauseAgent } from "../contract/agents.ts";
 import { closeOutcome, listOutcomes } from "../contract/outcomes.ts";
 import { exportCompany } from "../contract/roster.ts";
 import { storeKinds } from "../testing/organization.ts";

@@ -3,7 +3,7 @@ import { describe } from "node:test";
 import { createFile } from "../contract/knowledge.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { pauseAgent, resumeAgent, viewAgent } from "../contract/organization.ts";
+import { pauseAgent, resumeAgent, viewAgent } from "../contract/agents.ts";
 import { completeOutcome, createOutcome, viewOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
 import { type Caller, refusal, storeKinds } from "../testing/organization.ts";

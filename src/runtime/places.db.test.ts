@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { updateCompany } from "../contract/companies.ts";
 import { sendMessage } from "../contract/mail.ts";
-import { viewAgent, wakeAgent } from "../contract/organization.ts";
+import { viewAgent, wakeAgent } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { clearInbox, complete } from "../testing/scripts.ts";

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { approve } from "../contract/approvals.ts";
 import { requestAgent, waitForApproval } from "../contract/create-agent.ts";
 import { acknowledgeMessage, agentInbox, boardInbox, sendMessage } from "../contract/mail.ts";
-import { createKey, updateAgent } from "../contract/organization.ts";
+import { createKey, updateAgent } from "../contract/agents.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { onStage, type Stage } from "../testing/stage.ts";

@@ -10,7 +10,7 @@ import {
   sendMessage,
   viewMessage,
 } from "../contract/mail.ts";
-import { createKey, pauseAgent, terminateAgent, updateAgent } from "../contract/organization.ts";
+import { createKey, pauseAgent, terminateAgent, updateAgent } from "../contract/agents.ts";
 import { completeOutcome, createOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";

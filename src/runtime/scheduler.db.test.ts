@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { createFile } from "../contract/knowledge.ts";
 import { sendDeferredMessage, sendMessage } from "../contract/mail.ts";
-import { pauseAgent, resumeAgent, terminateAgent, updateAgent } from "../contract/organization.ts";
+import { pauseAgent, resumeAgent, terminateAgent, updateAgent } from "../contract/agents.ts";
 import {
   completeOutcome,
   createOutcome,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { setBudget } from "../contract/budgets.ts";
-import { viewAgent } from "../contract/organization.ts";
+import { viewAgent } from "../contract/agents.ts";
 import { newId } from "../daemon/ids.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { onBudget, tokens, uses, work } from "../testing/spenders.ts";

@@ -1,9 +1,10 @@
+import { createAgent } from "../contract/hiring.ts";
 import { setBudget } from "../contract/budgets.ts";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { deleteFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, boardInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
 import * as companies from "../contract/companies.ts";
-import * as organization from "../contract/organization.ts";
+import * as agents from "../contract/agents.ts";
 import * as outcomes from "../contract/outcomes.ts";
 import { call, type Caller, onOutcome } from "./calling.ts";
 import { giveKey } from "./founding.ts";
@@ -113,12 +114,12 @@ async function hold(board: Caller, live: readonly OutcomeView[]): Promise<unknow
 }
 
 async function pause(board: Caller, agent: AgentView | undefined): Promise<unknown> {
-  return agent === undefined ? undefined : call(board, organization.pauseAgent, { id: agent.id });
+  return agent === undefined ? undefined : call(board, agents.pauseAgent, { id: agent.id });
 }
 
 async function resume(board: Caller, employed: readonly AgentView[]): Promise<unknown> {
   const agent = board.world.chance.pick(employed.filter(({ status }) => status === "paused"));
-  return agent === undefined ? undefined : call(board, organization.resumeAgent, { id: agent.id });
+  return agent === undefined ? undefined : call(board, agents.resumeAgent, { id: agent.id });
 }
 
 /** Now and then too much; otherwise so that nobody runs out of it: what matters here is that nothing is given twice. */
@@ -138,7 +139,7 @@ async function budget(board: Caller, agent: AgentView | undefined): Promise<unkn
 }
 
 async function wake(board: Caller, agent: AgentView | undefined): Promise<unknown> {
-  return agent === undefined ? undefined : call(board, organization.wakeAgent, { id: agent.id });
+  return agent === undefined ? undefined : call(board, agents.wakeAgent, { id: agent.id });
 }
 
 /** Rather somebody who has mail under way: what becomes of that is worth seeing. */
@@ -150,14 +151,14 @@ async function fire(board: Caller, agent: AgentView | undefined): Promise<unknow
       boss_id !== null && status !== "terminated" && pending.some(({ from_id }) => from_id === id),
   );
   const chosen = world.chance.flip(0.75) ? (world.chance.pick(senders) ?? agent) : agent;
-  return chosen === undefined ? undefined : call(board, organization.terminateAgent, { id: chosen.id });
+  return chosen === undefined ? undefined : call(board, agents.terminateAgent, { id: chosen.id });
 }
 
 async function hire(board: Caller, boss: AgentView | undefined): Promise<unknown> {
   const { world } = board;
   if (boss === undefined) return;
   const name = world.chance.pick(["Ida", "Joe", "Kim", "Lea"]) ?? "";
-  return call(board, organization.createAgent, {
+  return call(board, createAgent, {
     companyId: world.company.id,
     name,
     role: "worker",

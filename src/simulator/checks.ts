@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { why } from "../contract/sessions.ts";
+import { why } from "../contract/why.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { Broken } from "./broken.ts";

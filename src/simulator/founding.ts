@@ -1,7 +1,8 @@
 import { createFile } from "../contract/knowledge.ts";
 import { sendMessage } from "../contract/mail.ts";
 import { createCompany, updateCompany } from "../contract/companies.ts";
-import { createAgent, createKey } from "../contract/organization.ts";
+import { createAgent } from "../contract/hiring.ts";
+import { createKey } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { admitBoard } from "../daemon/core.ts";
 import type { World } from "./world.ts";

@@ -1,7 +1,7 @@
 import * as capabilities from "../contract/capabilities.ts";
 import * as knowledge from "../contract/knowledge.ts";
 import * as mail from "../contract/mail.ts";
-import * as organization from "../contract/organization.ts";
+import * as agents from "../contract/agents.ts";
 import { viewOutcome } from "../contract/outcomes.ts";
 import type { Operation } from "../contract/operation.ts";
 import type { Actor, Deed } from "./agent-turn.ts";
@@ -126,7 +126,7 @@ async function pauseReport(actor: Actor): Promise<unknown> {
   const reports = actor.view.agents.filter((agent) => isReport(actor, agent));
   const report = chance.flip(0.9) ? chance.pick(reports) : chance.pick(actor.view.agents);
   if (report === undefined || report.boss_id === null) return;
-  const answer = await call(actor, organization.pauseAgent, { id: report.id });
+  const answer = await call(actor, agents.pauseAgent, { id: report.id });
   if (actor.alone && answer.kind === "ok" && report.boss_id !== actor.me.id)
     throw new Broken("nobody stops whom it is not the boss of", `${actor.who.label} ${report.name}`);
   return answer;
@@ -135,7 +135,7 @@ async function pauseReport(actor: Actor): Promise<unknown> {
 async function resumeReport(actor: Actor): Promise<unknown> {
   const paused = actor.view.agents.filter((agent) => isReport(actor, agent) && agent.status === "paused");
   const report = actor.world.chance.pick(paused);
-  return report === undefined ? undefined : call(actor, organization.resumeAgent, { id: report.id });
+  return report === undefined ? undefined : call(actor, agents.resumeAgent, { id: report.id });
 }
 
 /** Asks for something of another company and for something that is nowhere: the answers must be alike. */
@@ -149,7 +149,7 @@ async function pry(actor: Actor): Promise<void> {
   >([
     [1, [viewOutcome, (id) => ({ id })]],
     [1, [knowledge.readFile, (id) => ({ id })]],
-    [1, [organization.viewAgent, (id) => ({ id })]],
+    [1, [agents.viewAgent, (id) => ({ id })]],
     [1, [mail.sendMessage, (id) => ({ to: id, body: "hello" })]],
     [1, [capabilities.grantPermission, (id) => ({ to: id, resource: "org:hire" })]],
   ]);

@@ -1,6 +1,6 @@
 import { listOutcomes } from "../contract/outcomes.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { resumeAgent } from "../contract/organization.ts";
+import { resumeAgent } from "../contract/agents.ts";
 import { verifyLedger } from "../contract/ledger.ts";
 import { sql } from "kysely";
 import { query } from "../store/query.ts";

@@ -2,7 +2,8 @@ import { hash as digest } from "node:crypto";
 import type { explainAccess, grantPermission, revokePermission } from "../contract/capabilities.ts";
 import type { createFile, deleteFile, readFile, writeFile } from "../contract/knowledge.ts";
 import type { Input } from "../contract/operation.ts";
-import type { createAgent, terminateAgent } from "../contract/organization.ts";
+import type { createAgent } from "../contract/hiring.ts";
+import type { terminateAgent } from "../contract/agents.ts";
 import type {
   closeOutcome,
   completeOutcome,

@@ -3,7 +3,7 @@ import { listAgentGrants } from "../contract/capabilities.ts";
 import type { Operation } from "../contract/operation.ts";
 import { operations } from "../contract/operations.ts";
 import { createCompany, updateCompany } from "../contract/companies.ts";
-import { createKey } from "../contract/organization.ts";
+import { createKey } from "../contract/agents.ts";
 import { listOutcomes } from "../contract/outcomes.ts";
 import { Refusal } from "../contract/refusal.ts";
 import type { Core } from "../daemon/core.ts";

@@ -1,10 +1,11 @@
-import { approve, hireAgent, reject } from "../contract/approvals.ts";
+import { approve, reject } from "../contract/approvals.ts";
+import { hireAgent, createAgent } from "../contract/hiring.ts";
 import { setBudget } from "../contract/budgets.ts";
 import { grantPermission } from "../contract/capabilities.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, readInbox, sendDeferredMessage, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { createAgent, createKey, pauseAgent, resumeAgent } from "../contract/organization.ts";
+import { createKey, pauseAgent, resumeAgent } from "../contract/agents.ts";
 import { completeOutcome, createOutcome, delegateOutcome, submitOutcome } from "../contract/outcomes.ts";
 import { planWork } from "../contract/planning.ts";
 import { bySystem, halt } from "../agents/halting.ts";

@@ -1,9 +1,9 @@
-import { hireAgent } from "../contract/approvals.ts";
+import { hireAgent, createAgent } from "../contract/hiring.ts";
 import { grantPermission, requestPermission } from "../contract/capabilities.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { sendDeferredMessage, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { createAgent, createKey } from "../contract/organization.ts";
+import { createKey } from "../contract/agents.ts";
 import { completeOutcome, createOutcome, delegateOutcome, submitOutcome } from "../contract/outcomes.ts";
 import type { Caller, Organization } from "./organization.ts";
 

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { listApprovals } from "../contract/approvals.ts";
 import { listCosts } from "../contract/budgets.ts";
-import { updateAgent } from "../contract/organization.ts";
+import { updateAgent } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { overdrawn } from "../budgets/overdrawn.ts";
 import { query } from "../store/query.ts";

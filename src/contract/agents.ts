@@ -1,33 +1,9 @@
 import { z } from "zod";
-import { Budget, BudgetChange } from "./budgets.ts";
+import { BudgetChange } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { LevelName, ResourceName } from "./resources.ts";
 import { AdapterType, AgentRef, CompanyId, Id, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Agents and their keys. */
-
-export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
-
-/** What a new agent is made of, whoever makes it. */
-export const hireShape = {
-  name: Name,
-  role: Name,
-  title: Name.optional(),
-  capabilities: text(4000).optional().describe("What it can do, in words."),
-  prompt: text(50_000).optional().describe("Added to the system prompt of its sessions."),
-  adapterType: AdapterType.optional().describe("Which brain; default the company's."),
-  adapterConfig: z.record(z.string(), z.unknown()).optional().describe("The brain's configuration."),
-  model: text(100).min(1).optional().describe("Which model, where the brain has a choice."),
-  effort: z.enum(efforts).optional().describe("How hard it thinks, where the brain has a choice."),
-  budget: Budget.optional().describe("What it may spend in a month."),
-};
-
-/** Rights a hire begins with, handed on by its boss. */
-export const hireGrants = z
-  .array(z.strictObject({ resource: ResourceName, level: LevelName.optional() }))
-  .max(50)
-  .optional()
-  .describe("Rights it begins with; never more than its boss holds.");
 
 export const agentStatuses = ["pending_approval", "idle", "running", "paused", "terminated"] as const;
 
@@ -54,24 +30,6 @@ export const AgentDetail = Agent.extend({
   reviews: z
     .object({ pass: z.number(), rework: z.number(), escalated: z.number(), unreadable: z.number() })
     .describe("How often its work was accepted, sent back, escalated, or judged in words nobody could read."),
-});
-
-export const createAgent = operation({
-  name: "agent.create",
-  summary: "The board makes an agent with a standing mandate, below the root agent unless it says otherwise.",
-  input: z.strictObject({
-    companyId: CompanyId,
-    ...hireShape,
-    reportsTo: Id.optional().describe("The boss; default the root agent."),
-    mandate: text(20_000).optional().describe("What it is for; becomes its standing outcome."),
-    grants: hireGrants,
-  }),
-  output: AgentDetail,
-  effect: "write",
-  within: "company",
-  needs: "board",
-  http: { method: "POST", path: "/api/companies/:companyId/agents" },
-  cli: { command: "agents create", args: ["name"] },
 });
 
 export const listAgents = operation({
@@ -221,4 +179,28 @@ export const revokeKey = operation({
   needs: "board",
   http: { method: "DELETE", path: "/api/agents/:id/keys/:keyId" },
   cli: { command: "agents revoke-key", args: ["id", "keyId"] },
+});
+
+export const setPermissions = operation({
+  name: "agent.set_permissions",
+  summary: "Let an agent hire, or no longer. The board or the root agent.",
+  input: z.strictObject({ id: Id, canCreateAgents: z.boolean().describe("Whether it holds org:hire.") }),
+  output: AgentDetail.extend({ permissions: z.object({ canCreateAgents: z.boolean() }) }),
+  effect: "write",
+  within: { agent: "id" },
+  needs: "member",
+  http: { method: "PATCH", path: "/api/agents/:id/permissions" },
+  cli: { command: "agents permissions", args: ["id"] },
+});
+
+export const deleteAgent = operation({
+  name: "agent.delete",
+  summary: "Delete an agent whose hire was not approved. The approval and its thread stay.",
+  input: z.strictObject({ id: Id }),
+  output: z.object({ id: z.string(), name: z.string(), deleted: z.literal(true) }),
+  effect: "write",
+  within: { agent: "id" },
+  needs: "board",
+  http: { method: "DELETE", path: "/api/agents/:id" },
+  cli: { command: "agents delete", args: ["id"] },
 });
