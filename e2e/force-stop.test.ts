@@ -6,7 +6,7 @@ import { pauseAgent, resumeAgent, terminateAgent, updateAgent } from "../src/con
 import { sendMessage } from "../src/contract/mail.ts";
 import { listOutcomes, reclaimOutcome } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";
-import { sandboxWorks } from "../src/runtime/sandbox.ts";
+import { sandboxWorks } from "../src/processes/sandbox.ts";
 import { runaway, sleeper, tokensOf } from "./support/agents.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { checkRefused } from "./support/living-checker.ts";

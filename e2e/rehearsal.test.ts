@@ -8,7 +8,7 @@ import { viewCompany } from "../src/contract/companies.ts";
 import { listAgents } from "../src/contract/agents.ts";
 import { listOutcomes, type OutcomeRow } from "../src/contract/outcomes.ts";
 import { listSessions, viewTranscript } from "../src/contract/sessions.ts";
-import { sandboxWorks } from "../src/runtime/sandbox.ts";
+import { sandboxWorks } from "../src/processes/sandbox.ts";
 import {
   agency,
   type BuiltDaemon,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sandboxWorks } from "../src/runtime/sandbox.ts";
+import { sandboxWorks } from "../src/processes/sandbox.ts";
 import { killWhileAgentsWork } from "./support/living-kills.ts";
 
 const kills = process.env["AGENCY_TEST_LONG"] === "1" ? 200 : 15;

@@ -1,3 +1,3 @@
-import { corePropertyTest } from "../src/testing/model-test.ts";
+import { corePropertyTest } from "./model/test.ts";
 
 corePropertyTest(6, 8);

@@ -1,18 +1,24 @@
 // Which folder of src may import which, from the bottom up; a folder may always import itself.
 // `architecture.test.ts` enforces it. Tests (`*.test.ts`, e2e, bench) may import everything.
 
-const foundation = ["contract", "store", "events", "capabilities"];
+const foundation = ["contract", "redaction", "store", "events", "capabilities", "dispatch"];
+const work = [...foundation, "knowledge", "outcomes", "mail"];
+const staff = [...work, "brains", "approvals", "agents", "permissions", "budgets"];
 const domains = [
   "knowledge",
   "outcomes",
-  "agents",
-  "companies",
   "mail",
+  "permissions",
   "approvals",
+  "agents",
   "budgets",
-  "repos",
+  "departures",
+  "hiring",
+  "delegation",
+  "companies",
   "reorganization",
   "roster",
+  "repos",
 ];
 const organization = [...foundation, ...domains];
 
@@ -26,38 +32,49 @@ export type Layer = {
 
 export const layers: Readonly<Record<string, Layer>> = {
   contract: { mayImport: [], packages: ["zod"] },
+  redaction: { mayImport: ["contract"] },
   store: { mayImport: ["contract"] },
-  events: { mayImport: ["contract", "store"] },
-  capabilities: { mayImport: ["contract", "store", "events"] },
+  events: { mayImport: ["contract", "redaction", "store"] },
+  capabilities: { mayImport: ["contract", "redaction", "store", "events"] },
+  dispatch: { mayImport: ["contract", "redaction", "store", "events", "capabilities"] },
 
+  brains: { mayImport: ["contract"] },
   knowledge: { mayImport: foundation },
   outcomes: { mayImport: [...foundation, "knowledge"] },
   mail: { mayImport: [...foundation, "knowledge", "outcomes"] },
-  brains: { mayImport: ["contract"] },
-  agents: { mayImport: [...foundation, "knowledge", "outcomes", "mail", "brains", "approvals", "budgets"] },
-  companies: { mayImport: [...foundation, "knowledge", "outcomes", "brains", "agents", "budgets"] },
-  approvals: { mayImport: foundation },
-  roster: { mayImport: [...foundation, "knowledge", "brains", "agents", "companies", "budgets"] },
-  budgets: { mayImport: [...foundation, "mail"] },
+  permissions: { mayImport: work },
+  approvals: { mayImport: work },
+  agents: { mayImport: [...work, "brains", "approvals"] },
+  budgets: { mayImport: [...work, "approvals", "agents"] },
+  departures: { mayImport: staff },
+  hiring: { mayImport: [...staff, "departures"] },
+  delegation: { mayImport: [...staff, "departures", "hiring"] },
+  companies: { mayImport: [...staff, "hiring"] },
+  reorganization: { mayImport: [...staff, "departures", "hiring"] },
+  roster: { mayImport: [...staff, "hiring", "companies"] },
   repos: { mayImport: foundation },
-  reorganization: {
-    mayImport: [...foundation, "knowledge", "outcomes", "mail", "brains", "agents", "approvals", "budgets"],
-  },
 
   readers: { mayImport: [...organization, "brains"] },
-  runtime: { mayImport: [...organization, "readers", "brains"] },
-  doors: { mayImport: ["contract", "events", "capabilities", "readers"], typesOf: ["store"] },
+  processes: { mayImport: [...foundation, "brains", "agents", "budgets"] },
+  runtime: { mayImport: [...organization, "readers", "brains", "processes"] },
+  doors: {
+    mayImport: ["contract", "redaction", "events", "capabilities", "dispatch", "readers"],
+    typesOf: ["store"],
+  },
 
   client: { mayImport: ["contract"] },
   cli: { mayImport: ["contract", "client"] },
   web: { mayImport: ["contract", "client"] },
-  daemon: { mayImport: [...organization, "readers", "brains", "runtime", "doors", "client"] },
-  simulator: { mayImport: [...organization, "readers", "brains", "runtime", "daemon"] },
+  daemon: {
+    mayImport: [...organization, "readers", "brains", "processes", "runtime", "doors", "client"],
+  },
+  simulator: { mayImport: [...organization, "readers", "brains", "processes", "runtime", "daemon"] },
   testing: {
     mayImport: [
       ...organization,
       "readers",
       "brains",
+      "processes",
       "runtime",
       "doors",
       "client",
@@ -77,4 +94,4 @@ export const lazyImports: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Folders where clock, randomness, timers and processes come in as parameters, so that a test can hold them. */
-export const core = ["capabilities", ...domains.filter((domain) => domain !== "repos")];
+export const core = ["capabilities", "dispatch", ...domains.filter((domain) => domain !== "repos")];

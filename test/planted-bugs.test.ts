@@ -53,7 +53,7 @@ const bugs: readonly Bug[] = [
   bug("what rests on a boss's place outlives it", "src/capabilities/rights.ts", {
     "if (grant.structural === 0) return grant.level;": "if (grant.id !== '') return grant.level;",
   }),
-  bug("whoever leaves leaves its reports what it gave them", "src/agents/leaving.ts", {
+  bug("whoever leaves leaves its reports what it gave them", "src/departures/leaving.ts", {
     "      await markRevoked(tx, grant.id);\n": "",
   }),
   bug("what rests on a boss's place stays as high when the place sinks", "src/capabilities/rights.ts", {
@@ -69,7 +69,7 @@ const bugs: readonly Bug[] = [
   bug("the whys of work that has ended stay readable", "src/capabilities/structure.ts", {
     '        .where("status", "in", ["open", "submitted"])\n        .union(': "        .union(",
   }),
-  bug("a foreign id is told from a missing one", "src/capabilities/dispatch.ts", {
+  bug("a foreign id is told from a missing one", "src/dispatch/dispatch.ts", {
     "owner === undefined || (caller.companyId !== null && owner !== caller.companyId)": "owner === undefined",
   }),
   bug("explain_access tells that a foreign file exists", "src/capabilities/explain.ts", {
@@ -87,34 +87,34 @@ const bugs: readonly Bug[] = [
   }),
   bug(
     "the key of an agent that left goes on working",
-    "src/capabilities/identity.ts",
+    "src/dispatch/identity.ts",
     {
       'row.status === "terminated" || row.status === "pending_approval"': 'row.status === "pending_approval"',
     },
     {
-      file: "src/agents/leaving.ts",
+      file: "src/departures/leaving.ts",
       find: "await tx.run(endCredentials, { agentId: agent.id, now: tx.now });",
       replace: "",
     },
   ),
-  bug("completing does not end the rights given for it", "src/outcomes/ending.ts", {
+  bug("completing does not end the rights given for it", "src/delegation/ending.ts", {
     "await retire(call, outcome);\n    await shiftScope(tx, outcome.id, 1);\n    // Whoever":
       "await retire(call, outcome);\n    // Whoever",
   }),
-  bug("closing does not end the rights given for what goes with it", "src/outcomes/ending.ts", {
+  bug("closing does not end the rights given for what goes with it", "src/delegation/ending.ts", {
     "    await shiftScope(tx, below.id, 1);\n": "",
   }),
-  bug("reopening does not bring the rights back", "src/outcomes/ending.ts", {
+  bug("reopening does not bring the rights back", "src/delegation/ending.ts", {
     "  if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);\n": "",
   }),
-  bug("sending work back counts as reopening it", "src/outcomes/ending.ts", {
+  bug("sending work back counts as reopening it", "src/delegation/ending.ts", {
     "if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);": "await shiftScope(tx, outcome.id, -1);",
   }),
-  bug("an outcome completes above open ones", "src/outcomes/ending.ts", {
+  bug("an outcome completes above open ones", "src/delegation/ending.ts", {
     "demandNoLiveChildren(outcome, await liveChildrenOf(tx, outcome.id));\n    await retire(":
       "await retire(",
   }),
-  bug("closing abandons what others work on", "src/outcomes/ending.ts", {
+  bug("closing abandons what others work on", "src/delegation/ending.ts", {
     "if (child.delegated === 1) others.push(child);\n      else order": "order",
   }),
   bug("an outcome may wait for itself", "src/outcomes/operations.ts", {
@@ -134,20 +134,20 @@ const bugs: readonly Bug[] = [
   bug("the boss keeps what lies below what it delegated", "src/outcomes/delegation.ts", {
     "await assign(tx, child.id, { responsibleId: to.id, delegated: 0, delegatedBy: null });": "",
   }),
-  bug("reclaiming leaves the rights that were given for it", "src/agents/delegating.ts", {
+  bug("reclaiming leaves the rights that were given for it", "src/delegation/delegating.ts", {
     "await markRevoked(tx, grantId);": "void grantId;",
   }),
-  bug("reclaiming takes what others hang below it", "src/agents/delegating.ts", {
+  bug("reclaiming takes what others hang below it", "src/delegation/delegating.ts", {
     "if (seen.has(child.id) || !(isHolders || wasHandedOn)) continue;":
       "if (seen.has(child.id) || child.kind === 'mandate') continue;",
   }),
   bug("a closed outcome counts as one that was completed", "src/outcomes/workable.ts", {
     "p.status <> 'completed'": "p.status not in ('completed', 'closed')",
   }),
-  bug("the rights of an agent that left live on in its reports", "src/agents/leaving.ts", {
+  bug("the rights of an agent that left live on in its reports", "src/departures/leaving.ts", {
     "  await shiftHolder(tx, agent.id, 1);\n": "",
   }),
-  bug("nobody verifies what an agent that left had delegated", "src/agents/leaving.ts", {
+  bug("nobody verifies what an agent that left had delegated", "src/departures/leaving.ts", {
     "  await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });\n": "",
   }),
   bug("an old version may be overwritten", "src/knowledge/operations.ts", {

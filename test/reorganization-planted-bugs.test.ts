@@ -12,7 +12,7 @@ const moving = "src/reorganization/moving.ts";
 const changes = "src/reorganization/changes.ts";
 const undoing = "src/reorganization/undoing.ts";
 const images = "src/reorganization/images.ts";
-const leaving = "src/agents/leaving.ts";
+const leaving = "src/departures/leaving.ts";
 
 const bugs: readonly [name: string, file: string, find: string, replace: string][] = [
   // Moving

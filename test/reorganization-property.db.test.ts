@@ -1,10 +1,10 @@
-// Organizations that grow, work and are reorganized at random (src/testing/reorganization-play.ts).
+// Organizations that grow, work and are reorganized at random (test/reorganization/play.ts).
 //   AGENCY_TEST_SEED=17  plays only that seed;  AGENCY_TEST_LONG=1  many more
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { storeKinds } from "../src/testing/organization.ts";
-import { withEverything } from "../src/testing/reorganization-life.ts";
-import { playReorganizations } from "../src/testing/reorganization-play.ts";
+import { withEverything } from "./reorganization/life.ts";
+import { playReorganizations } from "./reorganization/play.ts";
 import { byLength } from "../src/testing/run-length.ts";
 
 const only = process.env["AGENCY_TEST_SEED"];

@@ -16,7 +16,7 @@ import { listAgents, updateAgent } from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
 import { planWork } from "../src/contract/planning.ts";
 import { Refusal } from "../src/contract/refusal.ts";
-import type { Exit } from "../src/runtime/runner.ts";
+import type { Exit } from "../src/processes/runner.ts";
 import { depthOf } from "../src/outcomes/limits.ts";
 import { Chance } from "../src/simulator/chance.ts";
 import { query } from "../src/store/query.ts";

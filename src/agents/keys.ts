@@ -1,7 +1,7 @@
 import * as contract from "../contract/agents.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { guarded } from "../capabilities/guarded.ts";
-import { hashToken } from "../capabilities/identity.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import { hashToken } from "../dispatch/identity.ts";
 import { isActive } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";

@@ -1,4 +1,4 @@
-import type { Surroundings } from "../capabilities/guarded.ts";
+import type { Surroundings } from "../dispatch/guarded.ts";
 import { post } from "../mail/post.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import type { AgentRow } from "./table.ts";

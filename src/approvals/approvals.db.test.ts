@@ -7,7 +7,7 @@ import { updateCompany } from "../contract/companies.ts";
 import { listAgents, terminateAgent, updateAgent, viewAgent, deleteAgent } from "../contract/agents.ts";
 import { createOutcome, delegateOutcome, viewOutcome } from "../contract/outcomes.ts";
 import { why } from "../contract/why.ts";
-import { configurationOf } from "../agents/configuration.ts";
+import { configurationOf } from "../hiring/snapshot.ts";
 import { agentById } from "../agents/table.ts";
 import {
   createOrganization,

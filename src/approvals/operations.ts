@@ -1,9 +1,9 @@
 import * as contract from "../contract/approvals.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { type Call, type Guarded, guarded, type Surroundings } from "../capabilities/guarded.ts";
+import { type Call, type Guarded, guarded, type Surroundings } from "../dispatch/guarded.ts";
 import { memberById, rootAgentOf } from "../capabilities/members.ts";
-import type { Notify } from "../capabilities/operations.ts";
-import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
+import { notify } from "../mail/operations.ts";
+import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { redact } from "../capabilities/redaction.ts";
 import type { ReadTx } from "../store/store.ts";
 import { demandMove, type Payload } from "./approval.ts";
@@ -48,8 +48,8 @@ type Decision = {
   payloadHash?: string | undefined;
 };
 
-export function approvalHandlers(kinds: ApprovalKinds, notify: Notify): Guarded[] {
-  const conclude = concluder(kinds, notify);
+export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
+  const conclude = concluder(kinds);
 
   /** The approval as the caller may decide on it now, and as it saw it. */
   async function considered(call: Call<Decision>, to: contract.ApprovalStatus): Promise<ApprovalRow> {
@@ -224,7 +224,7 @@ export function approvalHandlers(kinds: ApprovalKinds, notify: Notify): Guarded[
 }
 
 /** Ends an approval with all that follows from it; who may do so, and whether it is open, is for the caller to check. */
-export function concluder(kinds: ApprovalKinds, notify: Notify) {
+export function concluder(kinds: ApprovalKinds) {
   return async (
     call: Scene,
     approval: ApprovalRow,

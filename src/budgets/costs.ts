@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import { type Cost, listCosts, measures } from "../contract/budgets.ts";
 import { notFound } from "../contract/refusal.ts";
-import { guarded } from "../capabilities/guarded.ts";
+import { guarded } from "../dispatch/guarded.ts";
 import { memberById, rootAgentOf } from "../capabilities/members.ts";
-import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
+import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";

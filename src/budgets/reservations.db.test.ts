@@ -8,7 +8,7 @@ import { pauseAgent, updateAgent, viewAgent } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { listSessions } from "../contract/sessions.ts";
 import { why } from "../contract/why.ts";
-import type { Runner } from "../runtime/runner.ts";
+import type { Runner } from "../processes/runner.ts";
 import { sessionById } from "../runtime/sessions.ts";
 import { query } from "../store/query.ts";
 import type { Store } from "../store/store.ts";

@@ -1,6 +1,6 @@
 import type { Measure } from "../contract/budgets.ts";
 import type { Settings } from "../contract/companies.ts";
-import type { Surroundings } from "../capabilities/guarded.ts";
+import type { Surroundings } from "../dispatch/guarded.ts";
 import { append, system } from "../events/ledger.ts";
 import { notify } from "../mail/operations.ts";
 import { query } from "../store/query.ts";

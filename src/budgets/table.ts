@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { type Measure, measures } from "../contract/budgets.ts";
 import type { Settings } from "../contract/companies.ts";
-import { parseSettings } from "../capabilities/guarded.ts";
+import { parseSettings } from "../dispatch/company-settings.ts";
 import { type Db, query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { type Figures, inUnits, monthOf } from "./budget.ts";

@@ -1,6 +1,6 @@
 import { ranks } from "../contract/resources.ts";
-import { employ, type NewAgent } from "../agents/employ.ts";
-import type { Surroundings } from "../capabilities/guarded.ts";
+import { employ, type NewAgent } from "../hiring/employ.ts";
+import type { Surroundings } from "../dispatch/guarded.ts";
 import { insertGrant } from "../capabilities/table.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";

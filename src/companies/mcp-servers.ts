@@ -1,6 +1,6 @@
 import * as contract from "../contract/companies.ts";
 import { notFound } from "../contract/refusal.ts";
-import { guarded } from "../capabilities/guarded.ts";
+import { guarded } from "../dispatch/guarded.ts";
 import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 

@@ -1,12 +1,13 @@
 import * as contract from "../contract/companies.ts";
 import { notFound } from "../contract/refusal.ts";
-import { guarded, parseSettings, storedSettings } from "../capabilities/guarded.ts";
-import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
+import { parseSettings, storedSettings } from "../dispatch/company-settings.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { redact } from "../capabilities/redaction.ts";
 import { checkBrainConfig, findBrain } from "../brains/registry.ts";
 import { demandCovers } from "../budgets/carving.ts";
-import { afterChange } from "../agents/halting.ts";
-import { chooseBrain } from "../agents/employ.ts";
+import { afterChange } from "../budgets/halting.ts";
+import { chooseBrain } from "../hiring/employ.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";

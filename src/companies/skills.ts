@@ -1,7 +1,7 @@
 import type { CompanyFile } from "../contract/roster.ts";
 import * as contract from "../contract/skills.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { guarded, type Surroundings } from "../capabilities/guarded.ts";
+import { guarded, type Surroundings } from "../dispatch/guarded.ts";
 import { decodeFile } from "../knowledge/content.ts";
 import { addVersion, fileById, insertFile, tombstone } from "../knowledge/table.ts";
 import { query } from "../store/query.ts";

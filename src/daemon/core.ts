@@ -1,5 +1,5 @@
-import { createDispatcher, type Dispatch } from "../capabilities/dispatch.ts";
-import { parseSettings } from "../capabilities/guarded.ts";
+import { createDispatcher, type Dispatch } from "../dispatch/dispatch.ts";
+import { parseSettings } from "../dispatch/company-settings.ts";
 import { operations } from "../contract/operations.ts";
 import { keepCredential } from "../agents/keys.ts";
 import { tellOfLimit } from "../mail/notices.ts";

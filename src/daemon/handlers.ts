@@ -1,20 +1,24 @@
-import { endings } from "../agents/endings.ts";
-import { planningHandlers } from "../agents/planning.ts";
-import { creation, creationHandlers } from "../agents/creating.ts";
-import { configurationHandlers } from "../agents/configurations.ts";
-import { overriding } from "../agents/halting.ts";
-import { hiring } from "../agents/hiring.ts";
+import { endingHandlers } from "../delegation/ending.ts";
+import { delegationHandlers } from "../delegation/delegating.ts";
+import { budgetHandlers } from "../budgets/operations.ts";
+import { pauseHandlers } from "../departures/pausing.ts";
+import { changeHandlers } from "../hiring/changing.ts";
+import { planningHandlers } from "../delegation/planning.ts";
+import { creation, creationHandlers } from "../hiring/create-agent.ts";
+import { configurationHandlers } from "../hiring/configurations.ts";
+import { overriding } from "../budgets/halting.ts";
+import { hireHandlers, hiring } from "../hiring/hiring.ts";
 import { agentHandlers } from "../agents/operations.ts";
 import { approvalHandlers } from "../approvals/operations.ts";
 import { strategy } from "../approvals/strategy.ts";
 import { costHandlers } from "../budgets/costs.ts";
-import type { Guarded } from "../capabilities/guarded.ts";
-import { capabilityHandlers } from "../capabilities/operations.ts";
+import type { Guarded } from "../dispatch/guarded.ts";
+import { permissionHandlers } from "../permissions/operations.ts";
 import { companyHandlers } from "../companies/operations.ts";
 import { mcpServerHandlers } from "../companies/mcp-servers.ts";
 import { skillHandlers } from "../companies/skills.ts";
 import { knowledgeHandlers } from "../knowledge/operations.ts";
-import { mailHandlers, notify } from "../mail/operations.ts";
+import { mailHandlers } from "../mail/operations.ts";
 import { outcomeHandlers } from "../outcomes/operations.ts";
 import { refreshOutcomeFile } from "../outcomes/table.ts";
 import { activityHandlers } from "../readers/activity.ts";
@@ -39,15 +43,20 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...mcpServerHandlers,
   ...skillHandlers,
   ...agentHandlers,
+  ...hireHandlers,
+  ...changeHandlers,
+  ...pauseHandlers,
+  ...delegationHandlers,
+  ...budgetHandlers,
   ...knowledgeHandlers(refreshOutcomeFile),
   ...outcomeHandlers,
-  ...endings.handlers,
+  ...endingHandlers,
   ...planningHandlers,
   ...mailHandlers,
-  ...capabilityHandlers(notify),
+  ...permissionHandlers,
   ...creationHandlers,
   ...configurationHandlers,
-  ...approvalHandlers(approvalKinds, notify),
+  ...approvalHandlers(approvalKinds),
   ...reorganizationHandlers,
   ...sessionHandlers(transcripts),
   ...whyHandlers,

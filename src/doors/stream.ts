@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { authenticate, type Caller } from "../capabilities/identity.ts";
+import { authenticate, type Caller } from "../dispatch/identity.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { follow } from "../events/follow.ts";
 import { present } from "../events/ledger.ts";

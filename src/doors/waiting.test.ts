@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { requestAgent, waitForApproval } from "../contract/create-agent.ts";
-import type { DispatchRequest } from "../capabilities/dispatch.ts";
+import type { DispatchRequest } from "../dispatch/dispatch.ts";
 import { patient } from "./waiting.ts";
 
 const pending = { ok: false, status: "pending", created: false, requestId: "r" };

@@ -1,4 +1,4 @@
-import type { Dispatch, DispatchRequest } from "../capabilities/dispatch.ts";
+import type { Dispatch, DispatchRequest } from "../dispatch/dispatch.ts";
 
 /**
  * Some answers take a person. An operation that says so (`waits`) is asked again whenever something has changed, until

@@ -3,7 +3,7 @@ import { noRight, ranks } from "../contract/resources.ts";
 import { dynamic, type Dialect } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { effectiveRank } from "../capabilities/rights.ts";
-import { pageAfter } from "../capabilities/page.ts";
+import { pageAfter } from "../dispatch/page.ts";
 import type { FileRow } from "./table.ts";
 import { wordsOf } from "./content.ts";
 

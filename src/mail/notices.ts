@@ -1,4 +1,4 @@
-import type { Surroundings } from "../capabilities/guarded.ts";
+import type { Surroundings } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";

@@ -1,8 +1,8 @@
 import * as contract from "../contract/mail.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { type Call, guarded, type Surroundings } from "../capabilities/guarded.ts";
+import { type Call, guarded, type Surroundings } from "../dispatch/guarded.ts";
 import { findMember, isActive, type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
-import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
+import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { holds } from "../capabilities/rights.ts";
 import { append, system } from "../events/ledger.ts";
 import { fileById } from "../knowledge/table.ts";

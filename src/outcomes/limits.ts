@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { Refusal } from "../contract/refusal.ts";
-import type { Surroundings } from "../capabilities/guarded.ts";
+import type { Surroundings } from "../dispatch/guarded.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";

@@ -1,6 +1,6 @@
 import * as contract from "../contract/outcomes.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { type Call, guarded } from "../capabilities/guarded.ts";
+import { type Call, guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { aboutSubject, parseData, presentActor } from "../events/ledger.ts";
 import type { ReadTx } from "../store/store.ts";

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import * as contract from "../contract/outcomes.ts";
 import { Refusal } from "../contract/refusal.ts";
-import { guarded } from "../capabilities/guarded.ts";
-import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { outcomeRights, readsBelow } from "../capabilities/structure.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { Refusal } from "../contract/refusal.ts";
-import type { Surroundings } from "../capabilities/guarded.ts";
+import type { Surroundings } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";

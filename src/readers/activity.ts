@@ -1,7 +1,7 @@
 import * as contract from "../contract/ledger.ts";
 import { Refusal } from "../contract/refusal.ts";
-import { guarded } from "../capabilities/guarded.ts";
-import { defaultPage, numberCursor, pageAfter } from "../capabilities/page.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { aboutAgent, listAfter, present, verify } from "../events/ledger.ts";
 import type { ReadTx } from "../store/store.ts";
 

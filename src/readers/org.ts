@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { type Position, viewOrg } from "../contract/roster.ts";
 import { presentShown, shownAfter } from "../agents/table.ts";
-import { guarded } from "../capabilities/guarded.ts";
+import { guarded } from "../dispatch/guarded.ts";
 import { workable } from "../outcomes/workable.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";

@@ -1,13 +1,13 @@
 import { why as contract } from "../contract/why.ts";
 import { notFound } from "../contract/refusal.ts";
 import type { Output } from "../contract/operation.ts";
-import { overrideOf, pauseOf } from "../agents/halting.ts";
+import { overrideOf, pauseOf } from "../budgets/halting.ts";
 import { openApprovalOf } from "../approvals/table.ts";
 import { isInstalled } from "../brains/registry.ts";
 import { inWords, isUsedUp, nextMonth } from "../budgets/budget.ts";
 import { lacking, ownerOf } from "../budgets/sessions.ts";
 import { placeOf } from "../budgets/table.ts";
-import { guarded } from "../capabilities/guarded.ts";
+import { guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { outcomeRights } from "../capabilities/structure.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";

@@ -1,5 +1,5 @@
 import type { Move } from "../contract/reorganization.ts";
-import type { Surroundings } from "../capabilities/guarded.ts";
+import type { Surroundings } from "../dispatch/guarded.ts";
 import { isActive, memberById } from "../capabilities/members.ts";
 import { notify } from "../mail/operations.ts";
 import { outcomeById } from "../outcomes/table.ts";

@@ -1,12 +1,13 @@
 import type { Change, Newcomer } from "../contract/reorganization.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { dissolveAll } from "../budgets/carving.ts";
-import type { Surroundings } from "../capabilities/guarded.ts";
+import type { Surroundings } from "../dispatch/guarded.ts";
 import { findMember, isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
-import { chooseBrain } from "../agents/employ.ts";
-import { takeOn } from "../agents/hiring.ts";
-import { demandThere, fire, reclaimAgents } from "../agents/leaving.ts";
+import { chooseBrain } from "../hiring/employ.ts";
+import { takeOn } from "../hiring/hiring.ts";
+import { demandThere } from "../agents/standing.ts";
+import { fire, reclaimAgents } from "../departures/leaving.ts";
 import { agentById, endSessions, saveAgent } from "../agents/table.ts";
 import { isLive } from "../outcomes/outcome.ts";
 import { outcomeById } from "../outcomes/table.ts";

@@ -9,7 +9,7 @@ import {
   planReorganization,
   undoReorganization,
 } from "../contract/reorganization.ts";
-import { bySystem, halt } from "../agents/halting.ts";
+import { bySystem, halt } from "../budgets/halting.ts";
 import { charge, placeOf } from "../budgets/table.ts";
 import { newId } from "../daemon/ids.ts";
 import {

@@ -1,9 +1,9 @@
 import { Refusal } from "../contract/refusal.ts";
 import { levelAt, resourceKind } from "../contract/resources.ts";
 import { give, sourceFor } from "../capabilities/grants.ts";
-import type { Surroundings } from "../capabilities/guarded.ts";
+import type { Surroundings } from "../dispatch/guarded.ts";
 import { type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
-import { recordGrant } from "../capabilities/operations.ts";
+import { recordGrant } from "../permissions/operations.ts";
 import { worthOf } from "../capabilities/rights.ts";
 import { chainOf, givenTo, type GrantRow, markRevoked, rebase } from "../capabilities/table.ts";
 import { demandRoomFor } from "../budgets/carving.ts";

@@ -23,9 +23,9 @@ import {
   storeKinds,
   type TestStore,
 } from "../testing/organization.ts";
-import { buildScene, type Scene } from "../testing/reorganization-scene.ts";
+import { buildScene, type Scene } from "../../test/reorganization/scene.ts";
 import { compare, dump } from "../simulator/restored.ts";
-import { demandTold } from "../testing/reorganizing.ts";
+import { demandTold } from "../../test/reorganization/reorganizing.ts";
 
 for (const kind of storeKinds)
   describe(`reorganizing on ${kind}`, () => {

@@ -23,7 +23,7 @@ import {
   viewReorganization,
 } from "../contract/reorganization.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
-import { buildScene, type Scene } from "../testing/reorganization-scene.ts";
+import { buildScene, type Scene } from "../../test/reorganization/scene.ts";
 import { charge } from "../budgets/table.ts";
 import { compare, dump, notRestored } from "../simulator/restored.ts";
 

@@ -1,9 +1,9 @@
 import { Refusal } from "../contract/refusal.ts";
-import type { Surroundings } from "../capabilities/guarded.ts";
+import type { Surroundings } from "../dispatch/guarded.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { givenTo, recount } from "../capabilities/table.ts";
-import { haltAgain } from "../agents/halting.ts";
-import { fire } from "../agents/leaving.ts";
+import { haltAgain } from "../budgets/halting.ts";
+import { fire } from "../departures/leaving.ts";
 import { agentById, agentOfMandate, endSessions, sameName, sameSlug, saveAgent } from "../agents/table.ts";
 import { left, monthOf } from "../budgets/budget.ts";
 import { budgetsUnder, charge, drawnFrom, setAmount } from "../budgets/table.ts";

@@ -2,9 +2,10 @@ import { type CompanyFile, exportCompany, mostFileBytes } from "../contract/rost
 import type { HireConfiguration } from "../contract/hiring.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { levelAt, resourceId, resourceKind } from "../contract/resources.ts";
-import { configurationOf } from "../agents/configuration.ts";
+import { configurationOf } from "../hiring/snapshot.ts";
 import type { AgentRow } from "../agents/table.ts";
-import { guarded, parseSettings, storedSettings } from "../capabilities/guarded.ts";
+import { parseSettings, storedSettings } from "../dispatch/company-settings.ts";
+import { guarded } from "../dispatch/guarded.ts";
 import { redact } from "../capabilities/redaction.ts";
 import { holds } from "../capabilities/rights.ts";
 import { serversOf } from "../companies/mcp-servers.ts";

@@ -8,9 +8,9 @@ import { countWaiting } from "../mail/table.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import { assignmentFor } from "./assignment.ts";
+import { assignmentFor } from "./final-output/assignment.ts";
 import { promptFor, promptVersion } from "./prompt.ts";
-import type { McpEntry } from "./runner.ts";
+import type { McpEntry } from "../processes/runner.ts";
 import { workOf } from "./work.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { bySystem, companiesWithHalted, pauseFor, resumeHalted } from "../agents/halting.ts";
+import { bySystem, companiesWithHalted, pauseFor, resumeHalted } from "../budgets/halting.ts";
 import { approvalById, dueApprovals, expire } from "../approvals/table.ts";
 import type { Pool } from "../budgets/table.ts";
 import { notify } from "../mail/operations.ts";

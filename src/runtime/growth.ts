@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Settings } from "../contract/companies.ts";
-import { parseSettings } from "../capabilities/guarded.ts";
+import { parseSettings } from "../dispatch/company-settings.ts";
 import { append, system } from "../events/ledger.ts";
 import { tellOnce, wasTold } from "../mail/notices.ts";
 import { notify } from "../mail/operations.ts";

@@ -2,8 +2,8 @@ import type { Usage } from "../budgets/budget.ts";
 import { setAside } from "../budgets/sessions.ts";
 import type { Store } from "../store/store.ts";
 import { brief, promptVersion } from "./briefing.ts";
-import { hearOut } from "./closing.ts";
-import type { Exit, Runner, Running } from "./runner.ts";
+import { hearOut } from "./final-output/closing.ts";
+import type { Exit, Runner, Running } from "../processes/runner.ts";
 import {
   endSession,
   forgetProcess,

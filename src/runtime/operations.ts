@@ -1,8 +1,8 @@
 import * as contract from "../contract/sessions.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { agentById } from "../agents/table.ts";
-import { type Guarded, guarded } from "../capabilities/guarded.ts";
-import { cursorParts, defaultPage, pageAfter } from "../capabilities/page.ts";
+import { type Guarded, guarded } from "../dispatch/guarded.ts";
+import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import type { ReadTx } from "../store/store.ts";
 import { appendToLog } from "./log.ts";
 import { markSummarized, sessionById, type SessionRow, sessionsPage } from "./sessions.ts";

@@ -9,7 +9,7 @@ import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { appendToLog } from "./log.ts";
-import { type Activity, activityOf } from "./activity.ts";
+import { type Activity, activityOf } from "./session-activity.ts";
 
 /**
  * A session: one run of an agent's brain.

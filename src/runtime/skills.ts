@@ -1,14 +1,8 @@
 import type { AgentRow } from "../agents/table.ts";
 import { skillFiles } from "../companies/skills.ts";
 import { append } from "../events/ledger.ts";
+import type { SkillCopy } from "../processes/runner.ts";
 import type { Tx } from "../store/store.ts";
-
-/** A file of a skill, as it goes into a session's workspace. */
-export interface SkillCopy {
-  /** `<skill>/<path>` */
-  readonly path: string;
-  readonly content: Uint8Array;
-}
 
 /** The company's skills as they are now. A session that is given a file has read it, and that is on record. */
 export async function takeSkills(

@@ -1,4 +1,4 @@
-import { bySystem, distrust, halt } from "../agents/halting.ts";
+import { bySystem, distrust, halt } from "../budgets/halting.ts";
 import { type Allowance, isIncredible, isUsed, type Usage } from "../budgets/budget.ts";
 import { report } from "../budgets/sessions.ts";
 import type { Store, Tx } from "../store/store.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { isInstalled } from "../brains/registry.ts";
-import { parseSettings } from "../capabilities/guarded.ts";
+import { parseSettings } from "../dispatch/company-settings.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { isUsedUp, nextMonth } from "../budgets/budget.ts";
 import { lacking } from "../budgets/sessions.ts";

@@ -1,7 +1,7 @@
 import * as knowledge from "../contract/knowledge.ts";
 import * as mail from "../contract/mail.ts";
 import { submitSummary } from "../contract/sessions.ts";
-import type { Exit } from "../runtime/runner.ts";
+import type { Exit } from "../processes/runner.ts";
 import { call, onFile, type Caller } from "./calling.ts";
 import { diligentTurn } from "./diligence.ts";
 import type { Process } from "./machine.ts";

@@ -1,4 +1,4 @@
-import type { Exit, Runner, Running, StartSpec } from "../runtime/runner.ts";
+import type { Exit, Runner, Running, StartSpec } from "../processes/runner.ts";
 import type { Life } from "./life.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { Dispatch } from "../capabilities/dispatch.ts";
-import type { Exit, Runner, StartSpec } from "../runtime/runner.ts";
+import type { Dispatch } from "../dispatch/dispatch.ts";
+import type { Exit, Runner, StartSpec } from "../processes/runner.ts";
 import type { Caller } from "./organization.ts";
 
 /**

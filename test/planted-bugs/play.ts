@@ -1,5 +1,5 @@
 // Plays the property test for a few seeds and says on standard output what it found: the run of a planted bug.
-import { playSeeds } from "../../src/testing/model-run.ts";
+import { playSeeds } from "../model/run.ts";
 
 const count = Number(process.argv[2] ?? 1);
 const run = { kind: "sqlite", seeds: { from: 1, count }, steps: 200, wholeEach: 20 } as const;

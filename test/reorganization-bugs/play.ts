@@ -1,6 +1,6 @@
 // Plays reorganizations seed after seed and says on standard output what it found first: the run of a planted bug.
-import { withEverything } from "../../src/testing/reorganization-life.ts";
-import { playReorganizations } from "../../src/testing/reorganization-play.ts";
+import { withEverything } from "../reorganization/life.ts";
+import { playReorganizations } from "../reorganization/play.ts";
 
 const most = Number(process.argv[2] ?? 1);
 let found: string | null = null;

@@ -46,11 +46,11 @@ export const simulatorBugs: readonly Bug[] = [
   bug("a process that came too late is let go", "src/runtime/node-sessions.ts", {
     "if (accepted) process.release();": "if (accepted || !accepted) process.release();",
   }),
-  bug("a session token is valid after its end", "src/capabilities/identity.ts", {
+  bug("a session token is valid after its end", "src/dispatch/identity.ts", {
     "row.session_ended_at !== null || row.session_epoch !== row.agent_epoch":
       "row.session_epoch !== row.agent_epoch",
   }),
-  bug("neither end nor epoch of a session is checked", "src/capabilities/identity.ts", {
+  bug("neither end nor epoch of a session is checked", "src/dispatch/identity.ts", {
     "(row.session_ended_at !== null || row.session_epoch !== row.agent_epoch)": "row.session_id === ''",
   }),
   bug("a new session has the epoch of the last", "src/runtime/sessions.ts", {
@@ -58,11 +58,11 @@ export const simulatorBugs: readonly Bug[] = [
   }),
   bug(
     "the key of an agent that left still works",
-    "src/agents/leaving.ts",
+    "src/departures/leaving.ts",
     { "await tx.run(endCredentials, { agentId: agent.id, now: tx.now });": "" },
-    edit("src/capabilities/identity.ts", 'row.status === "terminated" || ', ""),
+    edit("src/dispatch/identity.ts", 'row.status === "terminated" || ', ""),
   ),
-  bug("the credentials of an agent that left stay", "src/agents/leaving.ts", {
+  bug("the credentials of an agent that left stay", "src/departures/leaving.ts", {
     "await tx.run(endCredentials, { agentId: agent.id, now: tx.now });": "",
   }),
 
@@ -134,33 +134,33 @@ export const simulatorBugs: readonly Bug[] = [
   }),
 
   // Reclaiming, leaving, retiring
-  bug("reclaiming leaves the session of a report alive", "src/agents/leaving.ts", {
+  bug("reclaiming leaves the session of a report alive", "src/departures/leaving.ts", {
     'await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent left" });': "",
   }),
-  bug("reclaiming leaves the rights of a report standing", "src/agents/leaving.ts", {
+  bug("reclaiming leaves the rights of a report standing", "src/departures/leaving.ts", {
     "await shiftHolder(tx, agent.id, 1);": "",
   }),
-  bug("reclaiming forgets the reports of reports", "src/agents/leaving.ts", {
+  bug("reclaiming forgets the reports of reports", "src/departures/leaving.ts", {
     "for (const { id: below } of await tx.all(reportIds, { bossId: id })) frontier.push(below);": "",
   }),
   rare(
     11,
-    bug("what is taken back leaves the rights given for it", "src/agents/delegating.ts", {
+    bug("what is taken back leaves the rights given for it", "src/delegation/delegating.ts", {
       "await markRevoked(tx, grantId);": "void grantId;",
     }),
   ),
-  bug("a departure strands outcomes", "src/agents/leaving.ts", {
+  bug("a departure strands outcomes", "src/departures/leaving.ts", {
     "await assign(tx, work.id, { responsibleId: heirId, ...(isBack ? back : same) });": "",
   }),
-  bug("retiring forgets the reports", "src/agents/leaving.ts", {
+  bug("retiring forgets the reports", "src/departures/leaving.ts", {
     "await tx.run(reanchor, { from: agent.id, to: heirId });": "",
   }),
-  bug("nobody verifies what an agent that left had delegated", "src/agents/leaving.ts", {
+  bug("nobody verifies what an agent that left had delegated", "src/departures/leaving.ts", {
     "await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });": "",
   }),
   bug(
     "a mandate is completed while its agent waits for what it delegated",
-    "src/agents/leaving.ts",
+    "src/departures/leaving.ts",
     { "agent !== undefined && open.length > 0": "agent !== undefined && open.length > 1_000_000" },
     edit("src/outcomes/outcome.ts", "if (live.length === 0) return;", "if (live.length >= 0) return;"),
   ),
@@ -263,13 +263,13 @@ export const simulatorBugs: readonly Bug[] = [
   // Calls
   bug(
     "a repeated call has its effect again",
-    "src/capabilities/dispatch.ts",
+    "src/dispatch/dispatch.ts",
     {
       "const first = await tx.first(firstResult, { actor: who, key });":
         "const first = await tx.first(firstResult, { actor: `${who}!`, key });",
     },
     edit(
-      "src/capabilities/dispatch.ts",
+      "src/dispatch/dispatch.ts",
       "await tx.run(keepResult, {\n      actor: who,",
       "await tx.run(keepResult, {\n      actor: `${who} ${parts.newId()}`,",
     ),
@@ -284,11 +284,11 @@ export const simulatorBugs: readonly Bug[] = [
       "if (more > Math.max(0, left(above)))": "if (more > (above.limit ?? 0))",
     }),
   ),
-  bug("a refusal is not put on record", "src/capabilities/dispatch.ts", {
+  bug("a refusal is not put on record", "src/dispatch/dispatch.ts", {
     "error instanceof Refusal && seen.caller !== undefined":
       "error instanceof TypeError && seen.caller !== undefined",
   }),
-  bug("another company's things look different from what does not exist", "src/capabilities/dispatch.ts", {
+  bug("another company's things look different from what does not exist", "src/dispatch/dispatch.ts", {
     "        throw notFound(noun, id);":
       "        throw notFound(owner === undefined ? noun : `foreign ${noun}`, id);",
   }),

@@ -1,0 +1,138 @@
+import { nameKey } from "../contract/names.ts";
+import { type PlanTask, planWork } from "../contract/planning.ts";
+import type { Output } from "../contract/operation.ts";
+import { Name } from "../contract/words.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { type Member, memberById } from "../capabilities/members.ts";
+import { holds } from "../capabilities/rights.ts";
+import { demandNotIntegration } from "../outcomes/limits.ts";
+import { demandDecided } from "../outcomes/operations.ts";
+import type { OutcomeRow } from "../outcomes/outcome.ts";
+import { outcomeById } from "../outcomes/table.ts";
+import { ownerOf } from "./delegating.ts";
+import { fanOut } from "./fan-out.ts";
+import { takeOn } from "../hiring/hiring.ts";
+import { sameName } from "../agents/table.ts";
+import { demandRole, findInTeam } from "./team.ts";
+
+/** Dividing an outcome among a team, and hiring whoever the team lacks. */
+
+const onPlan = guarded(planWork, (call) => plan(call, call.input.outcome, call.input.tasks));
+
+export const planningHandlers = [onPlan];
+
+export async function plan(
+  call: Surroundings,
+  outcomeId: string,
+  tasks: readonly PlanTask[],
+): Promise<Output<typeof planWork>> {
+  const whole = await outcomeById(call.tx, outcomeId);
+  const from = await ownerOf(call.tx, whole);
+  await demandDecided(call.tx, from.id);
+  const hired = [];
+  const assigned: { task: PlanTask; to: Member }[] = [];
+  for (const task of tasks) {
+    const found = await findInTeam(call.tx, from, task.assignee);
+    if (found !== undefined) {
+      assigned.push({ task, to: found });
+      continue;
+    }
+    await demandRole(call.tx, from, task.assignee);
+    const mandate = `Does the work of ${task.assignee} for ${from.name}, beginning with: ${task.title}`;
+    const { model, effort } = task;
+    const hire = await hireForRole(call, whole, from, { role: task.assignee, mandate, model, effort });
+    hired.push({
+      id: hire.member.id,
+      name: hire.member.name,
+      role: hire.member.role,
+      approvalId: hire.approvalId,
+    });
+    assigned.push({ task, to: hire.member });
+  }
+  const parts = assigned.map(({ task, to }) => ({
+    title: task.title,
+    description: task.description ?? "",
+    acceptance: task.acceptance ?? null,
+    to,
+    dependsOn: (task.dependsOn ?? []).map((reference) => placeOf(tasks, reference)),
+  }));
+  const made = await fanOut(call, whole, from, parts, false);
+  await call.record(
+    whole.id,
+    {
+      tasks: made.parts.map(({ id }) => id),
+      integration: made.integrationId,
+      hired: hired.map(({ id }) => id),
+    },
+    planWork.name,
+  );
+  return {
+    outcome: whole.id,
+    tasks: made.parts.map(({ id, waits }, index) => ({
+      id,
+      title: assigned[index]?.task.title ?? "",
+      assignee: { id: assigned[index]?.to.id ?? "", name: assigned[index]?.to.name ?? "" },
+      waits,
+    })),
+    hired,
+    integration: made.integrationId,
+  };
+}
+
+export interface RoleHire {
+  readonly role: string;
+  readonly mandate: string;
+  readonly model: string | undefined;
+  readonly effort: PlanTask["effort"];
+}
+
+/** A standing report of this role, named after it; where the company wants that, it waits for approval. */
+export async function hireForRole(
+  call: Surroundings,
+  whole: OutcomeRow | null,
+  boss: Member,
+  { role, ...rest }: RoleHire,
+): Promise<{ member: Member; approvalId: string | null }> {
+  if (!(await holds(call.tx, boss.id, "org:hire", "use")))
+    throw new Refusal(
+      "forbidden",
+      `${boss.name} may not hire.`,
+      'Delegate to a direct report, or ask your boss: request_permission {"resource":"org:hire","reason":"…"}.',
+    );
+  if (whole !== null) await demandNotIntegration(call.tx, whole);
+  const { requireBoardApprovalForNewAgents } = await call.settings();
+  const { agent, approval } = await takeOn(call, {
+    input: { ...rest, role, name: await nameFor(call, role) },
+    boss,
+    waits: requireBoardApprovalForNewAgents && call.actor.agentId !== null,
+    byItself: true,
+  });
+  const member = await memberById(call.tx, agent.id);
+  if (member === undefined) throw new Error("an agent just made is missing");
+  return { member, approvalId: approval?.id ?? null };
+}
+
+/** The role itself, and numbered where somebody has that name. */
+async function nameFor(call: Surroundings, role: string): Promise<string> {
+  for (let number = 1; ; number++) {
+    const name = Name.parse(number === 1 ? role : `${[...role].slice(0, 56).join("")} ${number}`);
+    const taken = await call.tx.first(sameName, { companyId: call.companyId, nameKey: nameKey(name) });
+    if (taken === undefined) return name;
+  }
+}
+
+function placeOf(tasks: readonly PlanTask[], reference: string | number): number {
+  const places = typeof reference === "number" ? [reference] : [];
+  if (typeof reference === "string")
+    for (const [index, { title }] of tasks.entries())
+      if (title.trim().toLowerCase() === reference.trim().toLowerCase()) places.push(index);
+  const place = places[0];
+  if (place === undefined || places.length > 1 || tasks[place] === undefined)
+    throw new Refusal(
+      "invalid",
+      `${places.length > 1 ? "Several tasks are" : "No task is"} called ${String(reference).slice(0, 100)}.`,
+      "Name a task of this plan by its title, or by its place in the list from 0.",
+    );
+  return place;
+}

@@ -1,0 +1,43 @@
+import { Settings } from "../contract/companies.ts";
+
+/** Made once: making a schema takes many times as long as using it. */
+const StoredSettings = Settings.partial();
+
+export const defaultSettings: Settings = {
+  maxFileBytes: 10 * 1024 * 1024,
+  maxSessions: 4,
+  messageRetentionDays: 90,
+  defaultAdapterType: "rehearsal",
+  allowedAdapterTypes: ["rehearsal", "human"],
+  requireBoardApprovalForNewAgents: true,
+  maxAgents: null,
+  defaultAdapterConfig: {},
+  chatLLMProvider: null,
+  chatLLMModel: null,
+  approvalExpirySeconds: 86_400,
+  maxDelegations: 3,
+  maxDelegationDepth: 2,
+  maxOpenOutcomes: 200,
+  growthSessionMinutes: 60,
+  growthWaitingOutcomes: 10,
+  growthInboxMessages: 20,
+  growthWaitMinutes: 60,
+  monthlyBudget: { usd: 1000, tokens: 1_000_000_000, sessions: 100_000 },
+  sessionBudget: { usd: 1, tokens: 1_000_000 },
+};
+
+/** Settings are stored as far as they were set; the rest is the default of the running version. */
+export function parseSettings(stored: string): Settings {
+  const said = storedSettings(stored);
+  return Settings.parse({
+    ...defaultSettings,
+    ...said,
+    // A part that was never said has its default: no budget is without a limit by omission.
+    monthlyBudget: { ...defaultSettings.monthlyBudget, ...said.monthlyBudget },
+    sessionBudget: { ...defaultSettings.sessionBudget, ...said.sessionBudget },
+  });
+}
+
+export function storedSettings(stored: string): { [name in keyof Settings]?: Settings[name] | undefined } {
+  return StoredSettings.parse(JSON.parse(stored));
+}

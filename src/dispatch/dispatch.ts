@@ -1,0 +1,329 @@
+import { hash } from "node:crypto";
+import { z } from "zod";
+import { canonicalJson } from "../contract/canonical.ts";
+import type { Operation } from "../contract/operation.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
+import { append } from "../events/ledger.ts";
+import { query } from "../store/query.ts";
+import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
+import { parseSettings } from "./company-settings.ts";
+import type { Accepted, Guarded, Surroundings } from "./guarded.ts";
+import { authenticate, type Caller } from "./identity.ts";
+import { demand } from "../capabilities/rights.ts";
+
+/**
+ * The one way in. Every door hands a call to dispatch(), which in one transaction:
+ *   1. finds the company and takes its turn among the company's writes
+ *   2. identifies the caller anew, so that a credential revoked meanwhile is refused
+ *   3. answers a repeated idempotency key with the first result
+ *   4. checks what the operation needs
+ *   5. runs the handler, whose events are appended to the ledger
+ * A refusal rolls all of that back and is put on record in a transaction of its own.
+ */
+export interface DispatchRequest {
+  readonly operation: Operation;
+  readonly token: string | undefined;
+  readonly input: unknown;
+  readonly key?: string | undefined;
+}
+
+export interface DispatcherParts {
+  readonly store: Store;
+  readonly handlers: readonly Guarded[];
+  readonly newId: () => string;
+  readonly newSecret: () => string;
+  /** An agent ran into a limit of the organization: somebody may want to know. In the transaction that records it. */
+  readonly onLimit?: (
+    call: Pick<Surroundings, "tx" | "companyId" | "newId">,
+    agentId: string,
+    refusal: Refusal,
+  ) => Promise<void>;
+}
+
+export type Dispatch = (request: DispatchRequest) => Promise<unknown>;
+
+export function createDispatcher(parts: DispatcherParts): Dispatch {
+  const handlers = new Map<Operation, Guarded>();
+  for (const handler of parts.handlers) {
+    if (handlers.has(handler.operation)) throw new Error(`${handler.operation.name} has two handlers`);
+    handlers.set(handler.operation, handler);
+  }
+
+  return async (request) => {
+    const handler = handlers.get(request.operation);
+    if (handler === undefined) throw new Error(`${request.operation.name} has no handler`);
+    const accepted = handler.accept(request.input);
+    const badKey = request.key !== undefined && !isKey(request.key);
+    if (accepted instanceof z.ZodError || badKey) {
+      // Nobody learns what an operation takes without a credential.
+      await parts.store.read((tx) => authenticate(tx, request.token));
+      throw accepted instanceof z.ZodError ? invalid(request.operation, accepted) : invalidKey();
+    }
+    const seen: { caller?: Caller; companyId?: string } = {};
+    try {
+      if (request.operation.effect === "read")
+        return await parts.store.read((tx) => run(parts, request, accepted, readOnly(tx), seen));
+      return await parts.store.write((tx) => run(parts, request, accepted, tx, seen));
+    } catch (error) {
+      if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
+        const { caller, companyId } = seen;
+        const within = companyId === undefined || companyId === "" ? caller.companyId : companyId;
+        const { agentId } = caller.actor;
+        const isLimit = error.code === "limited" && agentId !== null && within !== null;
+        await parts.store.write(async (tx) => {
+          // Before the ledger's own lock, as everywhere: two that take them in another order wait for each other.
+          if (isLimit) await tx.lock(within);
+          await append(tx, {
+            companyId: within,
+            actor: caller.actor,
+            operation: "access.refused",
+            subject: null,
+            data: { operation: request.operation.name, code: error.code, message: error.message },
+          });
+          if (isLimit) await parts.onLimit?.({ tx, companyId: within, newId: parts.newId }, agentId, error);
+        });
+      }
+      throw error;
+    }
+  };
+}
+
+async function run(
+  parts: DispatcherParts,
+  request: DispatchRequest,
+  accepted: Accepted,
+  tx: Tx,
+  seen: { caller?: Caller; companyId?: string },
+): Promise<unknown> {
+  const { operation } = request;
+  const { input, needs } = accepted;
+  const writes = operation.effect !== "read";
+  let caller = await authenticate(tx, request.token);
+  seen.caller = caller;
+  const companyId = await findCompany(tx, operation, caller, input);
+  seen.companyId = companyId;
+  if (writes) {
+    await tx.lock(companyId === "" ? "installation" : companyId);
+    // On SQLite nothing can have happened since; elsewhere the lock may have been long in coming.
+    if (tx.dialect !== "sqlite") caller = await authenticate(tx, request.token);
+  }
+  const { actor } = caller;
+
+  const key = operation.effect === "write" ? request.key : undefined;
+  const who = actor.agentId ?? actor.kind;
+  const inputHash = key === undefined ? "" : hash("sha256", canonicalJson([companyId, input]));
+  if (key !== undefined) {
+    const first = await tx.first(firstResult, { actor: who, key });
+    if (first !== undefined) {
+      if (first.operation !== operation.name || first.input_hash !== inputHash)
+        throw new Refusal(
+          "conflict",
+          "This idempotency key was used for another call.",
+          "Use a new key for a new call; repeat a call with exactly the same input.",
+        );
+      return JSON.parse(first.output);
+    }
+  }
+
+  if (needs === "board") {
+    if (actor.kind === "agent")
+      throw new Refusal(
+        "forbidden",
+        `Only the board may do this (${operation.name}).`,
+        "Ask the board, through your boss.",
+      );
+  } else if (needs !== "member") await demand(tx, actor, needs);
+
+  const output = await accepted.run(
+    surroundings(tx, { ...parts, caller, companyId, operation: operation.name }),
+  );
+  if (key !== undefined)
+    await tx.run(keepResult, {
+      actor: who,
+      key,
+      operation: operation.name,
+      inputHash,
+      output: JSON.stringify(withoutSecrets(operation, output)),
+      at: tx.now,
+    });
+  return output;
+}
+
+/** What a handler is given. Also for what an agent does by its last words, which come through no door. */
+export function surroundings(
+  tx: Tx,
+  of: Pick<Surroundings, "caller" | "companyId" | "newId" | "newSecret"> & { readonly operation: string },
+): Surroundings {
+  const { caller, companyId, newId, newSecret } = of;
+  const { actor } = caller;
+  return {
+    tx,
+    caller,
+    actor,
+    companyId,
+    newId,
+    newSecret,
+    settings: async () => parseSettings((await tx.first(companyRow, { id: companyId }))?.settings ?? "{}"),
+    record: async (subject, data, as) => {
+      await append(tx, {
+        companyId: companyId === "" ? null : companyId,
+        actor,
+        operation: as ?? of.operation,
+        subject,
+        data,
+      });
+    },
+  };
+}
+
+/** The company a call happens in, or a refusal that does not tell a foreign id from one that does not exist. */
+async function findCompany(
+  tx: ReadTx,
+  operation: Operation,
+  caller: Caller,
+  input: Readonly<Record<string, unknown>>,
+): Promise<string> {
+  if (operation.within === "installation") return "";
+  if (operation.within !== "company") {
+    for (const noun of nouns) {
+      const key = operation.within[noun];
+      const named = key === undefined ? undefined : input[key];
+      if (typeof named !== "string" || !z.uuid().safeParse(named).success) continue;
+      const id = named.toLowerCase();
+      const owner = (await tx.first(owners[noun], { id }))?.company_id;
+      if (owner === undefined || (caller.companyId !== null && owner !== caller.companyId))
+        throw notFound(noun, id);
+      return owner;
+    }
+  }
+  const named = typeof input["companyId"] === "string" ? input["companyId"] : undefined;
+  if (caller.companyId !== null) {
+    if (named !== undefined && named !== caller.companyId) throw notFound("company", named);
+    return caller.companyId;
+  }
+  if (named !== undefined) {
+    if ((await tx.first(companyRow, { id: named })) === undefined) throw notFound("company", named);
+    return named;
+  }
+  const [only, another] = await tx.all(twoCompanies, {});
+  if ((only === undefined || another !== undefined) && !("companyId" in operation.input.shape))
+    throw new Refusal(
+      "refused",
+      `${operation.name} is about the caller's own place in a company, and the board has none.`,
+      "Ask about a company or an agent instead; /api/openapi.json lists what there is.",
+    );
+  if (only === undefined || another !== undefined)
+    throw new Refusal(
+      "invalid",
+      "Which company? The board governs several, or none yet.",
+      "Name the company: companyId.",
+    );
+  return only.id;
+}
+
+function invalid(operation: Operation, error: z.ZodError): Refusal {
+  const issues = error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${path.join(".") || "input"}: ${message}`);
+  const keys = Object.keys(operation.input.shape).filter((key) => key !== "companyId");
+  return new Refusal(
+    "invalid",
+    `The input of ${operation.name} is not valid. ${issues.join("; ").slice(0, 1000)}.`,
+    `It takes ${keys.length === 0 ? "nothing" : keys.join(", ")}. /api/openapi.json has the details.`,
+  );
+}
+
+function isKey(key: string): boolean {
+  return /^[\x21-\x7e]{1,200}$/.test(key);
+}
+
+function invalidKey(): Refusal {
+  return new Refusal(
+    "invalid",
+    "The idempotency key is not valid.",
+    "Use 1 to 200 printable ASCII characters without spaces.",
+  );
+}
+
+/** Denials go on record. A stale version or an unreadable input is no denial, and the board may look for what is not there. */
+function isOnRecord(refusal: Refusal, caller: Caller): boolean {
+  if (caller.actor.kind !== "agent") return refusal.code === "refused";
+  return (
+    refusal.code === "forbidden" ||
+    refusal.code === "refused" ||
+    refusal.code === "limited" ||
+    refusal.code === "not_found" ||
+    refusal.code === "gone"
+  );
+}
+
+function withoutSecrets(operation: Operation, output: unknown): unknown {
+  if (operation.shownOnce === undefined || typeof output !== "object" || output === null) return output;
+  return { ...output, ...Object.fromEntries(operation.shownOnce.map((key) => [key, "[shown once]"])) };
+}
+
+const nouns = [
+  "file",
+  "agent",
+  "outcome",
+  "grant",
+  "message",
+  "session",
+  "approval",
+  "reorganization",
+  "agent or outcome",
+] as const;
+
+const owners = {
+  file: query((db, p: { id: string }) => db.selectFrom("files").select("company_id").where("id", "=", p.id)),
+  agent: query((db, p: { id: string }) =>
+    db.selectFrom("agents").select("company_id").where("id", "=", p.id),
+  ),
+  outcome: query((db, p: { id: string }) =>
+    db.selectFrom("outcomes").select("company_id").where("id", "=", p.id),
+  ),
+  grant: query((db, p: { id: string }) =>
+    db.selectFrom("grants").select("company_id").where("id", "=", p.id),
+  ),
+  message: query((db, p: { id: string }) =>
+    db.selectFrom("messages").select("company_id").where("id", "=", p.id),
+  ),
+  session: query((db, p: { id: string }) =>
+    db.selectFrom("sessions").select("company_id").where("id", "=", p.id),
+  ),
+  approval: query((db, p: { id: string }) =>
+    db.selectFrom("approvals").select("company_id").where("id", "=", p.id),
+  ),
+  reorganization: query((db, p: { id: string }) =>
+    db.selectFrom("reorganizations").select("company_id").where("id", "=", p.id),
+  ),
+  "agent or outcome": query((db, p: { id: string }) =>
+    db
+      .selectFrom("outcomes")
+      .select("company_id")
+      .where("id", "=", p.id)
+      .union(db.selectFrom("agents").select("company_id").where("id", "=", p.id)),
+  ),
+};
+
+const companyRow = query((db, p: { id: string }) =>
+  db.selectFrom("companies").select(["id", "settings"]).where("id", "=", p.id),
+);
+
+const twoCompanies = query((db, _: Record<never, never>) => db.selectFrom("companies").select("id").limit(2));
+
+const firstResult = query((db, p: { actor: string; key: string }) =>
+  db.selectFrom("idempotency").selectAll().where("actor", "=", p.actor).where("key", "=", p.key),
+);
+
+const keepResult = query(
+  (db, p: { actor: string; key: string; operation: string; inputHash: string; output: string; at: number }) =>
+    db.insertInto("idempotency").values({
+      actor: p.actor,
+      key: p.key,
+      operation: p.operation,
+      input_hash: p.inputHash,
+      output: p.output,
+      created_at: p.at,
+    }),
+);

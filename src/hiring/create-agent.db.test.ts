@@ -1,0 +1,386 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  approve,
+  cancelApproval,
+  listApprovals,
+  reject,
+  requestApproval,
+  requestRevision,
+  resubmit,
+  viewApproval,
+} from "../contract/approvals.ts";
+import { hireAgent, createAgent } from "../contract/hiring.ts";
+import { explainAccess } from "../contract/capabilities.ts";
+import { type CreateAgentResult, requestAgent, waitForApproval } from "../contract/create-agent.ts";
+import { readFile } from "../contract/knowledge.ts";
+import { readInbox, sendMessage } from "../contract/mail.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { listAgents, terminateAgent, viewAgent } from "../contract/agents.ts";
+import { viewOutcome } from "../contract/outcomes.ts";
+import {
+  type Caller,
+  createOrganization,
+  refusal,
+  sharedOrganization,
+  storeKinds,
+} from "../testing/organization.ts";
+import { query } from "../store/query.ts";
+import { agentById } from "../agents/table.ts";
+
+const eventsAbout = query((db, p: { id: string; agentId: string }) =>
+  db
+    .selectFrom("events")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("subject", "in", [p.id, p.agentId])
+    .where("operation", "in", ["approval.create", "approval.approve", "agent.create"]),
+);
+
+for (const kind of storeKinds)
+  describe(`create_agent on ${kind}`, async () => {
+    const { org, store } = await sharedOrganization(kind, { approvals: true });
+
+    const open = async (of = org) =>
+      (await of.board(listApprovals, { companyId: of.companyId, status: "pending", limit: 1000 })).approvals;
+    const names = async (of = org) =>
+      (await of.board(listAgents, { companyId: of.companyId, limit: 1000 })).agents.map(({ name }) => name);
+    /** The id of the request that this call opened; fails when it was answered otherwise. */
+    const asked = async (input: Record<string, unknown>, caller: Caller = org.root): Promise<string> => {
+      const result = await caller(requestAgent, input);
+      assert.equal(result.status, "pending", JSON.stringify(result));
+      assert.deepEqual([result.ok, result.created], [false, false]);
+      return result.requestId ?? "";
+    };
+    const created = async (input: Record<string, unknown>, caller: Caller = org.root) => {
+      const requestId = await asked(input, caller);
+      await org.board(approve, { id: requestId });
+      const result = await caller(waitForApproval, { requestId });
+      assert.equal(result.status, "created", JSON.stringify(result));
+      assert.ok(result.agent !== undefined && result.effective !== undefined);
+      return { agent: result.agent, effective: result.effective, requestId };
+    };
+    const failedWith = async (
+      code: CreateAgentResult["code"],
+      input: Record<string, unknown>,
+      caller: Caller = org.root,
+    ): Promise<string> => {
+      const before = [await open(), await names()];
+      const { message = "", ...result } = await caller(requestAgent, input);
+      assert.deepEqual(result, { ok: false, status: "error", created: false, code });
+      assert.ok(message.length > 10 && message.length < 300, message);
+      assert.deepEqual([await open(), await names()], before);
+      return message;
+    };
+
+    // covers CRA-03, CRA-09, CRA-33, CRA-36
+    test("what is not valid asks nobody and makes nothing", async () => {
+      assert.match(await failedWith("validation_error", {}), /name is required/);
+      for (const input of [
+        { name: 7 },
+        { name: "" },
+        { name: "x".repeat(65) },
+        { name: "Human" },
+        { name: "ｂｏａｒｄ" },
+        { name: "Val", autoReply: "yes" },
+        { name: "Val", role: ["a"] },
+        { name: "Val", "next agent": null },
+        { name: "Val", unknown: 1 },
+        { name: "Val", nextAgent: "Val" },
+        { name: "Val", nextAgent: "nobody at all" },
+        { name: "Val", nextAgent: "n".repeat(100_000) },
+        { name: "Val", waitSeconds: 241 },
+      ])
+        await failedWith("validation_error", input);
+      await refusal(org.board(requestAgent, { name: "Val" }), "refused");
+    });
+
+    // covers CRA-10, CRA-13, CRA-14, CRA-15, CRA-16, CRA-17, CRA-29, CRA-30, CRA-38, CRA-40
+    test("a yes makes one agent, active, below who asked, with all that an agent has", async () => {
+      const ann = await org.agent("Ann");
+      const requestId = await asked({ name: "Nia", role: "writes the news.", "auto-reply": false }, ann.call);
+      assert.ok(!(await names()).includes("Nia"));
+      const shown = await org.board(viewApproval, { id: requestId });
+      assert.equal(shown.type, "create_agent");
+      assert.equal(shown.requestedBy?.id, ann.id);
+      assert.deepEqual([shown.payload["options"], shown.payload["default"]], [["yes", "no"], "no"]);
+      assert.ok(shown.changes.some((line) => line.includes("joins below Ann")));
+      await refusal(org.board(approve, { id: requestId, payloadHash: "0".repeat(64) }), "conflict");
+      await refusal(ann.call(approve, { id: requestId }), "forbidden");
+      await org.board(approve, { id: requestId, payloadHash: shown.payloadHash });
+      const result = await ann.call(waitForApproval, { requestId });
+      const agent = await org.board(viewAgent, { id: result.agent?.id ?? "" });
+      assert.deepEqual(result, {
+        ok: true,
+        status: "created",
+        created: true,
+        agent: { id: agent.id, name: "Nia", slug: "nia", role: "writes the news.", status: "idle" },
+        effective: {
+          autoReply: false,
+          role: "writes the news.",
+          nextAgent: "human",
+          provider: "rehearsal",
+          model: null,
+          systemPrompt:
+            "You are agent Nia. Your role is writes the news.\n\nAlways respond in exactly this structure:\n@human\n{Your response}",
+        },
+      });
+      assert.deepEqual([agent.boss?.id, agent.status, agent.adapterType], [ann.id, "idle", "rehearsal"]);
+      const mandate = await org.board(viewOutcome, { id: agent.mandateId });
+      assert.deepEqual(
+        [mandate.kind, mandate.status, mandate.responsible?.id],
+        ["mandate", "open", agent.id],
+      );
+      assert.match((await org.board(readFile, { id: agent.stateFileId })).content, /State of Nia/);
+      const row = await store.read((tx) => agentById(tx, agent.id));
+      assert.deepEqual([row.auto_reply, row.prompt], [0, result.effective?.systemPrompt]);
+      await ann.call(sendMessage, { to: "nia", body: "welcome" });
+      const operations = await store.read((tx) =>
+        tx.first(eventsAbout, { id: requestId, agentId: agent.id }),
+      );
+      assert.equal(operations?.count, 3);
+      assert.equal((await names()).filter((name) => name === "Nia").length, 1);
+      const { messages } = await ann.call(readInbox, {});
+      assert.ok(messages.some(({ body }) => body?.includes("The agent Nia was approved") === true));
+    });
+
+    test("it asks also where hires need no approval, and whoever calls (CRA-34)", async () => {
+      const free = await createOrganization(store);
+      for (const caller of [free.root, (await free.agent("Low", (await free.agent("Mid")).id)).call]) {
+        const name = `Free ${(await open(free)).length}`;
+        assert.equal((await caller(requestAgent, { name })).status, "pending");
+        assert.ok(!(await names(free)).includes(name));
+      }
+      // The other ways are as they were.
+      assert.equal((await free.root(hireAgent, { name: "Hired", role: "x" })).agent.status, "idle");
+      assert.equal(
+        (await free.board(createAgent, { companyId: free.companyId, name: "Made", role: "x" })).status,
+        "idle",
+      );
+    });
+
+    test("a no is a denial, and the name is free again (CRA-11, CRA-39)", async () => {
+      for (const [decide, says] of [
+        [reject, { decisionNote: "no need" }],
+        [reject, {}],
+        // Whoever writes this as a reason has still said no.
+        [reject, { decisionNote: "timeout" }],
+        [cancelApproval, {}],
+      ] as const) {
+        const requestId = await asked({ name: "Nay" });
+        await org.board(decide, { id: requestId, ...says });
+        assert.deepEqual(await org.root(waitForApproval, { requestId }), {
+          ok: false,
+          status: "denied",
+          created: false,
+          reason: "user_denied",
+          name: "Nay",
+        });
+        assert.ok(!(await names()).includes("Nay"));
+      }
+      const own = await asked({ name: "Nay" });
+      await org.root(cancelApproval, { id: own });
+      assert.equal((await org.root(waitForApproval, { requestId: own })).status, "denied");
+      await org.root(hireAgent, { name: "Nay", role: "x" });
+    });
+
+    // covers CRA-21, CRA-22, CRA-45
+    test("a name that is taken is refused before anybody is asked", async () => {
+      await org.agent("Zoë");
+      for (const name of ["Zoë", "ZOË", "Zoë".normalize("NFD"), "\u200bzoë", "Ｚｏë"])
+        assert.match(await failedWith("agent_exists", { name }), /taken/);
+      await org.root(hireAgent, { name: "Waiting Hire", role: "x" });
+      await failedWith("agent_exists", { name: "waiting  hire" });
+      const other = await org.agent("Other");
+      const requestId = await asked({ name: "Kept" });
+      await failedWith("agent_exists", { name: "KEPT" }, other.call);
+      await failedWith("agent_exists", { name: "Kept", role: "another" });
+      await refusal(org.root(hireAgent, { name: "kept", role: "x" }), "conflict");
+      await refusal(
+        org.board(createAgent, { companyId: org.companyId, name: "Kept", role: "x" }),
+        "conflict",
+      );
+      // In another company it is nobody's.
+      const elsewhere = await org.another();
+      assert.equal((await elsewhere.root(requestAgent, { name: "Kept" })).status, "pending");
+      await org.root(cancelApproval, { id: requestId });
+    });
+
+    test("names of every script become agents that can be addressed", async () => {
+      const slugs = [];
+      for (const name of [
+        "李雷",
+        "محمد",
+        "🤖",
+        "🦊",
+        "Zoe\u0301",
+        "字".repeat(64),
+        "A B",
+        "A-B",
+        "<script>",
+        "a'b\"c\\d",
+      ]) {
+        const { agent } = await created({ name });
+        assert.equal(agent.name, name.normalize("NFC"));
+        assert.ok(agent.slug !== "");
+        slugs.push(agent.slug);
+        const { to } = await org.root(sendMessage, { to: agent.slug, body: "hello" });
+        assert.equal(to.id, agent.id);
+      }
+      assert.equal(new Set(slugs).size, slugs.length);
+    });
+
+    test("a role is stored as it was said, cut to what fits, and nothing in it is filled in", async () => {
+      const { agent, effective } = await created({ name: "Templ", role: "keeps\n{{SECRET}} and ${HOME}." });
+      assert.equal(effective.role, "keeps {{SECRET}} and ${HOME}.");
+      assert.equal(agent.role, "keeps {{SECRET}} and ${HOME}.");
+      assert.match(
+        effective.systemPrompt,
+        /^You are agent Templ\. Your role is keeps \{\{SECRET\}\} and \$\{HOME\}\.\n\n/,
+      );
+      const long = await created({ name: "Long", role: "🤖vwxyz ".repeat(20_000) });
+      assert.equal([...(long.effective.role ?? "")].length, 240);
+      assert.equal([...long.agent.role].length, 64);
+      const { title } = await org.board(viewOutcome, {
+        id: (await org.board(viewAgent, { id: long.agent.id })).mandateId,
+      });
+      assert.ok(title.startsWith("Long: 🤖vwxyz") && title.isWellFormed());
+    });
+
+    test("the next agent is found by id, slug or name, with its @, and may be written to after the yes", async () => {
+      const lead = await org.agent("Lead Dev", (await org.agent("Department")).id);
+      let number = 0;
+      for (const nextAgent of [lead.id, lead.id.toUpperCase(), "lead-dev", "@Lead Dev", "LEAD  DEV"]) {
+        const { agent, effective } = await created({ name: `Scribe ${number++}`, nextAgent });
+        const said = nextAgent.replace("@", "").replace("  ", " ");
+        assert.equal(effective.nextAgent, said);
+        assert.equal(effective.systemPrompt.split("\n")[3], `@${said}`);
+        const input = { companyId: org.companyId, agent: agent.id, level: "send" as const };
+        for (const [to, allowed] of [
+          [lead.id, true],
+          [org.rootId, true],
+          ["board", false],
+        ] as const)
+          assert.equal(
+            (await org.board(explainAccess, { ...input, resource: `mail:${to}` })).allowed,
+            allowed,
+            to,
+          );
+      }
+      const { agent } = await created({ name: "To people", nextAgent: "@human" });
+      const toBoard = {
+        companyId: org.companyId,
+        agent: agent.id,
+        resource: "mail:board",
+        level: "send" as const,
+      };
+      assert.equal((await org.board(explainAccess, toBoard)).allowed, true);
+    });
+
+    test("who is not here is no next agent: pending, gone, or of another company", async () => {
+      const { agent } = await org.root(hireAgent, { name: "Not yet", role: "x" });
+      const gone = await org.agent("Gone");
+      await org.board(terminateAgent, { id: gone.id });
+      const elsewhere = await org.another();
+      const foreign = await elsewhere.agent("Foreign");
+      await asked({ name: "Only asked for" });
+      for (const nextAgent of [
+        agent.id,
+        "Not yet",
+        gone.id,
+        "Gone",
+        foreign.id,
+        "Foreign",
+        "Only asked for",
+        "%",
+        "_",
+      ])
+        assert.match(await failedWith("validation_error", { name: "Lost", nextAgent }), /There is no agent/);
+    });
+
+    test("a next agent that leaves before the answer: a yes is refused, a no works", async () => {
+      const next = await org.agent("Leaving");
+      const requestId = await asked({ name: "Stranded", nextAgent: "leaving" });
+      await org.board(terminateAgent, { id: next.id });
+      assert.match(
+        (await refusal(org.board(approve, { id: requestId }), "conflict")).message,
+        /Whom it was to answer/,
+      );
+      assert.equal((await org.root(waitForApproval, { requestId })).status, "pending");
+      await org.board(reject, { id: requestId });
+      assert.equal((await org.root(waitForApproval, { requestId })).reason, "user_denied");
+    });
+
+    test("who asked leaves before the answer: the request ends with it and the name is free", async () => {
+      const asker = await org.agent("Asker");
+      const requestId = await asked({ name: "Orphan" }, asker.call);
+      await org.board(terminateAgent, { id: asker.id });
+      await refusal(org.board(approve, { id: requestId }), "conflict");
+      assert.equal((await org.board(viewApproval, { id: requestId })).status, "cancelled");
+      await asked({ name: "Orphan" });
+      assert.ok(!(await names()).includes("Orphan"));
+    });
+
+    test("only who asked, and the board, hear the answer; it is a yes or a no", async () => {
+      const other = await org.agent("Listener");
+      const requestId = await asked({ name: "Secret" });
+      await refusal(other.call(waitForApproval, { requestId }), "not_found");
+      const elsewhere = await org.another();
+      const unknown = await refusal(elsewhere.root(waitForApproval, { requestId }), "not_found");
+      assert.ok(!unknown.message.includes("Secret"));
+      assert.equal((await org.board(waitForApproval, { requestId })).status, "pending");
+      await refusal(org.board(requestRevision, { id: requestId, decisionNote: "other name" }), "refused");
+      await refusal(org.root(resubmit, { id: requestId, payload: { name: "Other" } }), "conflict");
+      const plan = await org.root(requestApproval, { payload: { plan: "grow" } });
+      const hire = await org.root(hireAgent, { name: "By hire", role: "x" });
+      for (const id of [plan.id, hire.approval?.id ?? "", "00000000-0000-7000-8000-000000000000"])
+        await refusal(org.root(waitForApproval, { requestId: id }), "not_found");
+    });
+
+    // covers CRA-18, CRA-19, CRA-20, CRA-41
+    test("its brain and model are the company's for such agents, else the default", async () => {
+      const own = await org.another();
+      const make = async (name: string) => {
+        const { requestId = "" } = await own.root(requestAgent, { name });
+        await own.board(approve, { id: requestId });
+        const { agent, effective } = await own.root(waitForApproval, { requestId });
+        const row = await store.read((tx) => agentById(tx, agent?.id ?? ""));
+        assert.deepEqual([effective?.provider, effective?.model], [row.brain_type, row.model]);
+        return [row.brain_type, row.model, JSON.parse(row.brain_config)];
+      };
+      const set = (settings: Record<string, unknown>) =>
+        own.board(updateCompany, { companyId: own.companyId, ...settings });
+      assert.deepEqual(await make("One"), ["rehearsal", null, {}]);
+      assert.deepEqual(await make("One more"), ["rehearsal", null, {}]);
+      await set({ chatLLMModel: "small" });
+      assert.deepEqual(await make("Two"), ["rehearsal", "small", {}]);
+      await set({ chatLLMProvider: "human", defaultAdapterConfig: { delayMs: 5 } });
+      assert.deepEqual(await make("Three"), ["human", "small", {}]);
+      await set({ chatLLMProvider: null, chatLLMModel: null });
+      assert.deepEqual(await make("Four"), ["rehearsal", null, { delayMs: 5 }]);
+      const config = { command: "/bin/echo", args: ["hi"], env: { API_KEY: "sk-abcdefghijklmnopqrst" } };
+      await set({ defaultAdapterType: "process", defaultAdapterConfig: config });
+      const { requestId = "" } = await own.root(requestAgent, { name: "Shown" });
+      const seen = JSON.stringify(await own.board(viewApproval, { id: requestId }));
+      assert.ok(!seen.includes("sk-abcdefghij"), "a secret is shown");
+      assert.deepEqual(await make("Five"), ["process", null, config]);
+      // What was asked for is what a yes makes, also when the settings have changed.
+      await set({ defaultAdapterType: "rehearsal", defaultAdapterConfig: {}, chatLLMProvider: "process" });
+      await own.board(approve, { id: requestId });
+      assert.equal((await own.root(waitForApproval, { requestId })).effective?.provider, "process");
+      const { code, message } = await own.root(requestAgent, { name: "Six" });
+      assert.equal(code, "create_failed");
+      assert.match(message ?? "", /The board sets it/);
+    });
+
+    test("a company that wants no more agents says so before anybody is asked", async () => {
+      const small = await org.another();
+      await small.board(updateCompany, { companyId: small.companyId, maxAgents: 2 });
+      const { requestId = "" } = await small.root(requestAgent, { name: "Second" });
+      await small.board(approve, { id: requestId });
+      const { code, message } = await small.root(requestAgent, { name: "Third" });
+      assert.deepEqual([code, (await open(small)).length], ["limit_reached", 0]);
+      assert.match(message ?? "", /has 2 agents/);
+      await small.board(updateCompany, { companyId: small.companyId, maxAgents: 3 });
+      assert.equal((await small.root(requestAgent, { name: "Third" })).status, "pending");
+    });
+  });

@@ -1,0 +1,357 @@
+import { z } from "zod";
+import { nameKey } from "../contract/names.ts";
+import {
+  createAgentAliases,
+  createAgentArguments,
+  type CreateAgentResult,
+  longestWaitSeconds,
+  requestAgent,
+  waitForApproval,
+} from "../contract/create-agent.ts";
+import { canonicalJson } from "../contract/canonical.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
+import { Name } from "../contract/words.ts";
+import type { ApprovalKind } from "../approvals/operations.ts";
+import {
+  type ApprovalRow,
+  approvalById,
+  expire,
+  isTooEager,
+  lastOfNameBy,
+  markAnswered,
+  nameAgent,
+  openApproval,
+  openApprovalOfName,
+  payloadOf,
+} from "../approvals/table.ts";
+import { checkBrainConfig } from "../brains/registry.ts";
+import { give } from "../capabilities/grants.ts";
+import { guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { isActive, type Member, memberById } from "../capabilities/members.ts";
+import { recordGrant } from "../permissions/operations.ts";
+import { holds } from "../capabilities/rights.ts";
+import { insertOutcome } from "../outcomes/table.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { isReserved } from "../agents/agent.ts";
+import { employ } from "./employ.ts";
+import { headcount } from "./headcount.ts";
+import { agentById, sameName } from "../agents/table.ts";
+
+/**
+ * create_agent. Asking makes an approval and keeps the name; nothing else exists before the yes. The yes makes the agent,
+ * active, in the same transaction. The same call again, by the same agent with the same words, is the same request:
+ * while it is open, and once more after the answer if that never reached the caller.
+ */
+interface Asked {
+  readonly name: string;
+  readonly autoReply: boolean;
+  readonly role: string | null;
+  readonly nextAgent: string;
+}
+
+const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult> => {
+  const { tx, companyId, actor } = call;
+  if (actor.agentId === null)
+    throw new Refusal("refused", "An agent asks for this; the board decides.", "Create the agent directly.");
+  const asked = argumentsIn(call.input);
+  if (typeof asked === "string") return failed("validation_error", asked);
+  const key = nameKey(asked.name);
+  await expire(tx, await openApprovalOfName(tx, companyId, key));
+  const same = await sameRequest(call, actor.agentId, key, asked);
+  if (same !== undefined) return answer(tx, same);
+  const next = await nextOf(tx, companyId, asked);
+  if (next === undefined)
+    return failed(
+      "validation_error",
+      `There is no agent ${asked.nextAgent.slice(0, 100).toWellFormed()} here for it to answer.`,
+    );
+  if (await isTaken(tx, companyId, key))
+    return failed("agent_exists", `The name ${asked.name} is taken. Choose another.`);
+  const settings = await call.settings();
+  const count = (await tx.first(headcount, { companyId }))?.count ?? 0;
+  if (settings.maxAgents !== null && count >= settings.maxAgents)
+    return failed("limit_reached", `The company has ${count} agents and wants no more (maxAgents).`);
+  if (await isTooEager(tx, actor.agentId))
+    return failed("limit_reached", "Too many of your requests are not decided yet. Wait for the board.");
+  const provider = settings.chatLLMProvider ?? settings.defaultAdapterType;
+  let adapterConfig: unknown;
+  try {
+    adapterConfig = JSON.parse(configFor(provider, settings));
+  } catch (error) {
+    if (error instanceof Refusal)
+      return failed("create_failed", `${error.message} The board sets it: defaultAdapterConfig.`);
+    throw error;
+  }
+  const approval = await openApproval(tx, {
+    id: call.newId(),
+    companyId,
+    type: "create_agent",
+    payload: {
+      requestedByAgentId: actor.agentId,
+      ...asked,
+      nextAgentId: next,
+      provider,
+      adapterConfig,
+      model: settings.chatLLMModel,
+      systemPrompt: promptFor(asked),
+      options: ["yes", "no"],
+      default: "no",
+    },
+    agentId: null,
+    nameKey: key,
+    requestedBy: actor.agentId,
+    expiresAt: tx.now + settings.approvalExpirySeconds * 1000,
+  });
+  await call.record(
+    approval.id,
+    { approval: approval.id, type: "create_agent", payloadHash: approval.payload_hash },
+    "approval.create",
+  );
+  return answer(tx, approval);
+});
+
+const onWait = guarded(waitForApproval, async ({ tx, actor, input }): Promise<CreateAgentResult> => {
+  const approval = await approvalById(tx, input.requestId);
+  const isMine = actor.agentId === null || approval.requested_by === actor.agentId;
+  if (!isMine || approval.type !== "create_agent") throw notFound("approval", input.requestId);
+  await expire(tx, approval);
+  return answer(tx, await approvalById(tx, approval.id), actor.agentId !== null);
+});
+
+export const creationHandlers = [onRequest, onWait];
+
+export const creation: ApprovalKind = {
+  approve: async (call, approval) => {
+    const { tx, companyId } = call;
+    const { name, autoReply, role, provider, model, systemPrompt, nextAgentId, adapterConfig } =
+      wanted(approval);
+    const boss = approval.requested_by === null ? undefined : await memberById(tx, approval.requested_by);
+    const next = nextAgentId === null ? null : await memberById(tx, nextAgentId);
+    if (boss === undefined || !isActive(boss) || next === undefined || (next !== null && !isActive(next)))
+      throw new Refusal(
+        "conflict",
+        `${boss === undefined || !isActive(boss) ? "Whoever asked for it" : "Whom it was to answer"} is not here any more.`,
+        "Reject it, and let it be asked anew.",
+      );
+    const id = call.newId();
+    await insertOutcome(
+      tx,
+      {
+        id,
+        company_id: companyId,
+        kind: "mandate",
+        title: `${name}: ${role ?? "agent"}`.slice(0, 300),
+        description: role ?? "",
+        acceptance: null,
+        responsible_id: id,
+        delegated: 1,
+        delegated_by: boss.id,
+        urgent: 0,
+        important: 0,
+        parents: [boss.mandate_id],
+        dependsOn: [],
+      },
+      call.actor,
+    );
+    await employ(
+      tx,
+      {
+        id,
+        companyId,
+        name,
+        role: [...(role ?? "agent")].slice(0, 64).join(""),
+        title: null,
+        capabilities: role,
+        prompt: systemPrompt,
+        brain: { type: provider, config: JSON.stringify(adapterConfig) },
+        model,
+        effort: null,
+        budget: null,
+        autoReply,
+        pending: false,
+        bossId: boss.id,
+        mandateId: id,
+        madeForMandate: false,
+        generation: 1,
+        stateFileId: call.newId(),
+      },
+      call.actor,
+    );
+    await tx.run(nameAgent, { id: approval.id, agentId: id });
+    await call.record(id, { name, role, boss: boss.id, approval: approval.id }, "agent.create");
+    await openRoute(call, id, next);
+  },
+  deny: async () => undefined,
+  changes: async (tx, approval) => {
+    const { name, role, provider, model, nextAgent, autoReply } = wanted(approval);
+    const boss = approval.requested_by === null ? undefined : await memberById(tx, approval.requested_by);
+    const count = (await tx.first(headcount, { companyId: approval.company_id }))?.count ?? 0;
+    return [
+      `${name}${role === null ? "" : ` (${role})`} joins below ${boss?.name ?? "whoever asked"}.`,
+      `Headcount: ${count} now, ${count + 1} after.`,
+      `Brain: ${provider}${model === null ? "" : `, ${model}`}.`,
+      `It answers @${nextAgent}, and may write there.${autoReply ? " It replies by itself." : ""}`,
+      "Budget: none of its own.",
+    ];
+  },
+  title: (approval) => `The agent ${wanted(approval).name}`,
+};
+
+/** What is meant, whatever spelling was used; or, as text, what is wrong. */
+export function argumentsIn(input: Readonly<Record<string, unknown>>): Asked | string {
+  const given = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  for (const [alias, key] of Object.entries(createAgentAliases)) {
+    if (given.has(alias) && !given.has(key)) given.set(key, given.get(alias));
+    given.delete(alias);
+  }
+  for (const [key, value] of given) {
+    const type = Object.entries(createAgentArguments).find(([known]) => known === key)?.[1];
+    if (type === undefined)
+      return `create_agent knows no ${key.slice(0, 60)}; it takes ${Object.keys(createAgentArguments).join(", ")}.`;
+    if (typeof value !== type) return `${key} must be a ${type}.`;
+    if (typeof value === "string" && (!value.isWellFormed() || value.includes("\u0000")))
+      return `${key} must be valid Unicode without NUL characters.`;
+  }
+  const seconds = given.get("waitSeconds");
+  if (typeof seconds === "number" && !(seconds >= 0 && seconds <= longestWaitSeconds))
+    return `waitSeconds must be from 0 to ${longestWaitSeconds}.`;
+  const name = Name.safeParse(given.get("name"));
+  if (!name.success) return `name is required: ${name.error.issues[0]?.message ?? "1 to 64 characters"}.`;
+  if (isReserved(name.data)) return `The name ${name.data} is reserved; choose another.`;
+  const nextAgent = collapsed(given.get("nextAgent")).replace(/^[@\s]+/, "") || "human";
+  if (nameKey(nextAgent) === nameKey(name.data))
+    return "nextAgent must be somebody else than the agent itself.";
+  return {
+    name: name.data,
+    autoReply: given.get("autoReply") !== false,
+    role: [...collapsed(given.get("role"))].slice(0, 240).join("").trim() || null,
+    nextAgent,
+  };
+}
+
+/** Exactly this, word for word; nothing in it is ever expanded. */
+export function promptFor({ name, role, nextAgent }: Omit<Asked, "autoReply">): string {
+  const sentence = role === null ? "" : ` Your role is ${role.replace(/\.$/, "")}.`;
+  return [
+    `You are agent ${name}.${sentence}`,
+    "",
+    "Always respond in exactly this structure:",
+    `@${nextAgent}`,
+    "{Your response}",
+  ].join("\n");
+}
+
+const collapsed = (value: unknown): string =>
+  typeof value === "string" ? value.replace(/\s+/gu, " ").trim() : "";
+
+async function sameRequest(
+  call: Pick<Surroundings, "tx" | "companyId">,
+  agentId: string,
+  key: string,
+  asked: Asked,
+): Promise<ApprovalRow | undefined> {
+  const last = await lastOfNameBy(call.tx, call.companyId, key, agentId);
+  if (last === undefined || (last.status !== "pending" && last.answered_at !== null)) return undefined;
+  const { name, autoReply, role, nextAgent } = wanted(last);
+  return canonicalJson({ name, autoReply, role, nextAgent }) === canonicalJson(asked) ? last : undefined;
+}
+
+/** Null: a person. Undefined: nobody. */
+async function nextOf(tx: ReadTx, companyId: string, asked: Asked): Promise<string | null | undefined> {
+  const key = nameKey(asked.nextAgent);
+  if (["human", "user", "board"].includes(key)) return null;
+  const found = await tx.first(addressed, { companyId, id: asked.nextAgent.toLowerCase(), key });
+  return found?.id;
+}
+
+async function isTaken(tx: ReadTx, companyId: string, key: string): Promise<boolean> {
+  return (
+    (await tx.first(sameName, { companyId, nameKey: key })) !== undefined ||
+    (await openApprovalOfName(tx, companyId, key)) !== undefined
+  );
+}
+
+/** The approval is also a yes to writing there. */
+async function openRoute(
+  call: Pick<Surroundings, "tx" | "companyId" | "newId" | "record">,
+  agentId: string,
+  next: Member | null,
+): Promise<void> {
+  const { tx, companyId } = call;
+  const resource = next === null ? ("mail:board" as const) : (`mail:${next.id}` as const);
+  const receiver = await memberById(tx, agentId);
+  if (receiver === undefined || (await holds(tx, agentId, resource, "send"))) return;
+  const gift = { id: call.newId(), companyId, giver: null, receiver, scopeId: undefined };
+  await recordGrant(call, "permission.grant", await give(tx, { ...gift, resource, level: "send" }));
+}
+
+const Wanted = z.object({
+  name: z.string(),
+  autoReply: z.boolean(),
+  role: z.string().nullable(),
+  nextAgent: z.string(),
+  nextAgentId: z.string().nullable(),
+  provider: z.string(),
+  adapterConfig: z.record(z.string(), z.unknown()),
+  model: z.string().nullable(),
+  systemPrompt: z.string(),
+});
+
+const wanted = (approval: ApprovalRow): z.infer<typeof Wanted> => Wanted.parse(payloadOf(approval));
+
+async function answer(tx: Tx, approval: ApprovalRow, delivers = true): Promise<CreateAgentResult> {
+  const { name, autoReply, role, nextAgent, provider, model, systemPrompt } = wanted(approval);
+  const isOpen = approval.status === "pending" || approval.status === "revision_requested";
+  if (isOpen)
+    return {
+      ok: false,
+      status: "pending",
+      created: false,
+      requestId: approval.id,
+      name,
+      message: "A person has not answered yet. wait_for_approval goes on waiting.",
+    };
+  if (delivers) await tx.run(markAnswered, { id: approval.id, now: tx.now });
+  if (approval.status === "approved" && approval.agent_id !== null) {
+    const agent = await agentById(tx, approval.agent_id);
+    return {
+      ok: true,
+      status: "created",
+      created: true,
+      agent: { id: agent.id, name: agent.name, slug: agent.slug, role: agent.role, status: agent.status },
+      effective: { autoReply, role, nextAgent, provider, model, systemPrompt },
+    };
+  }
+  // Nobody decides after the time is over, so whatever was decided then was the clock's; a person may write any note.
+  const isLate = approval.expires_at !== null && (approval.decided_at ?? 0) >= approval.expires_at;
+  const reason = approval.status === "rejected" && isLate ? "timeout" : "user_denied";
+  return { ok: false, status: "denied", created: false, reason, name };
+}
+
+function failed(code: NonNullable<CreateAgentResult["code"]>, message: string): CreateAgentResult {
+  return { ok: false, status: "error", created: false, code, message };
+}
+
+type BrainSettings = Pick<
+  Awaited<ReturnType<Surroundings["settings"]>>,
+  "defaultAdapterType" | "defaultAdapterConfig"
+>;
+
+function configFor(provider: string, settings: BrainSettings): string {
+  return checkBrainConfig(
+    provider,
+    provider === settings.defaultAdapterType ? settings.defaultAdapterConfig : {},
+  );
+}
+
+const addressed = query((db, p: { companyId: string; id: string; key: string }) =>
+  db
+    .selectFrom("agents")
+    .select("id")
+    .where("company_id", "=", p.companyId)
+    .where("status", "in", ["idle", "paused"])
+    .where((eb) => eb.or([eb("id", "=", p.id), eb("slug", "=", p.key), eb("name_key", "=", p.key)]))
+    .orderBy("created_at")
+    .limit(1),
+);

@@ -1,0 +1,325 @@
+import { deleteAgent } from "../contract/agents.ts";
+import * as contract from "../contract/hiring.ts";
+import { createAgent } from "../contract/hiring.ts";
+import { Refusal } from "../contract/refusal.ts";
+import type { ApprovalKind } from "../approvals/operations.ts";
+import { present } from "../approvals/operations.ts";
+import { type ApprovalRow, lastApprovalOf, openApproval, payloadOf } from "../approvals/table.ts";
+import { carve, weighBudget } from "../budgets/carving.ts";
+import { give } from "../capabilities/grants.ts";
+import { guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { isActive, type Member, memberById } from "../capabilities/members.ts";
+import { recordGrant } from "../permissions/operations.ts";
+import { markDeleted } from "../knowledge/table.ts";
+import { notify } from "../mail/operations.ts";
+import type { OutcomeRow } from "../outcomes/outcome.ts";
+import { insertOutcome, outcomeById, saveOutcome, setParents } from "../outcomes/table.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { demandOwnToShare } from "../budgets/operations.ts";
+import { bossOf, configured, type HireInput, redrafted, rowOf, snapshotOf, weighGrants } from "./drafting.ts";
+import { freeName, freeSlug } from "../agents/naming.ts";
+import { employ } from "./employ.ts";
+import { demandNewRole, demandRoom, headcount } from "./headcount.ts";
+import { fire, reclaimAgents } from "../departures/leaving.ts";
+import { sendOrder } from "../agents/orders.ts";
+import { agentById, type AgentRow, presentAgent, saveAgent } from "../agents/table.ts";
+import { releaseParts, renameHeld } from "../departures/waiting-parts.ts";
+
+/**
+ * Hiring: the one door through which agents come, whoever opens it. Where the company wants it, an agent that is not
+ * made by the board itself waits as pending_approval: it is in the tree and can be looked at, and can do nothing and be
+ * given nothing until its approval. It is pending exactly while one approval for it is open.
+ */
+type Scene = Pick<Surroundings, "tx" | "companyId" | "actor" | "newId" | "record">;
+
+const onCreate = guarded(createAgent, async (call) => {
+  const boss = await bossOf(call, call.input.reportsTo);
+  const { agent } = await takeOn(call, { input: call.input, boss, waits: false });
+  return presentAgent(call.tx, agent.id);
+});
+
+const onHire = guarded(contract.hireAgent, async (call) => {
+  const boss = await bossOf(call, call.input.reportsTo);
+  const { requireBoardApprovalForNewAgents: waits } = await call.settings();
+  const { agent, approval } = await takeOn(call, { input: call.input, boss, waits });
+  return {
+    agent: await presentAgent(call.tx, agent.id),
+    approval: approval === null ? null : await present(call.tx, approval),
+  };
+});
+
+/** The row goes; what was said and decided about it stays, and so does the closed mandate. */
+const onDelete = guarded(deleteAgent, async (call) => {
+  const agent = await agentById(call.tx, call.input.id);
+  const approval = await lastApprovalOf(call.tx, agent.id);
+  const wasDenied = approval?.status === "rejected" || approval?.status === "cancelled";
+  if (agent.status !== "terminated" || !wasDenied)
+    throw new Refusal(
+      "refused",
+      `${agent.name} is ${agent.status}${agent.status === "terminated" ? " and has worked here" : ""}.`,
+      "Only an agent whose hire was not approved is deleted; terminate any other.",
+    );
+  await call.tx.run(deleteRow, { id: agent.id });
+  await call.tx.run(markDeleted, { id: agent.state_file_id, now: call.tx.now });
+  await call.record(agent.id, { name: agent.name, approval: approval.id });
+  return { id: agent.id, name: agent.name, deleted: true as const };
+});
+
+export const hireHandlers = [onCreate, onHire, onDelete];
+
+export interface Hire {
+  readonly input: HireInput;
+  readonly boss: Member;
+  /** Whether it waits for an approval. */
+  readonly waits: boolean;
+  /** It comes from a plan or a directive: the organization grows by itself. */
+  readonly byItself?: boolean;
+  /** The outcome it is made for, and what to tell it; without it, it gets a standing mandate of its own. */
+  readonly made?: { readonly outcome: OutcomeRow; readonly message: string | undefined };
+  /** Of an agent with a standing mandate, where others refer to it before it is there. */
+  readonly id?: string;
+}
+
+/** Makes the agent, and an approval for it if it waits. For an outcome it is made for, the caller hands that down. */
+export async function takeOn(
+  call: Surroundings,
+  hire: Hire,
+): Promise<{ agent: AgentRow; approval: ApprovalRow | null }> {
+  const { tx, companyId, actor } = call;
+  const { boss, made } = hire;
+  if (hire.byItself === true) await demandNewRole(call, boss, hire.input.role);
+  await demandRoom(call, { waits: hire.waits, byItself: hire.byItself === true });
+  const configuration = await configured(call, hire.input, boss, made?.outcome.description);
+  // The first agent of a mandate has the mandate's id; a successor has one of its own, so nothing of the old one revives.
+  const generation =
+    made === undefined ? 1 : ((await tx.first(generations, { mandateId: made.outcome.id }))?.count ?? 0) + 1;
+  const id = made !== undefined && generation === 1 ? made.outcome.id : (hire.id ?? call.newId());
+  const mandateId = made?.outcome.id ?? id;
+  if (made === undefined) await insertMandate(call, id, configuration, boss);
+  await employ(
+    tx,
+    {
+      ...rowOf(configuration),
+      id,
+      companyId,
+      brain: { type: configuration.adapterType, config: JSON.stringify(configuration.adapterConfig) },
+      autoReply: false,
+      pending: hire.waits,
+      bossId: boss.id,
+      mandateId,
+      madeForMandate: made !== undefined,
+      generation,
+      stateFileId: call.newId(),
+    },
+    actor,
+  );
+  const agent = await agentById(tx, id);
+  const giver = actor.agentId === null && made === undefined ? null : boss;
+  await weighGrants(call, configuration, giver, agent);
+  if (hire.waits) await weighBudget(tx, agent, configuration.budget ?? {});
+  else {
+    await demandOwnToShare(call, agent, configuration.budget ?? {});
+    await carve(tx, agent, configuration.budget ?? {});
+  }
+  await call.record(
+    id,
+    { name: agent.name, role: agent.role, boss: boss.id, mandate: mandateId, pending: hire.waits },
+    "agent.create",
+  );
+  if (!hire.waits) {
+    await giveGrants(call, agent, configuration, giver);
+    return { agent, approval: null };
+  }
+  const approval = await openApproval(tx, {
+    id: call.newId(),
+    companyId,
+    type: "hire_agent",
+    payload: {
+      agentId: id,
+      requestedByAgentId: actor.agentId,
+      ...(made === undefined ? {} : { outcomeId: made.outcome.id, message: made.message ?? null }),
+      requestedConfigurationSnapshot: configuration,
+    },
+    agentId: id,
+    nameKey: null,
+    requestedBy: actor.agentId,
+    expiresAt: null,
+  });
+  await call.record(
+    id,
+    { approval: approval.id, type: "hire_agent", payloadHash: approval.payload_hash },
+    "approval.create",
+  );
+  return { agent, approval };
+}
+
+/** What the decision on a hire does. */
+export const hiring: ApprovalKind = {
+  approve: async (call, approval) => {
+    const { tx } = call;
+    const agent = await pendingOf(tx, approval);
+    const configuration = snapshotOf(approval);
+    const boss = agent.boss_id === null ? undefined : await memberById(tx, agent.boss_id);
+    if (boss === undefined || !isActive(boss) || boss.id !== configuration.reportsTo)
+      throw new Refusal(
+        "conflict",
+        `${agent.name} was to report to somebody who cannot have reports now.`,
+        "Ask for a revision, so that it gets another boss; or reject it.",
+      );
+    await saveAgent(tx, { ...agent, status: "idle" });
+    await carve(tx, agent, configuration.budget ?? {});
+    try {
+      await giveGrants(call, agent, configuration, giverFor(approval, boss));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      throw new Refusal(
+        "conflict",
+        `${boss.name} cannot give ${agent.name} what it was to begin with: ${error.message}`,
+        "Give it to the boss first, ask for a revision without it, or reject the hire.",
+      );
+    }
+    const { outcomeId, message } = payloadOf(approval);
+    if (typeof outcomeId === "string")
+      await sendOrder(call, boss.id, agent, await outcomeById(tx, outcomeId), wordsIn(message));
+    for (const part of await releaseParts(call, await agentById(tx, agent.id)))
+      await sendOrder(call, boss.id, agent, part, undefined);
+  },
+  deny: async (call, approval, why) => {
+    const agent = await pendingOf(call.tx, approval);
+    if (agent.boss_id === null) throw new Error("a pending agent has a boss");
+    const reason = `not approved: ${why}`;
+    if (agent.made_for_mandate === 0) return fire(call, agent, agent.boss_id, reason);
+    const { title } = await outcomeById(call.tx, agent.mandate_id);
+    await reclaimAgents(call, agent, agent.boss_id, reason);
+    // Whoever asked is told of the decision; the boss, if it is somebody else, that the work is back.
+    if (approval.requested_by !== agent.boss_id)
+      await notify(
+        call,
+        agent.boss_id,
+        `"${title}" (kb://${agent.mandate_id}) is yours again: the hire of ${agent.name} was ${reason}`,
+      );
+  },
+  redraft: async (call, approval, changes) => {
+    const { tx } = call;
+    const agent = await pendingOf(tx, approval);
+    const former = snapshotOf(approval);
+    const input = redrafted(approval, former, changes, agent);
+    const made = agent.made_for_mandate === 1;
+    const boss = await bossOf(call, input.reportsTo ?? agent.boss_id ?? undefined);
+    if (made && (boss.id !== agent.boss_id || (input.mandate ?? former.mandate) !== former.mandate))
+      throw new Refusal(
+        "refused",
+        `${agent.name} is made for an outcome of its boss; that and the boss stay.`,
+        "Cancel it, change the outcome, and delegate anew.",
+      );
+    // The same brain with the same configuration was allowed before; whoever proposes another is held to the rules.
+    const kept =
+      input.adapterType === former.adapterType &&
+      JSON.stringify(input.adapterConfig) === JSON.stringify(former.adapterConfig);
+    const configuration = await configured(
+      call,
+      kept ? { ...input, adapterType: undefined, adapterConfig: undefined } : input,
+      boss,
+      made ? former.mandate : undefined,
+      kept ? former : undefined,
+    );
+    const saved = {
+      ...agent,
+      ...rowOf(configuration),
+      name_key: await freeName(tx, agent.company_id, configuration.name, agent.id),
+      slug: await freeSlug(tx, agent.company_id, configuration.name, agent.id),
+      boss_id: boss.id,
+      brain_type: configuration.adapterType,
+      brain_config: JSON.stringify(configuration.adapterConfig),
+    };
+    await saveAgent(tx, saved);
+    await renameHeld(tx, saved);
+    await weighGrants(call, configuration, giverFor(approval, boss), saved);
+    await weighBudget(tx, saved, configuration.budget ?? {});
+    if (!made) {
+      await setParents(tx, agent.mandate_id, [boss.mandate_id]);
+      const mandate = await outcomeById(tx, agent.mandate_id);
+      const said = { title: mandateTitle(configuration), description: configuration.mandate };
+      await saveOutcome(tx, { ...mandate, ...said, delegated_by: boss.id }, call.actor);
+    }
+    return { ...payloadOf(approval), requestedConfigurationSnapshot: configuration };
+  },
+  changes: async (tx, approval) => {
+    const { name, role, reportsTo, adapterType, grants, budget, mandate } = snapshotOf(approval);
+    const boss = reportsTo === null ? undefined : await memberById(tx, reportsTo);
+    const count = (await tx.first(headcount, { companyId: approval.company_id }))?.count ?? 0;
+    return [
+      `${name} (${role}) joins below ${boss?.name ?? "the board"}.`,
+      `Headcount: ${count - 1} now, ${count} after.`,
+      `Brain: ${adapterType}.`,
+      `Rights: ${grants.length === 0 ? "those of its place only" : grants.map(({ resource, level }) => `${level} on ${resource}`).join(", ")}.`,
+      `Budget: ${budget === null ? "none of its own" : JSON.stringify(budget)}.`,
+      `Mandate: ${mandate === "" ? "none in words" : mandate}`,
+    ];
+  },
+  title: (approval) => `The hire of ${snapshotOf(approval).name}`,
+};
+
+const mandateTitle = ({ name, role }: contract.HireConfiguration): string => `${name}: ${role}`;
+
+async function insertMandate(
+  call: Surroundings,
+  id: string,
+  configuration: contract.HireConfiguration,
+  boss: Member,
+): Promise<void> {
+  const mandate = {
+    id,
+    company_id: call.companyId,
+    kind: "mandate",
+    title: mandateTitle(configuration),
+    description: configuration.mandate,
+    acceptance: null,
+    responsible_id: id,
+    delegated: 1,
+    delegated_by: boss.id,
+    urgent: 0,
+    important: 0,
+    parents: [boss.mandate_id],
+    dependsOn: [],
+  };
+  await insertOutcome(call.tx, mandate, call.actor);
+}
+
+async function giveGrants(
+  call: Scene,
+  agent: AgentRow,
+  configuration: contract.HireConfiguration,
+  giver: Member | null,
+): Promise<void> {
+  const { tx, companyId } = call;
+  const receiver = await memberById(tx, agent.id);
+  if (receiver === undefined) throw new Error("an agent just made is missing");
+  for (const { resource, level } of configuration.grants) {
+    const gift = { id: call.newId(), companyId, giver, receiver, scopeId: undefined };
+    const row = await give(tx, { ...gift, resource, level: level });
+    await recordGrant(call, "permission.grant", row);
+  }
+}
+
+function giverFor(approval: ApprovalRow, boss: Member): Member | null {
+  return approval.requested_by === null && payloadOf(approval)["outcomeId"] === undefined ? null : boss;
+}
+
+async function pendingOf(tx: ReadTx, approval: ApprovalRow): Promise<AgentRow> {
+  const agent = approval.agent_id === null ? undefined : await agentById(tx, approval.agent_id);
+  if (agent?.status !== "pending_approval") throw new Error(`approval ${approval.id} has no pending agent`);
+  return agent;
+}
+
+const wordsIn = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+const generations = query((db, p: { mandateId: string }) =>
+  db
+    .selectFrom("agents")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("mandate_id", "=", p.mandateId),
+);
+
+const deleteRow = query((db, p: { id: string }) => db.deleteFrom("agents").where("id", "=", p.id));

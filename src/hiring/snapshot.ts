@@ -1,0 +1,40 @@
+import type { HireConfiguration } from "../contract/hiring.ts";
+import { levelAt, resourceKind } from "../contract/resources.ts";
+import { outcomeById } from "../outcomes/table.ts";
+import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import type { AgentRow } from "../agents/table.ts";
+
+/** What an agent is made of, as it runs: in the shape in which it was asked for, so that the two can be compared. */
+export async function configurationOf(tx: ReadTx, agent: AgentRow): Promise<HireConfiguration> {
+  const grants = await tx.all(givenFor, { agentId: agent.id, scopeId: agent.mandate_id });
+  return {
+    name: agent.name,
+    role: agent.role,
+    title: agent.title,
+    reportsTo: agent.boss_id,
+    capabilities: agent.capabilities,
+    mandate: (await outcomeById(tx, agent.mandate_id)).description,
+    prompt: agent.prompt,
+    adapterType: agent.brain_type,
+    adapterConfig: { ...Object(JSON.parse(agent.brain_config)) },
+    model: agent.model,
+    effort: agent.effort,
+    budget: agent.budget === null ? null : { ...Object(JSON.parse(agent.budget)) },
+    grants: grants.map(({ resource, level }) => ({
+      resource,
+      level: levelAt(resourceKind(resource), level) ?? "none",
+    })),
+  };
+}
+
+const givenFor = query((db, p: { agentId: string; scopeId: string }) =>
+  db
+    .selectFrom("grants")
+    .select(["resource", "level"])
+    .where("grantee_id", "=", p.agentId)
+    .where("scope_id", "=", p.scopeId)
+    .where("origin", "in", ["board", "boss"])
+    .where("revoked_at", "is", null)
+    .orderBy("num"),
+);

@@ -1,0 +1,366 @@
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { listRoster } from "../../contract/roster.ts";
+import { boardInbox, sendMessage } from "../../contract/mail.ts";
+import { listAgents, viewAgent } from "../../contract/agents.ts";
+import { createOutcome, delegateOutcome, myOutcomes, updateOutcome } from "../../contract/outcomes.ts";
+import { listAgentSessions, viewSession } from "../../contract/sessions.ts";
+import { why } from "../../contract/why.ts";
+import { storeKinds } from "../../testing/organization.ts";
+import {
+  byTitle,
+  eventsOf,
+  outcomes,
+  report,
+  say,
+  stagedPrinters,
+  told,
+  work,
+} from "../../testing/printers.ts";
+import type { Script } from "../../testing/scripted-runner.ts";
+import { hang, says } from "../../testing/scripts.ts";
+import type { Stage } from "../../testing/stage.ts";
+
+for (const kind of storeKinds)
+  describe(`directives on ${kind}`, () => {
+    const staged = stagedPrinters(kind);
+
+    // covers ORG-14, ORG-15, ORG-16, ORG-27, ORG-30, ORG-31, ORG-32, ORG-39
+    staged(
+      "a plan in a fence: outcomes in order, a hire for the role that lacks, one integration",
+      async (stage) => {
+        const { org } = stage;
+        const ann = await report(stage, "Ann", "Writer");
+        const whole = await work(stage);
+        await say(
+          stage,
+          "```plan",
+          JSON.stringify([
+            { title: "Print", assignee: "Printer", dependsOn: ["Write"], model: "m-1", effort: "low" },
+            { title: "Write", assignee: "writer", acceptance: "no typo" },
+            { title: "Bind", assignee: "self", dependsOn: [0] },
+          ]),
+          "```",
+        );
+        const [print, write, bind] = [
+          await byTitle(stage, "Print"),
+          await byTitle(stage, "Write"),
+          await byTitle(stage, "Bind"),
+        ];
+        assert.equal(write.responsible?.id, ann);
+        assert.equal(write.acceptance, "no typo");
+        assert.equal(bind.responsible?.id, org.rootId);
+        assert.deepEqual(
+          print.dependsOn.map(({ id }) => id),
+          [write.id],
+        );
+        assert.deepEqual(
+          bind.dependsOn.map(({ id }) => id),
+          [print.id],
+        );
+        const { agents } = await org.board(listRoster, { companyId: org.companyId });
+        const printer = agents.find(({ role }) => role === "Printer");
+        assert.deepEqual([print.responsible?.id, printer?.boss?.id], [printer?.id, org.rootId]);
+        assert.deepEqual([printer?.model, printer?.effort, printer?.adapterType], ["m-1", "low", "process"]);
+        assert.deepEqual([write.delegatedBy?.id, bind.delegatedBy], [org.rootId, null]);
+        assert.deepEqual(
+          write.parents.map(({ id }) => id),
+          [whole],
+        );
+        const integration = await byTitle(stage, "Integrate: The whole");
+        assert.deepEqual(
+          new Set(integration.dependsOn.map(({ id }) => id)),
+          new Set([print.id, write.id, bind.id]),
+        );
+        assert.deepEqual([integration.depth, write.depth], [0, 1]);
+        assert.deepEqual(
+          integration.parents.map(({ id }) => id),
+          [whole],
+        );
+      },
+    );
+
+    const refused: Readonly<
+      Record<
+        string,
+        { lines: string[]; why: RegExp; before?: (stage: Stage) => Promise<unknown>; kept?: number }
+      >
+    > = {
+      "a 17th agent": {
+        lines: ["HIRE[Writer]: Writes."],
+        before: async (stage) => {
+          for (let number = 2; number <= 16; number++) await report(stage, `N ${number}`, `Role ${number}`);
+        },
+        why: /HIRE\[Writer\][\s\S]*has 16 agents; agents hire no further than 16/,
+      },
+      "a 4th delegation": {
+        lines: ["1", "2", "3", "4"].map((part) => `DELEGATE[Writer]: Part ${part}.`),
+        before: (stage) => report(stage, "Ann", "Writer"),
+        why: /DELEGATE\[Writer\]: Part 4\.[\s\S]*at most 3 are/,
+        kept: 3,
+      },
+      "a second hire of a role": {
+        lines: ["HIRE[ writer ]: Writes more.", "HIRE[Checker]: Checks."],
+        before: (stage) => report(stage, "Ann", "Writer"),
+        why: /a report with the role writer already: Ann/,
+      },
+      "a grandchild": {
+        lines: ["DELEGATE[Engineer]: Build it."],
+        before: async (stage) => report(stage, "Eve", "Engineer", await report(stage, "Mia", "Manager")),
+        why: /Eve reports to Mia, not to Root[\s\S]*delegate to Mia/,
+      },
+      "an ambiguous role": {
+        lines: ["DELEGATE[Writer]: Write it."],
+        before: async (stage) => [
+          await report(stage, "Ann", "Writer"),
+          await report(stage, "Writer", "Writer"),
+        ],
+        why: /2 reports have the role Writer: Ann \([0-9a-f-]{36}\), Writer \([0-9a-f-]{36}\)/,
+      },
+      itself: { lines: ["DELEGATE[root]: Do it."], why: /cannot delegate to itself/ },
+      "itself, by its role": { lines: ["DELEGATE[ceo]: Do it."], why: /cannot delegate to itself/ },
+      "a plan for a grandchild by name": {
+        lines: ["```plan", '[{"title":"A","assignee":"eve"}]', "```"],
+        before: async (stage) => report(stage, "Eve", "Engineer", await report(stage, "Mia", "Manager")),
+        why: /Eve \(Engineer\) is no direct report of Root, and eve is no role[\s\S]*delegate to Mia/,
+      },
+      "somebody who is not there": {
+        lines: ["DELEGATE[Nobody]: Do it."],
+        why: /has no direct report Nobody/,
+      },
+      "somebody who left": {
+        lines: ["DELEGATE[01900000-0000-7000-8000-000000000009]: Do it."],
+        why: /has no direct report 01900000/,
+      },
+      "a directive that cannot be read": { lines: ["DELEGATE[Writer] Do it."], why: /cannot be read/ },
+      "a plan that goes in a circle": {
+        lines: [
+          "```plan",
+          '[{"title":"A","assignee":"self","dependsOn":["B"]},{"title":"B","assignee":"self","dependsOn":["A"]}]',
+          "```",
+        ],
+        why: /wait for each other in a circle: "A", "B"/,
+      },
+      "a plan with a task nobody knows": {
+        lines: ["```plan", '[{"title":"A","assignee":"Writer","dependsOn":["B"]}]', "```"],
+        why: /No task is called B/,
+      },
+    };
+    // covers ORG-11, ORG-12, ORG-26, ORG-37, ORG-38, ORG-43
+    for (const [what, { lines, why: reason, before, kept }] of Object.entries(refused))
+      staged(`refused to its author with the reason, and nothing of it remains: ${what}`, async (stage) => {
+        await before?.(stage);
+        const agentsBefore = (await stage.org.board(listAgents, { companyId: stage.org.companyId })).agents
+          .length;
+        await work(stage);
+        await say(stage, ...lines);
+        assert.match(await told(stage, stage.org.rootId), reason);
+        assert.equal((await eventsOf(stage, "outcome.delegate")).length, kept ?? 0);
+        const { agents } = await stage.org.board(listAgents, { companyId: stage.org.companyId });
+        assert.equal(agents.length, agentsBefore + (what === "a second hire of a role" ? 1 : 0));
+        assert.equal(
+          (await eventsOf(stage, "access.refused")).length > 0,
+          !/cannot be read/.test(reason.source),
+        );
+      });
+
+    // covers ORG-44
+    staged("depth: the work goes two levels down and no further", async (stage) => {
+      const mia = await report(stage, "Mia", "Manager");
+      const eve = await report(stage, "Eve", "Engineer", mia);
+      await report(stage, "Ian", "Intern", eve);
+      await work(stage);
+      stage.runner.plan(mia, says("DELEGATE[Engineer]: Build it."));
+      stage.runner.plan(eve, says("DELEGATE[Intern]: Build it for me."));
+      await say(stage, "DELEGATE[Manager]: See that it is built.");
+      assert.match(await told(stage, eve), /handed on 2 times already; it goes no deeper than 2/);
+      assert.equal((await eventsOf(stage, "outcome.delegate")).length, 2);
+      const { messages } = await stage.org.board(boardInbox, { companyId: stage.org.companyId });
+      assert.match(messages[0]?.body ?? "", /Eve .* has reached a limit/);
+    });
+
+    // covers ORG-13, ORG-24
+    staged("hiring without the right is refused; what else was said happens", async (stage) => {
+      const mia = await report(stage, "Mia", "Manager");
+      await report(stage, "Eve", "Engineer", mia);
+      const { org } = stage;
+      await work(stage);
+      stage.runner.plan(mia, says("HIRE[Tester]: Tests.", "DELEGATE[Engineer]: Build it."));
+      await say(stage, "DELEGATE[Manager]: See that it is built.");
+      assert.match(await told(stage, mia), /Mia may not hire/);
+      const offered = async (id: string) => {
+        const [session] = (await org.board(listAgentSessions, { id })).sessions;
+        return (await org.board(viewSession, { id: session?.id ?? "" })).assignment?.includes("HIRE[<role>]");
+      };
+      assert.deepEqual([await offered(mia), await offered(org.rootId)], [false, true]);
+      assert.equal((await eventsOf(stage, "outcome.delegate")).length, 2);
+      assert.equal((await org.board(listAgents, { companyId: org.companyId })).agents.length, 3);
+    });
+
+    // covers ORG-25, ORG-40
+    staged("an integration is neither handed out nor hired for, in whatever way", async (stage) => {
+      const ann = await report(stage, "Ann", "Writer");
+      await work(stage);
+      stage.runner.plan(ann, says("A text."));
+      stage.runner.plan(
+        stage.org.rootId,
+        says("DELEGATE[Writer]: Write it."),
+        async () => {
+          const waiting = (await outcomes(stage)).find(({ status }) => status === "submitted");
+          return { output: `VERDICT[${waiting?.id ?? ""}]: PASS` };
+        },
+        says(
+          "HIRE[Editor]: Edits.",
+          "DELEGATE[Writer]: Write the rest.",
+          "```plan",
+          '[{"title":"A","assignee":"Writer"}]',
+          "```",
+        ),
+      );
+      stage.runner.otherwise(hang);
+      await stage.rest();
+      const said = await told(stage, stage.org.rootId);
+      assert.equal(said.match(/it is not handed out again, and nobody is hired for it/g)?.length, 3, said);
+      assert.equal((await eventsOf(stage, "outcome.delegate")).length, 1);
+      // Nor below it, by an outcome made for the purpose.
+      const integration = await byTitle(stage, "Integrate: The whole");
+      const below = await stage.org.board(createOutcome, { title: "Below", parents: [integration.id] });
+      const session = await stage.org.session(stage.org.rootId);
+      await assert.rejects(
+        session.call(delegateOutcome, { id: below.id, to: "Writer" }),
+        /not handed out again/,
+      );
+    });
+
+    staged(
+      "what a session without tools prints is its result; of one that used them it is not",
+      async (stage) => {
+        const { org } = stage;
+        const ann = await report(stage, "Ann", "Writer");
+        await work(stage);
+        stage.runner.plan(ann, async ({ call }) => {
+          const { outcomes: mine } = await call(myOutcomes, {});
+          const id = mine.find(({ kind: of }) => of === "work")?.id ?? "";
+          await call(updateOutcome, { id, blocked: { reason: "I need a pen" } });
+          return { output: "I am done for today." };
+        });
+        await say(stage, "DELEGATE[Writer]: Write it.");
+        const written = await byTitle(stage, "Write it.");
+        assert.deepEqual(
+          [written.status, written.blocked?.reason, written.result],
+          ["open", "I need a pen", null],
+        );
+        const session = (await org.board(listAgentSessions, { id: ann })).sessions[0];
+        const shown = await org.board(viewSession, { id: session?.id ?? "" });
+        assert.match(shown.assignment ?? "", /Your work now: "Write it\."/);
+      },
+    );
+
+    staged("a review: one rework, then its boss is asked; the results are kept", async (stage) => {
+      const { org } = stage;
+      const mia = await report(stage, "Mia", "Manager");
+      const eve = await report(stage, "Eve", "Engineer", mia);
+      await work(stage);
+      const verdict =
+        (words: string): Script =>
+        async () => {
+          const waiting = (await outcomes(stage)).find(({ status }) => status === "submitted");
+          return { output: `VERDICT[${waiting?.id ?? ""}]: ${words}` };
+        };
+      stage.runner.plan(eve, says("First try."), says("Noted."), says("Second try."), says("Noted."));
+      stage.runner.plan(
+        mia,
+        says("DELEGATE[Engineer]: Build it."),
+        verdict("REWORK no roof"),
+        verdict("REWORK still no roof"),
+      );
+      await say(stage, "DELEGATE[Manager]: See that it is built.");
+      const built = await byTitle(stage, "Build it.");
+      assert.equal(built.status, "open");
+      assert.match(built.blocked?.reason ?? "", /sent back twice, and Root, the boss of Mia, is asked/);
+      assert.match(await told(stage, org.rootId), /still no roof/);
+      assert.deepEqual((await org.board(viewAgent, { id: eve })).reviews, {
+        pass: 0,
+        rework: 1,
+        escalated: 1,
+        unreadable: 0,
+      });
+      const { moves, says: answer } = await org.board(why, { id: built.id });
+      assert.ok(!moves && answer.includes("sent back twice"), answer);
+      // Whoever looks into it lets it go on, and the count begins anew.
+      stage.runner.plan(eve, says("Third try."));
+      stage.runner.plan(mia, verdict("PASS, with a roof now"));
+      await org.board(updateOutcome, { id: built.id, blocked: null });
+      await stage.rest();
+      assert.equal((await byTitle(stage, "Build it.")).status, "completed");
+      assert.equal((await org.board(viewAgent, { id: eve })).reviews.pass, 1);
+    });
+
+    staged(
+      "a verdict that cannot be read is not a pass, and the second time its boss is asked",
+      async (stage) => {
+        const { org } = stage;
+        const mia = await report(stage, "Mia", "Manager");
+        const eve = await report(stage, "Eve", "Engineer", mia);
+        await work(stage);
+        stage.runner.plan(eve, says("A house."));
+        stage.runner.plan(
+          mia,
+          says("DELEGATE[Engineer]: Build it."),
+          says("It looks good to me."),
+          says("VERDICT: PASS"),
+        );
+        await say(stage, "DELEGATE[Manager]: See that it is built.");
+        // Sessions that change nothing are followed by a pause.
+        stage.advance(60_000);
+        await stage.rest();
+        const built = await byTitle(stage, "Build it.");
+        assert.equal(built.status, "open");
+        assert.match(
+          built.blocked?.reason ?? "",
+          /Mia gave no verdict on it that could be read, twice; Root is asked/,
+        );
+        assert.match(await told(stage, org.rootId), /could be read, twice/);
+        assert.deepEqual((await org.board(viewAgent, { id: eve })).reviews, {
+          pass: 0,
+          rework: 0,
+          escalated: 1,
+          unreadable: 2,
+        });
+      },
+    );
+
+    staged("only what was submitted to it can be judged by it", async (stage) => {
+      const mia = await report(stage, "Mia", "Manager");
+      await report(stage, "Eve", "Engineer", mia);
+      const other = await work(stage, "Another");
+      await stage.org.board(updateOutcome, { id: other, blocked: { reason: "later" } });
+      await work(stage);
+      await say(stage, `VERDICT[${other}]: PASS`, "VERDICT[nothing]: PASS");
+      const said = await told(stage, stage.org.rootId);
+      assert.equal(said.match(/waits for your verdict/g)?.length, 2, said);
+      assert.equal((await byTitle(stage, "Another")).status, "open");
+    });
+
+    staged(
+      "who goes on asking for what is refused is not answered for ever, and the board is told once",
+      async (stage) => {
+        const { org } = stage;
+        await report(stage, "Ann", "Writer");
+        stage.runner.otherwise(says("HIRE[Writer]: Writes.", "DELEGATE[Nobody]: Do it."));
+        await org.board(sendMessage, { companyId: org.companyId, body: "Begin" });
+        for (let round = 0; round < 60; round++) {
+          stage.advance(10 * 60_000);
+          await stage.rest();
+        }
+        const sessions = stage.runner.started.length;
+        assert.ok(sessions < 40, `${sessions} sessions`);
+        const { messages } = await org.board(boardInbox, { companyId: org.companyId, limit: 1000 });
+        assert.ok(messages.length >= 1 && messages.length <= 4, messages.map(({ body }) => body).join("\n"));
+        const before = stage.runner.started.length;
+        stage.advance(60 * 60_000);
+        await stage.rest();
+        assert.equal(stage.runner.started.length, before, "it rests");
+      },
+    );
+  });

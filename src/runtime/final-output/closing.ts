@@ -1,0 +1,282 @@
+import { Refusal } from "../../contract/refusal.ts";
+import { complete, submit } from "../../delegation/ending.ts";
+import { fanOut, type Part } from "../../delegation/fan-out.ts";
+import { hireForRole, plan } from "../../delegation/planning.ts";
+import { agentById, type AgentRow } from "../../agents/table.ts";
+import { findReport } from "../../delegation/team.ts";
+import { isPlain } from "../../brains/registry.ts";
+import { surroundings } from "../../dispatch/dispatch.ts";
+import type { Surroundings } from "../../dispatch/guarded.ts";
+import { memberById } from "../../capabilities/members.ts";
+import { append, system } from "../../events/ledger.ts";
+import { tellOfLimit, tellOnce } from "../../mail/notices.ts";
+import { notify } from "../../mail/operations.ts";
+import { settleInbox } from "../../mail/post.ts";
+import { markAcknowledged, type MessageRow } from "../../mail/table.ts";
+import { demandFanOut, demandRoom } from "../../outcomes/limits.ts";
+import type { OutcomeRow } from "../../outcomes/outcome.ts";
+import { excerpt } from "../../outcomes/results.ts";
+import { insertOutcome, outcomeById, saveOutcome } from "../../outcomes/table.ts";
+import { query } from "../../store/query.ts";
+import type { Tx } from "../../store/store.ts";
+import { bodyOf, shownMessages, shownReviews } from "./assignment.ts";
+import { type Directive, directivesIn } from "./directives.ts";
+import { judge, judgeSilence } from "./judging.ts";
+import { mostTurns, routeWords, wordsIn } from "./replies.ts";
+import type { SessionRow } from "../sessions.ts";
+import { workOf } from "../work.ts";
+
+/**
+ * What becomes of a session's last words, in the transaction that ends it: directives are carried out, an address makes them
+ * a message, and where a brain has no tools and only printed, they are the result of its work. What cannot be carried out
+ * is told to the agent with the reason; what succeeded beside it stays.
+ */
+interface Ids {
+  readonly newId: () => string;
+  readonly newSecret: () => string;
+}
+
+export async function hearOut(tx: Tx, session: SessionRow, said: string, ids: Ids): Promise<void> {
+  // Ended by somebody else: its words are no longer the agent's.
+  if (session.ended_at !== null) return;
+  const agent = await agentById(tx, session.agent_id);
+  const caller = {
+    actor: { kind: "agent", agentId: agent.id, sessionId: session.id } as const,
+    companyId: agent.company_id,
+    workspace: null,
+  };
+  const call = surroundings(tx, { ...ids, caller, companyId: agent.company_id, operation: "session.words" });
+  const words = wordsIn(said);
+  const isSilent =
+    isPlain(agent.brain_type, agent.brain_config) &&
+    (await tx.first(anyDeed, { sessionId: session.id })) === undefined;
+  const directives = directivesIn(said);
+  // What it was shown, before its words bring anything new.
+  const reviews = isSilent ? await shownReviews(tx, agent.id, session.started_at) : [];
+  const messages = await shownMessages(tx, agent.id, session.started_at);
+  const first =
+    session.first_outcome_id === null ? undefined : await outcomeById(tx, session.first_outcome_id);
+  const isTriage = first?.kind === "inbox";
+  if (directives.length > 0) await carryOut({ call, agent, session, directives, messages });
+  const isResult = isSilent && !isTriage && words.to === null;
+  if (words.to !== null || (directives.length === 0 && !isResult))
+    await routeWords(tx, session, said, ids.newId, isSilent && isTriage ? messages : []);
+  if (!isSilent) return;
+  if (directives.length === 0 && words.to === null && words.body !== "") {
+    if (!isTriage) await takeAsResult(call, agent, session, words.body);
+    else if (agent.auto_reply === 0) await tellUnheard(call, agent, messages, words.body);
+  }
+  await judgeSilence(call, agent, reviews);
+  if (isTriage) await acknowledgeNotices(call, agent, messages);
+}
+
+/** Words for nobody, though somebody waits for an answer: without being told how, it would say them again and again. */
+async function tellUnheard(
+  call: Surroundings,
+  agent: AgentRow,
+  messages: readonly MessageRow[],
+  said: string,
+): Promise<void> {
+  if (messages.every(({ from_system }) => from_system === 1)) return;
+  const why =
+    "It went to nobody, and the message that waits is not answered. Begin with a line @<name> (@board for the board) to write to somebody, or have work done with directives.";
+  await tellAuthor(call, agent, [{ line: said, why }], lastTurn(messages) + 1);
+}
+
+const lastTurn = (messages: readonly MessageRow[]): number =>
+  Math.max(0, ...messages.map(({ auto_turn }) => auto_turn));
+
+interface Scene {
+  readonly call: Surroundings;
+  readonly agent: AgentRow;
+  readonly session: SessionRow;
+  readonly directives: readonly Directive[];
+  readonly messages: readonly MessageRow[];
+}
+
+async function carryOut(scene: Scene): Promise<void> {
+  const { call, agent, directives, messages } = scene;
+  const { tx } = call;
+  const manager = await memberById(tx, agent.id);
+  if (manager === undefined) throw new Error("an agent is missing");
+  const woken = messages.find(({ from_system }) => from_system === 0);
+  const refused: { line: string; why: string }[] = [];
+  const tried = async (line: string, work: () => Promise<unknown>): Promise<boolean> => {
+    try {
+      await tx.attempt(work);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      refused.push({ line, why: `${error.message} ${error.hint}` });
+      await call.record(
+        null,
+        { operation: "session.words", code: error.code, message: error.message },
+        "access.refused",
+      );
+      if (error.code === "limited") await tellOfLimit(call, agent.id, error);
+      return false;
+    }
+  };
+  const asksForWork = directives.some(
+    ({ kind }) => kind === "hire" || kind === "plan" || kind === "delegate",
+  );
+  const whole = asksForWork ? await wholeFor(scene, woken) : undefined;
+  const demandWhole = (): OutcomeRow => {
+    if (whole !== undefined) return whole;
+    throw new Refusal("refused", "There is no open outcome to hand out.", "Create one, or wait for one.");
+  };
+  for (const one of directives)
+    if (one.kind === "malformed") refused.push({ line: one.line, why: `It cannot be read: ${one.why}.` });
+  for (const one of directives)
+    if (one.kind === "hire") await tried(one.line, () => hireForRole(call, whole ?? null, manager, one));
+  for (const one of directives)
+    if (one.kind === "plan") await tried(one.line, () => plan(call, demandWhole().id, one.tasks));
+  const parts: { line: string; part: Part }[] = [];
+  for (const one of directives)
+    if (one.kind === "delegate")
+      await tried(one.line, async () => {
+        const to = await findReport(tx, manager, one.to, true);
+        await demandFanOut(call, demandWhole(), parts.length + 1);
+        const title = one.subtask.slice(0, 200).toWellFormed();
+        const said = { title, description: one.subtask, acceptance: null, dependsOn: [] };
+        parts.push({ line: one.line, part: { ...said, to } });
+      });
+  if (parts.length > 0) {
+    const handOut = () =>
+      fanOut(
+        call,
+        demandWhole(),
+        manager,
+        parts.map(({ part }) => part),
+        true,
+      );
+    await tried(parts.map(({ line }) => line).join("\n"), handOut);
+  }
+  for (const one of directives)
+    if (one.kind === "verdict") await tried(one.line, () => judge(call, agent, one));
+  if (refused.length > 0) await tellAuthor(call, agent, refused, lastTurn(messages) + 1);
+}
+
+/** What is divided: the work the session was started for; of a message, the outcome it becomes. */
+async function wholeFor(
+  { call, agent, session }: Scene,
+  woken: MessageRow | undefined,
+): Promise<OutcomeRow | undefined> {
+  const { tx } = call;
+  const first =
+    session.first_outcome_id === null ? undefined : await outcomeById(tx, session.first_outcome_id);
+  const isOwn = ({ status, responsible_id }: OutcomeRow) => status === "open" && responsible_id === agent.id;
+  if (first !== undefined && first.kind !== "inbox") return isOwn(first) ? first : undefined;
+  if (woken !== undefined) return outcomeFrom(call, agent, woken);
+  const work = await tx.all(workOf, { agentId: agent.id, now: tx.now, limit: 2 });
+  return work.find(({ kind }) => kind !== "inbox");
+}
+
+async function outcomeFrom(
+  call: Surroundings,
+  agent: AgentRow,
+  message: MessageRow,
+): Promise<OutcomeRow | undefined> {
+  const { tx, companyId, actor } = call;
+  try {
+    await demandRoom(call, agent.id, 1);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+  const body = await bodyOf(tx, message, 90_000);
+  const id = call.newId();
+  const title = (body.split("\n").find((line) => line.trim() !== "") ?? "A message").trim().slice(0, 200);
+  await insertOutcome(
+    tx,
+    {
+      id,
+      company_id: companyId,
+      kind: "work",
+      title: title.toWellFormed(),
+      description: body,
+      acceptance: null,
+      responsible_id: agent.id,
+      delegated: 0,
+      delegated_by: null,
+      urgent: 0,
+      important: 1,
+      parents: [agent.mandate_id],
+      dependsOn: [],
+    },
+    actor,
+  );
+  const outcome = await saveOutcome(tx, { ...(await outcomeById(tx, id)), reply_to: message.id }, actor);
+  await call.record(
+    id,
+    { title: outcome.title, parents: [agent.mandate_id], dependsOn: [], message: message.id },
+    "outcome.create",
+  );
+  await acknowledge(call, agent, message, `outcome ${id}`);
+  return outcome;
+}
+
+async function takeAsResult(
+  call: Surroundings,
+  agent: AgentRow,
+  session: SessionRow,
+  text: string,
+): Promise<void> {
+  const { tx } = call;
+  const outcome =
+    session.first_outcome_id === null ? undefined : await outcomeById(tx, session.first_outcome_id);
+  const isIts = outcome?.status === "open" && outcome.responsible_id === agent.id;
+  if (outcome === undefined || !isIts || !["work", "integration"].includes(outcome.kind)) return;
+  try {
+    await tx.attempt(() => (outcome.delegated === 1 ? submit : complete)(call, outcome, text));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    await tellAuthor(call, agent, [{ line: "your result", why: `${error.message} ${error.hint}` }], 1);
+  }
+}
+
+/** Notices were shown to a brain that has no tools to say so. What somebody wrote stays until it is answered. */
+async function acknowledgeNotices(
+  call: Surroundings,
+  agent: AgentRow,
+  messages: readonly MessageRow[],
+): Promise<void> {
+  // The program does it, not the session: having been shown something is no progress.
+  const record: Surroundings["record"] = async (subject, data, operation = "") => {
+    await append(call.tx, { companyId: call.companyId, actor: system, operation, subject, data });
+  };
+  for (const message of messages)
+    if (message.from_system === 1) await acknowledge({ ...call, record }, agent, message, "shown");
+}
+
+async function acknowledge(
+  call: Surroundings,
+  agent: AgentRow,
+  message: MessageRow,
+  result: string,
+): Promise<void> {
+  const { tx, companyId } = call;
+  await tx.run(markAcknowledged, { id: message.id, result, now: tx.now });
+  await call.record(agent.id, { message: message.id, result }, "mail.acknowledge");
+  await settleInbox(tx, companyId, agent.id);
+}
+
+/** Told in words; but one that goes on asking for what it cannot have is not answered for ever. */
+async function tellAuthor(
+  call: Surroundings,
+  agent: AgentRow,
+  refused: readonly { line: string; why: string }[],
+  turn: number,
+): Promise<void> {
+  const lines = refused
+    .slice(0, 20)
+    .map(({ line, why }) => `- ${excerpt(line, null, 300)}\n  ${excerpt(why, null, 600)}`);
+  const text = `This was not carried out:\n${lines.join("\n")}`;
+  if (turn <= mostTurns) return notify(call, agent.id, text, turn);
+  const told = `${agent.name} (${agent.id}) goes on asking for what is refused, so it is no longer answered. ${text}`;
+  await tellOnce(call, { about: agent.id, kind: "refused-words", to: null, text: told });
+}
+
+const anyDeed = query((db, p: { sessionId: string }) =>
+  db.selectFrom("events").select("seq").where("session_id", "=", p.sessionId).limit(1),
+);

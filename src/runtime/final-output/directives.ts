@@ -1,0 +1,158 @@
+import { PlanTasks, type PlanTask } from "../../contract/planning.ts";
+import { efforts } from "../../contract/hiring.ts";
+import { Name, text as textOf } from "../../contract/words.ts";
+
+/**
+ * What a brain without tools asks for in its last words. The grammar, line by line, each at the very start of a line and
+ * outside code fences:
+ *
+ *   HIRE[<role>]: <mandate>
+ *   HIRE[<role> | model=<model> effort=<low|medium|high|xhigh|max>]: <mandate>
+ *   DELEGATE[<id or role>]: <subtask>
+ *   VERDICT[<outcome id>]: PASS
+ *   VERDICT[<outcome id>]: REWORK <what is missing>
+ *
+ * and a fence named `plan` with the tasks of a plan as JSON: a list, or {"tasks": [...]}. A line that looks like a directive
+ * and is none (a bullet in front of it, in small letters), and a plan that cannot be read, are said to be so: nothing that
+ * was meant is dropped in silence, nor taken for the result of the work.
+ */
+export type Directive =
+  | {
+      readonly kind: "hire";
+      readonly line: string;
+      readonly role: string;
+      readonly mandate: string;
+      readonly model: string | undefined;
+      readonly effort: PlanTask["effort"];
+    }
+  | { readonly kind: "delegate"; readonly line: string; readonly to: string; readonly subtask: string }
+  | { readonly kind: "plan"; readonly line: string; readonly tasks: readonly PlanTask[] }
+  | {
+      readonly kind: "verdict";
+      readonly line: string;
+      readonly outcome: string;
+      readonly passes: boolean;
+      readonly reason: string;
+    }
+  | { readonly kind: "malformed"; readonly line: string; readonly why: string };
+
+/** Behind a bullet, a number or an emphasis, indented, or in small letters: meant, in all likelihood, and not done. */
+const almost =
+  /^[ \t]*(?:(?:[-*+•–—]|\d{1,3}[.)])[ \t]+)?[*_]{0,3}(?:HIRE|DELEGATE|VERDICT)[ \t]?\[[^[\]]+\][*_]{0,3}:/i;
+
+const begins = /^(HIRE|DELEGATE|VERDICT)\[/;
+
+const mostDirectives = 50;
+const mostMandate = 20_000;
+
+export function directivesIn(output: string): Directive[] {
+  const found: Directive[] = [];
+  let fence: { mark: string; isPlan: boolean; lines: string[] } | null = null;
+  for (const line of output.replace(/^\uFEFF/, "").split(/\r?\n/)) {
+    if (found.length > mostDirectives) break;
+    const mark = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line);
+    if (fence !== null) {
+      if (mark !== null && closes(fence.mark, mark)) {
+        if (fence.isPlan) found.push(planIn(fence.lines.join("\n")));
+        fence = null;
+      } else fence.lines.push(line);
+      continue;
+    }
+    if (mark !== null) {
+      const isPlan = /^plan(\s|$)/i.test((mark[2] ?? "").trim());
+      fence = { mark: mark[1] ?? "", isPlan, lines: [] };
+      continue;
+    }
+    const word = begins.exec(line)?.[1];
+    if (word !== undefined) found.push(readLine(word, line));
+    else if (almost.test(line))
+      found.push({
+        kind: "malformed",
+        line,
+        why: "a directive stands in capitals at the very start of its line",
+      });
+  }
+  // Of a long output only the end is heard: what looks like the beginning of a fence may have been its end.
+  const swallowed = fence?.isPlan === true ? "a plan" : fence?.lines.find((line) => begins.test(line));
+  if (swallowed !== undefined)
+    found.push({ kind: "malformed", line: swallowed, why: "its fence is not closed" });
+  if (found.length <= mostDirectives) return found;
+  const rest = {
+    kind: "malformed",
+    line: "the rest",
+    why: `one output has at most ${mostDirectives} directives`,
+  } as const;
+  return [...found.slice(0, mostDirectives), rest];
+}
+
+function closes(opened: string, [, mark = "", rest = ""]: RegExpExecArray): boolean {
+  return mark[0] === opened[0] && mark.length >= opened.length && rest.trim() === "";
+}
+
+function readLine(word: string, line: string): Directive {
+  const malformed = (why: string): Directive => ({ kind: "malformed", line, why });
+  const parts = /^[A-Z]+\[([^[\]]*)\]:[ \t]*(.*)$/.exec(line);
+  if (parts === null) return malformed(`it reads ${word}[…]: …, on one line`);
+  const inside = (parts[1] ?? "").trim();
+  const rest = (parts[2] ?? "").trim();
+  if (inside === "") return malformed("nothing stands between the brackets");
+  if (rest === "") return malformed("nothing stands after the colon");
+  if (!textOf(mostMandate).safeParse(rest).success)
+    return malformed(`the text has over ${mostMandate} characters, or some that nobody can store`);
+  if (word === "HIRE") return readHire(line, inside, rest, malformed);
+  if (word === "DELEGATE") return { kind: "delegate", line, to: inside, subtask: rest };
+  const verdict = /^(PASS|REWORK)(?:[ \t:,.–—-]+(.*))?$/.exec(rest);
+  const reason = (verdict?.[2] ?? "").trim();
+  if (verdict === null || (verdict[1] === "REWORK" && reason === ""))
+    return malformed("a verdict is PASS, or REWORK and what is missing");
+  return { kind: "verdict", line, outcome: inside.toLowerCase(), passes: verdict[1] === "PASS", reason };
+}
+
+function readHire(
+  line: string,
+  inside: string,
+  mandate: string,
+  malformed: (why: string) => Directive,
+): Directive {
+  const [who = "", options, ...more] = inside.split("|");
+  const role = Name.safeParse(who);
+  if (!role.success) return malformed("the role is not a name of 1 to 64 characters");
+  if (more.length > 0 || /(?:^|[\s,;])(?:model|effort)\s*=/i.test(who))
+    return malformed("options stand after one |, as in HIRE[<role> | model=<model>]: …");
+  let model: string | undefined;
+  let effort: PlanTask["effort"];
+  for (const option of (options ?? "").split(/[\s,;]+/).filter((word) => word !== "")) {
+    const [, key, value = ""] = /^(model|effort)=(.+)$/.exec(option) ?? [];
+    const known = efforts.find((name) => name === value);
+    if (key === "model" && model === undefined && value.length <= 100) model = value;
+    else if (key === "effort" && effort === undefined && known !== undefined) effort = known;
+    else
+      return malformed(
+        `${option.slice(0, 60)} is not model=<model> or effort=<${efforts.join("|")}>, each at most once`,
+      );
+  }
+  if (options !== undefined && model === undefined && effort === undefined)
+    return malformed("no option stands after the |");
+  return { kind: "hire", line, role: role.data, mandate, model, effort };
+}
+
+function planIn(json: string): Directive {
+  const line = `a plan (${json.replace(/\s+/g, " ").trim().slice(0, 100).toWellFormed()})`;
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    return {
+      kind: "malformed",
+      line,
+      why: `it is not JSON (${error instanceof Error ? error.message : ""})`,
+    };
+  }
+  const list = typeof value === "object" && value !== null && "tasks" in value ? value.tasks : value;
+  const parsed = PlanTasks.safeParse(list);
+  if (parsed.success) return { kind: "plan", line, tasks: parsed.data };
+  const issues = parsed.error.issues
+    .slice(0, 3)
+    .map(({ path, message }) => `${["tasks", ...path].join(".")}: ${message}`);
+  return { kind: "malformed", line, why: `it is not a list of tasks: ${issues.join("; ")}` };
+}

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { approve } from "../../contract/approvals.ts";
+import { requestAgent, waitForApproval } from "../../contract/create-agent.ts";
+import { acknowledgeMessage, agentInbox, boardInbox, sendMessage } from "../../contract/mail.ts";
+import { createKey, updateAgent } from "../../contract/agents.ts";
+import { storeKinds } from "../../testing/organization.ts";
+import type { Script } from "../../testing/scripted-runner.ts";
+import { onStage, type Stage } from "../../testing/stage.ts";
+
+const minute = 60_000;
+
+/** Two agents that reply by themselves: Ada, and Bob below her. Above them is a person. */
+interface Pair {
+  readonly ada: string;
+  readonly bob: string;
+}
+
+async function employ({ org }: Stage): Promise<Pair> {
+  const make = async (boss: typeof org.root, name: string) => {
+    const { requestId = "" } = await boss(requestAgent, { name });
+    await org.board(approve, { id: requestId });
+    return (await boss(waitForApproval, { requestId })).agent?.id ?? "";
+  };
+  const ada = await make(org.root, "Ada");
+  const bob = await make(org.as((await org.board(createKey, { id: ada })).key), "Bob");
+  await org.board(updateAgent, { id: org.rootId, adapterType: "human" });
+  // The notices of the approvals are out of the way.
+  for (const id of [org.rootId, ada]) {
+    const call = org.as((await org.board(createKey, { id })).key);
+    for (const message of (await org.board(agentInbox, { id })).messages)
+      await call(acknowledgeMessage, { id: message.id });
+  }
+  return { ada, bob };
+}
+
+for (const kind of storeKinds)
+  describe(`agents that answer each other on ${kind}`, () => {
+    const staged = (name: string, play: (stage: Stage, pair: Pair) => Promise<void>): void => {
+      test(name, () => onStage(kind, async (stage) => play(stage, await employ(stage))));
+    };
+    /** The board begins, and everybody plays this each time; answers who was started. */
+    const playing = async (stage: Stage, to: string, script: Script) => {
+      const { org, runner } = stage;
+      const first = runner.started.length;
+      runner.otherwise((session) => {
+        if (runner.started.length - first > 60) throw new Error("it goes on for ever");
+        return script(session);
+      });
+      await org.board(sendMessage, { companyId: org.companyId, to, body: "begin" });
+      for (let step = 0; step < 40; step++) {
+        await stage.rest();
+        stage.advance(minute);
+      }
+      return runner.started.slice(first).map(({ agent }) => agent.name);
+    };
+    const board = async ({ org }: Stage) =>
+      (await org.board(boardInbox, { companyId: org.companyId, limit: 1000 })).messages;
+    const other = (name: string): string => (name === "Ada" ? "Bob" : "Ada");
+    const stopped =
+      /^(?:Ada and Bob|Bob and Ada) have answered each other 5 times without a person, so it was stopped\./;
+
+    for (const how of ["by address", "by replying"] as const)
+      staged(
+        `a chain ${how} stops after five turns and says so to the board; a person starts it anew`,
+        async (stage, { ada, bob }) => {
+          const { org, runner } = stage;
+          const first = { session: 1 };
+          const script: Script = async ({ agent }) => {
+            const needsAddress = how === "by address" || runner.started.length === first.session;
+            const words = `ping from ${agent.name}`;
+            return { output: needsAddress ? `@${other(agent.name)}\n${words}` : words };
+          };
+          assert.deepEqual(await playing(stage, ada, script), ["Ada", "Bob", "Ada", "Bob", "Ada", "Bob"]);
+          const [told, ...more] = await board(stage);
+          assert.deepEqual([told?.from.kind, more], ["system", []]);
+          assert.match(told?.body ?? "", stopped);
+          assert.match(told?.body ?? "", /\n\nping from Bob$/);
+          for (const id of [ada, bob]) assert.deepEqual((await org.board(agentInbox, { id })).messages, []);
+          first.session = 7;
+          assert.deepEqual(await playing(stage, bob, script), ["Bob", "Ada", "Bob", "Ada", "Bob", "Ada"]);
+          assert.equal((await board(stage)).length, 2);
+        },
+      );
+
+    staged("by way of notices to the boss it stops as well", async (stage, { ada }) => {
+      const started = await playing(stage, ada, async ({ agent }) => ({
+        output: agent.name === "Ada" ? "@Bob\ndo it" : "@Nobody\nwho does it?",
+      }));
+      assert.deepEqual(started, ["Ada", "Bob", "Ada", "Bob", "Ada", "Bob"]);
+      const told = await board(stage);
+      assert.equal(told.length, 1);
+      assert.match(told[0]?.body ?? "", stopped);
+    });
+
+    staged(
+      "an agent that fails every time is not started for ever by a boss that writes every time",
+      async (stage, { ada }) => {
+        const started = await playing(stage, ada, async ({ agent }) =>
+          agent.name === "Ada" ? { output: "@Bob\ntry again" } : { code: 1, reason: "it exited with 1" },
+        );
+        const tries = ["Bob", "Bob", "Bob"];
+        assert.deepEqual(started, ["Ada", ...tries, "Ada", ...tries, "Ada", ...tries, "Ada"]);
+        assert.match((await board(stage))[0]?.body ?? "", stopped);
+      },
+    );
+
+    staged("with a person in it, it goes on as long as the person does", async (stage, { ada, bob }) => {
+      const { org } = stage;
+      await org.board(updateAgent, { id: bob, adapterType: "human" });
+      const person = org.as((await org.board(createKey, { id: bob })).key);
+      stage.runner.otherwise(async () => ({ output: "@Bob\nand then?" }));
+      await org.board(sendMessage, { companyId: org.companyId, to: ada, body: "begin" });
+      for (let turn = 0; turn < 9; turn++) {
+        await stage.rest();
+        stage.advance(minute);
+        const { messages } = await org.board(agentInbox, { id: bob });
+        assert.equal(messages.length, 1);
+        await person(acknowledgeMessage, { id: messages[0]?.id ?? "" });
+        await person(sendMessage, { to: ada, body: "go on" });
+      }
+      await stage.rest();
+      assert.deepEqual(await board(stage), []);
+      assert.equal(stage.runner.started.length, 10);
+    });
+  });

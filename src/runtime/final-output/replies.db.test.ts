@@ -1,0 +1,351 @@
+import assert from "node:assert/strict";
+import { describe } from "node:test";
+import { approve } from "../../contract/approvals.ts";
+import { requestAgent, waitForApproval } from "../../contract/create-agent.ts";
+import {
+  acknowledgeMessage,
+  agentInbox,
+  boardInbox,
+  listSent,
+  sendMessage,
+  viewMessage,
+} from "../../contract/mail.ts";
+import { createKey, pauseAgent, terminateAgent, updateAgent } from "../../contract/agents.ts";
+import { completeOutcome, createOutcome } from "../../contract/outcomes.ts";
+import { listAgentSessions } from "../../contract/sessions.ts";
+import { storeKinds } from "../../testing/organization.ts";
+import { scriptedRunner } from "../../testing/scripted-runner.ts";
+import { says } from "../../testing/scripts.ts";
+import { type Stage, stagedOn } from "../../testing/stage.ts";
+
+const minute = 60_000;
+
+for (const kind of storeKinds)
+  describe(`what sessions say last on ${kind}`, () => {
+    const staged = stagedOn(kind);
+    /** An agent made by create_agent, below the root unless another boss is named. */
+    const made = async ({ org }: Stage, input: Record<string, unknown>, boss = org.root): Promise<string> => {
+      const { requestId = "" } = await boss(requestAgent, input);
+      await org.board(approve, { id: requestId });
+      const { agent } = await boss(waitForApproval, { requestId });
+      assert.ok(agent !== undefined);
+      return agent.id;
+    };
+    const write = async ({ org }: Stage, to: string, body = "a question") =>
+      (await org.board(sendMessage, { companyId: org.companyId, to, body })).id;
+    const board = async ({ org }: Stage) =>
+      (await org.board(boardInbox, { companyId: org.companyId, limit: 1000 })).messages.map(
+        ({ from, body }) => [from.kind === "agent" ? from.name : from.kind, body] as const,
+      );
+    const inbox = async ({ org }: Stage, id: string) =>
+      (await org.board(agentInbox, { id })).messages.map(
+        ({ from, body }) => [from.kind === "agent" ? from.name : from.kind, body] as const,
+      );
+    /** People hold these positions: they get mail and are never started. */
+    const person = ({ org }: Stage, ...ids: string[]) =>
+      Promise.all(ids.map((id) => org.board(updateAgent, { id, adapterType: "human" })));
+    const personRoot = async (stage: Stage): Promise<void> => {
+      await person(stage, stage.org.rootId);
+      const { messages } = await stage.org.board(agentInbox, { id: stage.org.rootId });
+      for (const { id } of messages) await stage.org.board(acknowledgeMessage, { id });
+    };
+
+    staged("@human goes to the board, and answers the message that woke it", async (stage) => {
+      const nia = await made(stage, { name: "Nia" });
+      await personRoot(stage);
+      const asked = await write(stage, nia);
+      stage.runner.plan(
+        nia,
+        says('{"usage":{"inputTokens":5,"outputTokens":1}}', "@human", "An answer.", "", "Two lines."),
+      );
+      await stage.rest();
+      assert.deepEqual(await board(stage), [["Nia", "An answer.\n\nTwo lines."]]);
+      const message = await stage.org.board(viewMessage, { id: asked });
+      assert.equal(message.result, "answered");
+      assert.deepEqual(await inbox(stage, nia), []);
+      stage.advance(minute);
+      await stage.rest();
+      assert.equal(stage.runner.started.length, 1);
+      await write(stage, nia);
+      stage.runner.plan(nia, says("@human, all in one line"));
+      await stage.rest();
+      assert.deepEqual((await board(stage)).at(-1), ["Nia", "all in one line"]);
+    });
+
+    staged(
+      "an agent is addressed by id, slug or name, and what follows on the line belongs to the text",
+      async (stage) => {
+        const { org, runner } = stage;
+        const lead = await org.agent("Lead Dev", (await org.agent("Department")).id);
+        const nia = await made(stage, { name: "Nia", nextAgent: "Lead Dev" });
+        await person(stage, lead.id);
+        await personRoot(stage);
+        const lines = [
+          [`@${lead.id}`, "one"],
+          ["@lead-dev", "two"],
+          ["@Lead Dev", "three"],
+          ["@LEAD  DEV:", "four"],
+          ["@Lead Dev, please read this", "five"],
+          ["@lead-dev six"],
+          ["@boss", "seven"],
+        ];
+        for (const said of lines) {
+          await write(stage, nia);
+          runner.plan(nia, says(...said));
+          await stage.rest();
+          stage.advance(minute);
+        }
+        assert.deepEqual(
+          (await inbox(stage, lead.id)).map(([, body]) => body),
+          ["one", "two", "three", "four", "please read this\nfive", "six"],
+        );
+        assert.deepEqual(await inbox(stage, org.rootId), [["Nia", "seven"]]);
+        assert.deepEqual(await board(stage), []);
+      },
+    );
+
+    staged("the board is answered also by who may not write to it otherwise", async (stage) => {
+      const { org, runner } = stage;
+      const lead = await org.agent("Lead");
+      const nia = await made(stage, { name: "Nia", nextAgent: "Lead" });
+      await person(stage, lead.id);
+      await personRoot(stage);
+      await write(stage, nia);
+      runner.plan(nia, says("here is your answer"));
+      await stage.rest();
+      assert.deepEqual(await board(stage), [["Nia", "here is your answer"]]);
+    });
+
+    staged("what may not be sent, or is for nobody, goes to the boss", async (stage) => {
+      const { org, runner } = stage;
+      const ann = await org.agent("Ann");
+      const stranger = await org.agent("Stranger", ann.id);
+      const nia = await made(stage, { name: "Nia", nextAgent: "Stranger" });
+      const gone = await org.agent("Gone", ann.id);
+      await org.board(terminateAgent, { id: gone.id });
+      // The board is told who left; that is not what this is about.
+      for (const { id } of (await org.board(boardInbox, { companyId: org.companyId })).messages)
+        await org.board(acknowledgeMessage, { id });
+      await person(stage, stranger.id, ann.id);
+      await personRoot(stage);
+      for (const said of [
+        ["@Ann", "to Ann"],
+        ["@Nobody", "to nobody"],
+        ["@Nia", "to myself"],
+        ["@gone", "to one who left"],
+        ["@here is all that I know of it"],
+        ["@board", "to the board"],
+        [`@${"x".repeat(5000)}`, "to something long"],
+      ]) {
+        await write(stage, nia);
+        runner.plan(nia, says(...said));
+        await stage.rest();
+        stage.advance(minute);
+      }
+      const told = await inbox(stage, org.rootId);
+      assert.deepEqual(
+        told.map(([from, body]) => [from, body?.slice(0, 200)]),
+        [
+          ["system", "Nia said this to @Ann, but it may not write to Ann:\n\nto Ann"],
+          ["system", "Nia said this to @Nobody, but there is no Nobody:\n\nto nobody"],
+          ["system", "Nia said this to @Nia, but there is no Nia:\n\nto myself"],
+          ["system", "Nia said this to @gone, but there is no gone:\n\nto one who left"],
+          [
+            "system",
+            "Nia said this to @here is all that I know of it, but there is no here is all that I know of it:\n\n@here is all that I know of it",
+          ],
+          ["system", "Nia said this to @the board, but it may not write to the board:\n\nto the board"],
+          [
+            "system",
+            `Nia said this to @${"x".repeat(80)}…, but there is no ${"x".repeat(80)}…:\n\nto something long`.slice(
+              0,
+              200,
+            ),
+          ],
+        ],
+      );
+      assert.deepEqual(
+        [await board(stage), await inbox(stage, ann.id), await inbox(stage, stranger.id)],
+        [[], [], []],
+      );
+    });
+
+    staged(
+      "with autoReply words without an address answer whoever wrote; without it nothing is sent",
+      async (stage) => {
+        const { org, runner } = stage;
+        const boss = await org.agent("Boss");
+        const loud = await made(stage, { name: "Loud" }, boss.call);
+        const quiet = await made(stage, { name: "Quiet", autoReply: false }, boss.call);
+        await person(stage, boss.id);
+        for (const { id } of (await org.board(agentInbox, { id: boss.id })).messages)
+          await org.board(acknowledgeMessage, { id });
+        const first = await boss.call(sendMessage, { to: loud, body: "loud?" });
+        const second = await boss.call(sendMessage, { to: quiet, body: "quiet?" });
+        runner.plan(loud, says("Loud, yes."));
+        runner.plan(quiet, says("Quiet, yes."));
+        await stage.rest();
+        assert.deepEqual(await inbox(stage, boss.id), [["Loud", "Loud, yes."]]);
+        assert.equal((await boss.call(viewMessage, { id: first.id })).result, "answered");
+        assert.equal((await boss.call(viewMessage, { id: second.id })).acknowledgedAt, null);
+        // What it addresses itself is sent all the same, and it says itself what became of the message.
+        for (const result of [null, "done"]) {
+          runner.plan(quiet, async ({ call }) => {
+            if (result !== null) await call(acknowledgeMessage, { id: second.id, result });
+            return { output: `@boss\nQuiet, ${result}.` };
+          });
+          stage.advance(minute);
+          await stage.rest();
+          assert.deepEqual((await inbox(stage, boss.id)).at(-1), ["Quiet", `Quiet, ${result}.`]);
+          assert.equal((await boss.call(viewMessage, { id: second.id })).result, result);
+        }
+      },
+    );
+
+    staged(
+      "each message is answered once, the oldest first, also one that the session dealt with itself",
+      async (stage) => {
+        const { runner } = stage;
+        const nia = await made(stage, { name: "Nia" });
+        await personRoot(stage);
+        const one = await write(stage, nia, "one");
+        const two = await write(stage, nia, "two");
+        runner.plan(
+          nia,
+          async ({ call }) => {
+            stage.advance(1);
+            await call(acknowledgeMessage, { id: one, result: "by hand" });
+            return { output: "to one" };
+          },
+          says("to two"),
+        );
+        await stage.rest();
+        stage.advance(minute);
+        await stage.rest();
+        assert.deepEqual(await board(stage), [
+          ["Nia", "to one"],
+          ["Nia", "to two"],
+        ]);
+        const results = [];
+        for (const id of [one, two]) results.push((await stage.org.board(viewMessage, { id })).result);
+        assert.deepEqual(results, ["by hand", "answered"]);
+      },
+    );
+
+    staged("a notice of the system is not answered, and does not wake it again", async (stage) => {
+      const { org, runner } = stage;
+      const nia = await made(stage, { name: "Nia" });
+      await personRoot(stage);
+      const asker = org.as((await org.board(createKey, { id: nia })).key);
+      const { requestId = "" } = await asker(requestAgent, { name: "Below" });
+      await org.board(approve, { id: requestId });
+      runner.plan(nia, says("Thank you!"));
+      await stage.rest();
+      assert.equal(runner.started.length, 1);
+      assert.deepEqual(
+        [await board(stage), await inbox(stage, nia), await inbox(stage, org.rootId)],
+        [[], [], []],
+      );
+      stage.advance(minute);
+      await stage.rest();
+      assert.equal(runner.started.length, 1);
+    });
+
+    staged("a session that failed, was stopped or said nothing sends nothing", async (stage) => {
+      const { org, runner } = stage;
+      const nia = await made(stage, { name: "Nia" });
+      await personRoot(stage);
+      await write(stage, nia);
+      const stopped = Promise.withResolvers<void>();
+      runner.plan(
+        nia,
+        async () => ({ code: 1, reason: "it exited with 1", output: "@human\nfailed" }),
+        async () => ({ code: null, reason: "it was ended by SIGTERM", output: "@human\nended" }),
+        async ({ hold }) => {
+          await hold(stopped.promise);
+          return { output: "@human\nstopped" };
+        },
+      );
+      for (let step = 0; step < 3; step++) {
+        await stage.rest();
+        stage.advance(minute);
+      }
+      await org.board(pauseAgent, { id: nia });
+      stopped.resolve();
+      await stage.rest();
+      assert.deepEqual([runner.started.length, await board(stage)], [3, []]);
+      const { sessions } = await org.board(listAgentSessions, { id: nia });
+      assert.ok(sessions.every(({ endedAt }) => endedAt !== null));
+    });
+
+    staged("bytes that no store keeps do not hold up the end of a session", async (stage) => {
+      const nia = await made(stage, { name: "Nia" });
+      await personRoot(stage);
+      await write(stage, nia);
+      stage.runner.plan(nia, says("@hu\u0000man", "\u0000hello \ud83e\udd16\u0007"));
+      await stage.rest();
+      assert.deepEqual(await board(stage), [["Nia", "hello 🤖\u0007"]]);
+    });
+
+    for (const moment of ["exited", "exited and been seen to", "settled"] as const)
+      staged(`a node that dies when a session has ${moment} says its words once`, async (stage) => {
+        const { org, store } = stage;
+        const nia = await made(stage, { name: "Nia" });
+        await personRoot(stage);
+        await write(stage, nia);
+        stage.crash(stage);
+        const died = Promise.withResolvers<void>();
+        const forever = new Promise<never>(() => undefined);
+        const at = async (step: string): Promise<void> => {
+          if (moment === "settled" || step !== "exited") return;
+          died.resolve();
+          await forever;
+        };
+        // The commit of the end is the last thing it does.
+        const watched = {
+          ...store,
+          write: async <T>(work: Parameters<typeof store.write<T>>[0]): Promise<T> => {
+            const before = (await board(stage)).length;
+            const answer = await store.write(work);
+            if (moment === "settled" && (await board(stage)).length > before) {
+              died.resolve();
+              await forever;
+            }
+            return answer;
+          },
+        };
+        const first = stage.node("node-2", { at, store: watched });
+        first.runner.plan(nia, says("@human", "Only once."));
+        await first.scheduler.start();
+        await died.promise;
+        stage.crash(first);
+        const exit = { code: 0, reason: "it exited with 0", output: "@human\nOnly once." };
+        const kept = { ...scriptedRunner(org.core.dispatch), takeExit: () => exit };
+        const next = stage.node("node-2", moment === "exited and been seen to" ? { runner: kept } : {});
+        // Before the end was on record nothing was sent: the next session does what the first was for.
+        if (moment === "exited") next.runner.plan(nia, says("@human", "Only once."));
+        await next.scheduler.start();
+        stage.advance(minute);
+        await stage.rest();
+        assert.deepEqual(await board(stage), [["Nia", "Only once."]]);
+        assert.deepEqual((await org.board(listSent, { companyId: org.companyId })).messages.length, 1);
+        assert.deepEqual(await inbox(stage, nia), []);
+      });
+
+    staged("a session that works on an outcome and has no mail answers nobody", async (stage) => {
+      const { org, runner } = stage;
+      const nia = await made(stage, { name: "Nia" });
+      await personRoot(stage);
+      const own = org.as((await org.board(createKey, { id: nia })).key);
+      const { id } = await own(createOutcome, { title: "work", parents: [nia] });
+      runner.plan(nia, async ({ call }) => {
+        await call(completeOutcome, { id });
+        return { output: "I have done it." };
+      });
+      await stage.rest();
+      assert.deepEqual(
+        [runner.started.length, await board(stage), await inbox(stage, org.rootId)],
+        [1, [], []],
+      );
+    });
+  });

@@ -1,0 +1,237 @@
+import { nameKey } from "../../contract/names.ts";
+import { Refusal } from "../../contract/refusal.ts";
+import { agentById, type AgentRow } from "../../agents/table.ts";
+import { type Member, memberById } from "../../capabilities/members.ts";
+import { holds } from "../../capabilities/rights.ts";
+import { append, system } from "../../events/ledger.ts";
+import { tellOfLimit, tellOnce } from "../../mail/notices.ts";
+import { notify } from "../../mail/operations.ts";
+import { post, settleInbox } from "../../mail/post.ts";
+import { markAcknowledged, type MessageRow } from "../../mail/table.ts";
+import { query } from "../../store/query.ts";
+import type { ReadTx, Tx } from "../../store/store.ts";
+import { usageIn } from "../../processes/processes.ts";
+import type { SessionRow } from "../sessions.ts";
+
+/**
+ * What a session says last. If its first line is `@somebody`, the rest goes to that inbox, where the agent may write
+ * there; with autoReply, words without an address answer the message that woke the session. So an agent needs no tools to
+ * take part. What may not be sent goes to its boss instead of nowhere. A chain of such replies without a person in it
+ * ends after a few turns, and the board is told.
+ */
+export const mostTurns = 5;
+
+interface Words {
+  /** Null: no address. */
+  readonly to: string | null;
+  readonly body: string;
+}
+
+export async function routeWords(
+  tx: Tx,
+  session: SessionRow,
+  said: string,
+  newId: () => string,
+  /** Of a session that can only print: the messages it was shown, of which its words settle one. */
+  shown: readonly MessageRow[] = [],
+): Promise<void> {
+  const agent = await agentById(tx, session.agent_id);
+  const words = wordsIn(said);
+  if (session.ended_at !== null || (words.to === null && (words.body === "" || agent.auto_reply === 0)))
+    return;
+  const woken = await tx.first(wokenBy, { agentId: agent.id, started: session.started_at });
+  const { target, body } = await addressIn(tx, agent, words, woken);
+  if (body === "") return;
+  const call = { tx, companyId: agent.company_id, newId };
+  const turn = (woken?.auto_turn ?? 0) + 1;
+  const reply = { call, agent, session, words: { ...words, body }, turn };
+  if (target === undefined) {
+    // A notice of the system needs no answer; an address that leads nowhere does.
+    if (words.to !== null) await toBoss(reply, `there is no ${nameIn(words.to)}`, nameIn(words.to));
+  } else if (!(await mayWrite(tx, agent, words, target))) {
+    const name = target?.name ?? "the board";
+    await toBoss(reply, `it may not write to ${name}`, name);
+  } else if (isProgram(target) && turn > mostTurns) await stop(reply, target);
+  else {
+    const id = newId();
+    const letter = {
+      id,
+      companyId: agent.company_id,
+      from: agent.id,
+      to: target?.id ?? null,
+      content: { fileId: newId(), text: body },
+      deliverAt: tx.now,
+      autoTurn: turn,
+    };
+    try {
+      await tx.attempt(async () => {
+        await record(tx, agent, session, { to: letter.to, message: id, turn });
+        await post(tx, letter, newId);
+      });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      await tellOfLimit(call, agent.id, error);
+    }
+  }
+  // A brain without tools cannot say that it is done with a message; that it has written to somebody says so.
+  const written = shown.filter(({ from_system }) => from_system === 0);
+  const from = target?.id ?? null;
+  const settled =
+    agent.auto_reply === 1 ? woken : (written.find(({ from_id }) => from_id === from) ?? written[0]);
+  if (settled?.acknowledged_at === null) {
+    await tx.run(markAcknowledged, { id: settled.id, result: "answered", now: tx.now });
+    await append(tx, {
+      companyId: agent.company_id,
+      actor: { kind: "agent", agentId: agent.id, sessionId: session.id },
+      operation: "mail.acknowledge",
+      subject: agent.id,
+      data: { message: settled.id, result: "answered" },
+    });
+    await settleInbox(tx, agent.company_id, agent.id);
+  }
+}
+
+/** The address is the whole first line after the @, until somebody knows better (addressIn). No store keeps a NUL. */
+export function wordsIn(said: string): Words {
+  const lines = said.split("\n").filter((line) => usageIn(line) === undefined);
+  const text = lines.join("\n").replaceAll("\u0000", "").trim();
+  const match = /^@([^\n]+)(?:\n([\s\S]*))?$/.exec(text);
+  if (match === null) return { to: null, body: text };
+  return { to: (match[1] ?? "").trim(), body: (match[2] ?? "").trim() };
+}
+
+/** To answer the board needs no right: the board wrote first. */
+async function mayWrite(
+  tx: ReadTx,
+  agent: AgentRow,
+  words: Pick<Words, "to">,
+  target: Pick<Member, "id"> | null,
+): Promise<boolean> {
+  if (target === null && words.to === null) return true;
+  return holds(tx, agent.id, target === null ? "mail:board" : `mail:${target.id}`, "send");
+}
+
+/** Null: the board. Undefined: nobody. */
+type Target = (Member & { brain_type: string }) | null | undefined;
+
+/**
+ * A name may have spaces, and a line may go on after it: the longest beginning of the line that is somebody counts, and
+ * what is left of the line belongs to the text.
+ */
+async function addressIn(
+  tx: ReadTx,
+  agent: AgentRow,
+  words: Words,
+  woken: MessageRow | undefined,
+): Promise<{ target: Target; body: string }> {
+  const { to, body } = words;
+  if (to === null) {
+    const isAnswerable = woken !== undefined && woken.from_system === 0;
+    return { target: isAnswerable ? await memberOrBoard(tx, woken.from_id) : undefined, body };
+  }
+  const ends = [...to.matchAll(/\S+/g)].slice(0, mostWords).map((word) => word.index + word[0].length);
+  for (const end of ends.toReversed()) {
+    const target = await called(tx, agent, to.slice(0, end));
+    if (target !== undefined)
+      return { target, body: [to.slice(end).trim(), body].filter((part) => part !== "").join("\n") };
+  }
+  return { target: undefined, body: body === "" ? `@${to}` : body };
+}
+
+/** A name of 64 characters has no more. */
+const mostWords = 32;
+
+async function called(tx: ReadTx, agent: AgentRow, name: string): Promise<Target> {
+  for (const spelling of new Set([name, name.replace(/[,:;.!]+$/, "")])) {
+    const key = nameKey(spelling);
+    if (["human", "user", "board"].includes(key)) return null;
+    if (key === "boss") return memberOrBoard(tx, agent.boss_id);
+    const found = await tx.first(addressed, { companyId: agent.company_id, key });
+    if (found !== undefined && found.id !== agent.id) return memberOrBoard(tx, found.id);
+  }
+  return undefined;
+}
+
+async function memberOrBoard(tx: ReadTx, id: string | null): Promise<Target> {
+  if (id === null) return null;
+  const member = await memberById(tx, id);
+  return member === undefined
+    ? undefined
+    : { ...member, brain_type: (await agentById(tx, member.id)).brain_type };
+}
+
+interface Reply {
+  readonly call: { readonly tx: Tx; readonly companyId: string; readonly newId: () => string };
+  readonly agent: AgentRow;
+  readonly session: SessionRow;
+  readonly words: Words;
+  readonly turn: number;
+}
+
+async function toBoss(reply: Reply, why: string, to: string): Promise<void> {
+  const { call, agent, words, turn } = reply;
+  const boss = await memberOrBoard(call.tx, agent.boss_id);
+  if (isProgram(boss) && turn > mostTurns) return stop(reply, boss);
+  const text = `${agent.name} said this to @${to}, but ${why}:\n\n${words.body}`;
+  if (agent.boss_id !== null) await notify(call, agent.boss_id, text, turn);
+  else await tellOnce(call, { about: agent.id, kind: `misaddressed ${to}`, to: null, text });
+}
+
+async function stop(reply: Reply, target: Member): Promise<void> {
+  const { call, agent, session, words, turn } = reply;
+  await record(call.tx, agent, session, { to: target.id, stopped: turn });
+  await tellOnce(call, {
+    about: agent.id,
+    kind: `chain with ${target.id}`,
+    to: null,
+    text: `${agent.name} and ${target.name} have answered each other ${mostTurns} times without a person, so it was stopped. The last words of ${agent.name}, which were not sent:\n\n${words.body}`,
+  });
+}
+
+function isProgram(target: Target): target is Member & { brain_type: string } {
+  return target !== null && target !== undefined && target.brain_type !== "human";
+}
+
+/** What stands where a name was expected can be long. */
+const nameIn = (to: string): string => (to.length > 80 ? `${to.slice(0, 80).toWellFormed()}…` : to);
+
+async function record(
+  tx: Tx,
+  agent: AgentRow,
+  session: SessionRow,
+  data: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await append(tx, {
+    companyId: agent.company_id,
+    actor: { ...system, agentId: null },
+    operation: "mail.reply",
+    subject: agent.id,
+    data: { session: session.id, ...data },
+  });
+}
+
+/**
+ * The first message that waited when the session began, also if the session dealt with it meanwhile; not one that the
+ * session before was done with in that very millisecond.
+ */
+const wokenBy = query((db, p: { agentId: string; started: number }) =>
+  db
+    .selectFrom("messages")
+    .selectAll()
+    .where("to_id", "=", p.agentId)
+    .where("delivered_at", "<=", p.started)
+    .where((eb) => eb.or([eb("acknowledged_at", "is", null), eb("acknowledged_at", ">", p.started)]))
+    .orderBy("num")
+    .limit(1),
+);
+
+const addressed = query((db, p: { companyId: string; key: string }) =>
+  db
+    .selectFrom("agents")
+    .select("id")
+    .where("company_id", "=", p.companyId)
+    .where("status", "in", ["idle", "paused"])
+    .where((eb) => eb.or([eb("id", "=", p.key), eb("slug", "=", p.key), eb("name_key", "=", p.key)]))
+    .orderBy("created_at")
+    .limit(1),
+);

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { type Measure, measures } from "../../src/contract/budgets.ts";
+import type { Reorganization } from "../../src/contract/reorganization.ts";
+import { type Changed, compare, type Dump } from "../../src/simulator/restored.ts";
+
+/** Every row that changed is told of by a move, and every move is about one that did. */
+export function demandTold(done: Pick<Reorganization, "moves">, before: Dump, after: Dump): void {
+  const changed = compare(before, after).filter((one) => !isSaying(one, before));
+  const ids = new Set(done.moves.map(({ id }) => id));
+  for (const one of changed)
+    assert.ok(
+      aboutOf(one).some((id) => ids.has(id)),
+      `not told: ${one.table} ${one.key} ${one.columns.join()}`,
+    );
+  const touched = new Set(changed.flatMap(aboutOf));
+  for (const agentId of demandBudgetsTold(done, before, after)) touched.add(agentId);
+  // A message on its way does not change before its time has come.
+  for (const [id, row] of before.get("messages") ?? []) if (row["delivered_at"] === null) touched.add(id);
+  for (const { id, what } of done.moves) assert.ok(touched.has(id), `told, but not so: ${what}`);
+}
+
+/**
+ * Whose budget is of another amount, or part of another one, or who draws from another with what has none of its own.
+ * Worked out from the rows alone, by climbing. Answers whom it concerns.
+ */
+function demandBudgetsTold(done: Pick<Reorganization, "moves">, before: Dump, after: Dump): Set<string> {
+  const told = new Set(done.moves.filter(({ kind }) => kind === "budget").map(({ id }) => id));
+  const concerned = new Set<string>();
+  for (const measure of measures) {
+    const [was, is] = [standing(before, measure), standing(after, measure)];
+    for (const id of new Set([...was.keys(), ...is.keys()])) {
+      const [old, now] = [was.get(id), is.get(id)];
+      if (old === now || (old ?? now)?.startsWith("nothing") !== false) continue;
+      concerned.add(id);
+      assert.ok(
+        told.has(id),
+        `not told: the ${measure} budget of ${id}: ${old ?? ""} before, ${now ?? ""} now`,
+      );
+    }
+    // Of those who have none of their own it is told of whoever got another boss, for all below it.
+    for (const [id, row] of after.get("agents") ?? []) {
+      const former = before.get("agents")?.get(id);
+      if (former === undefined || row["status"] === "terminated" || former["boss_id"] === row["boss_id"])
+        continue;
+      if (was.get(id)?.startsWith("nothing") !== true || was.get(id) === is.get(id)) continue;
+      concerned.add(id);
+      assert.ok(told.has(id), `not told: from what ${id} takes its ${measure}`);
+    }
+  }
+  return concerned;
+}
+
+/** Of each agent: what it has of its own, and whose that is part of. */
+function standing(all: Dump, measure: Measure): Map<string, string> {
+  const agents = all.get("agents");
+  const own = new Map(
+    [...(all.get("budgets")?.values() ?? [])]
+      .filter((row) => row["measure"] === measure)
+      .map((row) => [String(row["agent_id"]), row["amount"]]),
+  );
+  const found = new Map<string, string>();
+  for (const [id, row] of agents ?? []) {
+    if (row["status"] === "terminated") continue;
+    let above = row["boss_id"];
+    // Of a circle it is for others to tell.
+    for (let steps = 0; steps < 1000 && typeof above === "string" && !own.has(above); steps++)
+      above = agents?.get(above)?.["boss_id"] ?? null;
+    found.set(id, `${String(own.get(id) ?? "nothing")} of ${String(above ?? "the company")}`);
+  }
+  return found;
+}
+
+/** What is told about a row is told about these. */
+function aboutOf({ table, key, before, after }: Changed): string[] {
+  const row = { ...before, ...after };
+  if (table === "edges") return [String(row["child_id"])];
+  if (table === "dependencies") return [String(row["outcome_id"])];
+  return table === "credentials" || table === "sessions" || table === "budgets"
+    ? [String(row["agent_id"])]
+    : [key];
+}
+
+/** Mail about the change itself, what comes with a new agent, and marks that say nothing to anybody. */
+function isSaying({ table, columns, before, after }: Changed, start: Dump): boolean {
+  const isNew = before === undefined;
+  if (table === "messages") return isNew;
+  // What was spent goes with the budget it was spent of.
+  if (table === "charges" || table === "budget_pauses") return true;
+  if (table === "files" || table === "versions" || table === "links") return isNew;
+  if (table === "outcomes" && isNew) return after?.["kind"] === "inbox";
+  if (table === "edges" && isNew) return start.get("outcomes")?.has(String(after?.["child_id"])) !== true;
+  const silent = ["stale", "updated_at", "epoch", "broken", "structural", "idle_sessions", "not_before"];
+  // A count that only grows from one reason to two ends nothing.
+  const ends = table === "grants" && before?.["broken"] === 0;
+  return columns.every((column) => silent.includes(column)) && !ends;
+}
