@@ -210,7 +210,7 @@ if (storeKinds.includes("sqlite"))
         assert.match(await agency("access", "list", rootAgentId), /org:hire/);
         assert.match(await agency("audit", "events"), /mail\.send/);
         assert.match(await agency("audit", "agent", deep.id), /mail\.deliver/);
-        assert.match(await agency("audit", "verify"), /events verify/);
+        assert.match(await agency("audit", "verify"), /events verified/);
         assert.match(await agency("why", made.id), /Root/);
       } finally {
         await daemon.stop();

@@ -1,17 +1,18 @@
 import type { Client } from "../client/client.ts";
 import { approve, listApprovals, reject, viewApproval } from "../contract/approvals.ts";
 import { Refusal } from "../contract/refusal.ts";
+import { howToDecide } from "./texts.ts";
 
-/** What waits for the board, put before whoever sits at the terminal. */
+/** How to put pending approvals before the person at the terminal. */
 export interface Asking {
-  /** Say yes to everything. */
+  /** Approve everything without asking. */
   readonly yes: boolean;
-  /** Absent where nobody can be asked. */
+  /** Absent if the terminal is not interactive. Approvals are then only announced. */
   readonly ask?: (question: string) => Promise<string>;
   readonly say: (text: string) => void;
 }
 
-/** Each pending approval is decided, or told of once; answers how many still wait. */
+/** Decides each pending approval, or announces it once. Returns how many are still pending. */
 export async function decidePending(
   client: Client,
   companyId: string,
@@ -25,17 +26,14 @@ export async function decidePending(
     const what = changes.map((line) => `  ${line}`).join("\n");
     if (!asking.yes && asking.ask === undefined) {
       waiting++;
-      if (!told.has(id))
-        asking.say(
-          `Waits for you (approval ${id}):\n${what}\n  agency approve ${id}, or agency reject ${id}\n`,
-        );
+      if (!told.has(id)) asking.say(`Approval ${id} needs your decision:\n${what}\n${howToDecide(id)}\n`);
       told.add(id);
       continue;
     }
     const says = asking.yes ? "y" : await asking.ask?.(`Approval ${id}:\n${what}\nApprove? [y/N] `);
     const isYes = /^\s*y(es)?\s*$/i.test(says ?? "");
     try {
-      // On what was shown: if it has changed since, it comes up again.
+      // The hash ties the decision to what was shown. If the request has changed since, it is shown again.
       await client.call(isYes ? approve : reject, { id, payloadHash });
       asking.say(`${isYes ? "Approved" : "Rejected"}:\n${what}\n`);
     } catch (error) {

@@ -1,14 +1,15 @@
 import type { Command } from "commander";
 import { verifyLedger } from "../contract/ledger.ts";
 import { clientOf, type Context } from "./terminal.ts";
+import { jsonFlag, quantity } from "./texts.ts";
 
-/** `audit verify` goes through the whole chain, a stretch at a time. */
+/** `audit verify` checks the whole hash chain. Each call checks one stretch of it, so no call takes long. */
 export function addAuditVerify(program: Command, context: Context): void {
   const audit = program.commands.find((command) => command.name() === "audit") ?? program.command("audit");
   audit
     .command("verify")
-    .description("Recompute the hash chain of everything on record and name the first bad row.")
-    .option("--json", "Print the answer as JSON.")
+    .description("Verify the hash chain of the record and name the first bad event.")
+    .option(...jsonFlag)
     .action(async (flags: { json?: true }) => {
       const result = await verifyAll(context.env);
       context.terminal.out(flags.json === true ? JSON.stringify(result) : describe(result));
@@ -30,6 +31,6 @@ export async function verifyAll(env: NodeJS.ProcessEnv) {
 
 function describe(result: Awaited<ReturnType<typeof verifyAll>>): string {
   return result.firstBad === null
-    ? `${result.checked} events verify. Head: ${result.last} ${result.head}`
-    : `Event ${result.firstBad.seq} is bad: ${result.firstBad.why}.`;
+    ? `${quantity(result.checked, "event")} verified. The last one is ${result.last}, hash ${result.head}`
+    : `Event ${result.firstBad.seq} was altered or is damaged: ${result.firstBad.why}.`;
 }

@@ -5,6 +5,7 @@ import { NoDaemon } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
 import { verifyAll } from "./audit.ts";
 import { clientOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
+import { jsonFlag, quantity } from "./texts.ts";
 
 interface Finding {
   readonly check: string;
@@ -15,16 +16,17 @@ interface Finding {
 export function addDoctor(program: Command, context: Context): void {
   program
     .command("doctor")
-    .description("Look at the installation and say what is wrong and what to do about it.")
-    .option("--json", "Print the answer as JSON.")
+    .description("Check the installation and explain how to fix what is wrong.")
+    .option(...jsonFlag)
     .action(async (flags: { json?: true }) => {
       const findings = await examine(context.env);
-      const rows = findings.map(({ check, ok, says }) => ({ check, result: ok ? "ok" : "look", says }));
       const ok = findings.every((finding) => finding.ok);
       context.terminal.out(
         flags.json === true
           ? JSON.stringify({ ok, findings })
-          : rows.map((row) => `${row.result.padEnd(5)}${row.check.padEnd(12)}${row.says}`).join("\n"),
+          : findings
+              .map((found) => `${(found.ok ? "ok" : "fix").padEnd(5)}${found.check.padEnd(13)}${found.says}`)
+              .join("\n"),
       );
       if (!ok) context.exitCode = 1;
     });
@@ -39,13 +41,13 @@ function nodeVersion(): Finding {
   return {
     check: "node",
     ok: major >= 24,
-    says: `Node ${process.versions.node}${major >= 24 ? "" : "; Agency needs 24 or newer"}`,
+    says: `Node ${process.versions.node}${major >= 24 ? "" : " is too old. Install Node 24 or newer."}`,
   };
 }
 
 function homeFindings(home: string): Finding[] {
   if (!existsSync(home))
-    return [{ check: "home", ok: true, says: `${home} is not there yet; \`agency up\` makes it` }];
+    return [{ check: "home", ok: true, says: `${home} does not exist yet. \`agency up\` creates it.` }];
   const findings = [isPrivate("home", home, 0o077)];
   const token = join(home, "board-token");
   if (existsSync(token)) findings.push(isPrivate("board token", token, 0o077));
@@ -57,19 +59,19 @@ function isPrivate(check: string, path: string, forbidden: number): Finding {
   return {
     check,
     ok: !open,
-    says: open ? `${path} can be read by other users; take their rights away (chmod go=)` : path,
+    says: open ? `Other users can read ${path}. Run: chmod go= ${path}` : path,
   };
 }
 
-/** Not a fault: sessions then run in their own process group only. */
+/** A missing sandbox is not a fault: sessions then run separated by process group only. */
 function sandbox(env: NodeJS.ProcessEnv): Finding {
   const found = (env["PATH"] ?? "").split(delimiter).some((folder) => isExecutable(join(folder, "bwrap")));
   return {
     check: "sandbox",
     ok: true,
     says: found
-      ? "bubblewrap is there"
-      : "bubblewrap is not there: sessions are separated by process group only",
+      ? "bubblewrap is installed"
+      : "bubblewrap is not installed, so only process groups separate sessions. Install it for a real sandbox.",
   };
 }
 
@@ -84,19 +86,23 @@ function isExecutable(path: string): boolean {
 
 async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   if (tokenOf(env) === undefined)
-    return [{ check: "daemon", ok: false, says: "no board token yet; start the daemon: `agency up`" }];
+    return [{ check: "daemon", ok: false, says: "There is no board token yet. Start the daemon: agency up" }];
   try {
     const { companies } = await clientOf(env).call(listCompanies, { limit: 1000 });
     const audit = await verifyAll(env);
     return [
-      { check: "daemon", ok: true, says: `answers at ${urlOf(env)}; ${companies.length} companies` },
+      {
+        check: "daemon",
+        ok: true,
+        says: `Running at ${urlOf(env)} with ${quantity(companies.length, "company", "companies")}`,
+      },
       {
         check: "ledger",
         ok: audit.ok,
         says:
           audit.firstBad === null
-            ? `${audit.checked} events verify`
-            : `event ${audit.firstBad.seq} is bad: ${audit.firstBad.why}`,
+            ? `${quantity(audit.checked, "event")} verified`
+            : `Event ${audit.firstBad.seq} was altered or is damaged: ${audit.firstBad.why}`,
       },
     ];
   } catch (error) {

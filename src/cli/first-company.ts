@@ -6,8 +6,8 @@ import { importCompany } from "../contract/roster.ts";
 import { definitionsIn, skillsIn } from "./folder.ts";
 
 /**
- * The company there is, or the first one, made from the home's `agents` and `skills` folders where there is something in
- * them. They are read this once: from then on the database says who is employed.
+ * Returns a company of this daemon. If there is none yet, creates one from the home's `agents` and `skills` folders, or an
+ * empty one. The folders are read only this once: from then on the database says who is employed.
  */
 export async function firstCompany(
   client: Client,

@@ -70,7 +70,7 @@ describe("a company's folder", () => {
     rmSync(join(folder, "agents"), { recursive: true });
     mkdirSync(join(top, "elsewhere"));
     symlinkSync(join(top, "elsewhere"), join(folder, "agents"));
-    refused(/agents is not a folder/);
+    refused(/agents is not a plain folder/);
     rmSync(join(folder, "agents"));
     symlinkSync(join(top, "secret.md"), join(folder, "company.json"));
     refused(/company\.json is not a plain file/);
@@ -80,10 +80,10 @@ describe("a company's folder", () => {
     refused(/SKILL\.md is not a plain file/);
     rmSync(join(folder, "skills", "tidy"), { recursive: true });
     symlinkSync(join(top, "elsewhere"), join(folder, "skills", "tidy"));
-    refused(/tidy is not a folder/);
+    refused(/tidy is not a plain folder/);
     rmSync(join(folder, "skills", "tidy"));
     mkdirSync(join(folder, "skills", "deep", "1/2/3/4/5/6/7"), { recursive: true });
-    refused(/is too deep/);
+    refused(/is nested too deeply/);
   });
 
   test("a pipe does not hold us up, a folder is no file, and a huge file is not read", () => {
@@ -127,7 +127,7 @@ describe("a company's folder", () => {
     ])
       assert.throws(
         () => writeCompanyFolder(join(top, "new", encodeURIComponent(path)), [{ path, content: "x" }]),
-        /named a file outside the folder/,
+        /returned a file outside the folder/,
         path,
       );
   });

@@ -11,64 +11,77 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { Refusal } from "../contract/refusal.ts";
 import { type CompanyFile, mostFileBytes } from "../contract/roster.ts";
 import { mostSkillBytes } from "../contract/skills.ts";
+import {
+  fileOutsideFolder,
+  folderNotEmpty,
+  folderTooDeep,
+  folderTooLarge,
+  noFolder,
+  notPlain,
+} from "./texts.ts";
 
 /**
- * A company's folder on this machine. Such folders come from others, so nothing in them is followed: a link, a pipe or a
- * device is refused, and what has no place in such a folder (a README, .git) is not looked at.
+ * Reads and writes a company as a folder. Such folders come from other people, so nothing in them is followed: a link, a
+ * pipe or a device is refused. Files that don't belong to a company (a README, .git) are ignored.
  */
 export function readCompanyFolder(folder: string): CompanyFile[] {
-  const left = { bytes: mostFileBytes };
+  const room = wholeRoom(mostFileBytes);
   const names = namesIn(folder);
   if (names === undefined)
-    throw new Refusal("invalid", `There is no folder ${folder}.`, "Name a folder that was exported.");
+    throw noFolder(folder, "a folder that `agency export` wrote, or one with agents/*.md in it");
   return [
-    ...(names.includes("company.json") ? [read(folder, "company.json", left)] : []),
-    ...definitionsIn(join(folder, "agents"), left),
-    ...skillsIn(join(folder, "skills"), left).map((file) => ({ ...file, path: `skills/${file.path}` })),
-    ...(namesIn(join(folder, "knowledge")) ?? []).map((name) => read(folder, `knowledge/${name}`, left)),
+    ...(names.includes("company.json") ? [read(folder, "company.json", room)] : []),
+    ...definitionsIn(join(folder, "agents"), room),
+    ...skillsIn(join(folder, "skills"), room).map((file) => ({ ...file, path: `skills/${file.path}` })),
+    ...(namesIn(join(folder, "knowledge")) ?? []).map((name) => read(folder, `knowledge/${name}`, room)),
   ];
 }
 
-/** The folders of skills in a folder, as `<name>/<path>`; files beside them belong to none. */
-export function skillsIn(folder: string, left = { bytes: mostFileBytes }): CompanyFile[] {
+/** How many bytes may be read in all, and how many are left of that. */
+interface Room {
+  readonly most: number;
+  left: number;
+}
+
+const wholeRoom = (most: number): Room => ({ most, left: most });
+
+/** The files of every skill in a folder of skills, as `<skill>/<path>`. Loose files beside the skills are ignored. */
+export function skillsIn(folder: string, room = wholeRoom(mostFileBytes)): CompanyFile[] {
   return (namesIn(folder) ?? [])
     .filter((name) => !lstatSync(join(folder, name)).isFile())
-    .flatMap((name) => filesBelow(folder, name, left));
+    .flatMap((name) => filesBelow(folder, name, room));
 }
 
-/** Every file of one skill, by its path in it. */
+/** Every file of one skill, by its path inside the skill. */
 export function readSkillFolder(folder: string): CompanyFile[] {
-  if (namesIn(folder) === undefined)
-    throw new Refusal("invalid", `There is no folder ${folder}.`, "Name the folder that SKILL.md is in.");
-  return filesBelow(folder, ".", { bytes: mostSkillBytes });
+  if (namesIn(folder) === undefined) throw noFolder(folder, "the folder that holds SKILL.md");
+  return filesBelow(folder, ".", wholeRoom(mostSkillBytes));
 }
 
-function filesBelow(folder: string, path: string, left: { bytes: number }): CompanyFile[] {
+function filesBelow(folder: string, path: string, room: Room): CompanyFile[] {
   const here = join(folder, path);
-  if (path.split("/").length > deepest)
-    throw new Refusal("invalid", `${here} is too deep.`, "A skill has at most five folders in each other.");
+  if (path.split("/").length > deepest) throw folderTooDeep(here, deepest - 1);
   return (namesIn(here) ?? [])
     .map((name) => (path === "." ? name : `${path}/${name}`))
     .flatMap((below) =>
       lstatSync(join(folder, below)).isDirectory()
-        ? filesBelow(folder, below, left)
-        : [read(folder, below, left)],
+        ? filesBelow(folder, below, room)
+        : [read(folder, below, room)],
     );
 }
 
-/** So that a folder that was named by mistake, a whole disk say, is not walked through. */
+/** Stops the walk early when the folder was named by mistake, for example a whole disk. */
 const deepest = 6;
 
-/** The definitions in a folder of them; none where there is no such folder. */
-export function definitionsIn(folder: string, left = { bytes: mostFileBytes }): CompanyFile[] {
+/** The definitions of agents in a folder. A folder that doesn't exist holds none. */
+export function definitionsIn(folder: string, room = wholeRoom(mostFileBytes)): CompanyFile[] {
   return (
     (namesIn(folder) ?? [])
-      // What tells people about the folder describes nobody.
+      // A README explains the folder to people. It defines no agent.
       .filter((name) => name.endsWith(".md") && name.toLowerCase() !== "readme.md")
-      .map((name) => ({ ...read(folder, name, left), path: `agents/${name}` }))
+      .map((name) => ({ ...read(folder, name, room), path: `agents/${name}` }))
   );
 }
 
@@ -78,55 +91,44 @@ const isInFolder = new RegExp(
   "u",
 );
 
-/** Into a folder that holds nothing yet, so that nothing is overwritten and nothing old is left among the new. */
+/** Writes only into an empty folder: nothing is overwritten, and no old file stays among the new ones. */
 export function writeCompanyFolder(folder: string, files: readonly CompanyFile[]): void {
   mkdirSync(folder, { recursive: true });
-  if (readdirSync(folder).length > 0)
-    throw new Refusal("conflict", `${folder} is not empty.`, "Name a new or an empty folder.");
+  if (readdirSync(folder).length > 0) throw folderNotEmpty(folder);
   for (const { path, content, encoding } of files) {
-    // The daemon says so, and is not believed.
-    if (!isInFolder.test(path))
-      throw new Refusal(
-        "invalid",
-        `The daemon named a file outside the folder: ${path}.`,
-        "Is it the right daemon?",
-      );
+    // A wrong or hostile daemon must not choose where files are written.
+    if (!isInFolder.test(path)) throw fileOutsideFolder(path);
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), Buffer.from(content, encoding ?? "utf8"), { flag: "wx" });
   }
 }
 
-/** Names that are not hidden, sorted; undefined where there is no folder. */
+/** The names in a folder, sorted, without hidden ones. Undefined if the folder does not exist. */
 function namesIn(folder: string): string[] | undefined {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
-  if (!found.isDirectory()) throw notPlain(folder, "a folder");
+  if (!found.isDirectory()) throw notPlain(folder, "folder");
   return readdirSync(folder)
     .filter((name) => !name.startsWith("."))
     .toSorted();
 }
 
-function read(folder: string, path: string, left: { bytes: number }): CompanyFile {
+function read(folder: string, path: string, room: Room): CompanyFile {
   const full = join(folder, path);
   let descriptor: number;
   try {
-    // Not followed if it is a link, not waited for if it is a pipe.
+    // O_NOFOLLOW refuses a link. O_NONBLOCK keeps a pipe from blocking the read.
     descriptor = openSync(full, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (error instanceof Error && "code" in error && (error.code === "ELOOP" || error.code === "ENXIO"))
-      throw notPlain(full, "a plain file");
+      throw notPlain(full, "file");
     throw error;
   }
   try {
     const facts = fstatSync(descriptor);
-    if (!facts.isFile()) throw notPlain(full, "a plain file");
-    left.bytes -= facts.size;
-    if (left.bytes < 0)
-      throw new Refusal(
-        "too_large",
-        `The folder holds more than ${mostFileBytes} bytes (at ${full}).`,
-        "Leave the largest knowledge files out and add them afterwards.",
-      );
+    if (!facts.isFile()) throw notPlain(full, "file");
+    room.left -= facts.size;
+    if (room.left < 0) throw folderTooLarge(room.most, full);
     const bytes = readFileSync(descriptor);
     return isUtf8(bytes)
       ? { path, content: bytes.toString("utf8") }
@@ -135,10 +137,3 @@ function read(folder: string, path: string, left: { bytes: number }): CompanyFil
     closeSync(descriptor);
   }
 }
-
-const notPlain = (path: string, what: string): Refusal =>
-  new Refusal(
-    "invalid",
-    `${path} is not ${what}.`,
-    "Links, pipes and devices are not followed; put the file itself there.",
-  );

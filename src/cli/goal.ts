@@ -4,26 +4,27 @@ import { boardInbox, type Message, sendMessage, viewMessage } from "../contract/
 import { listCompanies, viewCompany } from "../contract/companies.ts";
 import { listAgents, viewAgent } from "../contract/agents.ts";
 import { viewSubtree } from "../contract/outcomes.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { listSessions } from "../contract/sessions.ts";
 import { type Asking, decidePending } from "./approvals.ts";
 import { firstCompany } from "./first-company.ts";
 import { clientOf, companyOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
+import { companyFlag, example, quantity, rootIsPaused } from "./texts.ts";
 import { drawTree } from "./tree.ts";
 
 /**
- * `agency run "<goal>"`: hands the goal to the root agent, shows the organization at work until it is at rest again, and
- * ends with what the root agent reported. Without a daemon it starts one for as long as it takes.
+ * `agency run "<goal>"` sends the goal to the root agent, shows the organization at work until it is at rest again, and
+ * ends with what the root agent reported. If no daemon is running, it starts one until the work is done.
  */
 export function addRun(program: Command, context: Context): void {
   program
     .command("run")
-    .description("Give the organization a goal and watch it work; ends with the result.")
-    .argument("<goal>", "What is to be achieved, in your own words.")
-    .option("--company <id or name>", "The company, when there are several.")
-    .option("--timeout <seconds>", "Give up watching after this long; the work goes on.", Number, 3600)
-    .option("--yes", "Approve whatever the organization asks for, without being asked.")
+    .description("Give the organization a goal, watch it work and print the result.")
+    .argument("<goal>", "What you want done, as you would tell a person.")
+    .option(...companyFlag)
+    .option("--timeout <seconds>", "Stop watching after this time. The work continues.", Number, 3600)
+    .option("--yes", "Approve every request of the organization without asking you.")
     .option("--json", "Print the result as JSON.")
+    .addHelpText("after", example('agency run "Write a one-page guide to baking bread" --yes'))
     .action(async (goal: string, flags: Flags) => {
       const daemon = await daemonFor(context);
       try {
@@ -35,7 +36,7 @@ export function addRun(program: Command, context: Context): void {
           seconds: flags.timeout,
           yes: flags.yes === true,
           show: (text) => (flags.json === true ? undefined : context.terminal.out(text)),
-          // Where the result goes to a program, a person still has to hear what waits.
+          // With --json a program reads the result, but a person still has to hear of pending approvals.
           say: (text) => {
             if (flags.json !== true) context.terminal.out(text);
             else if (flags.yes !== true) context.terminal.err(text);
@@ -98,14 +99,9 @@ async function watchGoal(
   const root = await client.call(viewAgent, { id: rootAgentId });
   if (root.adapterType === "rehearsal")
     options.show(
-      "No model is set up: the organization rehearses. It goes through the motions, nobody thinks.\n",
+      "There is no model: the agents only rehearse. They go through every step with placeholder results.\n",
     );
-  if (root.status === "paused")
-    throw new Refusal(
-      "refused",
-      "The root agent is paused.",
-      `Resume it: agency agents resume ${rootAgentId}.`,
-    );
+  if (root.status === "paused") throw rootIsPaused(rootAgentId);
   const before = new Set((await inboxOf(client, companyId)).map(({ id }) => id));
   const sent = await client.call(sendMessage, { companyId, body: goal });
   const started = performance.now();
@@ -121,7 +117,7 @@ async function watchGoal(
     const waiting = await decidePending(client, companyId, options, told);
     const taken = (await client.call(viewMessage, { id: sent.id })).acknowledgedAt !== null;
     calm = taken && waiting === 0 && picture.atWork === 0 && !picture.workable ? calm + 1 : 0;
-    // Twice in a row, so that a session about to start is not missed.
+    // Three calm looks in a row: a single one could miss a session that is about to start.
     if (calm < 3) continue;
     const messages = (await inboxOf(client, companyId)).filter(({ id }) => !before.has(id));
     const reported = messages.some(({ from }) => from.id === rootAgentId);
@@ -134,7 +130,7 @@ async function inboxOf(client: Client, companyId: string): Promise<Message[]> {
   return (await client.call(boardInbox, { companyId, limit: 1000 })).messages;
 }
 
-/** Who does what, and what is open. */
+/** The agents at work and the open outcomes. */
 async function draw(
   client: Client,
   companyId: string,
@@ -150,25 +146,26 @@ async function draw(
   );
   const parents = new Set(open.flatMap((outcome) => outcome.parents));
   const workable = open.some(({ id, blocked }) => !parents.has(id) && blocked === null);
-  const head = `${employed.length} employed, at work: ${busy.length === 0 ? "nobody" : busy.join(", ")}`;
+  const head = `${quantity(employed.length, "agent")}, ${busy.length === 0 ? "none at work" : `${busy.length} at work: ${busy.join(", ")}`}`;
   return { text: `${head}\n${drawTree(rootId, subtree, false)}`, atWork: busy.length, workable };
 }
 
 function describe(result: Result): string {
-  const time = `after ${result.seconds.toFixed(1)} s`;
+  const time = `after ${result.seconds.toFixed(1)} seconds`;
   if (result.status === "timeout")
-    return `Still at work ${time}. \`agency tree\` and \`agency inbox\` show how it goes on.`;
+    return `The agents are still working ${time}. Run \`agency tree\` and \`agency inbox\` to follow the work.`;
   const letters = result.messages.map(
     ({ id, from, body, file }) =>
-      `From ${from.name} (message ${id}, file ${file}):\n${body ?? "(read the file)"}`,
+      `From ${from.name} (message ${id}, file ${file}):\n${body ?? "(too long to show: read the file)"}`,
   );
   return [
     result.status === "done"
       ? `Done ${time}.`
-      : `At rest ${time}, but the root agent reported nothing. \`agency why <id>\` says why.`,
+      : `The work stopped ${time}, and the root agent reported nothing. Run \`agency why root\` to see the reason.`,
     "",
     ...letters,
     "",
-    "Read a file: agency kb read <id>. Acknowledge a message: agency mail acknowledge <id>.",
+    "Read a file:           agency kb read <id>",
+    "Acknowledge a message: agency mail acknowledge <id>",
   ].join("\n");
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { enableCompileCache } from "node:module";
 
-// The second start reads compiled code instead of compiling it again.
+// Node keeps the compiled code, which makes every start after the first one faster.
 enableCompileCache();
 
 async function ask(question: string): Promise<string> {

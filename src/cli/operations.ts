@@ -1,14 +1,17 @@
 import { readFileSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Client } from "../client/client.ts";
 import { inputSchema } from "../contract/json-schema.ts";
 import type { Operation } from "../contract/operation.ts";
 import { operations } from "../contract/operations.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { Id } from "../contract/words.ts";
+import { screens } from "./screens.ts";
 import { show } from "./show.ts";
 import { agentOf, clientOf, companyOf, type Context } from "./terminal.ts";
+import { companyFlag, jsonFlag, notAnId, notJson, nounHelp } from "./texts.ts";
 
-/** Commands made from the table of operations: `kb read <id>` is the operation whose `cli.command` says so. */
+/** Adds a command for every operation that declares one: `agency kb read <id>` is the operation with `cli.command` "kb read". */
 export function addOperations(program: Command, context: Context): void {
   const nouns = new Map<string, Command>();
   for (const operation of operations) {
@@ -23,26 +26,13 @@ export function addOperations(program: Command, context: Context): void {
       parent = program.command(noun).description(nounHelp[noun] ?? "");
       nouns.set(noun, parent);
     }
-    // A noun alone lists what there is.
+    // `agency agents` without a verb means `agency agents list`.
     addVerb(parent.command(verb, { isDefault: verb === "list" }), operation, context);
   }
 }
 
+/** Commands that have a file of their own, because one call is not enough. */
 export const handmade = new Set(["audit verify"]);
-
-const nounHelp: Readonly<Record<string, string>> = {
-  companies: "Companies and their settings.",
-  agents: "Agents and their keys.",
-  kb: "The knowledge base.",
-  outcomes: "Outcomes: what is to be achieved, how and why.",
-  mail: "Messages: receipts, deferred ones, acknowledgement.",
-  skills: "What agents can read up on: folders with a SKILL.md.",
-  sessions: "Runs of agents: what they did and printed.",
-  access: "Who may do what, and why.",
-  approvals: "What waits for a person's yes, and what was decided.",
-  reorg: "Who reports to whom: plan a change, apply it, undo it.",
-  audit: "The record of everything that happened.",
-};
 
 interface Property {
   readonly type?: string;
@@ -53,7 +43,7 @@ interface Property {
 }
 
 function addVerb(command: Command, operation: Operation, context: Context): void {
-  command.description(operation.summary);
+  command.description(operation.summary).summary(firstSentence(operation.summary));
   const properties = propertiesOf(operation);
   const args = operation.cli?.args ?? [];
   for (const key of args)
@@ -67,11 +57,10 @@ function addVerb(command: Command, operation: Operation, context: Context): void
   }
   const takesContent = properties.has("content");
   if (takesContent)
-    command.option("--file <path>", "Read the content from this file; - reads standard input.");
-  if (properties.has("companyId"))
-    command.option("--company <id or name>", "The company, when there are several.");
-  command.option("--key <key>", "Idempotency key: the same key answers the first result.");
-  command.option("--json", "Print the answer as JSON.");
+    command.option("--file <path>", "File to read the content from. Use - for standard input.");
+  if (properties.has("companyId")) command.option(...companyFlag);
+  command.option("--key <key>", "Idempotency key. Repeating a call with the same key changes nothing twice.");
+  command.option(...jsonFlag);
   command.action(async (...given: unknown[]) => {
     const flags: Record<string, unknown> = command.opts();
     const input: Record<string, unknown> = {};
@@ -87,23 +76,30 @@ function addVerb(command: Command, operation: Operation, context: Context): void
     if (takesContent && typeof flags["file"] === "string")
       Object.assign(input, await contentFrom(flags["file"], context));
     const client = clientOf(context.env);
-    const named = args.find((key) => key === agentKeyOf(operation));
-    if (named !== undefined && typeof input[named] === "string")
-      input[named] = await agentOf(client, input[named]);
+    const [noun, subject] = Object.entries(Object(operation.within))[0] ?? [];
+    if (typeof subject === "string" && typeof input[subject] === "string" && args.includes(subject))
+      input[subject] = await idOf(client, noun, input[subject]);
     const company = typeof flags["company"] === "string" ? flags["company"] : undefined;
     if (operation.http.path.includes(":companyId") || company !== undefined)
       input["companyId"] = await companyOf(client, company);
     const key = typeof flags["key"] === "string" ? { key: flags["key"] } : {};
     const output = await client.callAny(operation, input, key);
-    context.terminal.out(flags["json"] === true ? JSON.stringify(output) : show(output));
+    context.terminal.out(
+      flags["json"] === true
+        ? JSON.stringify(output)
+        : (screens[operation.cli?.command ?? ""] ?? show)(output),
+    );
   });
 }
 
-/** The part of the input that says which agent it is about. */
-function agentKeyOf({ within }: Operation): string | undefined {
-  return Object.entries(Object(within)).flatMap(([kind, key]) =>
-    (kind === "agent" || kind === "agent or outcome") && typeof key === "string" ? [key] : [],
-  )[0];
+/** The list of commands shows one sentence for each. The whole description is in the command's own help. */
+const firstSentence = (text: string): string => text.split(/(?<=\.)\s/u)[0] ?? text;
+
+/** A person may give an agent's name or slug instead of its id. Everything else is named by its id only. */
+async function idOf(client: Client, noun: string | undefined, given: string): Promise<string> {
+  if (Id.safeParse(given).success) return given;
+  if (noun === "agent" || noun === "agent or outcome") return agentOf(client, given);
+  throw notAnId(noun ?? "thing", given);
 }
 
 function propertiesOf(operation: Operation): Map<string, { schema: Property; required: boolean }> {
@@ -142,16 +138,12 @@ function typeOf(schema: Property): string {
   return "string";
 }
 
-/** Commander tells of what is wrong with an option; of an argument it is for us to say. */
+/** Commander reports a bad option by itself. A bad argument is reported here. */
 function jsonArgument(key: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Refusal(
-      "invalid",
-      `${key} is not JSON.`,
-      `Write it in single quotes, such as '{"kind":"fire","agent":"ada"}'; agency help and /api/openapi.json say what it takes.`,
-    );
+    throw notJson(key);
   }
 }
 
@@ -159,7 +151,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new InvalidArgumentError("This must be JSON.");
+    throw new InvalidArgumentError("It must be JSON.");
   }
 }
 

@@ -8,10 +8,11 @@ import {
 } from "../contract/reorganization.ts";
 import { parseJson } from "./operations.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
+import { companyFlag, example, jsonFlag } from "./texts.ts";
 
 /**
- * `agency fire` and the changes of `agency reorg` in words: each is carried out at once and says what moved; with --plan it
- * only says what would. `reorg plan` and `reorg apply` take any change whole, as JSON.
+ * `agency fire` and one command of `agency reorg` for each kind of change. A command applies its change immediately and
+ * prints what moved. With --plan it only prints what would move. `reorg plan` and `reorg apply` take any change as JSON.
  */
 interface Flags {
   readonly company?: string;
@@ -31,7 +32,12 @@ interface Wished extends Flags {
 }
 
 export function addFire(program: Command, context: Context): void {
-  verb(program, "fire", "Let an agent go. Its reports, its work and its mail go to its boss.")
+  verb(
+    program,
+    "fire",
+    "Fire an agent. Its manager takes over its reports, work and mail.",
+    "agency fire ada",
+  )
     .argument("<agent>", who)
     .option(...why)
     .action((agent: string, flags: Wished) =>
@@ -42,15 +48,24 @@ export function addFire(program: Command, context: Context): void {
 export function addReorganize(program: Command, context: Context): void {
   const reorg = program.commands.find((command) => command.name() === "reorg") ?? program.command("reorg");
   const done = (flags: Flags, change: Change): Promise<void> => carryOut(context, flags, change);
-  verb(reorg, "move", "An agent reports to somebody else from now on, with all below it.")
+  verb(reorg, "move", "Move an agent, and its whole team, to another manager.", "agency reorg move bob ada")
     .argument("<agent>", who)
-    .argument("<boss>", "Its new boss.")
+    .argument("<boss>", "New manager: id or slug.")
     .action((agent: string, to: string, flags: Flags) => done(flags, { kind: "move_report", agent, to }));
-  verb(reorg, "insert", "A new manager between a boss and some of its reports.")
-    .argument("<boss>", who)
-    .argument("<name>", "The manager's name.")
+  verb(
+    reorg,
+    "insert",
+    "Hire a manager between an agent and some of its reports.",
+    "agency reorg insert root Eve --role Lead --reports bob,cid",
+  )
+    .argument("<boss>", "Agent above the new manager: id or slug.")
+    .argument("<name>", "Name of the new manager.")
     .requiredOption(...role)
-    .requiredOption("--reports <agents>", "Who will report to it, separated by commas.", listOf)
+    .requiredOption(
+      "--reports <agents>",
+      "Agents who will report to the new manager, separated by commas.",
+      listOf,
+    )
     .option(...mandate)
     .action((boss: string, name: string, flags: Wished) =>
       done(flags, {
@@ -60,18 +75,28 @@ export function addReorganize(program: Command, context: Context): void {
         reports: flags.reports ?? [],
       }),
     );
-  verb(reorg, "remove", "A manager leaves; its reports and its work go to its boss.")
+  verb(
+    reorg,
+    "remove",
+    "Remove a manager. Its own manager takes over its reports and work.",
+    "agency reorg remove eve",
+  )
     .argument("<agent>", who)
     .option(...why)
     .action((agent: string, flags: Wished) =>
       done(flags, { kind: "remove_layer", agent, ...reasonOf(flags) }),
     );
-  verb(reorg, "split", "A new agent beside one that has too much to do takes some of it over.")
+  verb(
+    reorg,
+    "split",
+    "Hire a colleague for an agent, who takes over part of its reports and work.",
+    "agency reorg split ada Gus --role Writer --reports bob",
+  )
     .argument("<agent>", who)
-    .argument("<name>", "The new agent's name.")
+    .argument("<name>", "Name of the new agent.")
     .requiredOption(...role)
-    .option("--reports <agents>", "Whom it takes over, separated by commas.", listOf)
-    .option("--outcomes <ids>", "Which live outcomes it takes over, separated by commas.", listOf)
+    .option("--reports <agents>", "Agents who will report to the new agent, separated by commas.", listOf)
+    .option("--outcomes <ids>", "Ids of open outcomes the new agent takes over, separated by commas.", listOf)
     .option(...mandate)
     .action((agent: string, name: string, flags: Wished) => {
       const { reports, outcomes } = flags;
@@ -87,17 +112,27 @@ export function addReorganize(program: Command, context: Context): void {
         ],
       });
     });
-  verb(reorg, "merge", "Agents leave, and one of the same boss takes over all they have.")
-    .argument("<agents...>", "Their ids or slugs.")
-    .requiredOption("--into <agent>", "Who takes over.")
+  verb(
+    reorg,
+    "merge",
+    "Merge agents into one that has the same manager. The merged agents leave.",
+    "agency reorg merge cid dan --into bob",
+  )
+    .argument("<agents...>", leaving)
+    .requiredOption("--into <agent>", "Agent that takes over: id or slug.")
     .option(...why)
     .action((agents: string[], flags: Wished) =>
       done(flags, { kind: "merge", agents, into: flags.into, ...reasonOf(flags) }),
     );
-  verb(reorg, "hand-over", "A person takes a position (human), or a brain takes it back.")
+  verb(
+    reorg,
+    "hand-over",
+    "Hand a position to a person, or back to a brain.",
+    "agency reorg hand-over ada human",
+  )
     .argument("<agent>", who)
-    .argument("<brain>", "human, or the type of a brain.")
-    .option("--config <json>", "The brain's configuration.", parseJson)
+    .argument("<brain>", "human for a person, or the type of a brain.")
+    .option("--config <json>", "Configuration of the brain, as a JSON object.", parseJson)
     .action((agent: string, adapterType: string, { config, ...flags }: Wished) =>
       done(flags, {
         kind: "hand_over",
@@ -106,9 +141,14 @@ export function addReorganize(program: Command, context: Context): void {
         ...(config === undefined ? {} : { adapterConfig: config }),
       }),
     );
-  verb(reorg, "shrink", "Several agents leave: those you name, or as many as it takes.")
-    .argument("[agents...]", "Their ids or slugs.")
-    .option("--to <number>", "How many stay, the root agent among them.", Number)
+  verb(
+    reorg,
+    "shrink",
+    "Fire several agents: the ones you name, or as many as --to requires.",
+    "agency reorg shrink --to 5",
+  )
+    .argument("[agents...]", leaving)
+    .option("--to <number>", "Number of agents to keep, including the root agent.", Number)
     .option(...why)
     .action((agents: string[], flags: Wished) =>
       done(flags, {
@@ -120,18 +160,20 @@ export function addReorganize(program: Command, context: Context): void {
     );
 }
 
-const who = "An agent: its id or slug.";
-const why = ["--reason <text>", "Why."] as const;
-const role = ["--role <role>", "The new agent's role."] as const;
-const mandate = ["--mandate <text>", "What the new agent is for."] as const;
+const who = "Agent: id or slug.";
+const leaving = "Agents that leave: ids or slugs.";
+const why = ["--reason <text>", "Reason, kept on record."] as const;
+const role = ["--role <role>", "Role of the new agent."] as const;
+const mandate = ["--mandate <text>", "Standing task of the new agent."] as const;
 
-function verb(parent: Command, name: string, description: string): Command {
+function verb(parent: Command, name: string, description: string, usage: string): Command {
   return parent
     .command(name)
-    .description(`${description} agency reorg undo takes it back.`)
-    .option("--company <id or name>", "The company, when there are several.")
-    .option("--plan", "Only show what would move.")
-    .option("--json", "Print the answer as JSON.");
+    .description(description)
+    .option(...companyFlag)
+    .option("--plan", "Show what would move, without changing anything.")
+    .option(...jsonFlag)
+    .addHelpText("after", `${example(usage)}\n\nTo undo a change, run \`agency reorg undo <id>\`.`);
 }
 
 async function carryOut(context: Context, flags: Flags, change: Change): Promise<void> {
@@ -146,9 +188,11 @@ async function carryOut(context: Context, flags: Flags, change: Change): Promise
   out(
     flags.json === true
       ? JSON.stringify(done)
-      : [`${done.summary}.`, ...linesOf(done.moves, done.warnings), `agency reorg undo ${done.id}`].join(
-          "\n",
-        ),
+      : [
+          `${done.summary}.`,
+          ...linesOf(done.moves, done.warnings),
+          `To undo this, run: agency reorg undo ${done.id}`,
+        ].join("\n"),
   );
 }
 

@@ -125,7 +125,7 @@ describe("the command line", () => {
       /"usd":5/,
     ])
       assert.match(waits.out, line);
-    const id = /agency approve (\S+),/.exec(waits.out)?.[1] ?? "";
+    const id = /agency approve (\S+)/.exec(waits.out)?.[1] ?? "";
     assert.match((await agency("approvals")).out, new RegExp(id));
     assert.equal((await json("comment", id, "Shorter?"))["body"], "Shorter?");
     assert.equal(
@@ -174,7 +174,7 @@ describe("the command line", () => {
     assert.match((await agency("reorg", "list")).out, /Root to a person/);
     // Whoever it is about is named as people name it.
     for (const name of ["root", "@Root", "ROOT"]) assert.equal((await json("why", name))["kind"], "agent");
-    assert.match((await agency("why", "nobody")).err, /There is no agent nobody/);
+    assert.match((await agency("why", "nobody")).err, /There is no agent called "nobody"/);
   });
 
   test("exit codes: 0 ok, 1 refused, 2 usage, 3 no daemon", async () => {
@@ -185,7 +185,9 @@ describe("the command line", () => {
     const asJson = await agency("kb", "read", "00000000-0000-4000-8000-000000000000", "--json");
     assert.equal(JSON.parse(asJson.out).error.code, "not_found");
     assert.equal((await agency("kb", "read")).code, 2);
-    assert.equal((await agency("kb", "read", "not-an-id")).code, 2);
+    const noId = await agency("approve", "01a1e38b");
+    assert.equal(noId.code, 2);
+    assert.equal(noId.err, "`01a1e38b` is not an approval.\nRun `agency approvals` to see the pending ones.");
     assert.equal((await agency("no-such-command")).code, 2);
     assert.equal((await agency("kb", "list", "--no-such-flag")).code, 2);
     const elsewhere = await run(
@@ -205,13 +207,23 @@ describe("the command line", () => {
     const { code, err } = await agency("agents", "list");
     assert.equal(code, 2);
     assert.match(err, /Which company\?/);
+    const wrong = await agency("org", "--company", "nope");
+    assert.match(wrong.err, /^There is no company called "nope"\.\nCompanies here: (Acme|Other) \(/);
     assert.match((await agency("agents", "list", "--company", "other")).out, /Root/);
+  });
+
+  test("costs are told in dollars and thousands of tokens, why in one sentence", async () => {
+    const { out } = await agency("costs", "--company", "acme");
+    assert.match(out, /^Spent in \d{4}-\d\d: \$0\.00, 0 tokens, 0 sessions\n\nbudget /);
+    assert.match(out, /^usd +\$\d+\.\d\d /m);
+    assert.match((await agency("agents", "create", "Wim", "--role", "w", "--company", "acme")).out, /Wim/);
+    assert.match((await agency("why", "wim")).out, /^Moving\. Wim/);
   });
 
   test("doctor looks at everything and says what to do", async () => {
     const well = await agency("doctor");
     assert.equal(well.code, 0, well.out);
-    assert.match(well.out, /ledger +\d+ events verify/);
+    assert.match(well.out, /ledger +\d+ events verified/);
     const ill = await run(
       ["doctor"],
       { AGENCY_HOME: join(line.folder, "nowhere"), PATH: "" },

@@ -13,11 +13,12 @@ import { addSim } from "./sim.ts";
 import type { Terminal } from "./terminal.ts";
 import { addOperations } from "./operations.ts";
 import { addTree } from "./tree.ts";
+import { example } from "./texts.ts";
 import { addUp } from "./up.ts";
 
 /**
- * The CLI. Most commands come from the table of operations (operations.ts); the rest, which do more than one call, each
- * have a file. Exit codes: 0 ok, 1 refused, 2 usage, 3 no daemon.
+ * The command line. Most commands are derived from the table of operations (operations.ts). The others make more than one
+ * call, and each of those has its own file. Exit codes: 0 ok, 1 refused, 2 wrong usage, 3 no daemon.
  */
 export async function run(
   args: readonly string[],
@@ -25,14 +26,17 @@ export async function run(
   terminal: Terminal,
 ): Promise<number> {
   const program = new Command("agency")
-    .description("Runs an organization of AI agents on your own machine.")
+    .description("Run an organization of AI agents on your own machine.")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text.trimEnd()),
       writeErr: (text) => terminal.err(text.trimEnd()),
     })
-    .showHelpAfterError("(--help shows what is possible)")
-    .enablePositionalOptions();
+    .showHelpAfterError("(add --help to see what this command accepts)")
+    .enablePositionalOptions()
+    .helpOption("-h, --help", "Show this help.")
+    .helpCommand("help [command]", "Show the help of a command.")
+    .addHelpText("after", example("agency up", 'agency run "Write a one-page guide to baking bread"'));
   const context = { env, terminal, exitCode: 0 };
   addUp(program, context);
   addRun(program, context);

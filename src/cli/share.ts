@@ -3,15 +3,17 @@ import type { Command } from "commander";
 import { exportCompany, importCompany } from "../contract/roster.ts";
 import { readCompanyFolder, writeCompanyFolder } from "./folder.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
+import { companyFlag, example, jsonFlag, quantity, section } from "./texts.ts";
 
-/** `agency export` and `agency import`: a whole company as a folder, to share it and to start it elsewhere. */
+/** `agency export` and `agency import`: a whole company as a folder, to share it or to start it on another machine. */
 export function addShare(program: Command, context: Context): void {
   program
     .command("export")
-    .description("Write the company into a folder: agents, settings, skills, knowledge. Without secrets.")
-    .argument("<folder>", "A new or an empty folder.")
-    .option("--company <id or name>", "The company, when there are several.")
-    .option("--json", "Print what was written as JSON.")
+    .description("Export a company to a folder: agents, settings, skills and knowledge, without secrets.")
+    .argument("<folder>", "Folder to write to. It must be new or empty.")
+    .option(...companyFlag)
+    .option(...jsonFlag)
+    .addHelpText("after", example("agency export ./bakery"))
     .action(async (folder: string, flags: { company?: string; json?: true }) => {
       const client = clientOf(context.env);
       const companyId = await companyOf(client, flags.company);
@@ -22,22 +24,26 @@ export function addShare(program: Command, context: Context): void {
         flags.json === true
           ? JSON.stringify(written)
           : [
-              `${files.length} files in ${folder}.`,
-              ...listed("Taken out, because it looks like a secret:", redacted),
-              ...listed("Left out, because it means nothing elsewhere:", leftOut),
+              `Exported ${quantity(files.length, "file")} to ${folder}.`,
+              ...section("Removed, because they look like secrets:", redacted),
+              ...section("Left out, because they have no meaning in another company:", leftOut),
             ].join("\n"),
       );
     });
   program
     .command("import")
-    .description("Make a new company from a folder: an export, or just agents/*.md and skills/*.")
-    .argument("<folder>", "The folder.")
+    .description("Create a company from a folder: an export, or just agents/*.md and skills/*.")
+    .argument("<folder>", "Folder to read.")
     .option(
       "--name <name>",
-      "The company's name; default as company.json says, else as the folder is called.",
+      "Name of the new company. Defaults to the name in company.json, then to the folder's name.",
     )
-    .option("--allow-commands", "Also what runs commands on this machine. Read the files first.")
-    .option("--json", "Print the answer as JSON.")
+    .option(
+      "--allow-commands",
+      "Also import settings that run commands on this machine. Read the files first.",
+    )
+    .option(...jsonFlag)
+    .addHelpText("after", example('agency import ./bakery --name "Second bakery"'))
     .action(async (folder: string, flags: { name?: string; allowCommands?: true; json?: true }) => {
       const files = readCompanyFolder(folder);
       const isNamed = files.some(({ path }) => path === "company.json");
@@ -51,12 +57,9 @@ export function addShare(program: Command, context: Context): void {
         flags.json === true
           ? JSON.stringify(made)
           : [
-              `${made.company.name} (${made.company.id}): ${made.agents} agents, ${made.files} knowledge files.`,
-              ...listed("Note:", made.notices),
+              `Created ${made.company.name} (${made.company.id}) with ${quantity(made.agents, "agent")} and ${quantity(made.files, "knowledge file")}.`,
+              ...section("Please note:", made.notices),
             ].join("\n"),
       );
     });
 }
-
-const listed = (head: string, lines: readonly string[]): string[] =>
-  lines.length === 0 ? [] : [head, ...lines.map((line) => `  ${line}`)];

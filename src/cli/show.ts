@@ -1,11 +1,12 @@
-/** Any answer, for people: a list as a table, an object as lines. Made from the answer's own shape. */
+/** Any result as text for people: a list as a table, an object as lines. Only the result's own shape decides. */
 export function show(output: unknown): string {
   if (!isObject(output)) return String(output);
   const list = Object.entries(output).find(([, value]) => Array.isArray(value) && value.every(isObject));
   const isPage = "nextCursor" in output || "truncated" in output;
   if (list !== undefined && isPage) {
     const [name, rows] = list;
-    const more = typeof output["nextCursor"] === "string" ? `\nMore: --cursor "${output["nextCursor"]}"` : "";
+    const more =
+      typeof output["nextCursor"] === "string" ? `\nFor more, add: --cursor "${output["nextCursor"]}"` : "";
     return `${table(name, Array.isArray(rows) ? rows.filter(isObject) : [])}${more}`;
   }
   if (typeof output["content"] === "string" && "hash" in output)
@@ -15,6 +16,7 @@ export function show(output: unknown): string {
     .join("\n");
 }
 
+/** The columns of a table, in this order. A row's other fields are left to --json. */
 const preferred = [
   "seq",
   "id",
@@ -70,6 +72,7 @@ function text(value: unknown): string {
     for (const key of ["name", "title"]) if (typeof value[key] === "string") return value[key];
     return JSON.stringify(value);
   }
+  if (typeof value === "boolean") return value ? "yes" : "no";
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
@@ -78,7 +81,7 @@ function short(cell: string): string {
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }
 
-/** Things with parts of their own; who is only named is told in a line. */
+/** A list of steps or moves gets a table. A list of names fits on one line. */
 function isList(value: unknown): value is Record<string, unknown>[] {
   return Array.isArray(value) && value.length > 0 && value.every((row) => isObject(row) && "what" in row);
 }

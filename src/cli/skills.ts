@@ -3,17 +3,22 @@ import { type Command } from "commander";
 import { putSkill } from "../contract/skills.ts";
 import { readSkillFolder } from "./folder.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
+import { companyFlag, example, jsonFlag, quantity } from "./texts.ts";
 
-/** `agency skills add`: a folder with a SKILL.md, as it is. Listing and removing are made from the operations. */
+/** `agency skills add` uploads a folder. The other `agency skills` commands are derived from the operations. */
 export function addSkills(program: Command, context: Context): void {
   const skills = program.commands.find((command) => command.name() === "skills") ?? program.command("skills");
   skills
     .command("add")
-    .description("Give the company's agents a skill: a folder with a SKILL.md. Again: its new version.")
-    .argument("<folder>", "The folder; its name is the skill's.")
-    .option("--allow-commands", "Also if it runs commands or widens what a brain may do. Read it first.")
-    .option("--company <id or name>", "The company, when there are several.")
-    .option("--json", "Print the answer as JSON.")
+    .description("Add a skill, or replace it with a new version.")
+    .argument("<folder>", "Folder with a SKILL.md. The folder's name becomes the skill's name.")
+    .option(
+      "--allow-commands",
+      "Accept a skill that runs commands or widens what a brain may do. Read it first.",
+    )
+    .option(...companyFlag)
+    .option(...jsonFlag)
+    .addHelpText("after", example("agency skills add ./skills/house-style"))
     .action(async (folder: string, flags: { allowCommands?: true; company?: string; json?: true }) => {
       const files = readSkillFolder(folder);
       const client = clientOf(context.env);
@@ -26,7 +31,7 @@ export function addSkills(program: Command, context: Context): void {
       context.terminal.out(
         flags.json === true
           ? JSON.stringify(skill)
-          : `${skill.name}: ${skill.files.length} files. Sessions that start from now on have it.`,
+          : `Added the skill ${skill.name} (${quantity(skill.files.length, "file")}). Every session that starts from now on has it.`,
       );
     });
 }

@@ -5,21 +5,21 @@ import { type Client, createClient } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
 import { nameKey } from "../contract/names.ts";
 import { listAgents } from "../contract/agents.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { Id } from "../contract/words.ts";
+import { noCompanyYet, noSuchAgent, notAPort, severalAgents, whichCompany } from "./texts.ts";
 
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly readStdin: () => Promise<Buffer>;
-  /** Absent where nobody sits at the terminal. */
+  /** Absent if the terminal is not interactive. */
   readonly ask?: (question: string) => Promise<string>;
 }
 
 export interface Context {
   readonly env: NodeJS.ProcessEnv;
   readonly terminal: Terminal;
-  /** What the process answers when nothing is thrown; commands that find something wrong (doctor, verify) set it. */
+  /** The exit code if nothing is thrown. Commands that find a fault without failing (doctor, audit verify) set it. */
   exitCode: number;
 }
 
@@ -29,16 +29,11 @@ export function homeOf(env: NodeJS.ProcessEnv): string {
 
 export function portOf(env: NodeJS.ProcessEnv): number {
   const port = Number(env["AGENCY_PORT"] ?? 4600);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new Refusal(
-      "invalid",
-      `AGENCY_PORT is not a port: ${env["AGENCY_PORT"] ?? ""}.`,
-      "Use a number from 0 to 65535.",
-    );
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw notAPort(env["AGENCY_PORT"] ?? "");
   return port;
 }
 
-/** Where the daemon listens: AGENCY_URL, else what the daemon of this home wrote down, else the default. */
+/** The daemon's address: AGENCY_URL, else the address the daemon wrote to this home, else the default. */
 export function urlOf(env: NodeJS.ProcessEnv): string {
   if (env["AGENCY_URL"] !== undefined) return env["AGENCY_URL"];
   try {
@@ -46,12 +41,12 @@ export function urlOf(env: NodeJS.ProcessEnv): string {
     if (typeof announced === "object" && announced !== null && "url" in announced)
       return String(announced.url);
   } catch {
-    // No daemon wrote down where it is.
+    // No daemon has written its address to this home.
   }
   return `http://127.0.0.1:${portOf(env)}`;
 }
 
-/** AGENCY_TOKEN (an agent's key, say), else the board's token of this home. */
+/** The credential: AGENCY_TOKEN (for example an agent's API key), else the board token of this home. */
 export function tokenOf(env: NodeJS.ProcessEnv): string | undefined {
   if (env["AGENCY_TOKEN"] !== undefined) return env["AGENCY_TOKEN"];
   try {
@@ -65,7 +60,7 @@ export function clientOf(env: NodeJS.ProcessEnv): Client {
   return createClient({ url: urlOf(env), token: tokenOf(env) });
 }
 
-/** An agent by id, slug or name, wherever it is. */
+/** The id of an agent given by id, slug or name, in any company. */
 export async function agentOf(client: Client, wanted: string): Promise<string> {
   if (Id.safeParse(wanted).success) return wanted;
   const key = nameKey(wanted.replace(/^@/, ""));
@@ -78,15 +73,12 @@ export async function agentOf(client: Client, wanted: string): Promise<string> {
         if (status !== "terminated" && (slug === key || nameKey(name) === key)) found.push(id);
     }
   const [only] = found;
-  if (only !== undefined && found.length === 1) return only;
-  throw new Refusal(
-    only === undefined ? "not_found" : "invalid",
-    only === undefined ? `There is no agent ${wanted}.` : `Several agents are named ${wanted}.`,
-    only === undefined ? "agency org shows who there is." : `Say which by its id: ${found.join(", ")}.`,
-  );
+  if (only === undefined) throw noSuchAgent(wanted);
+  if (found.length > 1) throw severalAgents(wanted, found);
+  return only;
 }
 
-/** The company by id or name; without one, the only company there is. */
+/** The id of a company given by id or name. If none is given, the only company there is. */
 export async function companyOf(client: Client, wanted: string | undefined): Promise<string> {
   const { companies } = await client.call(listCompanies, { limit: 1000 });
   const found =
@@ -95,16 +87,5 @@ export async function companyOf(client: Client, wanted: string | undefined): Pro
       : companies.filter(({ id, name }) => id === wanted || name.toLowerCase() === wanted.toLowerCase());
   const [only] = found;
   if (only !== undefined && found.length === 1) return only.id;
-  const names = companies.slice(0, 10).map(({ id, name }) => `${name} (${id})`);
-  throw new Refusal(
-    "invalid",
-    companies.length === 0
-      ? "There is no company yet."
-      : wanted === undefined
-        ? "Which company?"
-        : `There is no one company ${wanted}.`,
-    companies.length === 0
-      ? "Make one: agency companies create <name>."
-      : `Name it: --company <id or name>. ${names.join(", ")}`,
-  );
+  throw companies.length === 0 ? noCompanyYet() : whichCompany(wanted, companies);
 }

@@ -2,16 +2,18 @@ import type { Command } from "commander";
 import { viewCompany } from "../contract/companies.ts";
 import { type OutcomeRow, viewSubtree } from "../contract/outcomes.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
+import { companyFlag, example, jsonFlag } from "./texts.ts";
 
 export function addTree(program: Command, context: Context): void {
   program
     .command("tree")
-    .description("The outcomes of a company as a tree, with who is responsible.")
-    .argument("[id]", "Where to start; default the root.")
-    .option("--company <id or name>", "The company, when there are several.")
-    .option("--all", "Also what is completed or closed.")
-    .option("--limit <number>", "At most this many outcomes.", Number, 1000)
-    .option("--json", "Print the answer as JSON.")
+    .description("Show the outcomes as a tree, with the agent responsible for each.")
+    .argument("[id]", "Outcome to start from. Defaults to the company's root outcome.")
+    .option(...companyFlag)
+    .option("--all", "Include completed and closed outcomes.")
+    .option("--limit <number>", "Maximum number of outcomes to show.", Number, 1000)
+    .option(...jsonFlag)
+    .addHelpText("after", example("agency tree --all"))
     .action(
       async (id: string | undefined, flags: { company?: string; all?: true; limit: number; json?: true }) => {
         const client = clientOf(context.env);
@@ -29,7 +31,7 @@ export function addTree(program: Command, context: Context): void {
 
 type Subtree = { outcomes: (OutcomeRow & { parents: string[] })[]; truncated: boolean };
 
-/** An outcome with several parents is drawn below each, its own children only once. */
+/** An outcome with several parents is drawn below each of them. Its children are drawn only the first time. */
 export function drawTree(start: string, subtree: Subtree, all: boolean): string {
   const byId = new Map(subtree.outcomes.map((outcome) => [outcome.id, outcome]));
   const children = new Map<string, string[]>();
@@ -43,7 +45,7 @@ export function drawTree(start: string, subtree: Subtree, all: boolean): string 
     const outcome = byId.get(id);
     if (outcome === undefined) return;
     const again = drawn.has(id) && (children.get(id)?.length ?? 0) > 0;
-    lines.push(`${indent}${branch}${label(outcome)}${again ? " (above)" : ""}`);
+    lines.push(`${indent}${branch}${label(outcome)}${again ? " (see above)" : ""}`);
     if (again) return;
     drawn.add(id);
     const below = children.get(id) ?? [];
@@ -52,7 +54,7 @@ export function drawTree(start: string, subtree: Subtree, all: boolean): string 
       draw(child, deeper, index === below.length - 1 ? "└─ " : "├─ ");
   };
   draw(start, "", "");
-  if (subtree.truncated) lines.push("… and more: start further down, or raise --limit");
+  if (subtree.truncated) lines.push("… and more. Raise --limit, or start from an outcome further down.");
   return lines.join("\n");
 }
 
@@ -63,5 +65,5 @@ function label(outcome: OutcomeRow): string {
     outcome.blocked === null ? "" : `blocked: ${outcome.blocked.reason}`,
   ];
   const extra = marks.filter((mark) => mark !== "").join(", ");
-  return `${outcome.title} [${outcome.status}] ${outcome.responsible?.name ?? "nobody"}${extra === "" ? "" : ` (${extra})`}`;
+  return `${outcome.title} [${outcome.status}] ${outcome.responsible?.name ?? "unassigned"}${extra === "" ? "" : ` (${extra})`}`;
 }

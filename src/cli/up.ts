@@ -2,23 +2,27 @@ import { type Command, Option } from "commander";
 import { createClient } from "../client/client.ts";
 import { firstCompany } from "./first-company.ts";
 import { type Context, homeOf, portOf } from "./terminal.ts";
+import { example } from "./texts.ts";
 
-/** `agency up`: the daemon in the foreground, with a first company, until it is told to stop. */
+/** `agency up` runs the daemon in the foreground until a signal stops it, and creates the first company. */
 export function addUp(program: Command, context: Context): void {
   program
     .command("up")
-    .description("Start the daemon; makes the home folder and a first company when there is none.")
+    .description("Start Agency. The first start creates the home folder and a company.")
     .addOption(
-      new Option("--port <number>", "Where to listen; default AGENCY_PORT or 4600.").argParser(Number),
+      new Option("--port <number>", "Port to listen on. Defaults to AGENCY_PORT, then 4600.").argParser(
+        Number,
+      ),
     )
-    .option("--home <folder>", "The home folder; default AGENCY_HOME or ~/.agency.")
-    .option("--no-agents", "Answer calls, but start no sessions (also AGENCY_AGENTS=off).")
-    .option("--company <name>", "The name of the first company.", "My company")
+    .option("--home <folder>", "Folder for all data. Defaults to AGENCY_HOME, then ~/.agency.")
+    .option("--no-agents", "Answer calls but start no sessions. Same as AGENCY_AGENTS=off.")
+    .option("--company <name>", "Name of the first company.", "My company")
     .option(
       "--allow-commands",
-      "The first company's agents may run commands, where agents/*.md of the home say so.",
+      "Let agents defined in <home>/agents/*.md run commands. Read the files first.",
     )
-    .option("--json", "Print where it listens as JSON.")
+    .option("--json", "Print the address as JSON.")
+    .addHelpText("after", example("agency up --port 4700"))
     .action(
       async (flags: {
         port?: number;
@@ -51,7 +55,7 @@ export function addUp(program: Command, context: Context): void {
           allowCommands: flags.allowCommands === true,
           say: (notice) => terminal.err(notice),
         }).catch(async (error: unknown) => {
-          // A daemon without a company is of no use to whoever wanted these agents.
+          // Without its first company the daemon is useless: stop it and show the error.
           await daemon.stop();
           throw error;
         });
@@ -59,18 +63,18 @@ export function addUp(program: Command, context: Context): void {
           flags.json === true
             ? JSON.stringify({ url: daemon.url, home, companyId: company.id })
             : [
-                `Agency is up at ${daemon.url} (home ${home}).`,
-                `Company: ${company.name}. Its root agent answers to you, the board.`,
+                `Agency is running at ${daemon.url} (data in ${home}).`,
+                `Company: ${company.name}. You are its board. Its root agent reports to you.`,
                 ``,
-                `In another terminal:`,
-                `  agency tree                                   what is to be achieved, and who is responsible`,
-                `  agency agents create Ada --role Researcher    an agent below the root`,
-                `  agency outcomes create "…" --parents ${company.rootOutcomeId}`,
-                `  agency kb create "Notes" --file notes.md      a knowledge file`,
-                `  agency access explain ada kb:<id>             who may do what, and why`,
-                `  agency --help                                 everything else`,
+                `In another terminal, try:`,
+                `  agency run "Write a guide to bread"    give the organization a goal and watch it work`,
+                `  agency org                             see the agents and what they are doing`,
+                `  agency tree                            see the outcomes and who is responsible`,
+                `  agency inbox                           read your messages`,
+                `  agency approvals                       see the requests that need your decision`,
+                `  agency --help                          see all commands`,
                 ``,
-                `Without an installed command, use: npx agency …  Stop with Ctrl-C.`,
+                `If the command \`agency\` is not installed, use \`npx agency\`. Press Ctrl-C to stop.`,
               ].join("\n"),
         );
         await stopped;

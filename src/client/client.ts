@@ -2,14 +2,14 @@ import type { z } from "zod";
 import { type Operation, takesBody } from "../contract/operation.ts";
 import { Refusal, refusalCodes, type RefusalCode } from "../contract/refusal.ts";
 
-/** The typed caller: any operation of the contract over HTTP. Used by the CLI, by end-to-end tests and by the web. */
+/** Calls any operation of the contract over HTTP, with its types. Used by the command line and by end-to-end tests. */
 export interface Client {
   call<I extends z.ZodObject, O extends z.ZodType>(
     operation: Operation<I, O>,
     input: z.input<I>,
     options?: { readonly key?: string },
   ): Promise<z.infer<O>>;
-  /** For callers that know the operation only at run time. */
+  /** For a caller that knows the operation only at run time. */
   callAny(
     operation: Operation,
     input: Readonly<Record<string, unknown>>,
@@ -17,7 +17,7 @@ export interface Client {
   ): Promise<unknown>;
 }
 
-/** Nobody answers at the daemon's address. */
+/** No daemon answers at the address. */
 export class NoDaemon extends Error {
   override readonly name = "NoDaemon";
 }
@@ -37,7 +37,7 @@ export function createClient(options: { readonly url: string; readonly token: st
         ...(request.body === undefined ? {} : { body: request.body }),
       });
     } catch (error) {
-      throw new NoDaemon(`No daemon answers at ${options.url}. Start one with \`agency up\`.`, {
+      throw new NoDaemon(`No daemon answers at ${options.url}. Start one: agency up`, {
         cause: error,
       });
     }
@@ -53,7 +53,7 @@ export function createClient(options: { readonly url: string; readonly token: st
   };
 }
 
-/** Path parameters, then a JSON body for what changes something and a query string for what does not. */
+/** Fills the path's parameters. The rest of the input becomes a JSON body, or a query string if the operation only reads. */
 export function requestFor(
   operation: Operation,
   input: Readonly<Record<string, unknown>>,
@@ -62,7 +62,7 @@ export function requestFor(
   const path = operation.http.path.replace(/:(\w+)/g, (_, key: string) => {
     const value = rest.get(key);
     if (typeof value !== "string" && typeof value !== "number")
-      throw new Refusal("invalid", `${operation.name} needs ${key}.`, `Give ${key}.`);
+      throw new Refusal("invalid", `${key} is missing.`, `Give ${key}: ${operation.name} needs it.`);
     rest.delete(key);
     return encodeURIComponent(String(value));
   });
@@ -92,7 +92,9 @@ function refusalIn(body: unknown, status: number): Error {
       );
     return new Error(`${String(message)} ${String(hint)}`);
   }
-  return new Error(`the daemon answered ${status}`);
+  return new Error(
+    `The daemon answered with HTTP status ${status} and no explanation. Check the daemon's log.`,
+  );
 }
 
 function isCode(code: unknown): code is RefusalCode {
