@@ -71,7 +71,7 @@ function addVerb(command: Command, operation: Operation, context: Context): void
     }
     for (const [key] of properties) {
       const value = flags[key];
-      if (value !== undefined) input[key] = value;
+      if (value !== undefined) input[key] = value === setToNull ? null : value;
     }
     if (takesContent && typeof flags["file"] === "string")
       Object.assign(input, await contentFrom(flags["file"], context));
@@ -123,12 +123,23 @@ function optionFor(key: string, schema: Property): Option {
       ...(Array.isArray(before) ? before : []),
       text.startsWith("{") ? parseJson(text) : text,
     ]);
-  if (type === "object") return new Option(`${flag} <json>`, schema.description).argParser(parseJson);
+  const orNull =
+    (parse: (text: string) => unknown) =>
+    (text: string): unknown =>
+      text === "null" && takesNull(schema) ? setToNull : parse(text);
+  if (type === "object") return new Option(`${flag} <json>`, schema.description).argParser(orNull(parseJson));
   if (type === "integer" || type === "number")
-    return new Option(`${flag} <number>`, schema.description).argParser(Number);
+    return new Option(`${flag} <number>`, schema.description).argParser(orNull(parseNumber));
   const option = new Option(`${flag} <value>`, schema.description);
-  return schema.enum === undefined ? option : option.choices([...schema.enum]);
+  if (schema.enum !== undefined) return option.choices([...schema.enum]);
+  return takesNull(schema) ? option.argParser(orNull((text) => text)) : option;
 }
+
+/** What `--blocked null` means. Commander turns a parser's null into an empty string, so a symbol stands for it until the call. */
+const setToNull = Symbol("null");
+
+const takesNull = ({ type, anyOf, oneOf }: Property): boolean =>
+  type === "null" || (anyOf ?? oneOf ?? []).some(takesNull);
 
 function typeOf(schema: Property): string {
   if (schema.type !== undefined) return schema.type;
@@ -153,6 +164,12 @@ export function parseJson(text: string): unknown {
   } catch {
     throw new InvalidArgumentError("It must be JSON.");
   }
+}
+
+function parseNumber(text: string): number {
+  const number = Number(text);
+  if (text.trim() === "" || !Number.isFinite(number)) throw new InvalidArgumentError("It must be a number.");
+  return number;
 }
 
 async function contentFrom(

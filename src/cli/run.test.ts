@@ -92,6 +92,23 @@ describe("the command line", () => {
     assert.equal((await json("tree"))["truncated"], false);
   });
 
+  test("null takes a value away, and a number has to be one", async () => {
+    const { companies } = await json("companies", "list");
+    assert.ok(Array.isArray(companies));
+    const made = await json("outcomes", "create", "Held up", "--parents", String(companies[0].rootOutcomeId));
+    const id = String(made["id"]);
+    const held = await json("outcomes", "update", id, "--blocked", '{"reason":"no flour"}');
+    assert.notEqual(held["blocked"], null);
+    assert.equal((await json("outcomes", "update", id, "--blocked", "null"))["blocked"], null);
+    const limit = async (value: string) =>
+      Object(await json("companies", "update", "--max-agents", value))["settings"]["maxAgents"];
+    assert.equal(await limit("7"), 7);
+    const { code, err } = await agency("companies", "update", "--max-agents", "many");
+    assert.equal(code, 2);
+    assert.match(err, /It must be a number/);
+    assert.equal(await limit("null"), null);
+  });
+
   test("access is explained, granted and revoked", async () => {
     const agent = await json("agents", "create", "Ada", "--role", "Researcher");
     const file = await json("kb", "create", "Secret plan", "--content", "x");
