@@ -7,7 +7,7 @@ import { z } from "zod";
 import { createFile, listFiles } from "../src/contract/knowledge.ts";
 import { listEvents } from "../src/contract/ledger.ts";
 import { mcpServers } from "../src/contract/operation.ts";
-import { operations } from "../src/contract/operations.ts";
+import { operations } from "../src/contract/operation-table.ts";
 import { agency, type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 import {
   answerTo,

@@ -6,7 +6,7 @@ import { readFile, viewHistory } from "../src/contract/knowledge.ts";
 import { boardInbox, Message } from "../src/contract/mail.ts";
 import { viewCompany } from "../src/contract/companies.ts";
 import { listAgents } from "../src/contract/agents.ts";
-import { listOutcomes, type OutcomeRow } from "../src/contract/outcomes.ts";
+import { listOutcomes, type OutcomeSummary } from "../src/contract/outcomes.ts";
 import { listSessions, viewTranscript } from "../src/contract/sessions.ts";
 import { sandboxWorks } from "../src/processes/sandbox.ts";
 import {
@@ -197,7 +197,7 @@ async function checkRest(daemon: BuiltDaemon, options: DaemonOptions): Promise<v
   const { board, companyId } = daemon;
   assert.deepEqual((await board.call(listSessions, { companyId, live: true })).sessions, []);
   assert.deepEqual(sessionProcesses(daemon.home), []);
-  const outcomes: OutcomeRow[] = await allPages(
+  const outcomes: OutcomeSummary[] = await allPages(
     (cursor) => board.call(listOutcomes, { companyId, limit: 1000, cursor }),
     "outcomes",
   );

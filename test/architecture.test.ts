@@ -5,14 +5,17 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import {
   type Files,
+  filesInACircle,
   foldersInACircle,
   importsAgainstTheTable,
   importsIn,
   longFiles,
+  namesThatMeanTwoThings,
   namesThatSayNothing,
   outsideWorldInTheCore,
   testsLeftOut,
   tracesOfAMachine,
+  twinFileNames,
 } from "./architecture.ts";
 import { core, layers, lazyImports } from "./layers.ts";
 
@@ -23,6 +26,9 @@ describe("the tree", () => {
   for (const rule of [
     importsAgainstTheTable,
     foldersInACircle,
+    filesInACircle,
+    namesThatMeanTwoThings,
+    twinFileNames,
     outsideWorldInTheCore,
     longFiles,
     namesThatSayNothing,
@@ -68,6 +74,42 @@ describe("a rule objects to a planted violation", () => {
       rule: importsAgainstTheTable,
       bad: { "src/knowledge/a.ts": 'export * from "../companies/company.ts";' },
       good: { "src/companies/a.ts": 'export * from "../knowledge/file.ts";' },
+    },
+    {
+      name: "two files that import each other's types",
+      rule: filesInACircle,
+      bad: {
+        "src/mail/a.ts": 'import type { B } from "./b.ts";',
+        "src/mail/b.ts": 'import type { A } from "./a.ts";',
+      },
+      good: {
+        "src/mail/a.ts": 'import type { B } from "./b.ts";',
+        "src/mail/b.ts": 'import type { C } from "./c.ts";',
+      },
+    },
+    {
+      name: "an exported name that means two things",
+      rule: namesThatMeanTwoThings,
+      bad: {
+        "src/mail/a.ts": "export function deliver(): void {}",
+        "src/agents/b.ts": "export const deliver = 1;",
+      },
+      good: {
+        "src/mail/a.ts": "export const Letter = z.object({});\nexport type Letter = z.infer<typeof Letter>;",
+        "src/agents/b.ts": "const Letter = 1;",
+      },
+    },
+    {
+      name: "file names that differ by one letter",
+      rule: twinFileNames,
+      bad: { "src/hiring/draft.ts": "", "src/hiring/drafts.ts": "" },
+      good: { "src/hiring/draft.ts": "", "src/contract/drafts.ts": "" },
+    },
+    {
+      name: "one file name in two domains",
+      rule: twinFileNames,
+      bad: { "src/readers/activity.ts": "", "src/runtime/activity.ts": "" },
+      good: { "src/mail/table.ts": "", "src/agents/table.ts": "" },
     },
     {
       name: "a value where only types are allowed",

@@ -46,6 +46,54 @@ export function foldersInACircle(files: Files): string[] {
     .map((folder) => `src/${folder} imports itself by way of other folders`);
 }
 
+/** Also with `import type`: two files that need each other's types are one thought in two places. */
+export function filesInACircle(files: Files): string[] {
+  const graph = new Map<string, Set<string>>();
+  for (const [path, text] of sources(files)) {
+    const edges = importsIn(path, text).filter(({ to, kind }) => to.startsWith(".") && kind !== "lazy");
+    graph.set(path, new Set(edges.map(({ to }) => posix.join(posix.dirname(path), to))));
+  }
+  return [...graph.keys()]
+    .filter((path) => reaches(graph, path, path))
+    .map((path) => `${path} imports itself by way of other files`);
+}
+
+/** A reader who searches for a name finds one thing. */
+export function namesThatMeanTwoThings(files: Files): string[] {
+  const places = new Map<string, Set<string>>();
+  const exported = /^export (?:async )?(?:function|const|let|type|interface|class) (\w+)/gm;
+  for (const [path, text] of productFiles(files))
+    for (const [, name = ""] of text.matchAll(exported))
+      places.set(name, (places.get(name) ?? new Set()).add(path));
+  return [...places]
+    .filter(([name, paths]) => paths.size > 1)
+    .map(([name, paths]) => `${name} is exported by ${[...paths].join(" and ")}`);
+}
+
+/** Files that every folder of a kind has: the reader knows which one is meant by its folder. */
+const sameInEveryFolder = new Set(["operations", "table", "texts", "brain", "main"]);
+
+/** The contract and the command line name their files after the nouns that the domains name theirs after. */
+const namedAfterADomain = new Set(["contract", "cli", "web", "simulator", "testing"]);
+
+export function twinFileNames(files: Files): string[] {
+  const paths = productFiles(files)
+    .map(([path]) => path)
+    .filter((path) => path.endsWith(".ts"));
+  const complaints: string[] = [];
+  const byStem = new Map<string, string[]>();
+  for (const path of paths) {
+    const stem = posix.basename(path, ".ts");
+    if (paths.includes(posix.join(posix.dirname(path), `${stem}s.ts`)))
+      complaints.push(`${path}: ${stem}s.ts beside it differs by one letter`);
+    if (sameInEveryFolder.has(stem) || namedAfterADomain.has(folderOf(path))) continue;
+    byStem.set(stem, [...(byStem.get(stem) ?? []), path]);
+  }
+  for (const twins of byStem.values())
+    if (twins.length > 1) complaints.push(`${twins.join(" and ")} have the same name`);
+  return complaints;
+}
+
 function reaches(graph: ReadonlyMap<string, ReadonlySet<string>>, from: string, goal: string): boolean {
   const seen = new Set<string>();
   const open = [...(graph.get(from) ?? [])];

@@ -8,7 +8,7 @@ import { listConfigurations, createAgent } from "../src/contract/hiring.ts";
 import { requestAgent } from "../src/contract/create-agent.ts";
 import { createFile, readFile, searchFiles, writeFile } from "../src/contract/knowledge.ts";
 import type { Operation } from "../src/contract/operation.ts";
-import { operations } from "../src/contract/operations.ts";
+import { operations } from "../src/contract/operation-table.ts";
 import { createCompany, updateCompany } from "../src/contract/companies.ts";
 import { createKey, updateAgent } from "../src/contract/agents.ts";
 import { createOutcome, delegateOutcome, updateOutcome, viewOutcome } from "../src/contract/outcomes.ts";

@@ -9,7 +9,7 @@ import { hireAgent } from "../src/contract/hiring.ts";
 import { createFile } from "../src/contract/knowledge.ts";
 import { readInbox, sendMessage } from "../src/contract/mail.ts";
 import type { Operation } from "../src/contract/operation.ts";
-import { operations } from "../src/contract/operations.ts";
+import { operations } from "../src/contract/operation-table.ts";
 import { createOutcome } from "../src/contract/outcomes.ts";
 import {
   createOrganization,

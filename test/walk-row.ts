@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { Operation } from "../src/contract/operation.ts";
 import type { RefusalCode } from "../src/contract/refusal.ts";
-import type { Caller, Organization } from "../src/testing/organization.ts";
+import type { TestCaller, Organization } from "../src/testing/organization.ts";
 
 /** Root › boss › report; root › stranger; and a session of somebody else below the root. All the work and the files in the table are the boss's. */
 export type Who = "board" | "root" | "boss" | "report" | "stranger" | "session";
@@ -10,7 +10,7 @@ export type Who = "board" | "root" | "boss" | "report" | "stranger" | "session";
 export interface World {
   readonly org: Organization;
   readonly tokens: Readonly<Record<Who, string>>;
-  readonly boss: { readonly id: string; readonly call: Caller };
+  readonly boss: { readonly id: string; readonly call: TestCaller };
   readonly report: { readonly id: string };
   /** A name nobody has yet. */
   readonly name: () => string;

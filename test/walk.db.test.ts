@@ -10,7 +10,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { requestFor } from "../src/client/client.ts";
 import { inputSchema } from "../src/contract/json-schema.ts";
 import type { Operation } from "../src/contract/operation.ts";
-import { operations } from "../src/contract/operations.ts";
+import { operations } from "../src/contract/operation-table.ts";
 import { createKey, revokeKey, terminateAgent } from "../src/contract/agents.ts";
 import { Refusal, refusalCodes, type RefusalBody, type RefusalCode } from "../src/contract/refusal.ts";
 import { type Daemon, startDaemon } from "../src/daemon/daemon.ts";

@@ -25,8 +25,8 @@ import {
  * transaction of the decision: after it either all of it happened or nothing.
  */
 export interface ApprovalKind {
-  readonly approve: (call: Scene, approval: ApprovalRow) => Promise<void>;
-  readonly deny: (call: Scene, approval: ApprovalRow, why: string) => Promise<void>;
+  readonly approve: (call: DecisionScene, approval: ApprovalRow) => Promise<void>;
+  readonly deny: (call: DecisionScene, approval: ApprovalRow, why: string) => Promise<void>;
   /**
    * The payload with these changes, checked; absent where the answer is only yes or no. What comes back as it was shown,
    * [redacted], is still the secret.
@@ -38,7 +38,7 @@ export interface ApprovalKind {
 }
 
 export type ApprovalKinds = Readonly<Record<contract.ApprovalType, ApprovalKind>>;
-export type Scene = Pick<Surroundings, "tx" | "companyId" | "actor" | "newId" | "record">;
+export type DecisionScene = Pick<Surroundings, "tx" | "companyId" | "actor" | "newId" | "record">;
 
 const mostInARow = 20;
 
@@ -75,7 +75,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
   const decide = (to: "approved" | "rejected" | "cancelled") => async (call: Call<Decision>) => {
     const approval = await considered(call, to);
     if (to === "cancelled") await demandRequester(call, approval);
-    return present(call.tx, await conclude(call, approval, to, call.input.decisionNote ?? null));
+    return presentApproval(call.tx, await conclude(call, approval, to, call.input.decisionNote ?? null));
   };
 
   const onRequest = guarded(contract.requestApproval, async (call) => {
@@ -97,7 +97,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
       expiresAt: null,
     });
     await call.record(approval.id, { type: approval.type, payloadHash: approval.payload_hash });
-    return present(tx, approval);
+    return presentApproval(tx, approval);
   });
 
   const onRequestRevision = guarded(contract.requestRevision, async (call) => {
@@ -117,7 +117,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
           `Approval ${approval.id}. Read what was said (list_comments), then resubmit_approval with the changed keys as payload, or cancel_approval.`,
         ].join("\n"),
       );
-    return present(call.tx, saved);
+    return presentApproval(call.tx, saved);
   });
 
   const onResubmit = guarded(contract.resubmit, async (call) => {
@@ -129,13 +129,13 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     const drafted = await setPayload(call.tx, approval, payload);
     const saved = await setStatus(call.tx, drafted, "pending", call.input.decisionNote ?? null);
     await recordOf(call, saved);
-    return present(call.tx, saved);
+    return presentApproval(call.tx, saved);
   });
 
   const onView = guarded(contract.viewApproval, async (call) => {
     const approval = await visible(call, call.input.id);
     const changes = await kinds[approval.type].changes(call.tx, approval);
-    return { ...(await present(call.tx, approval)), changes };
+    return { ...(await presentApproval(call.tx, approval)), changes };
   });
 
   const onList = guarded(contract.listApprovals, async ({ tx, actor, companyId, input }) => {
@@ -152,7 +152,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     const approvals = [];
     for (const row of page) {
       const [title = ""] = await kinds[row.type].changes(tx, row);
-      approvals.push({ ...(await present(tx, row)), title });
+      approvals.push({ ...(await presentApproval(tx, row)), title });
     }
     return { approvals, nextCursor };
   });
@@ -226,7 +226,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
 /** Ends an approval with all that follows from it; who may do so, and whether it is open, is for the caller to check. */
 export function concluder(kinds: ApprovalKinds) {
   return async (
-    call: Scene,
+    call: DecisionScene,
     approval: ApprovalRow,
     to: "approved" | "rejected" | "cancelled",
     note: string | null,
@@ -247,7 +247,7 @@ export function concluder(kinds: ApprovalKinds) {
   };
 }
 
-async function recordOf(call: Scene, approval: ApprovalRow): Promise<void> {
+async function recordOf(call: DecisionScene, approval: ApprovalRow): Promise<void> {
   const { id, agent_id, type, status, decision_note, payload_hash } = approval;
   await call.record(
     agent_id ?? id,
@@ -287,7 +287,7 @@ async function demandRequester(call: Pick<Surroundings, "actor">, approval: Appr
   );
 }
 
-export async function present(tx: ReadTx, row: ApprovalRow): Promise<contract.Approval> {
+export async function presentApproval(tx: ReadTx, row: ApprovalRow): Promise<contract.Approval> {
   const requester = row.requested_by === null ? undefined : await memberById(tx, row.requested_by);
   const shown = redact(payloadOf(row));
   return {

@@ -6,7 +6,7 @@ import { listEvents, verifyLedger } from "../contract/ledger.ts";
 import { acknowledgeMessage, boardInbox, sendMessage } from "../contract/mail.ts";
 import { listAgents, terminateAgent, viewAgent } from "../contract/agents.ts";
 import { listOutcomes, viewSubtree } from "../contract/outcomes.ts";
-import { operations } from "../contract/operations.ts";
+import { operations } from "../contract/operation-table.ts";
 import { listSessions } from "../contract/sessions.ts";
 import { why } from "../contract/why.ts";
 import { storeKinds } from "../testing/organization.ts";

@@ -8,7 +8,7 @@ import { resumeAgent, terminateAgent, viewAgent } from "../contract/agents.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
 import { why } from "../contract/why.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { lineOf, onBudget, overrides, tokens, uses, work } from "../testing/spenders.ts";
+import { budgetLineOf, onBudget, overrides, tokens, uses, givenWork } from "../testing/spenders.ts";
 import type { Stage } from "../testing/stage.ts";
 
 const day = 24 * 3600 * 1000;
@@ -30,11 +30,11 @@ for (const kind of storeKinds)
           sessionBudget: { tokens: 300 },
         });
         const ann = await org.agent("Ann");
-        await work(org, ann.id);
+        await givenWork(org, ann.id);
         const gate = Promise.withResolvers<void>();
         runner.plan(ann.id, uses(gate.promise, 100));
         await stage.rest();
-        assert.deepEqual(await lineOf(stage, "tokens"), {
+        assert.deepEqual(await budgetLineOf(stage, "tokens"), {
           measure: "tokens",
           limit: 1000,
           spent: 100,
@@ -47,15 +47,15 @@ for (const kind of storeKinds)
         onUsage(tokens(350));
         await stage.rest();
         assert.deepEqual(
-          [(await lineOf(stage, "tokens")).spent, (await lineOf(stage, "tokens")).reserved],
+          [(await budgetLineOf(stage, "tokens")).spent, (await budgetLineOf(stage, "tokens")).reserved],
           [350, 300],
         );
         runner.plan(ann.id, async () => undefined);
         gate.resolve();
         await stage.rest();
-        const after = await lineOf(stage, "tokens");
+        const after = await budgetLineOf(stage, "tokens");
         assert.deepEqual([after.spent, after.reserved, after.left], [350, 0, 650]);
-        assert.equal((await lineOf(stage, "sessions")).spent, runner.started.length);
+        assert.equal((await budgetLineOf(stage, "sessions")).spent, runner.started.length);
         for (const id of runner.started.slice(1)) assert.equal(id.agent.id, ann.id);
       },
     );
@@ -68,7 +68,7 @@ for (const kind of storeKinds)
         await org.board(updateCompany, { companyId, sessionBudget: { tokens: 60 } });
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 100 });
-        const job = await work(org, ann.id);
+        const job = await givenWork(org, ann.id);
         const gate = Promise.withResolvers<void>();
         runner.plan(ann.id, uses(gate.promise, 50, 99));
         await stage.rest();
@@ -81,7 +81,7 @@ for (const kind of storeKinds)
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
         const [session] = (await org.board(listAgentSessions, { id: ann.id })).sessions;
         assert.match(session?.endReason ?? "", /The token budget of Ann is used up/);
-        await work(org, ann.id, "another job");
+        await givenWork(org, ann.id, "another job");
         await stage.rest();
         const [asked, more] = await overrides(stage);
         assert.ok(asked !== undefined && more === undefined);
@@ -115,7 +115,7 @@ for (const kind of storeKinds)
         const { org, runner } = stage;
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 100 });
-        await work(org, ann.id);
+        await givenWork(org, ann.id);
         const gate = Promise.withResolvers<void>();
         runner.plan(ann.id, uses(gate.promise, 130));
         await stage.rest();
@@ -155,7 +155,7 @@ for (const kind of storeKinds)
         const { org, runner } = stage;
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 100 });
-        await work(org, ann.id);
+        await givenWork(org, ann.id);
         const gate = Promise.withResolvers<void>();
         runner.plan(ann.id, uses(gate.promise, 100), uses(gate.promise, 1));
         await stage.rest();
@@ -184,7 +184,7 @@ for (const kind of storeKinds)
         const agents = [await org.agent("Ann"), await org.agent("Ben")];
         const gate = Promise.withResolvers<void>();
         for (const { id } of agents) {
-          await work(org, id);
+          await givenWork(org, id);
           runner.plan(id, uses(gate.promise));
         }
         await stage.rest();
@@ -203,7 +203,7 @@ for (const kind of storeKinds)
       const { org, runner } = stage;
       const ann = await org.agent("Ann");
       await org.board(setBudget, { id: ann.id, tokens: 100 });
-      await work(org, ann.id);
+      await givenWork(org, ann.id);
       const gate = Promise.withResolvers<void>();
       runner.plan(ann.id, uses(gate.promise, 79));
       runner.otherwise(async ({ hold }) => hold(gate.promise));
@@ -230,7 +230,7 @@ for (const kind of storeKinds)
         for (const part of ["usd", "tokens", "sessions"] as const) {
           await org.board(updateCompany, { companyId, monthlyBudget: { [part]: 0 } });
           const agents = [await org.agent(`Ann ${part}`), await org.agent(`Ben ${part}`)];
-          for (const { id } of agents) await work(org, id);
+          for (const { id } of agents) await givenWork(org, id);
           await stage.rest();
           assert.equal(runner.started.length, 0);
           const [asked, ...others] = (await overrides(stage)).filter(({ status }) => status === "pending");
@@ -255,10 +255,10 @@ for (const kind of storeKinds)
       const { companyId } = org;
       for (const { limit } of (await org.board(listCosts, { companyId })).budget) assert.ok((limit ?? 0) > 0);
       await org.board(updateCompany, { companyId, monthlyBudget: { tokens: null } });
-      assert.equal((await lineOf(stage, "tokens")).limit, null);
-      assert.equal((await lineOf(stage, "usd")).limit, 1000);
+      assert.equal((await budgetLineOf(stage, "tokens")).limit, null);
+      assert.equal((await budgetLineOf(stage, "usd")).limit, 1000);
       const ann = await org.agent("Ann");
-      await work(org, ann.id);
+      await givenWork(org, ann.id);
       const gate = Promise.withResolvers<void>();
       runner.plan(ann.id, uses(gate.promise, 5_000_000_000));
       await stage.rest();

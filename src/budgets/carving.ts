@@ -3,7 +3,7 @@ import type { Settings } from "../contract/companies.ts";
 import { Refusal } from "../contract/refusal.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { fromUnits, inWords, left, partsOf } from "./budget.ts";
-import { ownerOf } from "./sessions.ts";
+import { poolOwnerOf } from "./reservations.ts";
 import {
   amountOf,
   budgetsUnder,
@@ -49,7 +49,7 @@ export async function weighBudget(tx: ReadTx, agent: Holder, change: BudgetChang
     if (more > Math.max(0, left(above)))
       throw new Refusal(
         "refused",
-        `${inWords(measure, wanted)} does not fit: ${(await ownerOf(tx, above)).called} has ${inWords(measure, Math.max(0, left(above)))} left (limit ${inWords(measure, above.limit ?? 0)}, spent ${inWords(measure, above.spent)}, set aside ${inWords(measure, above.reserved)}, handed down ${inWords(measure, above.handedDown)}).`,
+        `${inWords(measure, wanted)} does not fit: ${(await poolOwnerOf(tx, above)).called} has ${inWords(measure, Math.max(0, left(above)))} left (limit ${inWords(measure, above.limit ?? 0)}, spent ${inWords(measure, above.spent)}, set aside ${inWords(measure, above.reserved)}, handed down ${inWords(measure, above.handedDown)}).`,
         `Give at most ${inWords(measure, (former ?? below) + Math.max(0, left(above)))}, or raise the budget above first.`,
         { measure, most: fromUnits(measure, (former ?? below) + Math.max(0, left(above))) },
       );
@@ -98,7 +98,7 @@ export async function demandRoomFor(tx: ReadTx, agent: Holder, newBossId: string
     if (sum === 0 || from.id === to.id || sum <= left(to)) continue;
     throw new Refusal(
       "refused",
-      `Budgets of ${inWords(measure, sum)} would move, and ${(await ownerOf(tx, to)).called} has ${inWords(measure, Math.max(0, left(to)))} left.`,
+      `Budgets of ${inWords(measure, sum)} would move, and ${(await poolOwnerOf(tx, to)).called} has ${inWords(measure, Math.max(0, left(to)))} left.`,
       "Lower them or raise that one first.",
     );
   }

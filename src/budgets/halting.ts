@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { type Measure, measures } from "../contract/budgets.ts";
 import { Refusal } from "../contract/refusal.ts";
-import type { ApprovalKind, Scene } from "../approvals/operations.ts";
+import type { ApprovalKind, DecisionScene } from "../approvals/operations.ts";
 import { type ApprovalRow, approvalById, openApproval, payloadOf, setStatus } from "../approvals/table.ts";
 import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth } from "./budget.ts";
 import { carve, weighBudget } from "./carving.ts";
-import { lacking, ownerOf, quantumOf } from "./sessions.ts";
+import { lacking, poolOwnerOf, quantumOf } from "./reservations.ts";
 import { alertOf, dropAlert, placeOf, type Pool, poolOf, putAlert, settingsOf } from "./table.ts";
 import { append, system } from "../events/ledger.ts";
 import { notify } from "../mail/operations.ts";
@@ -20,18 +20,18 @@ import { agentById, type AgentRow, endSessions, saveAgent } from "../agents/tabl
  */
 
 /** What happens by itself, without anybody's call. */
-export function bySystem(tx: Tx, companyId: string, newId: () => string): Scene {
-  const record: Scene["record"] = async (subject, data, operation = "system") => {
+export function bySystem(tx: Tx, companyId: string, newId: () => string): DecisionScene {
+  const record: DecisionScene["record"] = async (subject, data, operation = "system") => {
     await append(tx, { companyId, actor: system, operation, subject, data });
   };
   return { tx, companyId, actor: system, newId, record };
 }
 
 /** Ends its session. Paused only if nothing comes back by itself; otherwise it waits for others to give back. */
-export async function halt(scene: Scene, agentId: string, pool: Pool): Promise<void> {
+export async function halt(scene: DecisionScene, agentId: string, pool: Pool): Promise<void> {
   const { tx } = scene;
   const agent = await agentById(tx, agentId);
-  const { words } = await ownerOf(tx, pool);
+  const { words } = await poolOwnerOf(tx, pool);
   const usedUp = isUsedUp(pool);
   const reason = usedUp ? `${words} is used up` : `${words} has nothing left but what other sessions hold`;
   await saveAgent(tx, { ...agent, epoch: agent.epoch + 1 });
@@ -40,7 +40,7 @@ export async function halt(scene: Scene, agentId: string, pool: Pool): Promise<v
 }
 
 /** Says it used what nobody can have used: that is no amount, and it does nothing more until somebody has looked. */
-export async function distrust(scene: Scene, agentId: string): Promise<void> {
+export async function distrust(scene: DecisionScene, agentId: string): Promise<void> {
   const { tx } = scene;
   const agent = await agentById(tx, agentId);
   const reason = "it reported more use than a session can have";
@@ -52,9 +52,9 @@ export async function distrust(scene: Scene, agentId: string): Promise<void> {
 }
 
 /** Has work and nothing to begin with: as if a session had just used it up. */
-export async function pauseFor(scene: Scene, agentId: string, pool: Pool): Promise<void> {
+export async function pauseFor(scene: DecisionScene, agentId: string, pool: Pool): Promise<void> {
   const { tx } = scene;
-  const { words } = await ownerOf(tx, pool);
+  const { words } = await poolOwnerOf(tx, pool);
   await saveAgent(tx, { ...(await agentById(tx, agentId)), status: "paused" });
   await tx.run(notePause, { agentId, companyId: scene.companyId, poolId: pool.id });
   const reason = `${words} is used up`;
@@ -63,7 +63,7 @@ export async function pauseFor(scene: Scene, agentId: string, pool: Pool): Promi
 }
 
 /** Whom a budget had paused and somebody let go on: paused again, if there is nothing left for it and it does not work. */
-export async function haltAgain(scene: Scene, agentId: string): Promise<void> {
+export async function haltAgain(scene: DecisionScene, agentId: string): Promise<void> {
   const { tx } = scene;
   const agent = await agentById(tx, agentId);
   const lacks = lacking(await placeOf(tx, agent));
@@ -72,11 +72,11 @@ export async function haltAgain(scene: Scene, agentId: string): Promise<void> {
 }
 
 /** One approval in a month for each pool, whatever is tried meanwhile; another after a yes. */
-async function askForMore(scene: Scene, pool: Pool): Promise<void> {
+async function askForMore(scene: DecisionScene, pool: Pool): Promise<void> {
   const { tx, companyId, newId } = scene;
   const key = { poolId: pool.id, month: monthOf(tx.now), kind: override(pool.measure) };
   if ((await tx.first(alertOf, key)) !== undefined) return;
-  const owner = await ownerOf(tx, pool);
+  const owner = await poolOwnerOf(tx, pool);
   const { measure } = pool;
   const limit = pool.limit ?? 0;
   // After a yes work goes on: what a last report said beyond the limit is to be made up for as well.
@@ -122,7 +122,7 @@ export async function overrideOf(
 }
 
 /** After a budget was changed: whoever it had paused and has something left works again, and nobody need be asked. */
-export async function afterChange(scene: Scene, poolId: string): Promise<void> {
+export async function afterChange(scene: DecisionScene, poolId: string): Promise<void> {
   const { tx, companyId } = scene;
   for (const measure of measures) {
     const asked = await overrideOf(tx, { id: poolId, measure });
@@ -139,7 +139,7 @@ export async function afterChange(scene: Scene, poolId: string): Promise<void> {
 const override = (measure: Measure): string => `override ${measure}`;
 
 /** Everybody in the company whom a budget paused that has something left now. */
-export async function resumeHalted(scene: Scene): Promise<void> {
+export async function resumeHalted(scene: DecisionScene): Promise<void> {
   const { tx, companyId } = scene;
   for (const { agent_id: id } of await tx.all(pausedByBudget, { companyId })) {
     const agent = await agentById(tx, id);

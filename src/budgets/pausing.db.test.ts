@@ -7,7 +7,15 @@ import { updateCompany } from "../contract/companies.ts";
 import { resumeAgent, updateAgent, viewAgent } from "../contract/agents.ts";
 import { why } from "../contract/why.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
-import { lineOf, onBudget, overrides, says, tokens, uses, work } from "../testing/spenders.ts";
+import {
+  budgetLineOf,
+  onBudget,
+  overrides,
+  reportsTokens,
+  tokens,
+  uses,
+  givenWork,
+} from "../testing/spenders.ts";
 import type { Stage } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
@@ -22,8 +30,8 @@ for (const kind of storeKinds)
       const ann = await org.agent("Ann Lee");
       await org.board(setBudget, { id: ann.id, sessions: 2 });
       // Each gets somewhere and leaves the job as it is.
-      runner.otherwise(async (session) => says(session, runner.started.length));
-      await work(org, ann.id);
+      runner.otherwise(async (session) => reportsTokens(session, runner.started.length));
+      await givenWork(org, ann.id);
       await stage.rest();
       assert.equal(runner.started.length, 2, "as many as it may");
       assert.equal(await statusOf(stage, ann.id), "paused");
@@ -46,19 +54,19 @@ for (const kind of storeKinds)
         sessionBudget: { tokens: 10 },
       });
       const ann = await org.agent("Ann");
-      await work(org, ann.id);
+      await givenWork(org, ann.id);
       const gate = Promise.withResolvers<void>();
       runner.plan(ann.id, uses(gate.promise, 5000));
       await stage.rest();
       assert.equal(await statusOf(stage, ann.id), "paused");
-      assert.equal((await lineOf(stage, "tokens")).left, -4900);
+      assert.equal((await budgetLineOf(stage, "tokens")).left, -4900);
       const again = Promise.withResolvers<void>();
       runner.plan(ann.id, uses(again.promise, 1));
       const [asked] = await overrides(stage);
       await org.board(approve, { id: asked?.id ?? "" });
       await stage.rest();
       assert.equal(await statusOf(stage, ann.id), "running");
-      assert.equal((await lineOf(stage, "tokens")).limit, 100 + 4900 + 50);
+      assert.equal((await budgetLineOf(stage, "tokens")).limit, 100 + 4900 + 50);
       gate.resolve();
       again.resolve();
       runner.otherwise(async () => undefined);
@@ -71,7 +79,7 @@ for (const kind of storeKinds)
       await org.board(updateAgent, { id: lead.id, adapterType: "human" });
       await org.board(setBudget, { id: lead.id, tokens: 100 });
       await org.board(setBudget, { id: ann.id, tokens: 100 });
-      await work(org, ann.id);
+      await givenWork(org, ann.id);
       const gate = Promise.withResolvers<void>();
       runner.plan(ann.id, uses(gate.promise, 100));
       await stage.rest();
@@ -100,7 +108,7 @@ for (const kind of storeKinds)
           tokens(1e15),
           { inputTokens: 0, outputTokens: 1e300, costUsd: 0 },
         ].entries()) {
-          await work(org, ann.id);
+          await givenWork(org, ann.id);
           runner.plan(ann.id, uses(gate.promise, 30));
           await stage.rest();
           runner.started[round]?.onUsage(nonsense);

@@ -14,7 +14,15 @@ import { query } from "../store/query.ts";
 import type { Store } from "../store/store.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { scriptedRunner } from "../testing/scripted-runner.ts";
-import { demandConserved, lineOf, onBudget, overrides, tokens, uses, work } from "../testing/spenders.ts";
+import {
+  demandConserved,
+  budgetLineOf,
+  onBudget,
+  overrides,
+  tokens,
+  uses,
+  givenWork,
+} from "../testing/spenders.ts";
 import type { Stage } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
@@ -34,12 +42,12 @@ for (const kind of storeKinds)
       const [ann, ben, cid] = [await org.agent("Ann"), await org.agent("Ben"), await org.agent("Cid")];
       const first = Promise.withResolvers<void>();
       runner.plan(ann.id, uses(first.promise));
-      await work(org, ann.id);
+      await givenWork(org, ann.id);
       await stage.rest();
       const second = Promise.withResolvers<void>();
       runner.plan(ben.id, uses(second.promise, 15));
-      await work(org, ben.id);
-      await work(org, cid.id);
+      await givenWork(org, ben.id);
+      await givenWork(org, cid.id);
       await stage.rest();
       assert.deepEqual(
         runner.started.map(({ agent }) => agent.name),
@@ -68,7 +76,7 @@ for (const kind of storeKinds)
         const ben = await org.agent("Ben", ann.id);
         await org.board(setBudget, { id: ann.id, tokens: 100 });
         await ann.call(setBudget, { id: ben.id, tokens: 40 });
-        await work(org, ben.id);
+        await givenWork(org, ben.id);
         const gate = Promise.withResolvers<void>();
         runner.plan(ben.id, uses(gate.promise, 30));
         await stage.rest();
@@ -79,7 +87,7 @@ for (const kind of storeKinds)
           (await org.board(listCosts, { companyId, agent })).budget[0]?.spent;
         // 40 are Ben's, 60 are all Ann had left, 40 remain for the company.
         assert.deepEqual([await spentOf(ben.id), await spentOf(ann.id)], [40, 60]);
-        assert.equal((await lineOf(stage, "tokens")).spent, 40);
+        assert.equal((await budgetLineOf(stage, "tokens")).spent, 40);
         assert.equal((await org.board(listCosts, { companyId })).total.inputTokens, 140);
         gate.resolve();
       },
@@ -91,7 +99,7 @@ for (const kind of storeKinds)
       await org.board(updateCompany, { companyId, sessionBudget: { tokens: 500 } });
       const ann = await org.agent("Ann");
       await org.board(setBudget, { id: ann.id, tokens: 1000 });
-      await work(org, ann.id);
+      await givenWork(org, ann.id);
       const gate = Promise.withResolvers<void>();
       runner.plan(ann.id, uses(gate.promise, 10, 200));
       await stage.rest();
@@ -118,7 +126,7 @@ for (const kind of storeKinds)
         const { org } = stage;
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 1000 });
-        await work(org, ann.id);
+        await givenWork(org, ann.id);
         stage.crash(stage);
         // Its processes take their time to die.
         const slow = scriptedRunner(org.core.dispatch);
@@ -161,7 +169,7 @@ for (const kind of storeKinds)
         for (let index = 0; index < 50; index++) {
           const { id } = await org.agent(`Child ${index}`, parent.id);
           if (index < 10) await board(setBudget, { id, tokens: 100 });
-          await work(org, id);
+          await givenWork(org, id);
         }
         const first = await life(stage, 200);
         assert.ok(first.mostAtOnce === 50, `${first.mostAtOnce} at once`);
@@ -170,7 +178,7 @@ for (const kind of storeKinds)
         const second = await life(stage, 1_000_000);
         assert.ok(second.mostAtOnce > 5, `${second.mostAtOnce} at once`);
         assert.equal(await total(store), 4000);
-        const { limit, reserved, left } = await lineOf(stage, "tokens", parent.id);
+        const { limit, reserved, left } = await budgetLineOf(stage, "tokens", parent.id);
         assert.deepEqual([limit, reserved, left], [4000, 0, 0]);
       },
     );

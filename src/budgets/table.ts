@@ -137,7 +137,7 @@ export async function budgetsUnder(
 }
 
 /** A budget, and whose it is part of; null is the company's. */
-export interface Part {
+export interface BudgetPart {
   readonly agentId: string;
   readonly measure: Measure;
   readonly amount: number;
@@ -145,8 +145,8 @@ export interface Part {
 }
 
 /** Every budget there is in a company. */
-export async function budgetsOf(tx: ReadTx, companyId: string): Promise<Part[]> {
-  const found: Part[] = [];
+export async function budgetsOf(tx: ReadTx, companyId: string): Promise<BudgetPart[]> {
+  const found: BudgetPart[] = [];
   for (const measure of measures)
     for (const { agent_id, amount, pool } of await tx.all(partOf, { companyId, measure }))
       found.push({ agentId: agent_id, measure, amount, above: pool });

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Client } from "../client/client.ts";
 import { inputSchema } from "../contract/json-schema.ts";
 import type { Operation } from "../contract/operation.ts";
-import { operations } from "../contract/operations.ts";
+import { operations } from "../contract/operation-table.ts";
 import { Id } from "../contract/words.ts";
 import { screens } from "./screens.ts";
 import { show } from "./show.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { viewCompany } from "../contract/companies.ts";
-import { type OutcomeRow, viewSubtree } from "../contract/outcomes.ts";
+import { type OutcomeSummary, viewSubtree } from "../contract/outcomes.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
 import { companyFlag, example, jsonFlag } from "./texts.ts";
 
@@ -29,7 +29,7 @@ export function addTree(program: Command, context: Context): void {
     );
 }
 
-type Subtree = { outcomes: (OutcomeRow & { parents: string[] })[]; truncated: boolean };
+type Subtree = { outcomes: (OutcomeSummary & { parents: string[] })[]; truncated: boolean };
 
 /** An outcome with several parents is drawn below each of them. Its children are drawn only the first time. */
 export function drawTree(start: string, subtree: Subtree, all: boolean): string {
@@ -58,7 +58,7 @@ export function drawTree(start: string, subtree: Subtree, all: boolean): string 
   return lines.join("\n");
 }
 
-function label(outcome: OutcomeRow): string {
+function label(outcome: OutcomeSummary): string {
   const marks = [
     outcome.urgent ? "urgent" : "",
     outcome.important ? "important" : "",

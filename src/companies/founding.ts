@@ -36,7 +36,7 @@ export const plainRoot = {
   autoReply: false,
 };
 
-export async function found(
+export async function foundCompany(
   call: Pick<Surroundings, "tx" | "actor" | "newId">,
   founding: Founding,
 ): Promise<Schema["companies"]> {

@@ -11,10 +11,10 @@ import { chooseBrain } from "../hiring/employ.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { found, plainRoot, standingPurpose } from "./founding.ts";
+import { foundCompany, plainRoot, standingPurpose } from "./founding.ts";
 
 const onCreate = guarded(contract.createCompany, async (call) => {
-  const row = await found(call, {
+  const row = await foundCompany(call, {
     id: call.newId(),
     rootId: call.newId(),
     name: call.input.name,
@@ -24,7 +24,7 @@ const onCreate = guarded(contract.createCompany, async (call) => {
     mayHire: true,
   });
   await call.record(row.id, { name: row.name, rootAgent: row.root_agent_id });
-  return present(row);
+  return presentCompany(row);
 });
 
 const onList = guarded(contract.listCompanies, async ({ tx, caller, input }) => {
@@ -40,11 +40,11 @@ const onList = guarded(contract.listCompanies, async ({ tx, caller, input }) => 
     {},
   );
   const { page, nextCursor } = pageAfter(rows, input.limit, (row) => row.id);
-  return { companies: page.map(present), nextCursor };
+  return { companies: page.map(presentCompany), nextCursor };
 });
 
 const onView = guarded(contract.viewCompany, async ({ tx, companyId }) =>
-  present(await companyById(tx, companyId)),
+  presentCompany(await companyById(tx, companyId)),
 );
 
 const onUpdate = guarded(contract.updateCompany, async (call) => {
@@ -66,7 +66,7 @@ const onUpdate = guarded(contract.updateCompany, async (call) => {
     ...(name === undefined ? {} : { name }),
     ...Object(redact(settings).value),
   });
-  return present(changed);
+  return presentCompany(changed);
 });
 
 /** Of a budget only the parts that are said change. */
@@ -93,7 +93,7 @@ export function checkDefaultBrain(
 
 export const companyHandlers = [onCreate, onList, onView, onUpdate];
 
-export function present(row: Schema["companies"]) {
+export function presentCompany(row: Schema["companies"]) {
   return {
     id: row.id,
     name: row.name,

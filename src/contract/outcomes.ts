@@ -17,7 +17,7 @@ const Blocked = z.strictObject({
 
 const OutcomeRef = z.object({ id: z.string(), title: z.string(), status: z.enum(outcomeStatuses) });
 
-const OutcomeRow = OutcomeRef.extend({
+const OutcomeSummary = OutcomeRef.extend({
   kind: z.enum(outcomeKinds),
   urgent: z.boolean(),
   important: z.boolean(),
@@ -29,9 +29,9 @@ const OutcomeRow = OutcomeRef.extend({
   createdAt: z.string(),
   updatedAt: z.string(),
 });
-export type OutcomeRow = z.infer<typeof OutcomeRow>;
+export type OutcomeSummary = z.infer<typeof OutcomeSummary>;
 
-export const Outcome = OutcomeRow.extend({
+export const Outcome = OutcomeSummary.extend({
   description: z.string(),
   acceptance: z.string().nullable(),
   rationale: z.string().nullable(),
@@ -139,7 +139,7 @@ export const viewSubtree = operation({
   input: z.strictObject({ id: Id, limit: whole(1, 10_000).optional() }),
   output: z.object({
     id: z.string(),
-    outcomes: z.array(OutcomeRow.extend({ parents: z.array(z.string()) })),
+    outcomes: z.array(OutcomeSummary.extend({ parents: z.array(z.string()) })),
     truncated: z.boolean(),
   }),
   effect: "read",
@@ -151,7 +151,7 @@ export const viewSubtree = operation({
 });
 
 const listOutput = z.object({
-  outcomes: z.array(OutcomeRow.extend({ workable: z.boolean() })),
+  outcomes: z.array(OutcomeSummary.extend({ workable: z.boolean() })),
   nextCursor,
 });
 

@@ -1,6 +1,6 @@
 import { createDispatcher, type Dispatch } from "../dispatch/dispatch.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
-import { operations } from "../contract/operations.ts";
+import { operations } from "../contract/operation-table.ts";
 import { keepCredential } from "../agents/keys.ts";
 import { tellOfLimit } from "../mail/notices.ts";
 import { compactMail } from "../mail/retention.ts";

@@ -15,7 +15,7 @@ import { sandboxWorks } from "../processes/sandbox.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
 import { admitBoard, createCore, tidy } from "./core.ts";
 import { runScheduler } from "./drive.ts";
-import { announce, boardToken, lockHome, nodeId, openHome, retract } from "./home.ts";
+import { announceDaemon, boardToken, lockHome, nodeId, openHome, retract } from "./home.ts";
 import { newId, newSecret } from "./ids.ts";
 import { keepRosterFiles } from "./roster-file.ts";
 import { version } from "./version.ts";
@@ -126,7 +126,7 @@ async function startLocked(
     reportBug,
   });
   const url = `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
-  announce(home, url);
+  announceDaemon(home, url);
   const scheduling =
     options.schedule === false
       ? undefined

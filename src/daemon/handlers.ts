@@ -16,7 +16,7 @@ import type { Guarded } from "../dispatch/guarded.ts";
 import { permissionHandlers } from "../permissions/operations.ts";
 import { companyHandlers } from "../companies/operations.ts";
 import { mcpServerHandlers } from "../companies/mcp-servers.ts";
-import { skillHandlers } from "../companies/skills.ts";
+import { skillHandlers } from "../companies/skill-operations.ts";
 import { knowledgeHandlers } from "../knowledge/operations.ts";
 import { mailHandlers } from "../mail/operations.ts";
 import { outcomeHandlers } from "../outcomes/operations.ts";

@@ -63,7 +63,7 @@ export function lockHome(home: Home): { release: () => void } {
   return { release: () => lock.close() };
 }
 
-export function announce(home: Home, url: string): void {
+export function announceDaemon(home: Home, url: string): void {
   const file = join(home.path, "daemon.json");
   writeFileSync(`${file}.tmp`, JSON.stringify({ url, pid: process.pid }), { mode: 0o600 });
   renameSync(`${file}.tmp`, file);

@@ -10,7 +10,7 @@ import { holds } from "../capabilities/rights.ts";
 import { notify } from "../mail/operations.ts";
 import { post } from "../mail/post.ts";
 import { demandDelegable, handDown } from "../outcomes/delegation.ts";
-import { demandDepth, demandFanOut, demandRoom, depthOf } from "../outcomes/limits.ts";
+import { demandDepth, demandFanOut, demandRoomForOutcomes, depthOf } from "../outcomes/limits.ts";
 import { demandLive, isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import { presentOutcome } from "../outcomes/presenting.ts";
 import { assign, childrenOf, outcomeById, parentsOf, saveOutcome } from "../outcomes/table.ts";
@@ -28,11 +28,11 @@ const onDelegate = guarded(contract.delegateOutcome, async (call) => {
   const { tx, input } = call;
   const outcome = await outcomeById(tx, input.id);
   demandDelegable(outcome);
-  const from = await ownerOf(tx, outcome);
+  const from = await outcomeOwnerOf(tx, outcome);
   await demandHandedOn(call, outcome);
   const { to, hired } = await receiverOf(call, outcome, from);
   const moved = await handDown(tx, outcome, from.id, to);
-  await demandRoom(call, to.id, 0);
+  await demandRoomForOutcomes(call, to.id, 0);
   // Who was hired for it has its rights with the hire, or gets them with its approval.
   if (!hired) await giveRights(call, outcome, from, to);
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
@@ -227,7 +227,7 @@ async function demandHandedOn(call: Surroundings, outcome: OutcomeRow): Promise<
     if (isLive(parent)) await demandFanOut(call, parent, 1);
 }
 
-export async function ownerOf(tx: ReadTx, outcome: OutcomeRow): Promise<Member> {
+export async function outcomeOwnerOf(tx: ReadTx, outcome: OutcomeRow): Promise<Member> {
   const owner = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
   if (owner === undefined)
     throw new Refusal("refused", "Nobody is responsible for this outcome.", "Give it an owner first.");

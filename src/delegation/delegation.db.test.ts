@@ -23,14 +23,16 @@ import {
   viewOutcome,
   viewSubtree,
 } from "../contract/outcomes.ts";
-import { type Caller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`delegation on ${kind}`, async () => {
     const { org } = await sharedOrganization(kind);
 
-    const asAgent = async (id: string): Promise<Caller> => org.as((await org.board(createKey, { id })).key);
-    const make = (call: Caller, title: string, parents: string[]) => call(createOutcome, { title, parents });
+    const asAgent = async (id: string): Promise<TestCaller> =>
+      org.as((await org.board(createKey, { id })).key);
+    const make = (call: TestCaller, title: string, parents: string[]) =>
+      call(createOutcome, { title, parents });
 
     // covers DEL-01, DEL-02, AGT-07, AGT-08, CAP-02, ROOT-07
     test("delegating to a new agent hires it: the outcome's id is its id, the delegator its boss", async () => {

@@ -1,7 +1,7 @@
 import { Refusal } from "../contract/refusal.ts";
 import type { Surroundings } from "../dispatch/guarded.ts";
 import { isActive, type Member } from "../capabilities/members.ts";
-import { demandFanOut, demandRoom } from "../outcomes/limits.ts";
+import { demandFanOut, demandRoomForOutcomes } from "../outcomes/limits.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { childrenOf, insertOutcome, outcomeById, repointDependents } from "../outcomes/table.ts";
 import { sendOrder } from "../agents/orders.ts";
@@ -13,7 +13,7 @@ import { holdFor } from "../departures/waiting-parts.ts";
  * handed them out depends on all of them. It gets their results as context and is put together by that agent alone, at its
  * own depth. Whoever depended on the whole depends on the integration from here on; when it completes, so does the whole.
  */
-export interface Part {
+export interface PlannedPart {
   readonly title: string;
   readonly description: string;
   readonly acceptance: string | null;
@@ -32,7 +32,7 @@ export async function fanOut(
   call: Surroundings,
   whole: OutcomeRow,
   from: Member,
-  parts: readonly Part[],
+  parts: readonly PlannedPart[],
   counted: boolean,
 ): Promise<FannedOut> {
   const { tx, companyId, actor } = call;
@@ -42,7 +42,8 @@ export async function fanOut(
   // What waits for somebody's approval stays with who hands out, who also puts it together.
   const isHanded = (to: Member): boolean => to.id !== from.id && isActive(to);
   const owners = [...parts.map(({ to }) => (isHanded(to) ? to.id : from.id)), from.id];
-  for (const [id, own] of Map.groupBy(owners, (owner) => owner)) await demandRoom(call, id, own.length);
+  for (const [id, own] of Map.groupBy(owners, (owner) => owner))
+    await demandRoomForOutcomes(call, id, own.length);
   const ids = parts.map(() => call.newId());
   const urgency = { urgent: whole.urgent, important: whole.important };
   const base = { company_id: companyId, ...urgency, parents: [whole.id] };
@@ -104,9 +105,9 @@ async function demandParted({ tx }: Pick<Surroundings, "tx">, whole: OutcomeRow)
 }
 
 /** Each after what it depends on, so that every row points to one that is there. */
-function inOrder(parts: readonly Part[]): (readonly [number, Part])[] {
+function inOrder(parts: readonly PlannedPart[]): (readonly [number, PlannedPart])[] {
   const placed = new Set<number>();
-  const order: (readonly [number, Part])[] = [];
+  const order: (readonly [number, PlannedPart])[] = [];
   for (let before = -1; before !== order.length && order.length < parts.length;) {
     before = order.length;
     for (const [index, part] of parts.entries())

@@ -10,7 +10,7 @@ import { demandNotIntegration } from "../outcomes/limits.ts";
 import { demandDecided } from "../outcomes/operations.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { outcomeById } from "../outcomes/table.ts";
-import { ownerOf } from "./delegating.ts";
+import { outcomeOwnerOf } from "./delegating.ts";
 import { fanOut } from "./fan-out.ts";
 import { takeOn } from "../hiring/hiring.ts";
 import { sameName } from "../agents/table.ts";
@@ -28,7 +28,7 @@ export async function plan(
   tasks: readonly PlanTask[],
 ): Promise<Output<typeof planWork>> {
   const whole = await outcomeById(call.tx, outcomeId);
-  const from = await ownerOf(call.tx, whole);
+  const from = await outcomeOwnerOf(call.tx, whole);
   await demandDecided(call.tx, from.id);
   const hired = [];
   const assigned: { task: PlanTask; to: Member }[] = [];

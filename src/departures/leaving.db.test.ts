@@ -28,17 +28,19 @@ import {
 import { submitSummary, viewSession } from "../contract/sessions.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
 import { openSession } from "../runtime/sessions.ts";
-import { type Caller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`leaving on ${kind}`, async () => {
     const { org, store } = await sharedOrganization(kind);
 
-    const asAgent = async (id: string): Promise<Caller> => org.as((await org.board(createKey, { id })).key);
-    const make = (call: Caller, title: string, parents: string[]) => call(createOutcome, { title, parents });
+    const asAgent = async (id: string): Promise<TestCaller> =>
+      org.as((await org.board(createKey, { id })).key);
+    const make = (call: TestCaller, title: string, parents: string[]) =>
+      call(createOutcome, { title, parents });
     let hired = 0;
     /** Root hires a lead for an outcome, with the right to hire; answers the outcome, which is also the lead. */
-    const hireLead = async (): Promise<{ id: string; call: Caller; name: string }> => {
+    const hireLead = async (): Promise<{ id: string; call: TestCaller; name: string }> => {
       const name = `Lead ${++hired}`;
       const { id } = await make(org.root, `mandate of ${name}`, [org.rootId]);
       await org.root(delegateOutcome, {
@@ -48,7 +50,7 @@ for (const kind of storeKinds)
       });
       return { id, call: await asAgent(id), name };
     };
-    const hireBelow = async (boss: Caller, parent: string): Promise<{ id: string; call: Caller }> => {
+    const hireBelow = async (boss: TestCaller, parent: string): Promise<{ id: string; call: TestCaller }> => {
       const { id } = await make(boss, "a part", [parent]);
       await boss(delegateOutcome, { id, hire: { name: `Hand ${++hired}`, role: "hand" } });
       return { id, call: await asAgent(id) };
@@ -61,7 +63,7 @@ for (const kind of storeKinds)
       );
       return { id: session.id, call: org.as(session.token) };
     };
-    const lastMail = async (call: Caller) => (await call(readInbox, { limit: 1000 })).messages;
+    const lastMail = async (call: TestCaller) => (await call(readInbox, { limit: 1000 })).messages;
 
     // covers BND-06, STOP-01, STOP-02, STOP-03, STOP-04, STOP-05, STOP-06
     test("reclaiming a mandate ends the agent and everybody below at once, and all their work is the boss's", async () => {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type Operation, takesBody } from "../contract/operation.ts";
-import { operations } from "../contract/operations.ts";
+import { operations } from "../contract/operation-table.ts";
 import { notFound, Refusal, refusalCodes } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
 import { checkHostAndOrigin } from "./host.ts";

@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { inputSchema, outputSchema } from "../contract/json-schema.ts";
 import { mcpServers, type McpServerName, type Operation } from "../contract/operation.ts";
-import { operations } from "../contract/operations.ts";
+import { operations } from "../contract/operation-table.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
 import { bearer, goneWith, maxBodyBytes, type OtherDoor, send } from "./http.ts";

@@ -1,5 +1,5 @@
 import { type Operation, takesBody } from "../contract/operation.ts";
-import { operations } from "../contract/operations.ts";
+import { operations } from "../contract/operation-table.ts";
 import { inputSchema, outputSchema } from "../contract/json-schema.ts";
 import { refusalCodes } from "../contract/refusal.ts";
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { authenticate, type Caller } from "../dispatch/identity.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { follow } from "../events/follow.ts";
-import { present } from "../events/ledger.ts";
+import { presentEvent } from "../events/ledger.ts";
 import type { Store } from "../store/store.ts";
 import { bearer, type OtherDoor } from "./http.ts";
 
@@ -44,7 +44,7 @@ export function eventStream(
           store,
           { companyId, after, signal: AbortSignal.any([gone.signal, closing]), sleep },
           async (row) => {
-            const event = present(row);
+            const event = presentEvent(row);
             if (
               !response.write(
                 `id: ${event.seq}\nevent: ${event.operation}\ndata: ${JSON.stringify(event)}\n\n`,

@@ -152,7 +152,7 @@ export const aboutAgent = query((db, p: { agent: string; before: number; limit: 
     .limit(p.limit),
 );
 
-export function present(row: Row): Event {
+export function presentEvent(row: Row): Event {
   return {
     seq: row.seq,
     companyId: row.company_id,

@@ -12,7 +12,7 @@ import * as contract from "../contract/hiring.ts";
 import { listEvents } from "../contract/ledger.ts";
 import { terminateAgent, setPermissions } from "../contract/agents.ts";
 import { closeOutcome } from "../contract/outcomes.ts";
-import { type Caller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`configurations on ${kind}`, async () => {
@@ -37,7 +37,7 @@ for (const kind of storeKinds)
       const hirer = await org.agent("Hirer");
       await org.board(grantPermission, { companyId: org.companyId, to: hirer.id, resource: "org:hire" });
       const other = await org.agent("Other");
-      const allowed: Caller[] = [org.board, org.root, hirer.call];
+      const allowed: TestCaller[] = [org.board, org.root, hirer.call];
       for (const call of allowed) {
         const { configuration, redactedPaths, agent } = await call(contract.viewConfiguration, {
           id: made.id,
@@ -70,7 +70,7 @@ for (const kind of storeKinds)
     test("the board and the root agent say who may hire, and it ends as any right does", async () => {
       const boss = await org.agent("Boss");
       const far = await org.agent("Far", boss.id);
-      const set = (call: Caller, id: string, canCreateAgents: boolean) =>
+      const set = (call: TestCaller, id: string, canCreateAgents: boolean) =>
         call(setPermissions, { id, canCreateAgents });
       assert.deepEqual((await set(org.board, boss.id, true)).permissions, { canCreateAgents: true });
       // Again changes nothing, and makes no second grant.
@@ -100,7 +100,7 @@ for (const kind of storeKinds)
       const near = await org.agent("Near");
       const below = await org.agent("Below", near.id);
       const { companyId } = org;
-      const set = (call: Caller, id: string) => call(setPermissions, { id, canCreateAgents: true });
+      const set = (call: TestCaller, id: string) => call(setPermissions, { id, canCreateAgents: true });
       // A right for one outcome ends with it; the permission stands for the mandate.
       const job = await org.outcome("one job", [near.id]);
       await org.board(grantPermission, { companyId, to: near.id, resource: "org:hire", outcome: job });

@@ -19,7 +19,7 @@ import { updateCompany } from "../contract/companies.ts";
 import { listAgents, terminateAgent, viewAgent } from "../contract/agents.ts";
 import { viewOutcome } from "../contract/outcomes.ts";
 import {
-  type Caller,
+  type TestCaller,
   createOrganization,
   refusal,
   sharedOrganization,
@@ -45,13 +45,13 @@ for (const kind of storeKinds)
     const names = async (of = org) =>
       (await of.board(listAgents, { companyId: of.companyId, limit: 1000 })).agents.map(({ name }) => name);
     /** The id of the request that this call opened; fails when it was answered otherwise. */
-    const asked = async (input: Record<string, unknown>, caller: Caller = org.root): Promise<string> => {
+    const asked = async (input: Record<string, unknown>, caller: TestCaller = org.root): Promise<string> => {
       const result = await caller(requestAgent, input);
       assert.equal(result.status, "pending", JSON.stringify(result));
       assert.deepEqual([result.ok, result.created], [false, false]);
       return result.requestId ?? "";
     };
-    const created = async (input: Record<string, unknown>, caller: Caller = org.root) => {
+    const created = async (input: Record<string, unknown>, caller: TestCaller = org.root) => {
       const requestId = await asked(input, caller);
       await org.board(approve, { id: requestId });
       const result = await caller(waitForApproval, { requestId });
@@ -62,7 +62,7 @@ for (const kind of storeKinds)
     const failedWith = async (
       code: CreateAgentResult["code"],
       input: Record<string, unknown>,
-      caller: Caller = org.root,
+      caller: TestCaller = org.root,
     ): Promise<string> => {
       const before = [await open(), await names()];
       const { message = "", ...result } = await caller(requestAgent, input);

@@ -94,7 +94,7 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
       provider,
       adapterConfig,
       model: settings.chatLLMModel,
-      systemPrompt: promptFor(asked),
+      systemPrompt: createdPromptFor(asked),
       options: ["yes", "no"],
       default: "no",
     },
@@ -231,7 +231,7 @@ export function argumentsIn(input: Readonly<Record<string, unknown>>): Asked | s
 }
 
 /** Exactly this, word for word; nothing in it is ever expanded. */
-export function promptFor({ name, role, nextAgent }: Omit<Asked, "autoReply">): string {
+export function createdPromptFor({ name, role, nextAgent }: Omit<Asked, "autoReply">): string {
   const sentence = role === null ? "" : ` Your role is ${role.replace(/\.$/, "")}.`;
   return [
     `You are agent ${name}.${sentence}`,

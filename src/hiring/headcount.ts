@@ -10,7 +10,7 @@ type Scene = Pick<Surroundings, "tx" | "actor" | "companyId" | "settings">;
  * Where nobody approves hires there is a limit even if none was set, and so there is for what an organization hires by
  * itself, from a plan or a directive. Whoever waits for approval is counted: a yes must not lead beyond the limit.
  */
-export async function demandRoom(
+export async function demandRoomForAgent(
   call: Scene,
   how: { readonly waits: boolean; readonly byItself: boolean },
 ): Promise<void> {

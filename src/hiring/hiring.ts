@@ -3,7 +3,7 @@ import * as contract from "../contract/hiring.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { Refusal } from "../contract/refusal.ts";
 import type { ApprovalKind } from "../approvals/operations.ts";
-import { present } from "../approvals/operations.ts";
+import { presentApproval } from "../approvals/operations.ts";
 import { type ApprovalRow, lastApprovalOf, openApproval, payloadOf } from "../approvals/table.ts";
 import { carve, weighBudget } from "../budgets/carving.ts";
 import { give } from "../capabilities/grants.ts";
@@ -20,7 +20,7 @@ import { demandOwnToShare } from "../budgets/operations.ts";
 import { bossOf, configured, type HireInput, redrafted, rowOf, snapshotOf, weighGrants } from "./drafting.ts";
 import { freeName, freeSlug } from "../agents/naming.ts";
 import { employ } from "./employ.ts";
-import { demandNewRole, demandRoom, headcount } from "./headcount.ts";
+import { demandNewRole, demandRoomForAgent, headcount } from "./headcount.ts";
 import { fire, reclaimAgents } from "../departures/leaving.ts";
 import { sendOrder } from "../agents/orders.ts";
 import { agentById, type AgentRow, presentAgent, saveAgent } from "../agents/table.ts";
@@ -45,7 +45,7 @@ const onHire = guarded(contract.hireAgent, async (call) => {
   const { agent, approval } = await takeOn(call, { input: call.input, boss, waits });
   return {
     agent: await presentAgent(call.tx, agent.id),
-    approval: approval === null ? null : await present(call.tx, approval),
+    approval: approval === null ? null : await presentApproval(call.tx, approval),
   };
 });
 
@@ -89,7 +89,7 @@ export async function takeOn(
   const { tx, companyId, actor } = call;
   const { boss, made } = hire;
   if (hire.byItself === true) await demandNewRole(call, boss, hire.input.role);
-  await demandRoom(call, { waits: hire.waits, byItself: hire.byItself === true });
+  await demandRoomForAgent(call, { waits: hire.waits, byItself: hire.byItself === true });
   const configuration = await configured(call, hire.input, boss, made?.outcome.description);
   // The first agent of a mandate has the mandate's id; a successor has one of its own, so nothing of the old one revives.
   const generation =

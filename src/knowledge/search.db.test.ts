@@ -12,7 +12,7 @@ import {
   viewLinks,
   writeFile,
 } from "../contract/knowledge.ts";
-import { type Caller, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`search and links on ${kind}`, async () => {
@@ -20,7 +20,7 @@ for (const kind of storeKinds)
     const boss = await org.agent("Boss");
     const report = await org.agent("Report", boss.id);
 
-    const search = async (call: Caller, query: string) =>
+    const search = async (call: TestCaller, query: string) =>
       (await call(searchFiles, { companyId: org.companyId, query })).files.map(({ id }) => id);
     const create = async (description: string, content: string) =>
       (await boss.call(createFile, { description, content })).id;
@@ -143,7 +143,7 @@ for (const kind of storeKinds)
       const content = `kb://${target.id} [again](kb://${target.id.toUpperCase()}) kb://${doomed.id} kb://${nowhere}`;
       const file = await boss.call(createFile, { description: "source", content });
       await boss.call(deleteFile, { id: doomed.id });
-      const states = async (call: Caller) =>
+      const states = async (call: TestCaller) =>
         Object.fromEntries(
           (await call(viewLinks, { id: file.id })).links.map(({ id, state }) => [id, state]),
         );

@@ -13,7 +13,7 @@ import {
 import { updateCompany } from "../contract/companies.ts";
 import { pauseAgent, terminateAgent } from "../contract/agents.ts";
 import { myOutcomes } from "../contract/outcomes.ts";
-import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, refusal, storeKinds } from "../testing/organization.ts";
 import { onStage, type Stage } from "../testing/stage.ts";
 
 const minute = 60_000;
@@ -29,7 +29,7 @@ for (const kind of storeKinds)
         }),
       );
     };
-    const waiting = async (call: Caller) => (await call(readInbox, {})).messages.map(({ body }) => body);
+    const waiting = async (call: TestCaller) => (await call(readInbox, {})).messages.map(({ body }) => body);
     const at = (time: number) => new Date(time).toISOString();
 
     // covers MSG-05, MSG-06
@@ -183,7 +183,8 @@ for (const kind of storeKinds)
       assert.deepEqual(await waiting(ben.call), []);
       // Nobody gets it, and whoever sent it and is still there hears of that.
       const told = /^Your message .* was not delivered: (.*)\.$/;
-      const reasons = async (call: Caller) => (await waiting(call)).map((body) => told.exec(body ?? "")?.[1]);
+      const reasons = async (call: TestCaller) =>
+        (await waiting(call)).map((body) => told.exec(body ?? "")?.[1]);
       assert.deepEqual(await reasons(org.root), ["Cleo is terminated"]);
       assert.deepEqual(await reasons(ann.call), ["Ann may not write to Ben any more"]);
       const seen = await ann.call(viewMessage, { id: lost.id });

@@ -15,7 +15,7 @@ import {
 import { grantPermission, listPermissions, revokePermission } from "../contract/capabilities.ts";
 import { terminateAgent, updateAgent } from "../contract/agents.ts";
 import { completeOutcome, myOutcomes } from "../contract/outcomes.ts";
-import { type Caller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
   describe(`mail on ${kind}`, async () => {
@@ -31,9 +31,9 @@ for (const kind of storeKinds)
       const deep = await org.agent(`Deep ${number}`, ann.id);
       return { boss, ann, ben, deep };
     };
-    const inboxes = async (call: Caller) =>
+    const inboxes = async (call: TestCaller) =>
       (await call(myOutcomes, { limit: 1000 })).outcomes.filter((outcome) => outcome.kind === "inbox");
-    const bodies = async (call: Caller) =>
+    const bodies = async (call: TestCaller) =>
       (await call(readInbox, {})).messages.map((message) => message.body);
 
     // covers MSG-02, MSG-03, MSG-07

@@ -107,7 +107,11 @@ export async function demandNotIntegration(tx: ReadTx, outcome: Pick<OutcomeRow,
   }
 }
 
-export async function demandRoom(call: Scene, agentId: string | null, more: number): Promise<void> {
+export async function demandRoomForOutcomes(
+  call: Scene,
+  agentId: string | null,
+  more: number,
+): Promise<void> {
   if (call.actor.agentId === null || agentId === null) return;
   const { maxOpenOutcomes } = await call.settings();
   // One more than allowed answers the question; counting on would cost more the more there are.

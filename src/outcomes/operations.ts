@@ -4,7 +4,7 @@ import { type Call, guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { aboutSubject, parseData, presentActor } from "../events/ledger.ts";
 import type { ReadTx } from "../store/store.ts";
-import { demandDepth, demandRoom, depthOf } from "./limits.ts";
+import { demandDepth, demandRoomForOutcomes, depthOf } from "./limits.ts";
 import { demandLive, isLive, type OutcomeRow } from "./outcome.ts";
 import { presentOutcome } from "./presenting.ts";
 import { readHandlers } from "./reading.ts";
@@ -25,7 +25,7 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
   const parents = unique(input.parents);
   const dependsOn = unique(input.dependsOn ?? []);
   const rows = await parentRows(tx, companyId, parents);
-  await demandRoom(call, actor.agentId, 1);
+  await demandRoomForOutcomes(call, actor.agentId, 1);
   await demandAwaitable(tx, companyId, dependsOn);
   for (const parent of parents) for (const target of dependsOn) await demandNoCycle(tx, parent, target);
   const id = call.newId();

@@ -1,9 +1,4 @@
-import {
-  type Outcome,
-  outcomeKinds,
-  outcomeStatuses,
-  type OutcomeRow as PresentedRow,
-} from "../contract/outcomes.ts";
+import { type Outcome, outcomeKinds, outcomeStatuses, type OutcomeSummary } from "../contract/outcomes.ts";
 import { memberById } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -69,7 +64,7 @@ export type ListedRow = Pick<
   | "updated_at"
 > & { responsible_name: string | null };
 
-export function presentRow(row: ListedRow): PresentedRow {
+export function presentRow(row: ListedRow): OutcomeSummary {
   return {
     id: row.id,
     title: row.title,
@@ -93,7 +88,7 @@ export function presentRow(row: ListedRow): PresentedRow {
   };
 }
 
-export function statusOf(status: string): PresentedRow["status"] {
+export function statusOf(status: string): OutcomeSummary["status"] {
   return outcomeStatuses.find((known) => known === status) ?? "open";
 }
 

@@ -13,12 +13,12 @@ import type { OutcomeRow } from "./outcome.ts";
  * not a pass.
  */
 export const verdicts = ["pass", "rework", "escalated", "unreadable"] as const;
-export type Verdict = (typeof verdicts)[number];
+export type ReviewVerdict = (typeof verdicts)[number];
 
 export async function recordReview(
   { tx, actor, companyId }: Pick<Surroundings, "tx" | "actor" | "companyId">,
   outcome: Pick<OutcomeRow, "id" | "responsible_id">,
-  verdict: Verdict,
+  verdict: ReviewVerdict,
   note: string | null,
 ): Promise<void> {
   await tx.run(insertReview, {
@@ -117,7 +117,7 @@ export const escalatedTo = query((db, p: { agentId: string; at: number; limit: n
 );
 
 /** How often each verdict was given on the work of an agent. */
-export async function reviewsOf(tx: ReadTx, agentId: string): Promise<Record<Verdict, number>> {
+export async function reviewsOf(tx: ReadTx, agentId: string): Promise<Record<ReviewVerdict, number>> {
   const counts = { pass: 0, rework: 0, escalated: 0, unreadable: 0 };
   for (const { verdict, count } of await tx.all(countsOf, { agentId })) {
     const known = verdicts.find((name) => name === verdict);

@@ -2,14 +2,14 @@ import * as contract from "../contract/ledger.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
-import { aboutAgent, listAfter, present, verify } from "../events/ledger.ts";
+import { aboutAgent, listAfter, presentEvent, verify } from "../events/ledger.ts";
 import type { ReadTx } from "../store/store.ts";
 
 const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => {
   const limit = input.limit ?? defaultPage;
   const rows = await listAfter(tx, { companyId, after: input.after ?? 0, limit: limit + 1 });
   const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
-  return { events: page.map(present), nextCursor };
+  return { events: page.map(presentEvent), nextCursor };
 });
 
 const onMine = guarded(contract.readAuditLog, async ({ tx, actor, input }) => {
@@ -40,5 +40,5 @@ async function ofAgent(
   const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
   const rows = await tx.all(aboutAgent, { agent, before, limit: limit + 1 });
   const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
-  return { events: page.map(present), nextCursor };
+  return { events: page.map(presentEvent), nextCursor };
 }

@@ -12,7 +12,7 @@ import {
 } from "../contract/outcomes.ts";
 import { why } from "../contract/why.ts";
 import { query } from "../store/query.ts";
-import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { clearInbox } from "../testing/scripts.ts";
 import { onStage, type Stage } from "../testing/stage.ts";
@@ -30,7 +30,7 @@ for (const kind of storeKinds)
       says: string;
       path: { id: string; what: string }[];
     }>;
-    const make = (call: Caller, title: string, parents: string[], dependsOn: string[] = []) =>
+    const make = (call: TestCaller, title: string, parents: string[], dependsOn: string[] = []) =>
       call(createOutcome, { title, parents, dependsOn });
     const ids = (answer: Awaited<ReturnType<Ask>>) => answer.path.map(({ id }) => id);
 

@@ -5,7 +5,7 @@ import { overrideOf, pauseOf } from "../budgets/halting.ts";
 import { openApprovalOf } from "../approvals/table.ts";
 import { isInstalled } from "../brains/registry.ts";
 import { inWords, isUsedUp, nextMonth } from "../budgets/budget.ts";
-import { lacking, ownerOf } from "../budgets/sessions.ts";
+import { lacking, poolOwnerOf } from "../budgets/reservations.ts";
 import { placeOf } from "../budgets/table.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
@@ -212,7 +212,7 @@ async function wantOf(
 ): Promise<{ moves: boolean; says: string } | undefined> {
   const pool = lacking(await placeOf(tx, agent));
   if (pool === undefined) return undefined;
-  const { called } = await ownerOf(tx, pool);
+  const { called } = await poolOwnerOf(tx, pool);
   if (!isUsedUp(pool))
     return { moves: true, says: `what is left of ${called} is set aside for sessions that run` };
   const { limit, spent, handedDown, measure } = pool;

@@ -14,7 +14,7 @@ import type { Difference } from "./images.ts";
 type Told = Pick<Surroundings, "tx" | "companyId" | "newId">;
 const mostLines = 200;
 
-export async function announce(
+export async function announceMoves(
   call: Told,
   title: string,
   plan: { readonly moves: readonly Move[]; readonly warnings: readonly string[] },

@@ -18,7 +18,7 @@ import { chooseLeavers } from "./shrinking.ts";
  * Each kind of change: whom it concerns, whether the caller may, and what is done. All are made of four steps: hire, move a
  * report, move work, let go.
  */
-export interface Prepared {
+export interface PreparedChange {
   readonly summary: string;
   /** Those whose rows it may touch, besides who is made. */
   readonly agents: readonly string[];
@@ -29,7 +29,7 @@ export interface Prepared {
 
 type Of<K extends Change["kind"]> = Extract<Change, { kind: K }>;
 
-export function prepare(call: Surroundings, change: Change): Promise<Prepared> {
+export function prepare(call: Surroundings, change: Change): Promise<PreparedChange> {
   switch (change.kind) {
     case "insert_layer":
       return insertLayer(call, change);
@@ -50,7 +50,7 @@ export function prepare(call: Surroundings, change: Change): Promise<Prepared> {
   }
 }
 
-async function insertLayer(call: Surroundings, change: Of<"insert_layer">): Promise<Prepared> {
+async function insertLayer(call: Surroundings, change: Of<"insert_layer">): Promise<PreparedChange> {
   const boss = await active(call, change.boss, "or self");
   const reports = await reportsNamed(call, boss, change.reports);
   await demandHiring(call);
@@ -66,7 +66,7 @@ async function insertLayer(call: Surroundings, change: Of<"insert_layer">): Prom
   };
 }
 
-async function removeLayer(call: Surroundings, change: Of<"remove_layer">): Promise<Prepared> {
+async function removeLayer(call: Surroundings, change: Of<"remove_layer">): Promise<PreparedChange> {
   const agent = await active(call, change.agent);
   const boss = await bossOf(call, agent);
   const reports = await reportsOf(call.tx, agent.id);
@@ -84,7 +84,7 @@ async function removeLayer(call: Surroundings, change: Of<"remove_layer">): Prom
   };
 }
 
-async function moveOne(call: Surroundings, change: Of<"move_report">): Promise<Prepared> {
+async function moveOne(call: Surroundings, change: Of<"move_report">): Promise<PreparedChange> {
   const agent = await active(call, change.agent);
   const from = await bossOf(call, agent);
   const to = await active(call, change.to, "or self");
@@ -111,7 +111,7 @@ async function moveOne(call: Surroundings, change: Of<"move_report">): Promise<P
   };
 }
 
-async function split(call: Surroundings, change: Of<"split">): Promise<Prepared> {
+async function split(call: Surroundings, change: Of<"split">): Promise<PreparedChange> {
   const { tx } = call;
   const agent = await active(call, change.agent);
   const boss = await bossOf(call, agent);
@@ -148,7 +148,7 @@ async function split(call: Surroundings, change: Of<"split">): Promise<Prepared>
   };
 }
 
-async function merge(call: Surroundings, change: Of<"merge">): Promise<Prepared> {
+async function merge(call: Surroundings, change: Of<"merge">): Promise<PreparedChange> {
   const { tx } = call;
   const into = await active(call, change.into);
   const boss = await bossOf(call, into);
@@ -190,7 +190,7 @@ async function merge(call: Surroundings, change: Of<"merge">): Promise<Prepared>
   };
 }
 
-async function handOver(call: Surroundings, change: Of<"hand_over">): Promise<Prepared> {
+async function handOver(call: Surroundings, change: Of<"hand_over">): Promise<PreparedChange> {
   const agent = await active(call, change.agent);
   const brain = await chooseBrain(call, change);
   return {
@@ -213,7 +213,7 @@ async function handOver(call: Surroundings, change: Of<"hand_over">): Promise<Pr
   };
 }
 
-async function shrink(call: Surroundings, change: Of<"shrink">): Promise<Prepared> {
+async function shrink(call: Surroundings, change: Of<"shrink">): Promise<PreparedChange> {
   if ((change.agents === undefined) === (change.to === undefined))
     throw new Refusal("invalid", "Who leaves, or how many stay?", "Give either agents or to.");
   if (change.agents !== undefined) return letGo(call, change.agents, change.reason, []);
@@ -233,7 +233,7 @@ async function letGo(
   references: readonly string[],
   reason: string | undefined,
   warnings: readonly string[],
-): Promise<Prepared> {
+): Promise<PreparedChange> {
   const { tx } = call;
   const leavers: Member[] = [];
   for (const reference of references) {

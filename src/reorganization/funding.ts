@@ -2,7 +2,7 @@ import { type Measure, measures } from "../contract/budgets.ts";
 import type { Move } from "../contract/reorganization.ts";
 import { memberById } from "../capabilities/members.ts";
 import { inWords } from "../budgets/budget.ts";
-import { budgetsOf, type Part, sourcesOf } from "../budgets/table.ts";
+import { budgetsOf, type BudgetPart, sourcesOf } from "../budgets/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { Difference } from "./images.ts";
 
@@ -11,7 +11,7 @@ import type { Difference } from "./images.ts";
  * tree, so no row says it: a budget far below somebody who moves is part of another one afterwards all the same.
  */
 export interface Funding {
-  readonly parts: ReadonlyMap<string, Part>;
+  readonly parts: ReadonlyMap<string, BudgetPart>;
   /** Of agents with none of their own: whose budget they draw from; null is the company's. */
   readonly sources: ReadonlyMap<string, string | null>;
 }

@@ -8,7 +8,7 @@ import { memberById } from "../capabilities/members.ts";
 import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { presentAgent } from "../agents/table.ts";
 import type { Tx } from "../store/store.ts";
-import { announce } from "./announcing.ts";
+import { announceMoves } from "./announcing.ts";
 import { prepare } from "./changes.ts";
 import { fundingMoves, fundingOf } from "./funding.ts";
 import { type Difference, differences, imagesAround } from "./images.ts";
@@ -57,7 +57,12 @@ const onUndo = guarded(contract.undoReorganization, async (call) => {
   await call.record(row.id, { kind: row.kind, summary: row.summary });
   const back = await presentReorganization(tx, { ...row, undone_at: tx.now });
   const moves = back.moves.map((move) => ({ ...move, from: move.to, to: move.from }));
-  await announce(call, `${row.summary}, undone`, { moves, warnings: [] }, differencesOf(row).map(turned));
+  await announceMoves(
+    call,
+    `${row.summary}, undone`,
+    { moves, warnings: [] },
+    differencesOf(row).map(turned),
+  );
   return back;
 });
 
@@ -116,7 +121,7 @@ async function apply(
     { kind: change.kind, summary: done.summary, hash: done.hash, moves: counts },
     "reorganization.apply",
   );
-  await announce(call, done.summary, done, done.found);
+  await announceMoves(call, done.summary, done, done.found);
   return reorganizationById(tx, id);
 }
 

@@ -15,7 +15,7 @@ import {
   viewReorganization,
 } from "../contract/reorganization.ts";
 import {
-  type Caller,
+  type TestCaller,
   createOrganization,
   openTestStore,
   type Organization,
@@ -46,7 +46,7 @@ for (const kind of storeKinds)
       const { messages } = await org.board(boardInbox, { companyId: org.companyId, limit: 1000 });
       return messages.at(-1)?.body ?? "";
     };
-    const held = async (call: Caller) =>
+    const held = async (call: TestCaller) =>
       (await call(listPermissions, {})).grants.map(
         ({ resource, level, by }) => `${level} ${resource} ${by?.name}`,
       );
@@ -301,7 +301,7 @@ for (const kind of storeKinds)
       scene = await buildScene(org);
       const { lead, other, ann, bob, deep, olga, waits } = scene;
       const { companyId } = org;
-      const as = (call: Caller, change: Change) => call(applyReorganization, { change });
+      const as = (call: TestCaller, change: Change) => call(applyReorganization, { change });
       const move = (agent: string, to: string): Change => ({ kind: "move_report", agent, to });
       await refusal(as(lead.call, move(olga.id, lead.id)), "forbidden");
       await refusal(as(lead.call, move(ann.id, other.id)), "forbidden");

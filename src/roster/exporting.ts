@@ -9,7 +9,7 @@ import { guarded } from "../dispatch/guarded.ts";
 import { redact } from "../capabilities/redaction.ts";
 import { holds } from "../capabilities/rights.ts";
 import { serversOf } from "../companies/mcp-servers.ts";
-import { skillFiles } from "../companies/skills.ts";
+import { skillFiles } from "../companies/skill-operations.ts";
 import { companyById } from "../companies/operations.ts";
 import { encodeContent } from "../knowledge/content.ts";
 import { query } from "../store/query.ts";

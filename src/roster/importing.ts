@@ -12,11 +12,11 @@ import { type Call, guarded, type Surroundings } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
 import { marker } from "../capabilities/redaction.ts";
-import { found, plainRoot, standingPurpose } from "../companies/founding.ts";
+import { foundCompany, plainRoot, standingPurpose } from "../companies/founding.ts";
 import { putServer } from "../companies/mcp-servers.ts";
 import { readSkills, type Skill } from "../companies/skill.ts";
-import { demandRead, demandRoom, keepSkill } from "../companies/skills.ts";
-import { checkDefaultBrain, present } from "../companies/operations.ts";
+import { demandRead, demandRoomForSkill, keepSkill } from "../companies/skill-operations.ts";
+import { checkDefaultBrain, presentCompany } from "../companies/operations.ts";
 import { append } from "../events/ledger.ts";
 import { tooLarge } from "../knowledge/workspace.ts";
 import { insertFile } from "../knowledge/table.ts";
@@ -50,7 +50,7 @@ const onImport = guarded(importCompany, async (call) => {
   const id = call.newId();
   const within = companyCall(call, id, settings);
   const { root } = tree;
-  const company = await found(within, {
+  const company = await foundCompany(within, {
     id,
     rootId: draft.idOf(root),
     name,
@@ -84,7 +84,12 @@ const onImport = guarded(importCompany, async (call) => {
   await hireAll(within, draft);
   await giveAll(within, draft);
   await settleAll(within, draft);
-  return { company: present(company), agents: tree.others.length + 1, files: draft.files.length, notices };
+  return {
+    company: presentCompany(company),
+    agents: tree.others.length + 1,
+    files: draft.files.length,
+    notices,
+  };
 });
 
 export const importHandlers = [onImport];
@@ -145,7 +150,7 @@ async function draftOf(folder: Folder, newId: () => string): Promise<Draft> {
       content: localText(`skills/${path}`, content, ids),
     })),
   );
-  demandRoom(skills.flatMap((skill) => skill.files.map(({ content }) => content.byteLength)));
+  demandRoomForSkill(skills.flatMap((skill) => skill.files.map(({ content }) => content.byteLength)));
   const skillIds = new Map(manifest?.skills?.map(({ file, id }) => [file, id]));
   const notices = [...read.flatMap((one) => one.notices), ...noticesOf(settings, manifest, tree)];
   return {

@@ -7,7 +7,7 @@ import { putMcpServer, removeMcpServer } from "../contract/companies.ts";
 import { updateAgent, viewAgent } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { agentById } from "../agents/table.ts";
-import { type Caller, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { brief } from "./briefing.ts";
 
 for (const kind of storeKinds)
@@ -15,7 +15,7 @@ for (const kind of storeKinds)
     const { org, store } = await sharedOrganization(kind);
 
     const briefingOf = (id: string) => store.read(async (tx) => brief(tx, await agentById(tx, id)));
-    const saveState = async (call: Caller, id: string, content: string): Promise<void> => {
+    const saveState = async (call: TestCaller, id: string, content: string): Promise<void> => {
       const { stateFileId } = await org.board(viewAgent, { id });
       const { version, hash } = await call(readFile, { id: stateFileId });
       await call(writeFile, { id: stateFileId, content, version, hash });

@@ -9,7 +9,7 @@ import { outcomeById } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { assignmentFor } from "./final-output/assignment.ts";
-import { promptFor, promptVersion } from "./prompt.ts";
+import { systemPromptFor, promptVersion } from "./prompt.ts";
 import type { McpEntry } from "../processes/runner.ts";
 import { workOf } from "./work.ts";
 
@@ -77,7 +77,7 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
   return {
     text: `${head}\n${cut(quoted, mostBytes - Buffer.byteLength(head) - 2)}\n`,
     assignment: isPlain(agent.brain_type, agent.brain_config) ? await assignmentFor(tx, agent, work[0]) : "",
-    systemPrompt: promptFor(agent, boss?.id ?? null),
+    systemPrompt: systemPromptFor(agent, boss?.id ?? null),
     firstOutcomeId: work[0]?.id ?? null,
     mcpServers: await grantedServers(tx, agent),
     mayConsult: await holds(tx, agent.id, "org:consult", "use"),

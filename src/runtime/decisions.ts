@@ -3,7 +3,7 @@ import { approvalById, dueApprovals, expire } from "../approvals/table.ts";
 import type { Pool } from "../budgets/table.ts";
 import { notify } from "../mail/operations.ts";
 import type { Store } from "../store/store.ts";
-import { judge } from "./work.ts";
+import { readinessOf } from "./work.ts";
 
 /** What the scheduler does about decisions of people: those that are due, those it needs, those time has made for them. */
 
@@ -33,7 +33,7 @@ export async function pauseForBudget(
 ): Promise<void> {
   await store.write(async (tx) => {
     await tx.lock(companyId);
-    const again = await judge(tx, agentId);
+    const again = await readinessOf(tx, agentId);
     if (!again.start && again.lacks !== undefined)
       await pauseFor(bySystem(tx, companyId, newId), agentId, again.lacks);
   });

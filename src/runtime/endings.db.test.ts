@@ -13,7 +13,7 @@ import {
   viewOutcome,
 } from "../contract/outcomes.ts";
 import { listAgentSessions, submitSummary } from "../contract/sessions.ts";
-import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { clearInbox } from "../testing/scripts.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
@@ -21,7 +21,7 @@ import { type Stage, stagedOn } from "../testing/stage.ts";
 const minute = 60_000;
 const idle: Script = async () => ({ code: 1, reason: "it exited with 1" });
 
-async function saveState(call: Caller, content: string): Promise<void> {
+async function saveState(call: TestCaller, content: string): Promise<void> {
   const { outcomes } = await call(myOutcomes, { limit: 1 });
   const { stateFileId: id } = await call(viewAgent, { id: outcomes[0]?.responsible?.id ?? "" });
   const { version, hash } = await call(readFile, { id });
@@ -258,7 +258,7 @@ for (const kind of storeKinds)
         const { org, runner } = stage;
         const ann = await org.agent("Ann");
         const job = await ann.call(createOutcome, { title: "long job", parents: [ann.id] });
-        const step = async (call: Caller, text: string): Promise<void> =>
+        const step = async (call: TestCaller, text: string): Promise<void> =>
           void (await call(updateOutcome, { id: job.id, description: text }));
         runner.plan(
           ann.id,

@@ -12,7 +12,7 @@ import {
 } from "../contract/outcomes.ts";
 import { why } from "../contract/why.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { byTitle, passes, report, say, stagedPrinters, told, work } from "../testing/printers.ts";
+import { byTitle, passes, report, printLines, stagedPrinters, told, work } from "../testing/printers.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { hang, says } from "../testing/scripts.ts";
 import type { Stage } from "../testing/stage.ts";
@@ -30,7 +30,7 @@ for (const kind of storeKinds)
         { title: "Sign", assignee: "root" },
         { title: "Edit", assignee: "Editor" },
       ];
-      await say(stage, "HIRE[Writer]: Writes.", "```plan", JSON.stringify(tasks), "```");
+      await printLines(stage, "HIRE[Writer]: Writes.", "```plan", JSON.stringify(tasks), "```");
       const owner = async (title: string) => (await byTitle(stage, title)).responsible?.id;
       assert.deepEqual(
         [await owner("Decide"), await owner("Sign"), await owner("Edit")],

@@ -1,5 +1,5 @@
 import type { Usage } from "../budgets/budget.ts";
-import { setAside } from "../budgets/sessions.ts";
+import { setAside } from "../budgets/reservations.ts";
 import type { Store } from "../store/store.ts";
 import { brief, promptVersion } from "./briefing.ts";
 import { hearOut } from "./final-output/closing.ts";
@@ -17,9 +17,9 @@ import {
   type SessionRow,
   unsettledSessions,
 } from "./sessions.ts";
-import { takeSkills } from "./skills.ts";
+import { takeSkills } from "./skill-copies.ts";
 import { createMeter, noteUsage } from "./usage.ts";
-import { judge } from "./work.ts";
+import { readinessOf } from "./work.ts";
 
 /**
  * The sessions of one node and their processes: starting, ending, and the leases by which nodes take over from each other.
@@ -92,7 +92,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     await at("intent");
     const intent = await store.write(async (tx) => {
       await tx.lock(companyId);
-      const verdict = await judge(tx, agentId);
+      const verdict = await readinessOf(tx, agentId);
       if (!verdict.start) {
         if (verdict.why === "full") places.full(companyId, agentId);
         return null;

@@ -6,7 +6,7 @@ import { updateCompany } from "../contract/companies.ts";
 import { pauseAgent, resumeAgent, viewAgent } from "../contract/agents.ts";
 import { completeOutcome, createOutcome, viewOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
-import { type Caller, refusal, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { clearInbox, forEver, hang } from "../testing/scripts.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
@@ -30,7 +30,7 @@ for (const kind of storeKinds)
   describe(`nodes on ${kind}`, () => {
     const staged = stagedOn(kind);
     /** Newest first, also when the clock stood still between them. */
-    const sessionsOf = async (call: Caller, id: string) =>
+    const sessionsOf = async (call: TestCaller, id: string) =>
       (await call(listAgentSessions, { id })).sessions.toSorted((a, b) => b.epoch - a.epoch);
     /** The first node was never there. */
     const alone = (stage: Stage): void => stage.crash(stage);

@@ -5,7 +5,7 @@ import { sendMessage } from "../contract/mail.ts";
 import { viewAgent, wakeAgent } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { clearInbox, complete } from "../testing/scripts.ts";
+import { clearInbox, completes } from "../testing/scripts.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
@@ -53,9 +53,9 @@ for (const kind of storeKinds)
             agent.id,
             async (session) => {
               await session.hold(gate.promise);
-              await complete(first.id)(session);
+              await completes(first.id)(session);
             },
-            complete(second.id),
+            completes(second.id),
           );
         }
         await stage.rest();

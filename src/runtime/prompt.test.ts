@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { operations } from "../contract/operations.ts";
+import { operations } from "../contract/operation-table.ts";
 import { mcpServers } from "../contract/operation.ts";
-import { promptFor } from "./prompt.ts";
+import { systemPromptFor } from "./prompt.ts";
 
 const agent = {
   id: "11111111-1111-7111-8111-111111111111",
@@ -13,7 +13,7 @@ const agent = {
   prompt: null,
 };
 const boss = "44444444-4444-7444-8444-444444444444";
-const prompt = promptFor(agent, boss);
+const prompt = systemPromptFor(agent, boss);
 
 /** Each rule the original design asks of an agent's prompt, and the words by which it is recognized here. */
 const rules: readonly (readonly [what: string, ...words: RegExp[]])[] = [
@@ -134,8 +134,8 @@ test("the prompt names every base server and no tool that does not exist", () =>
 });
 
 test("the root's boss is the board, and words of its own come before the common ones", () => {
-  assert.match(promptFor(agent, null), /answers to the board \(people\)/);
-  const own = promptFor({ ...agent, prompt: "Be brief." }, boss);
+  assert.match(systemPromptFor(agent, null), /answers to the board \(people\)/);
+  const own = systemPromptFor({ ...agent, prompt: "Be brief." }, boss);
   assert.ok(own.startsWith("Be brief.\n\n---\n\nYou are one session of Ann"));
   assert.ok(own.endsWith(prompt));
 });

@@ -3,7 +3,7 @@ import type { AgentRow } from "../agents/table.ts";
 /** The system prompt: a versioned template. Each session records which version it was started with. */
 export const promptVersion = "4";
 
-export function promptFor(
+export function systemPromptFor(
   agent: Pick<AgentRow, "id" | "name" | "role" | "mandate_id" | "state_file_id" | "prompt">,
   bossId: string | null,
 ): string {

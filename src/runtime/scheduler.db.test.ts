@@ -15,7 +15,7 @@ import {
 import { listSessions } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
-import { clearInbox, complete } from "../testing/scripts.ts";
+import { clearInbox, completes } from "../testing/scripts.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
 
 const minute = 60_000;
@@ -81,8 +81,8 @@ for (const kind of storeKinds)
           parents: [ben.id],
           dependsOn: [first.id],
         });
-        runner.plan(ann.id, complete(first.id));
-        runner.plan(ben.id, complete(second.id));
+        runner.plan(ann.id, completes(first.id));
+        runner.plan(ben.id, completes(second.id));
         await stage.rest();
         assert.deepEqual(names(stage), ["Ann", "Ben"]);
       },
@@ -109,7 +109,7 @@ for (const kind of storeKinds)
         },
         async (session) => {
           assert.ok(session.briefing.text.includes(whole.id));
-          await complete(whole.id)(session);
+          await completes(whole.id)(session);
         },
       );
       await stage.rest();
@@ -125,7 +125,7 @@ for (const kind of storeKinds)
       await org.board(updateOutcome, { id: part.id, parents: [ben.id, whole.id] });
       await stage.rest();
       assert.deepEqual(names(stage), []);
-      runner.plan(ann.id, complete(whole.id));
+      runner.plan(ann.id, completes(whole.id));
       await org.board(updateOutcome, { id: part.id, parents: [ben.id] });
       await stage.rest();
       assert.deepEqual(names(stage), ["Ann"]);
@@ -149,7 +149,7 @@ for (const kind of storeKinds)
         await cleo.call(updateOutcome, { id: reasoned.id, blocked: { reason: "no idea" } });
         await stage.rest();
         assert.deepEqual(names(stage), []);
-        runner.plan(ben.id, complete(caused.id));
+        runner.plan(ben.id, completes(caused.id));
         await org.root(completeOutcome, { id: cause.id });
         await stage.rest();
         assert.deepEqual(names(stage), ["Ben"]);
@@ -157,11 +157,11 @@ for (const kind of storeKinds)
         await stage.rest();
         assert.deepEqual(names(stage), ["Ben"]);
         assert.equal(await stage.scheduler.tick(), stage.now() + 1);
-        runner.plan(ann.id, complete(timed.id));
+        runner.plan(ann.id, completes(timed.id));
         stage.advance(1);
         await stage.rest();
         assert.deepEqual(names(stage), ["Ben", "Ann"]);
-        runner.plan(cleo.id, complete(reasoned.id));
+        runner.plan(cleo.id, completes(reasoned.id));
         await cleo.call(updateOutcome, { id: reasoned.id, blocked: null });
         await stage.rest();
         assert.deepEqual(names(stage), ["Ben", "Ann", "Cleo"]);

@@ -7,7 +7,7 @@ import { concerned } from "./attention.ts";
 import { expireApprovals, pauseForBudget, renewBudgets } from "./decisions.ts";
 import { suggestGrowth } from "./growth.ts";
 import { createNodeSessions, type NodeParts } from "./node-sessions.ts";
-import { agentsAfter, alarmed, judge, nextAlarm, type Verdict } from "./work.ts";
+import { agentsAfter, alarmed, readinessOf, nextAlarm, type Readiness } from "./work.ts";
 
 /**
  * The scheduler of one node. It keeps no truth: whether an agent has work, whether a session lives and when a message is
@@ -165,7 +165,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
       toLookAt.clear();
       const verdicts = await store.read(async (tx) => {
         const all = [];
-        for (const id of ids) all.push({ id, verdict: await judge(tx, id) });
+        for (const id of ids) all.push({ id, verdict: await readinessOf(tx, id) });
         return all;
       });
       const ready = [];
@@ -181,7 +181,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
     }
   }
 
-  async function putOff(id: string, verdict: Verdict & { start: false }): Promise<void> {
+  async function putOff(id: string, verdict: Readiness & { start: false }): Promise<void> {
     const { at: time, why, companyId, lacks } = verdict;
     if (time !== null) later.set(id, time);
     if (why !== "full" || companyId === null) return;

@@ -1,6 +1,6 @@
 import { keepCredential } from "../agents/keys.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
-import { giveBack } from "../budgets/sessions.ts";
+import { giveBack } from "../budgets/reservations.ts";
 import { append, system } from "../events/ledger.ts";
 import { notify } from "../mail/operations.ts";
 import { waitingFor } from "../mail/table.ts";

@@ -5,7 +5,7 @@ import { setBudget } from "../contract/budgets.ts";
 import { viewAgent } from "../contract/agents.ts";
 import { newId } from "../daemon/ids.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { onBudget, tokens, uses, work } from "../testing/spenders.ts";
+import { onBudget, tokens, uses, givenWork } from "../testing/spenders.ts";
 import { sessionById } from "./sessions.ts";
 import { createMeter } from "./usage.ts";
 
@@ -16,7 +16,7 @@ for (const kind of storeKinds)
         const { org, runner, store } = stage;
         const ann = await org.agent("Ann");
         await org.board(setBudget, { id: ann.id, tokens: 100 });
-        await work(org, ann.id);
+        await givenWork(org, ann.id);
         const gate = Promise.withResolvers<void>();
         runner.plan(ann.id, uses(gate.promise));
         await stage.rest();
@@ -52,7 +52,7 @@ for (const kind of storeKinds)
       onBudget(kind, async (stage) => {
         const { org, runner, store } = stage;
         const ann = await org.agent("Ann");
-        await work(org, ann.id);
+        await givenWork(org, ann.id);
         const gate = Promise.withResolvers<void>();
         runner.plan(ann.id, uses(gate.promise));
         await stage.rest();

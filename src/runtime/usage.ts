@@ -1,6 +1,6 @@
 import { bySystem, distrust, halt } from "../budgets/halting.ts";
 import { type Allowance, isIncredible, isUsed, type Usage } from "../budgets/budget.ts";
-import { report } from "../budgets/sessions.ts";
+import { reportUsage } from "../budgets/reservations.ts";
 import type { Store, Tx } from "../store/store.ts";
 import { sessionById, type SessionRow } from "./sessions.ts";
 
@@ -94,7 +94,7 @@ export async function noteUsage(
     if (session.ended_at === null) await distrust(scene, session.agent_id);
     return { goesOn: false, allowance: {} };
   }
-  const { allowance, lacks } = await report(scene, session, usage);
+  const { allowance, lacks } = await reportUsage(scene, session, usage);
   const goesOn = lacks === undefined || session.ended_at !== null;
   if (!goesOn) await halt(scene, session.agent_id, lacks);
   return { goesOn, allowance };

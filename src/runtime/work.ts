@@ -3,7 +3,7 @@ import { isInstalled } from "../brains/registry.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { isUsedUp, nextMonth } from "../budgets/budget.ts";
-import { lacking } from "../budgets/sessions.ts";
+import { lacking } from "../budgets/reservations.ts";
 import { type Place, placeOf, type Pool } from "../budgets/table.ts";
 import type { Settings } from "../contract/companies.ts";
 import { workable } from "../outcomes/workable.ts";
@@ -12,7 +12,7 @@ import type { ReadTx } from "../store/store.ts";
 import { countLive, liveOf } from "./sessions.ts";
 
 /** Has this agent work it could be started for now? Decided from the rows, by the one predicate. */
-export type Verdict =
+export type Readiness =
   | {
       readonly start: true;
       readonly agent: AgentRow;
@@ -29,7 +29,7 @@ export type Verdict =
       readonly lacks?: Pool;
     };
 
-export async function judge(tx: ReadTx, agentId: string): Promise<Verdict> {
+export async function readinessOf(tx: ReadTx, agentId: string): Promise<Readiness> {
   const agent = await tx.first(agentRow, { id: agentId });
   const no = (why: "nothing" | "busy" | "later" | "full", at: number | null = null) => ({
     start: false as const,

@@ -2,13 +2,14 @@ import * as knowledge from "../contract/knowledge.ts";
 import * as mail from "../contract/mail.ts";
 import { submitSummary } from "../contract/sessions.ts";
 import type { Exit } from "../processes/runner.ts";
-import { call, onFile, type Caller } from "./calling.ts";
+import { call, type Deed, onFile, type Player } from "./calling.ts";
 import { diligentTurn } from "./diligence.ts";
 import type { Process } from "./machine.ts";
 import { orders } from "./outcome-deeds.ts";
 import { dealings } from "./other-deeds.ts";
-import { type AgentView, fileNow, isLive, look, waitingMessages } from "./view.ts";
-import type { Who, World } from "./world.ts";
+import { type AgentView, fileNow, isLiveStatus, look, waitingMessages } from "./view.ts";
+import type { Who } from "./ledger-rules.ts";
+import type { World } from "./world.ts";
 
 /**
  * What a process does when it is its turn: one thing. How it behaves is drawn when it first moves, but an agent that is lazy
@@ -22,13 +23,6 @@ export interface Mood {
 }
 
 export const newMood = (): Mood => ({ tempers: new Map(), lazyAgents: new Map() });
-
-/** Somebody who acts for an agent: a session's process, or a program with a key (without a process). */
-export interface Actor extends Caller {
-  readonly me: AgentView;
-}
-
-export type Deed = (actor: Actor) => Promise<unknown>;
 
 export async function agentTurn(world: World, mood: Mood, process: Process, alone: boolean): Promise<void> {
   const deeds = alone ? world.chance.between(1, 3) : 1;
@@ -88,7 +82,7 @@ export async function actorFor(
   who: Who,
   companyId: string,
   alone: boolean,
-): Promise<Actor | undefined> {
+): Promise<Player | undefined> {
   const view = await look(world.store, companyId);
   const me = view.agents.find(({ id }) => id === who.agentId);
   return me === undefined ? undefined : { world, who, view, alone, me };
@@ -100,21 +94,21 @@ export function whoIs(world: World, { sessionId, agentId, token }: Process): Who
 }
 
 /** The orderly end: the state document, the summary, and then the process is gone. */
-export async function finish(actor: Actor, process: Process, output = ""): Promise<void> {
+export async function finish(actor: Player, process: Process, output = ""): Promise<void> {
   await saveState(actor);
   await summarize(actor);
   leave(actor.world, process, actor.who, output === "" ? exits.done : { ...exits.done, output });
 }
 
 /** Now and then it says what it wants done, as a brain without tools does. */
-function lastWords({ world, me, view }: Actor): string {
+function lastWords({ world, me, view }: Player): string {
   const { chance } = world;
   if (chance.flip(0.5)) return "";
   const near = view.agents.filter(({ boss_id, status }) => boss_id === me.id && status !== "terminated");
   const whom = chance.flip(0.8) ? chance.pick(near) : chance.pick(view.agents);
   const judged = chance.pick(view.outcomes.filter(({ status }) => status === "submitted"));
   const few = view.agents.filter(({ status }) => status !== "terminated").length < 8;
-  const room = view.outcomes.filter(isLive).length <= world.mostLive;
+  const room = view.outcomes.filter(isLiveStatus).length <= world.mostLive;
   return [
     ...(few && chance.flip(0.3) ? [`HIRE[${chance.flip(0.5) ? "editor" : "printer"}]: Helps.`] : []),
     ...(room && chance.flip(0.6) ? [`DELEGATE[${whom?.id ?? "printer"}]: ${world.newKey()}`] : []),
@@ -183,7 +177,7 @@ function temperOf(world: World, mood: Mood, process: Process): Temper {
 }
 
 /** Draws until there is something that can be done. */
-async function randomDeed(actor: Actor): Promise<void> {
+async function randomDeed(actor: Player): Promise<void> {
   for (let draw = 0; draw < 5; draw++) {
     const deed = actor.world.chance.weighted<Deed>([
       [20, triage],
@@ -196,7 +190,7 @@ async function randomDeed(actor: Actor): Promise<void> {
 }
 
 /** Looks into the inbox and says what became of a message. */
-async function triage(actor: Actor): Promise<unknown> {
+async function triage(actor: Player): Promise<unknown> {
   const { world, me } = actor;
   const waiting = await world.store.read((tx) => tx.all(waitingMessages, { agentId: me.id }));
   if (world.chance.flip(waiting.length === 0 ? 0.1 : 0.25)) return call(actor, mail.readInbox, {});
@@ -206,7 +200,7 @@ async function triage(actor: Actor): Promise<unknown> {
     : call(actor, mail.acknowledgeMessage, { id: message.id, result: "noted" });
 }
 
-async function saveState(actor: Actor): Promise<unknown> {
+async function saveState(actor: Player): Promise<unknown> {
   const { world, me } = actor;
   const file = await world.store.read((tx) => tx.first(fileNow, { id: me.state_file_id }));
   if (file === undefined) return;
@@ -219,6 +213,6 @@ async function saveState(actor: Actor): Promise<unknown> {
   });
 }
 
-async function summarize(actor: Actor): Promise<void> {
+async function summarize(actor: Player): Promise<void> {
   await call(actor, submitSummary, { summary: "It did what it could." });
 }

@@ -6,7 +6,7 @@ import { acknowledgeMessage, boardInbox, sendDeferredMessage, sendMessage } from
 import * as companies from "../contract/companies.ts";
 import * as agents from "../contract/agents.ts";
 import * as outcomes from "../contract/outcomes.ts";
-import { call, type Caller, onOutcome } from "./calling.ts";
+import { call, type SimulatedCaller, onOutcome } from "./calling.ts";
 import { giveKey } from "./founding.ts";
 import { reorganize, undoOne } from "./reorganizing.ts";
 import {
@@ -14,7 +14,7 @@ import {
   awaitedByOthers,
   filesMade,
   grantsAround,
-  isLive,
+  isLiveStatus,
   look,
   type OutcomeView,
   pendingMail,
@@ -26,11 +26,11 @@ import type { World } from "./world.ts";
 export async function boardTurn(world: World): Promise<void> {
   const { chance, company } = world;
   const view = await look(world.store, company.id);
-  const board: Caller = { world, who: world.board, view, alone: true };
+  const board: SimulatedCaller = { world, who: world.board, view, alone: true };
   const employed = view.agents.filter(({ status }) => status !== "terminated");
   const agent = chance.pick(employed);
   const below = chance.pick(employed.filter(({ boss_id }) => boss_id !== null));
-  const live = view.outcomes.filter(isLive);
+  const live = view.outcomes.filter(isLiveStatus);
   // Where nothing goes wrong, what matters is who waits for whom.
   const ties = world.calm;
   const deeds: [number, () => Promise<unknown>][] = [
@@ -48,7 +48,7 @@ export async function boardTurn(world: World): Promise<void> {
     [ties ? 2 : 4, () => setPlaces(board)],
     [4, () => budget(board, below)],
     [3, () => unblock(board, live)],
-    [3, () => reopen(board, chance.pick(view.outcomes.filter((one) => !isLive(one))))],
+    [3, () => reopen(board, chance.pick(view.outcomes.filter((one) => !isLiveStatus(one))))],
     [2, () => reclaim(board, chance.pick(live.filter(({ delegated }) => delegated === 1)))],
     [ties ? 9 : 7, () => end(board, live)],
     [ties ? 6 : 2, () => move(board, live)],
@@ -64,7 +64,7 @@ export async function boardTurn(world: World): Promise<void> {
   await chance.weighted(deeds)();
 }
 
-async function write(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+async function write(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
   const { world } = board;
   if (agent === undefined) return;
   const input = { companyId: world.company.id, to: agent.id, body: world.newKey() };
@@ -73,7 +73,7 @@ async function write(board: Caller, agent: AgentView | undefined): Promise<unkno
   return call(board, sendDeferredMessage, { ...input, deliverAt });
 }
 
-async function assign(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+async function assign(board: SimulatedCaller, live: readonly OutcomeView[]): Promise<unknown> {
   const { world } = board;
   const isWork = world.chance.flip(0.6);
   const parent = world.chance.pick(live.filter(({ kind }) => (isWork ? kind === "work" : kind !== "inbox")));
@@ -88,7 +88,7 @@ async function assign(board: Caller, live: readonly OutcomeView[]): Promise<unkn
 }
 
 function ofSomebodyElse(
-  { world }: Caller,
+  { world }: SimulatedCaller,
   live: readonly OutcomeView[],
   than: OutcomeView,
 ): OutcomeView | undefined {
@@ -98,7 +98,7 @@ function ofSomebodyElse(
 }
 
 /** Lets something wait, for a time or for somebody else. */
-async function hold(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+async function hold(board: SimulatedCaller, live: readonly OutcomeView[]): Promise<unknown> {
   const { world } = board;
   const open = live.filter(({ kind, status }) => kind === "work" && status === "open");
   const outcome = world.chance.pick(
@@ -113,17 +113,17 @@ async function hold(board: Caller, live: readonly OutcomeView[]): Promise<unknow
   });
 }
 
-async function pause(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+async function pause(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
   return agent === undefined ? undefined : call(board, agents.pauseAgent, { id: agent.id });
 }
 
-async function resume(board: Caller, employed: readonly AgentView[]): Promise<unknown> {
+async function resume(board: SimulatedCaller, employed: readonly AgentView[]): Promise<unknown> {
   const agent = board.world.chance.pick(employed.filter(({ status }) => status === "paused"));
   return agent === undefined ? undefined : call(board, agents.resumeAgent, { id: agent.id });
 }
 
 /** Now and then too much; otherwise so that nobody runs out of it: what matters here is that nothing is given twice. */
-async function budget(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+async function budget(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
   const { world, view } = board;
   const { chance } = world;
   if (agent === undefined) return;
@@ -138,12 +138,12 @@ async function budget(board: Caller, agent: AgentView | undefined): Promise<unkn
   return call(board, setBudget, { id: agent.id, tokens });
 }
 
-async function wake(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+async function wake(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
   return agent === undefined ? undefined : call(board, agents.wakeAgent, { id: agent.id });
 }
 
 /** Rather somebody who has mail under way: what becomes of that is worth seeing. */
-async function fire(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+async function fire(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
   const { world, view } = board;
   const pending = await world.store.read((tx) => tx.all(pendingMail, { companyId: world.company.id }));
   const senders = view.agents.filter(
@@ -154,7 +154,7 @@ async function fire(board: Caller, agent: AgentView | undefined): Promise<unknow
   return chosen === undefined ? undefined : call(board, agents.terminateAgent, { id: chosen.id });
 }
 
-async function hire(board: Caller, boss: AgentView | undefined): Promise<unknown> {
+async function hire(board: SimulatedCaller, boss: AgentView | undefined): Promise<unknown> {
   const { world } = board;
   if (boss === undefined) return;
   const name = world.chance.pick(["Ida", "Joe", "Kim", "Lea"]) ?? "";
@@ -167,26 +167,26 @@ async function hire(board: Caller, boss: AgentView | undefined): Promise<unknown
   });
 }
 
-async function setPlaces(board: Caller): Promise<unknown> {
+async function setPlaces(board: SimulatedCaller): Promise<unknown> {
   const { world } = board;
   const maxSessions = world.chance.flip(world.calm ? 0 : 0.1) ? 0 : world.chance.between(1, 5);
   return call(board, companies.updateCompany, { companyId: world.company.id, maxSessions });
 }
 
-async function unblock(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+async function unblock(board: SimulatedCaller, live: readonly OutcomeView[]): Promise<unknown> {
   const outcome = board.world.chance.pick(live.filter(({ blocked_reason }) => blocked_reason !== null));
   return outcome === undefined
     ? undefined
     : call(board, outcomes.updateOutcome, { id: outcome.id, blocked: null });
 }
 
-async function reopen(board: Caller, outcome: OutcomeView | undefined): Promise<unknown> {
+async function reopen(board: SimulatedCaller, outcome: OutcomeView | undefined): Promise<unknown> {
   return outcome === undefined
     ? undefined
     : call(board, outcomes.reopenOutcome, { id: outcome.id, reason: "Once more." });
 }
 
-async function reclaim(board: Caller, outcome: OutcomeView | undefined): Promise<unknown> {
+async function reclaim(board: SimulatedCaller, outcome: OutcomeView | undefined): Promise<unknown> {
   return outcome === undefined
     ? undefined
     : onOutcome(board, outcomes.reclaimOutcome, outcome, "write", {
@@ -196,7 +196,10 @@ async function reclaim(board: Caller, outcome: OutcomeView | undefined): Promise
 }
 
 /** Rather what somebody else waits for: they have to notice. */
-async function pickWork(board: Caller, live: readonly OutcomeView[]): Promise<OutcomeView | undefined> {
+async function pickWork(
+  board: SimulatedCaller,
+  live: readonly OutcomeView[],
+): Promise<OutcomeView | undefined> {
   const { chance, company, store } = board.world;
   const awaited = await store.read((tx) => tx.all(awaitedByOthers, { companyId: company.id }));
   const blocking = awaited.filter(({ id, blocked_on }) => blocked_on === id);
@@ -205,7 +208,7 @@ async function pickWork(board: Caller, live: readonly OutcomeView[]): Promise<Ou
   return (chance.flip(0.6) ? work.find(({ id }) => id === chosen?.id) : undefined) ?? chance.pick(work);
 }
 
-async function end(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+async function end(board: SimulatedCaller, live: readonly OutcomeView[]): Promise<unknown> {
   const { chance } = board.world;
   const outcome = await pickWork(board, live);
   if (outcome === undefined) return;
@@ -215,7 +218,7 @@ async function end(board: Caller, live: readonly OutcomeView[]): Promise<unknown
 }
 
 /** Gives an outcome another why, or lets it depend on something else. */
-async function move(board: Caller, live: readonly OutcomeView[]): Promise<unknown> {
+async function move(board: SimulatedCaller, live: readonly OutcomeView[]): Promise<unknown> {
   const { chance } = board.world;
   const outcome = await pickWork(board, live);
   const other = chance.pick(live.filter(({ responsible_id }) => responsible_id !== outcome?.responsible_id));
@@ -227,7 +230,7 @@ async function move(board: Caller, live: readonly OutcomeView[]): Promise<unknow
 }
 
 async function delegate(
-  board: Caller,
+  board: SimulatedCaller,
   live: readonly OutcomeView[],
   employed: readonly AgentView[],
 ): Promise<unknown> {
@@ -242,7 +245,7 @@ async function delegate(
     : call(board, outcomes.delegateOutcome, { id: outcome.id, to: to.id });
 }
 
-async function grant(board: Caller, employed: readonly AgentView[]): Promise<unknown> {
+async function grant(board: SimulatedCaller, employed: readonly AgentView[]): Promise<unknown> {
   const { chance, company } = board.world;
   const one = chance.pick(employed);
   if (one === undefined) return;
@@ -256,7 +259,7 @@ async function grant(board: Caller, employed: readonly AgentView[]): Promise<unk
 }
 
 /** Rather a mail route on which something is under way. */
-async function revoke(board: Caller, agent: AgentView | undefined): Promise<unknown> {
+async function revoke(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
   const { world } = board;
   const pending = await world.store.read((tx) => tx.all(pendingMail, { companyId: world.company.id }));
   const letter = world.chance.pick(
@@ -278,7 +281,7 @@ async function revoke(board: Caller, agent: AgentView | undefined): Promise<unkn
   return one === undefined ? undefined : call(board, revokePermission, { id: one.id });
 }
 
-async function readInbox(board: Caller): Promise<unknown> {
+async function readInbox(board: SimulatedCaller): Promise<unknown> {
   const { world } = board;
   const { messages } = await world.askQuietly(board.who, boardInbox, { companyId: world.company.id });
   const message = world.chance.pick(messages);
@@ -286,7 +289,7 @@ async function readInbox(board: Caller): Promise<unknown> {
 }
 
 /** A person holds this position; the board speaks for people. */
-async function actFor(board: Caller, person: AgentView | undefined): Promise<unknown> {
+async function actFor(board: SimulatedCaller, person: AgentView | undefined): Promise<unknown> {
   if (person === undefined) return;
   const waiting = await board.world.store.read((tx) => tx.all(waitingMessages, { agentId: person.id }));
   const message = board.world.chance.pick(waiting);
@@ -295,7 +298,7 @@ async function actFor(board: Caller, person: AgentView | undefined): Promise<unk
     : call(board, acknowledgeMessage, { id: message.id, result: "seen" });
 }
 
-async function deleteSome(board: Caller): Promise<unknown> {
+async function deleteSome(board: SimulatedCaller): Promise<unknown> {
   const { world } = board;
   const files = await world.store.read((tx) => tx.all(filesMade, { companyId: world.company.id }));
   const file = world.chance.pick(files);

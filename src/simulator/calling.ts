@@ -2,14 +2,15 @@ import type { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import { query } from "../store/query.ts";
 import { Broken } from "./broken.ts";
-import { isLive, type OutcomeView, type View } from "./view.ts";
-import type { Answer, Made, Who, World } from "./world.ts";
+import { type AgentView, isLiveStatus, type OutcomeView, type View } from "./view.ts";
+import type { Who } from "./ledger-rules.ts";
+import type { Answer, Made, World } from "./world.ts";
 
 /**
  * Calls of agents and programs, as they really go: some fail at the store, some are lost on the way back and repeated, some
  * arrive late or twice. What came of each is compared with who was allowed to do it.
  */
-export interface Caller {
+export interface SimulatedCaller {
   readonly world: World;
   readonly who: Who;
   readonly view: View;
@@ -17,8 +18,15 @@ export interface Caller {
   readonly alone: boolean;
 }
 
+/** An agent's session process, or a program with the agent's key (then there is no process). */
+export interface Player extends SimulatedCaller {
+  readonly me: AgentView;
+}
+
+export type Deed = (actor: Player) => Promise<unknown>;
+
 export async function call<I extends z.ZodObject, O extends z.ZodType>(
-  caller: Caller,
+  caller: SimulatedCaller,
   operation: Operation<I, O>,
   input: z.input<I>,
 ): Promise<Answer<z.infer<O>>> {
@@ -54,7 +62,7 @@ export async function call<I extends z.ZodObject, O extends z.ZodType>(
 }
 
 async function again<O extends z.ZodType>(
-  { world }: Caller,
+  { world }: SimulatedCaller,
   operation: Operation<z.ZodObject, O>,
   attempt: Made["attempt"],
 ): Promise<Answer<z.infer<O>>> {
@@ -120,7 +128,7 @@ export const writes = (agentId: string | null, outcome: OutcomeView): boolean =>
 
 /** The delegation boundary: what was done to an outcome, whoever did it was entitled to. */
 export async function onOutcome<I extends z.ZodObject, O extends z.ZodType>(
-  caller: Caller,
+  caller: SimulatedCaller,
   operation: Operation<I, O>,
   outcome: OutcomeView,
   needs: "drive" | "write" | "either",
@@ -143,7 +151,7 @@ export async function onOutcome<I extends z.ZodObject, O extends z.ZodType>(
 
 /** Whoever still waits for what it delegated is not let go, and what is taken back leaves no right behind. */
 async function demandConsequences(
-  { world, view }: Caller,
+  { world, view }: SimulatedCaller,
   operation: string,
   outcome: OutcomeView,
 ): Promise<void> {
@@ -153,7 +161,8 @@ async function demandConsequences(
       mandate_id === id && made_for_mandate === 1 && status !== "terminated",
   );
   const waits = view.outcomes.find(
-    (one) => one.delegated_by === owner?.id && one.kind !== "mandate" && isLive(one) && one.delegated === 1,
+    (one) =>
+      one.delegated_by === owner?.id && one.kind !== "mandate" && isLiveStatus(one) && one.delegated === 1,
   );
   const ended = operation === "outcome.complete" || operation === "outcome.close";
   if (ended && owner !== undefined && waits !== undefined)
@@ -181,7 +190,7 @@ const rightsFor = query((db, p: { id: string; keeper: string }) =>
 
 /** Reading and writing a file needs a right that stands. */
 export async function onFile<I extends z.ZodObject, O extends z.ZodType>(
-  caller: Caller,
+  caller: SimulatedCaller,
   operation: Operation<I, O>,
   file: { id: string },
   level: 1 | 2,

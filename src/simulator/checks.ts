@@ -3,7 +3,7 @@ import { why } from "../contract/why.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { Broken } from "./broken.ts";
-import type { Node } from "./node.ts";
+import type { SimulatedNode } from "./node.ts";
 import { afterChanges, demandRules, everyStep, nowAndThen } from "./row-rules.ts";
 import type { World } from "./world.ts";
 
@@ -70,7 +70,7 @@ async function checkTakeover(
  * A node has done all there was to do. So nothing is due, nobody could be started, and what runs on it is just what should.
  * None of it may have to wait for the sweep.
  */
-export async function checkAfterTurn(world: World, node: Node, next: number | null): Promise<void> {
+export async function checkAfterTurn(world: World, node: SimulatedNode, next: number | null): Promise<void> {
   const { trace, now } = world;
   await world.store.read(async (tx) => {
     const due = await tx.first(dueNow, { now });
@@ -94,7 +94,7 @@ const lease = 60_000;
 const leaseTolerance = 15_000;
 const summaryGrace = 10_000;
 
-async function checkSessionsOf(world: World, node: Node, tx: ReadTx): Promise<void> {
+async function checkSessionsOf(world: World, node: SimulatedNode, tx: ReadTx): Promise<void> {
   const name = (id: string): string => `${world.trace.name("session", id)} on node ${node.name}`;
   const alive = node.machine.alive();
   const rows = await tx.all(liveOn, { nodeId: node.id });

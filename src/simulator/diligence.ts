@@ -1,6 +1,6 @@
 import * as mail from "../contract/mail.ts";
 import * as outcomes from "../contract/outcomes.ts";
-import type { Actor } from "./agent-turn.ts";
+import type { Player } from "./calling.ts";
 import { call, onOutcome } from "./calling.ts";
 import { waitingMessages } from "./view.ts";
 
@@ -8,7 +8,7 @@ import { waitingMessages } from "./view.ts";
  * What a good agent does, one thing at a time: the inbox, then what waits for its verification, then its own outcomes, each
  * brought to an end. False when nothing is left. It starts nothing new, so a company of such agents comes to rest.
  */
-export async function diligentTurn(actor: Actor): Promise<boolean> {
+export async function diligentTurn(actor: Player): Promise<boolean> {
   const { world, me, view } = actor;
   const [message] = await world.store.read((tx) => tx.all(waitingMessages, { agentId: me.id }));
   const submitted = view.outcomes.find(

@@ -9,9 +9,9 @@ import { StoreFault } from "./broken.ts";
  *   dead  nothing of it is kept, and the caller never hears again: it crashed before
  *   last  it is kept, and the caller never hears again: it crashed after
  */
-export type Verdict = "go" | "fail" | "lost" | "dead" | "last";
+export type Fate = "go" | "fail" | "lost" | "dead" | "last";
 
-export type Guard = (kind: "read" | "write") => Promise<Verdict>;
+export type Guard = (kind: "read" | "write") => Promise<Fate>;
 
 /** How much goes on in the store; the simulator waits until nothing does. */
 export class Traffic {

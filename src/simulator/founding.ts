@@ -8,7 +8,7 @@ import { admitBoard } from "../daemon/core.ts";
 import type { World } from "./world.ts";
 
 /** The beginning: a company with a few agents and a goal, and another company that has nothing to do with it. */
-export async function found(world: World): Promise<void> {
+export async function foundWorld(world: World): Promise<void> {
   await admitBoard(world.store, world.board.token, world.newId());
   const { board } = world;
   const company = await world.askQuietly(board, createCompany, { name: "Acme" });

@@ -1,9 +1,35 @@
+import type { Schema } from "../store/schema.ts";
 import { Broken } from "./broken.ts";
-import type { EventRow, LedgerWatch, Member } from "./ledger-watch.ts";
+
+export type EventRow = Schema["events"];
+
+export interface WatchedMember {
+  readonly id: string;
+  readonly companyId: string;
+  readonly stateFileId: string;
+  boss: string | null;
+  status: "idle" | "paused" | "terminated";
+  /** The session whose calls are accepted. */
+  session: string | null;
+  epoch: number;
+}
+
+/**
+ * Everything there is in one run: the real program on an in-memory store, nodes, and whoever calls. Time is a number that
+ * only the simulator moves.
+ */
+export interface Who {
+  readonly label: string;
+  readonly token: string;
+  /** Null for the board. */
+  readonly agentId: string | null;
+  /** Null for the board and for keys. */
+  readonly sessionId: string | null;
+}
 
 /** May this message be delivered by the reporting line, as it stands in the ledger? Written here a second time, on purpose. */
 export function routeAllows(
-  watch: Pick<LedgerWatch, "members">,
+  watch: { readonly members: ReadonlyMap<string, WatchedMember> },
   message: { from_id: string | null; from_system: number; to_id: string | null },
 ): boolean | "with a grant" {
   const receiver = message.to_id === null ? null : watch.members.get(message.to_id);
@@ -59,7 +85,7 @@ export class StallModel {
   ended(
     end: EventRow,
     sessionId: string,
-    { id: agentId, status }: Member,
+    { id: agentId, status }: WatchedMember,
     outcome: { id: string; status: string },
     name: string,
   ): void {

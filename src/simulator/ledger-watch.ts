@@ -1,32 +1,18 @@
 import { genesis, hashOf, parseData } from "../events/ledger.ts";
 import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Store } from "../store/store.ts";
 import { Broken } from "./broken.ts";
-import { routeAllows, StallModel } from "./ledger-rules.ts";
+import { type EventRow, routeAllows, StallModel, type WatchedMember, type Who } from "./ledger-rules.ts";
 import type { Trace } from "./trace.ts";
-import type { Who } from "./world.ts";
 
 /**
  * Reads the ledger as it grows and keeps, from it alone, who reports to whom, who is active, and which session is the
  * newest. Each event is judged against what was true when it was written: that is what must hold, whatever the order in
  * which nodes and callers came.
  */
-export type EventRow = Schema["events"];
-
-export interface Member {
-  readonly id: string;
-  readonly companyId: string;
-  readonly stateFileId: string;
-  boss: string | null;
-  status: "idle" | "paused" | "terminated";
-  /** The session whose calls are accepted. */
-  session: string | null;
-  epoch: number;
-}
 
 export class LedgerWatch {
-  readonly members = new Map<string, Member>();
+  readonly members = new Map<string, WatchedMember>();
   /** Mail routes that the board opened, as `from to`. */
   readonly routes = new Set<string>();
   readonly delivered = new Set<string>();
@@ -186,21 +172,21 @@ export class LedgerWatch {
     });
   }
 
-  #leave(member: Member | undefined, status: "paused" | "terminated"): void {
+  #leave(member: WatchedMember | undefined, status: "paused" | "terminated"): void {
     if (member === undefined) throw new Broken("an event tells what happened", "an unknown agent left");
     member.status = status;
     member.session = null;
   }
 
   /** A departure was undone. Its sessions are over all the same. */
-  #comeBack(member: Member | undefined, data: Record<string, unknown>): void {
+  #comeBack(member: WatchedMember | undefined, data: Record<string, unknown>): void {
     if (member?.status !== "terminated") throw new Broken("an event tells what happened", "nobody came back");
     member.status = data["status"] === "paused" ? "paused" : "idle";
     member.boss = String(data["boss"]);
   }
 
   /** Sessions that were started for what is taken back end with that. */
-  #stopped(moved: unknown, members: Iterable<Member | undefined>): void {
+  #stopped(moved: unknown, members: Iterable<WatchedMember | undefined>): void {
     if (!Array.isArray(moved)) return;
     for (const member of members) {
       const first = this.sessions.get(member?.session ?? "")?.first;

@@ -1,5 +1,5 @@
 import { Broken, StoreFault } from "./broken.ts";
-import { never, type Verdict } from "./faulty-store.ts";
+import { never, type Fate } from "./faulty-store.ts";
 
 /**
  * One life of a node, from start to crash or stop. Whatever its scheduler does passes through here, so that it can be
@@ -71,7 +71,7 @@ export class Life {
     await this.#pass();
   }
 
-  async guard(kind: "read" | "write"): Promise<Verdict> {
+  async guard(kind: "read" | "write"): Promise<Fate> {
     await this.#pass();
     if (kind === "read") return "go";
     this.#writes += 1;

@@ -14,7 +14,7 @@ export type Turn =
   | { readonly kind: "done"; readonly next: number | null }
   | { readonly kind: "failed" | "crashed" | "paused" };
 
-export interface NodeParts {
+export interface SimulatedNodeParts {
   readonly name: string;
   readonly id: string;
   readonly store: Store;
@@ -24,7 +24,7 @@ export interface NodeParts {
   readonly newSecret: () => string;
 }
 
-export class Node {
+export class SimulatedNode {
   readonly name: string;
   readonly id: string;
   readonly machine = new Machine();
@@ -35,12 +35,12 @@ export class Node {
   wellBefore = -Infinity;
   /** A bug it reported. */
   bug: unknown;
-  readonly #parts: NodeParts;
+  readonly #parts: SimulatedNodeParts;
   #life: Life | null = null;
   #scheduler: Scheduler | null = null;
   #underWay: Promise<Turn> | null = null;
 
-  constructor(parts: NodeParts) {
+  constructor(parts: SimulatedNodeParts) {
     this.#parts = parts;
     this.name = parts.name;
     this.id = parts.id;

@@ -4,14 +4,14 @@ import * as mail from "../contract/mail.ts";
 import * as agents from "../contract/agents.ts";
 import { viewOutcome } from "../contract/outcomes.ts";
 import type { Operation } from "../contract/operation.ts";
-import type { Actor, Deed } from "./agent-turn.ts";
+import type { Player, Deed } from "./calling.ts";
 import { Broken } from "./broken.ts";
 import { call, onFile } from "./calling.ts";
 import { reorganize, undoOne } from "./reorganizing.ts";
 import { type AgentView, filesMade, grantsAround } from "./view.ts";
 
 /** What an agent does besides its outcomes: mail, knowledge, rights, its reports; and what it must not. */
-export async function dealings(actor: Actor): Promise<unknown> {
+export async function dealings(actor: Player): Promise<unknown> {
   const deed = actor.world.chance.weighted<Deed>([
     [6, send],
     [8, sendLater],
@@ -29,29 +29,29 @@ export async function dealings(actor: Actor): Promise<unknown> {
   return deed(actor);
 }
 
-const isReport = (actor: Actor, agent: AgentView): boolean =>
+const isReport = (actor: Player, agent: AgentView): boolean =>
   agent.boss_id === actor.me.id && agent.status !== "terminated";
 
 /** Somebody it may write to only because the board allowed it. */
-function openedRoute({ world, me }: Actor): string | undefined {
+function openedRoute({ world, me }: Player): string | undefined {
   const opened = [...world.watch.routes].filter((route) => route.startsWith(me.id));
   return world.chance.flip(0.6) ? world.chance.pick(opened)?.slice(me.id.length + 1) : undefined;
 }
 
-function receiver(actor: Actor): string | undefined {
+function receiver(actor: Player): string | undefined {
   const { chance } = actor.world;
   if (chance.flip(0.3)) return "boss";
   const reports = actor.view.agents.filter((agent) => isReport(actor, agent));
   return (chance.flip(0.8) ? chance.pick(reports) : chance.pick(actor.view.agents))?.id;
 }
 
-async function send(actor: Actor): Promise<unknown> {
+async function send(actor: Player): Promise<unknown> {
   const to = openedRoute(actor) ?? receiver(actor);
   if (to === undefined) return;
   return call(actor, mail.sendMessage, { to, body: actor.world.newKey() });
 }
 
-async function sendLater(actor: Actor): Promise<unknown> {
+async function sendLater(actor: Player): Promise<unknown> {
   const { world } = actor;
   const to = openedRoute(actor) ?? (world.chance.flip(0.5) ? "self" : receiver(actor));
   if (to === undefined) return;
@@ -61,12 +61,12 @@ async function sendLater(actor: Actor): Promise<unknown> {
   return call(actor, mail.sendDeferredMessage, { to, body: world.newKey(), deliverAt });
 }
 
-async function makeFile(actor: Actor): Promise<unknown> {
+async function makeFile(actor: Player): Promise<unknown> {
   return call(actor, knowledge.createFile, { description: actor.world.newKey(), content: "As found." });
 }
 
 /** Reads a file, or writes it, with what was last seen or with something older. */
-async function useFile(actor: Actor): Promise<unknown> {
+async function useFile(actor: Player): Promise<unknown> {
   const { world } = actor;
   const { chance } = world;
   const files = await world.store.read((tx) => tx.all(filesMade, { companyId: companyOf(actor) }));
@@ -86,7 +86,7 @@ async function useFile(actor: Actor): Promise<unknown> {
   return saved;
 }
 
-async function grant(actor: Actor): Promise<unknown> {
+async function grant(actor: Player): Promise<unknown> {
   const { world, me, view } = actor;
   const { chance } = world;
   const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: me.id }));
@@ -106,7 +106,7 @@ async function grant(actor: Actor): Promise<unknown> {
   });
 }
 
-async function revoke(actor: Actor): Promise<unknown> {
+async function revoke(actor: Player): Promise<unknown> {
   const { world, me } = actor;
   const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: me.id }));
   const given = world.chance.flip(0.8) ? grants.filter((one) => one.granted_by === me.id) : grants;
@@ -117,11 +117,11 @@ async function revoke(actor: Actor): Promise<unknown> {
   return call(actor, capabilities.revokePermission, { id: one.id });
 }
 
-async function request(actor: Actor): Promise<unknown> {
+async function request(actor: Player): Promise<unknown> {
   return call(actor, capabilities.requestPermission, { resource: "org:hire", reason: actor.world.newKey() });
 }
 
-async function pauseReport(actor: Actor): Promise<unknown> {
+async function pauseReport(actor: Player): Promise<unknown> {
   const { chance } = actor.world;
   const reports = actor.view.agents.filter((agent) => isReport(actor, agent));
   const report = chance.flip(0.9) ? chance.pick(reports) : chance.pick(actor.view.agents);
@@ -132,14 +132,14 @@ async function pauseReport(actor: Actor): Promise<unknown> {
   return answer;
 }
 
-async function resumeReport(actor: Actor): Promise<unknown> {
+async function resumeReport(actor: Player): Promise<unknown> {
   const paused = actor.view.agents.filter((agent) => isReport(actor, agent) && agent.status === "paused");
   const report = actor.world.chance.pick(paused);
   return report === undefined ? undefined : call(actor, agents.resumeAgent, { id: report.id });
 }
 
 /** Asks for something of another company and for something that is nowhere: the answers must be alike. */
-async function pry(actor: Actor): Promise<void> {
+async function pry(actor: Player): Promise<void> {
   const { world } = actor;
   const foreign = world.chance.pick([world.foreign.agentId, world.foreign.outcomeId, world.foreign.fileId]);
   if (foreign === undefined || companyOf(actor) !== world.company.id || !actor.alone) return;
@@ -167,6 +167,6 @@ async function pry(actor: Actor): Promise<void> {
     );
 }
 
-function companyOf({ world, me }: Actor): string {
+function companyOf({ world, me }: Player): string {
   return world.watch.members.get(me.id)?.companyId ?? "";
 }

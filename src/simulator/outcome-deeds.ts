@@ -1,11 +1,11 @@
 import * as outcomes from "../contract/outcomes.ts";
 import { planWork } from "../contract/planning.ts";
-import type { Actor, Deed } from "./agent-turn.ts";
+import type { Player, Deed } from "./calling.ts";
 import { drives, onOutcome, writes } from "./calling.ts";
-import { grantsAround, isLive, type OutcomeView } from "./view.ts";
+import { grantsAround, isLiveStatus, type OutcomeView } from "./view.ts";
 
 /** What an agent does with outcomes: mostly with its own, sometimes with others', where it must be refused. */
-export async function orders(actor: Actor): Promise<unknown> {
+export async function orders(actor: Player): Promise<unknown> {
   const deed = actor.world.chance.weighted<Deed>([
     [9, create],
     [4, change],
@@ -27,35 +27,37 @@ const mostAgents = 8;
 const names = ["Cy", "Dee", "Eli", "Fay", "Gus", "Hal"];
 
 /** One that fits, or now and then any other. */
-function choose(actor: Actor, fits: (outcome: OutcomeView) => boolean): OutcomeView | undefined {
+function choose(actor: Player, fits: (outcome: OutcomeView) => boolean): OutcomeView | undefined {
   const { chance } = actor.world;
   const { outcomes } = actor.view;
   return chance.flip(0.9) ? chance.pick(outcomes.filter(fits)) : chance.pick(outcomes);
 }
 
 const own =
-  ({ me }: Actor) =>
+  ({ me }: Player) =>
   (outcome: OutcomeView): boolean =>
-    isLive(outcome) && drives(me.id, outcome);
+    isLiveStatus(outcome) && drives(me.id, outcome);
 
 /** Its own, or what it waits for from a report. */
 const near =
-  (actor: Actor) =>
+  (actor: Player) =>
   (outcome: OutcomeView): boolean =>
-    own(actor)(outcome) || (isLive(outcome) && outcome.delegated_by === actor.me.id);
+    own(actor)(outcome) || (isLiveStatus(outcome) && outcome.delegated_by === actor.me.id);
 
 /** What one may wait for: something near, or anything at all. Whoever waits for somebody else's has to hear of its end. */
-function awaited(actor: Actor): OutcomeView | undefined {
+function awaited(actor: Player): OutcomeView | undefined {
   const { chance } = actor.world;
   return chance.flip(0.5)
     ? choose(actor, near(actor))
-    : chance.pick(actor.view.outcomes.filter((one) => isLive(one) && one.responsible_id !== actor.me.id));
+    : chance.pick(
+        actor.view.outcomes.filter((one) => isLiveStatus(one) && one.responsible_id !== actor.me.id),
+      );
 }
 
-async function create(actor: Actor): Promise<unknown> {
+async function create(actor: Player): Promise<unknown> {
   const { world, view } = actor;
   const { chance } = world;
-  if (view.outcomes.filter(isLive).length > world.mostLive) return complete(actor);
+  if (view.outcomes.filter(isLiveStatus).length > world.mostLive) return complete(actor);
   const parent = choose(actor, (outcome) => own(actor)(outcome) && outcome.kind !== "inbox");
   if (parent === undefined) return;
   const second = chance.flip(0.15) ? choose(actor, own(actor)) : undefined;
@@ -70,9 +72,9 @@ async function create(actor: Actor): Promise<unknown> {
   });
 }
 
-async function change(actor: Actor): Promise<unknown> {
+async function change(actor: Player): Promise<unknown> {
   const { chance } = actor.world;
-  const outcome = choose(actor, (one) => isLive(one) && writes(actor.me.id, one));
+  const outcome = choose(actor, (one) => isLiveStatus(one) && writes(actor.me.id, one));
   if (outcome === undefined) return;
   const { id } = outcome;
   const other = choose(actor, own(actor));
@@ -85,7 +87,7 @@ async function change(actor: Actor): Promise<unknown> {
   return onOutcome(actor, outcomes.updateOutcome, outcome, "write", { id, ...input });
 }
 
-async function block(actor: Actor): Promise<unknown> {
+async function block(actor: Player): Promise<unknown> {
   const { world } = actor;
   const { chance } = world;
   const outcome = choose(actor, (one) => own(actor)(one) && one.status === "open" && one.kind !== "inbox");
@@ -101,13 +103,13 @@ async function block(actor: Actor): Promise<unknown> {
   return onOutcome(actor, outcomes.updateOutcome, outcome, "either", { id: outcome.id, blocked });
 }
 
-async function unblock(actor: Actor): Promise<unknown> {
+async function unblock(actor: Player): Promise<unknown> {
   const outcome = choose(actor, (one) => own(actor)(one) && one.blocked_reason !== null);
   if (outcome === undefined) return;
   return onOutcome(actor, outcomes.updateOutcome, outcome, "either", { id: outcome.id, blocked: null });
 }
 
-async function submit(actor: Actor): Promise<unknown> {
+async function submit(actor: Player): Promise<unknown> {
   const outcome = choose(
     actor,
     (one) => own(actor)(one) && one.status === "open" && one.delegated === 1 && one.kind === "work",
@@ -116,7 +118,7 @@ async function submit(actor: Actor): Promise<unknown> {
   return onOutcome(actor, outcomes.submitOutcome, outcome, "drive", { id: outcome.id });
 }
 
-async function complete(actor: Actor): Promise<unknown> {
+async function complete(actor: Player): Promise<unknown> {
   const outcome = choose(
     actor,
     (one) =>
@@ -128,10 +130,11 @@ async function complete(actor: Actor): Promise<unknown> {
   return onOutcome(actor, outcomes.completeOutcome, outcome, "write", { id: outcome.id });
 }
 
-async function close(actor: Actor): Promise<unknown> {
+async function close(actor: Player): Promise<unknown> {
   const outcome = choose(
     actor,
-    (one) => isLive(one) && (one.kind === "work" || one.kind === "integration") && writes(actor.me.id, one),
+    (one) =>
+      isLiveStatus(one) && (one.kind === "work" || one.kind === "integration") && writes(actor.me.id, one),
   );
   if (outcome === undefined) return;
   return onOutcome(actor, outcomes.closeOutcome, outcome, "write", {
@@ -140,7 +143,7 @@ async function close(actor: Actor): Promise<unknown> {
   });
 }
 
-async function reopen(actor: Actor): Promise<unknown> {
+async function reopen(actor: Player): Promise<unknown> {
   const outcome = choose(actor, (one) => one.status !== "open" && writes(actor.me.id, one));
   if (outcome === undefined) return;
   return onOutcome(actor, outcomes.reopenOutcome, outcome, "write", {
@@ -150,11 +153,11 @@ async function reopen(actor: Actor): Promise<unknown> {
 }
 
 const delegable =
-  (actor: Actor) =>
+  (actor: Player) =>
   (one: OutcomeView): boolean =>
     own(actor)(one) && one.status === "open" && one.kind === "work" && one.delegated === 0;
 
-async function delegate(actor: Actor): Promise<unknown> {
+async function delegate(actor: Player): Promise<unknown> {
   const { world, me, view } = actor;
   const { chance } = world;
   const reports = view.agents.filter(({ boss_id, status }) => boss_id === me.id && status !== "terminated");
@@ -171,7 +174,7 @@ async function delegate(actor: Actor): Promise<unknown> {
   });
 }
 
-async function hire(actor: Actor): Promise<unknown> {
+async function hire(actor: Player): Promise<unknown> {
   const { world, view } = actor;
   const { chance } = world;
   const outcome = choose(actor, delegable(actor));
@@ -187,11 +190,11 @@ async function hire(actor: Actor): Promise<unknown> {
 }
 
 /** A plan: parts for reports, for itself, and for somebody who has to be hired first. */
-async function divide(actor: Actor): Promise<unknown> {
+async function divide(actor: Player): Promise<unknown> {
   const { world, me, view } = actor;
   const { chance } = world;
   const outcome = choose(actor, (one) => own(actor)(one) && one.status === "open" && one.kind === "work");
-  if (outcome === undefined || view.outcomes.filter(isLive).length > world.mostLive) return;
+  if (outcome === undefined || view.outcomes.filter(isLiveStatus).length > world.mostLive) return;
   const employed = view.agents.filter(({ status }) => status !== "terminated");
   const reports = employed.filter(({ boss_id }) => boss_id === me.id).map(({ id }) => id);
   const others = ["self", ...(employed.length < mostAgents ? ["editor"] : [])];
@@ -203,7 +206,7 @@ async function divide(actor: Actor): Promise<unknown> {
   return onOutcome(actor, planWork, outcome, "drive", { outcome: outcome.id, tasks });
 }
 
-async function reclaim(actor: Actor): Promise<unknown> {
+async function reclaim(actor: Player): Promise<unknown> {
   const { chance } = actor.world;
   const isMandate = (id: string): boolean => actor.view.agents.some(({ mandate_id }) => mandate_id === id);
   // Taking back a mandate ends agents, so rather something else.
@@ -211,7 +214,10 @@ async function reclaim(actor: Actor): Promise<unknown> {
   const outcome = choose(
     actor,
     (one) =>
-      isLive(one) && one.delegated === 1 && one.delegated_by === actor.me.id && !(spare && isMandate(one.id)),
+      isLiveStatus(one) &&
+      one.delegated === 1 &&
+      one.delegated_by === actor.me.id &&
+      !(spare && isMandate(one.id)),
   );
   if (outcome === undefined) return;
   return onOutcome(actor, outcomes.reclaimOutcome, outcome, "write", {

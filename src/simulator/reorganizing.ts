@@ -1,12 +1,16 @@
 import { applyReorganization, type Change, undoReorganization } from "../contract/reorganization.ts";
 import { query } from "../store/query.ts";
 import { Broken } from "./broken.ts";
-import { call, type Caller } from "./calling.ts";
+import { call, type SimulatedCaller } from "./calling.ts";
 import { dump, notRestored } from "./restored.ts";
-import { type AgentView, isLive } from "./view.ts";
+import { type AgentView, isLiveStatus } from "./view.ts";
 
 /** Moving people about, at any moment: by the board (top null) anywhere, by a boss below itself, and where it may not. */
-export async function reorganize(caller: Caller, companyId: string, top: string | null): Promise<unknown> {
+export async function reorganize(
+  caller: SimulatedCaller,
+  companyId: string,
+  top: string | null,
+): Promise<unknown> {
   const { world, view } = caller;
   const { chance } = world;
   const employed = view.agents.filter(({ status }) => status !== "terminated");
@@ -35,7 +39,11 @@ export async function reorganize(caller: Caller, companyId: string, top: string 
 }
 
 /** One of the last changes is taken back, whatever has happened since. */
-export async function undoOne(caller: Caller, companyId: string, by: string | null): Promise<unknown> {
+export async function undoOne(
+  caller: SimulatedCaller,
+  companyId: string,
+  by: string | null,
+): Promise<unknown> {
   const { world } = caller;
   const rows = await world.store.read((tx) => tx.all(lastApplied, { companyId }));
   const own = by === null ? rows : rows.filter(({ applied_by }) => applied_by === by);
@@ -44,7 +52,7 @@ export async function undoOne(caller: Caller, companyId: string, by: string | nu
 }
 
 function draw(
-  { world, view }: Caller,
+  { world, view }: SimulatedCaller,
   from: readonly AgentView[],
   employed: readonly AgentView[],
 ): Change | undefined {
@@ -58,7 +66,7 @@ function draw(
   const newcomer = () => ({ name: chance.pick(names) ?? "", role: "manager" });
   const grows = employed.length < mostAgents;
   const work = view.outcomes.filter(
-    (one) => one.responsible_id === agent && isLive(one) && one.kind === "work" && one.id !== agent,
+    (one) => one.responsible_id === agent && isLiveStatus(one) && one.kind === "work" && one.id !== agent,
   );
   return chance.weighted<Change>([
     [5, { kind: "move_report", agent, to: other }],
@@ -89,7 +97,7 @@ function draw(
 }
 
 const isSome =
-  ({ chance }: Caller["world"]) =>
+  ({ chance }: SimulatedCaller["world"]) =>
   () =>
     chance.flip(0.7);
 const names = ["Mia", "Nora", "Olli", "Pia"];
@@ -105,7 +113,12 @@ function isBelow(agent: AgentView, top: string, employed: readonly AgentView[]):
 }
 
 /** Who was moved was below who moved it. */
-function demandWithin({ who }: Caller, change: Change, top: string, employed: readonly AgentView[]): void {
+function demandWithin(
+  { who }: SimulatedCaller,
+  change: Change,
+  top: string,
+  employed: readonly AgentView[],
+): void {
   const named = [
     ...("agent" in change ? [change.agent] : []),
     ...("agents" in change ? (change.agents ?? []) : []),

@@ -1,7 +1,7 @@
 import { newMood } from "./agent-turn.ts";
 import { Broken } from "./broken.ts";
 import { checkStep } from "./checks.ts";
-import { found } from "./founding.ts";
+import { foundWorld } from "./founding.ts";
 import { comeToRest } from "./rest.ts";
 import { start, step } from "./steps.ts";
 import { World } from "./world.ts";
@@ -40,7 +40,7 @@ export async function simulate(seed: number, steps: number, options: { calm?: bo
   let failure: Failure | null = null;
   let at = 0;
   try {
-    await found(world);
+    await foundWorld(world);
     for (const node of world.nodes) await start(world, node, false);
     await checkStep(world, true);
     for (at = 1; at <= steps; at++) {

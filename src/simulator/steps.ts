@@ -6,7 +6,7 @@ import type { Weighted } from "./chance.ts";
 import { checkAfterTurn, nextTimes } from "./checks.ts";
 import type { Interruption } from "./life.ts";
 import type { Process } from "./machine.ts";
-import type { Node, Turn } from "./node.ts";
+import type { SimulatedNode, Turn } from "./node.ts";
 import type { World } from "./world.ts";
 
 /** Decides what happens next, and lets it happen. */
@@ -91,7 +91,7 @@ function interruption({ chance }: World): Interruption {
   return { what, where: step ?? chance.between(1, 4) };
 }
 
-async function doom(world: World, node: Node): Promise<void> {
+async function doom(world: World, node: SimulatedNode): Promise<void> {
   const plan = interruption(world);
   node.doom(plan);
   const { what, where } = plan;
@@ -99,17 +99,17 @@ async function doom(world: World, node: Node): Promise<void> {
   world.count(`doom: ${what} at ${typeof where === "number" ? "a write" : where}`);
 }
 
-function report(world: World, node: Node, what: string, turn: Turn): void {
+function report(world: World, node: SimulatedNode, what: string, turn: Turn): void {
   world.say(`node ${node.name} ${what} → ${turn.kind}`);
   world.count(`${what} → ${turn.kind}`);
 }
 
-async function tick(world: World, node: Node): Promise<void> {
+async function tick(world: World, node: SimulatedNode): Promise<void> {
   report(world, node, "ticks", await node.tick());
 }
 
 /** As the daemon does: again after every commit, until there is nothing left to do. */
-export async function tickToTheEnd(world: World, node: Node): Promise<void> {
+export async function tickToTheEnd(world: World, node: SimulatedNode): Promise<void> {
   for (let round = 0; round < 12; round++) {
     const before = world.watch.head;
     const turn = await node.tick();
@@ -122,7 +122,7 @@ export async function tickToTheEnd(world: World, node: Node): Promise<void> {
   throw new Broken("a node comes to an end of what there is to do", `node ${node.name} does not`);
 }
 
-export async function start(world: World, node: Node, faults = true): Promise<void> {
+export async function start(world: World, node: SimulatedNode, faults = true): Promise<void> {
   const turn = await node.start(faults && world.chance.flip(0.2) ? interruption(world) : null);
   report(world, node, "starts", turn);
   await world.quiet();
@@ -134,23 +134,23 @@ export async function start(world: World, node: Node, faults = true): Promise<vo
       throw new Broken("a node that starts leaves no orphan", world.trace.name("session", sessionId));
 }
 
-export async function goOn(world: World, node: Node): Promise<void> {
+export async function goOn(world: World, node: SimulatedNode): Promise<void> {
   report(world, node, "goes on", await node.goOn());
 }
 
-async function crash(world: World, node: Node): Promise<void> {
+async function crash(world: World, node: SimulatedNode): Promise<void> {
   node.crash();
   world.say(`node ${node.name} crashes`);
   world.count("node crashes");
 }
 
-async function pause(world: World, node: Node): Promise<void> {
+async function pause(world: World, node: SimulatedNode): Promise<void> {
   node.pause();
   world.say(`node ${node.name} is paused`);
   world.count("node is paused");
 }
 
-async function stop(world: World, node: Node): Promise<void> {
+async function stop(world: World, node: SimulatedNode): Promise<void> {
   await node.stop();
   await world.quiet();
   node.putDown();
@@ -176,7 +176,7 @@ export async function noticeExit(world: World, process: Process): Promise<void> 
 async function together(
   world: World,
   mood: Mood,
-  up: readonly Node[],
+  up: readonly SimulatedNode[],
   free: readonly Process[],
 ): Promise<void> {
   const { chance } = world;

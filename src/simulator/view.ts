@@ -28,7 +28,7 @@ export function look(store: Store, companyId: string): Promise<View> {
   }));
 }
 
-export const isLive = ({ status }: { status: string }): boolean =>
+export const isLiveStatus = ({ status }: { status: string }): boolean =>
   status === "open" || status === "submitted";
 
 const agentsOf = query((db, p: { companyId: string }) =>

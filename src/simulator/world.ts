@@ -8,24 +8,12 @@ import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 import { Broken, StoreFault } from "./broken.ts";
 import { Chance, idsFrom } from "./chance.ts";
-import { faultyStore, Traffic, type Verdict } from "./faulty-store.ts";
+import { faultyStore, Traffic, type Fate } from "./faulty-store.ts";
+import type { Who } from "./ledger-rules.ts";
 import { LedgerWatch } from "./ledger-watch.ts";
 import type { Process } from "./machine.ts";
-import { Node } from "./node.ts";
+import { SimulatedNode } from "./node.ts";
 import { Trace } from "./trace.ts";
-
-/**
- * Everything there is in one run: the real program on an in-memory store, nodes, and whoever calls. Time is a number that
- * only the simulator moves.
- */
-export interface Who {
-  readonly label: string;
-  readonly token: string;
-  /** Null for the board. */
-  readonly agentId: string | null;
-  /** Null for the board and for keys. */
-  readonly sessionId: string | null;
-}
 
 /** A call as it goes over the wire: it can be late, or arrive twice. */
 export interface Attempt {
@@ -47,7 +35,7 @@ export interface Made {
   readonly answer: Answer<unknown>;
 }
 
-export interface Company {
+export interface SimulatedCompany {
   readonly id: string;
   readonly rootAgentId: string;
   readonly rootOutcomeId: string;
@@ -68,7 +56,7 @@ export class World {
   readonly trace = new Trace(linesKept);
   readonly watch: LedgerWatch;
   readonly store: Store;
-  readonly nodes: readonly Node[];
+  readonly nodes: readonly SimulatedNode[];
   readonly newId: () => string;
   readonly newSecret: () => string;
   readonly board: Who;
@@ -80,7 +68,7 @@ export class World {
   /** Keys that agents were given, also of agents that have left. */
   readonly keys: Who[] = [];
   /** The company everything happens in, and things of another that nobody here may know of. */
-  company: Company = { id: "", rootAgentId: "", rootOutcomeId: "" };
+  company: SimulatedCompany = { id: "", rootAgentId: "", rootOutcomeId: "" };
   foreign = { companyId: "", agentId: "", outcomeId: "", fileId: "" };
   /** Messages that a sender was told are on their way. */
   readonly taken: string[] = [];
@@ -88,7 +76,7 @@ export class World {
   readonly counts = new Map<string, number>();
   readonly #traffic = new Traffic();
   readonly #core: Core;
-  #nextCall: Verdict = "go";
+  #nextCall: Fate = "go";
   #calls = 0;
 
   constructor(seed: number, calm = false) {
@@ -112,7 +100,7 @@ export class World {
     const count = this.chance.flip(0.5) ? 2 : 3;
     this.nodes = ["A", "B", "C"].slice(0, count).map(
       (name) =>
-        new Node({
+        new SimulatedNode({
           name,
           id: `node-${name}`,
           store: this.store,
@@ -154,7 +142,7 @@ export class World {
   }
 
   /** The next call meets this. */
-  prepareCall(verdict: Verdict): void {
+  prepareCall(verdict: Fate): void {
     this.#nextCall = verdict;
   }
 
@@ -211,7 +199,7 @@ export class World {
     }
   }
 
-  #verdict(kind: "read" | "write"): Verdict {
+  #verdict(kind: "read" | "write"): Fate {
     if (kind === "read") return "go";
     const verdict = this.#nextCall;
     this.#nextCall = "go";

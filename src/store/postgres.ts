@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import pg from "pg";
 import type { ReadTx, Store, Tx } from "./store.ts";
 import { migrations, statementsFor } from "./migrations.ts";
-import { fill, type Prepared, type Query, query, type Value } from "./query.ts";
+import { fill, type PreparedQuery, type Query, query, type Value } from "./query.ts";
 
 /**
  * PostgreSQL, shared by several nodes. READ COMMITTED with an advisory lock per company taken before anything is
@@ -103,7 +103,7 @@ function clockIn(results: unknown): number {
 }
 
 function txOn(client: pg.PoolClient, now: number): Tx {
-  const ask = (prepared: Prepared, params: Readonly<Record<string, Value>>): Promise<pg.QueryResult> =>
+  const ask = (prepared: PreparedQuery, params: Readonly<Record<string, Value>>): Promise<pg.QueryResult> =>
     client.query({ name: nameOf(prepared.sql), text: prepared.sql, values: fill(prepared.slots, params) });
   return {
     dialect: "postgres",

@@ -21,12 +21,12 @@ export type Value = string | number | null | Uint8Array;
 type Params = Readonly<Record<string, Value>>;
 
 export interface Query<P, R> {
-  readonly on: (dialect: Dialect) => Prepared;
+  readonly on: (dialect: Dialect) => PreparedQuery;
   /** Only for the type checker: what goes in and what comes out. */
   readonly shape?: (params: P) => R;
 }
 
-export interface Prepared {
+export interface PreparedQuery {
   readonly sql: string;
   readonly slots: readonly (Hole | Value)[];
 }
@@ -39,7 +39,7 @@ export class Hole {
 }
 
 export function query<P extends Params, R>(build: (db: Db, params: P) => Compilable<R>): Query<P, R> {
-  const built: Partial<Record<Dialect, Prepared>> = {};
+  const built: Partial<Record<Dialect, PreparedQuery>> = {};
   return {
     on: (dialect) => (built[dialect] ??= prepare(build(builders[dialect], holes<P>()))),
   };
@@ -50,7 +50,7 @@ export function dynamic<R>(build: (db: Db) => Compilable<R>): Query<Record<never
   return { on: (dialect) => prepare(build(builders[dialect])) };
 }
 
-export function fill(slots: Prepared["slots"], params: Params): Value[] {
+export function fill(slots: PreparedQuery["slots"], params: Params): Value[] {
   return slots.map((slot) => {
     if (!(slot instanceof Hole)) return slot;
     const value = params[slot.key];
@@ -78,7 +78,7 @@ const builders: Readonly<Record<Dialect, Db>> = {
   }),
 };
 
-function prepare(compilable: Compilable<unknown>): Prepared {
+function prepare(compilable: Compilable<unknown>): PreparedQuery {
   const { sql, parameters } = compilable.compile();
   return { sql, slots: parameters.map((slot) => (slot instanceof Hole ? slot : asValue(slot))) };
 }

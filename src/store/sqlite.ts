@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { type Blobs } from "./store.ts";
 import type { ReadTx, Store, Tx } from "./store.ts";
 import { migrations, statementsFor } from "./migrations.ts";
-import { fill, type Prepared, type Query, query, type Value } from "./query.ts";
+import { fill, type PreparedQuery, type Query, query, type Value } from "./query.ts";
 import { BlobFiles } from "./blob-files.ts";
 
 /**
@@ -165,19 +165,19 @@ class Connection {
     this.#statement(sql).prepared.run();
   }
 
-  all({ sql, slots }: Prepared, params: Row): Row[] {
+  all({ sql, slots }: PreparedQuery, params: Row): Row[] {
     const { prepared, columns } = this.#statement(sql);
     return prepared.all(...fill(slots, params)).map((values) => rowOf(columns, values));
   }
 
   /** One row or none, in a list, so that both are typed in one place. */
-  first({ sql, slots }: Prepared, params: Row): Row[] {
+  first({ sql, slots }: PreparedQuery, params: Row): Row[] {
     const { prepared, columns } = this.#statement(sql);
     const values = prepared.get(...fill(slots, params));
     return values === undefined ? [] : [rowOf(columns, values)];
   }
 
-  run({ sql, slots }: Prepared, params: Row): number {
+  run({ sql, slots }: PreparedQuery, params: Row): number {
     return Number(this.#statement(sql).prepared.run(...fill(slots, params)).changes);
   }
 

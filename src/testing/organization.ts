@@ -65,7 +65,7 @@ export async function openTestStore(kind: StoreKind, options: { fast?: boolean }
 }
 
 /** Calls operations as one actor. */
-export type Caller = <I extends z.ZodObject, O extends z.ZodType>(
+export type TestCaller = <I extends z.ZodObject, O extends z.ZodType>(
   operation: Operation<I, O>,
   input: z.input<I>,
   options?: { key?: string },
@@ -73,20 +73,20 @@ export type Caller = <I extends z.ZodObject, O extends z.ZodType>(
 
 export interface Organization {
   readonly core: Core;
-  readonly board: Caller;
+  readonly board: TestCaller;
   readonly boardToken: string;
   readonly companyId: string;
   readonly rootId: string;
-  readonly root: Caller;
+  readonly root: TestCaller;
   /** An agent made by the board, with a key; below the root unless another boss is named. */
-  agent(name: string, reportsTo?: string): Promise<{ id: string; call: Caller; token: string }>;
+  agent(name: string, reportsTo?: string): Promise<{ id: string; call: TestCaller; token: string }>;
   /** A session of an agent, as the scheduler opens them. */
-  session(agentId: string, workspace?: string): Promise<{ id: string; token: string; call: Caller }>;
+  session(agentId: string, workspace?: string): Promise<{ id: string; token: string; call: TestCaller }>;
   /** An outcome made by the board below a parent (default the root). */
   outcome(title: string, parents?: string[]): Promise<string>;
   /** Another company on the same store. */
   another(): Promise<Organization>;
-  as(token: string): Caller;
+  as(token: string): TestCaller;
 }
 
 /** Hires need no approval here and nothing is limited, unless a test wants it. */
@@ -117,7 +117,7 @@ async function organizationOn(
   options: { approvals?: boolean },
 ): Promise<Organization> {
   const as =
-    (token: string): Caller =>
+    (token: string): TestCaller =>
     async (operation, input, options = {}) =>
       operation.output.parse(await core.dispatch({ operation, token, input, key: options.key }));
   const board = as(boardToken);

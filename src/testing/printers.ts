@@ -73,7 +73,7 @@ export async function eventsOf({ org }: Stage, operation: string) {
 }
 
 /** The root says this about an outcome of its own and is not started again for what it is told. */
-export async function say(stage: Stage, ...lines: string[]): Promise<void> {
+export async function printLines(stage: Stage, ...lines: string[]): Promise<void> {
   stage.runner.plan(stage.org.rootId, says(...lines));
   stage.runner.otherwise(hang);
   await stage.rest();

@@ -1,6 +1,6 @@
 import type { Dispatch } from "../dispatch/dispatch.ts";
 import type { Exit, Runner, StartSpec } from "../processes/runner.ts";
-import type { Caller } from "./organization.ts";
+import type { TestCaller } from "./organization.ts";
 
 /**
  * A Runner whose processes are functions of the test, which call through dispatch with the session's own token. Every
@@ -13,7 +13,7 @@ export type Script = (session: ScriptedSession) => Promise<Partial<Exit> | void>
 
 export interface ScriptedSession extends StartSpec {
   /** As the session. Once it is killed every call throws, as for a process that is gone. */
-  readonly call: Caller;
+  readonly call: TestCaller;
   /** Waits for the test; meanwhile the session counts as held (see held). */
   readonly hold: (gate: Promise<unknown>) => Promise<void>;
 }
@@ -145,7 +145,7 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
       process.end({ code: 99, reason: "nobody expected it", output: "" });
       return;
     }
-    const call: Caller = async (operation, input, options = {}) => {
+    const call: TestCaller = async (operation, input, options = {}) => {
       if (process.killed) throw new Killed();
       const answer = await dispatch({ operation, token: spec.token, input, key: options.key });
       if (process.killed) throw new Killed();

@@ -8,7 +8,7 @@ export const clearInbox: Script = async ({ call }) => {
   for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
 };
 
-export const complete =
+export const completes =
   (id: string): Script =>
   async ({ call }) => {
     await call(completeOutcome, { id });

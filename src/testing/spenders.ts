@@ -17,17 +17,17 @@ export const tokens = (inputTokens: number) => ({ inputTokens, outputTokens: 0, 
 export const uses =
   (gate: Promise<unknown>, ...reports: number[]): Script =>
   async (session) => {
-    for (const amount of reports) await says(session, amount);
+    for (const amount of reports) await reportsTokens(session, amount);
     await session.hold(gate);
   };
 
-export async function says(session: ScriptedSession, amount: number): Promise<void> {
+export async function reportsTokens(session: ScriptedSession, amount: number): Promise<void> {
   // So that it gets somewhere, and is not held up for that.
   await session.call(createOutcome, { title: `at ${amount}`, parents: [session.agent.id] });
   session.onUsage(tokens(amount));
 }
 
-export async function work(org: Organization, agentId: string, title = "a job"): Promise<string> {
+export async function givenWork(org: Organization, agentId: string, title = "a job"): Promise<string> {
   return (await org.board(createOutcome, { companyId: org.companyId, title, parents: [agentId] })).id;
 }
 
@@ -46,7 +46,7 @@ export async function demandConserved(store: Store): Promise<void> {
 }
 
 /** The company's line, or an agent's. */
-export async function lineOf({ org }: Stage, measure: "usd" | "tokens" | "sessions", agent?: string) {
+export async function budgetLineOf({ org }: Stage, measure: "usd" | "tokens" | "sessions", agent?: string) {
   const { companyId } = org;
   const { budget } = await org.board(listCosts, { companyId, ...(agent === undefined ? {} : { agent }) });
   const line = budget.find((candidate) => candidate.measure === measure);

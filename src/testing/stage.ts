@@ -21,16 +21,16 @@ export interface Stage {
   readonly now: () => number;
   readonly advance: (milliseconds: number) => void;
   /** Another node on the same store, with a runner of its own; of the same name, the next life of that node. */
-  node(name: string, parts?: Partial<NodeParts>): Node;
+  node(name: string, parts?: Partial<NodeParts>): StageNode;
   /** As kill -9 does: the node does nothing any more. What it started may live on. */
-  crash(node: Pick<Node, "scheduler">): void;
+  crash(node: Pick<StageNode, "scheduler">): void;
   /** Lets the schedulers work until nothing more happens at this time and every process has ended or waits for the test. */
   rest(): Promise<void>;
   /** Ends everything; fails on what was not played as planned, unless the play itself failed. */
   close(play?: "failed"): Promise<void>;
 }
 
-export interface Node {
+export interface StageNode {
   readonly scheduler: Scheduler;
   readonly runner: ScriptedRunner;
 }
@@ -42,7 +42,7 @@ export async function openStage(kind: StoreKind): Promise<Stage> {
   let time = beginning;
   const store = withClock(opened.store, () => time);
   const org = await createOrganization(store);
-  const nodes = new Set<Node>();
+  const nodes = new Set<StageNode>();
   const runners: ScriptedRunner[] = [];
   const bugs: unknown[] = [];
   const node: Stage["node"] = (name, parts = {}) => {

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { listAgentGrants } from "../../src/contract/capabilities.ts";
 import type { Operation } from "../../src/contract/operation.ts";
-import { operations } from "../../src/contract/operations.ts";
+import { operations } from "../../src/contract/operation-table.ts";
 import { createCompany, updateCompany } from "../../src/contract/companies.ts";
 import { createKey } from "../../src/contract/agents.ts";
 import { listOutcomes } from "../../src/contract/outcomes.ts";

@@ -20,7 +20,7 @@ import type { Dump } from "../../src/simulator/restored.ts";
 import type { Value } from "../../src/store/query.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Chance } from "../model/chance.ts";
-import type { Caller, Organization } from "../../src/testing/organization.ts";
+import type { TestCaller, Organization } from "../../src/testing/organization.ts";
 
 /** What goes on in an organization between two reorganizations: people join, work, write, spend and wait for approval. */
 type Row = Readonly<Record<string, Value>>;
@@ -64,7 +64,7 @@ type Deed = Exclude<keyof typeof everything, "change" | "undo">;
 export class Life {
   readonly #org: Organization;
   readonly #store: Store;
-  readonly #keys = new Map<string, Caller>();
+  readonly #keys = new Map<string, TestCaller>();
   readonly #newId: () => string;
   #names = 0;
 
@@ -188,7 +188,7 @@ export class Life {
     await board(grantPermission, { companyId, to: id, resource: "org:hire" });
   }
 
-  async as(id: string): Promise<Caller> {
+  async as(id: string): Promise<TestCaller> {
     const known = this.#keys.get(id) ?? this.#org.as((await this.#org.board(createKey, { id })).key);
     this.#keys.set(id, known);
     return known;

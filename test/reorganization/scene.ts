@@ -10,7 +10,7 @@ import {
   delegateOutcome,
   submitOutcome,
 } from "../../src/contract/outcomes.ts";
-import type { Caller, Organization } from "../../src/testing/organization.ts";
+import type { TestCaller, Organization } from "../../src/testing/organization.ts";
 
 /**
  * An organization with something of everything that can move:
@@ -28,7 +28,10 @@ let scenes = 0;
 export async function buildScene(org: Organization) {
   const { companyId, rootId } = org;
   const n = ++scenes;
-  const member = async (name: string, boss: string): Promise<{ id: string; name: string; call: Caller }> => {
+  const member = async (
+    name: string,
+    boss: string,
+  ): Promise<{ id: string; name: string; call: TestCaller }> => {
     const full = `${name} ${n}`;
     // One part of another.
     const budget = { lead: { usd: 2 }, ann: { usd: 2 } }[name] ?? {};
@@ -48,7 +51,7 @@ export async function buildScene(org: Organization) {
   const deep = await member("deep", ann.id);
   const olga = await member("olga", other.id);
 
-  const make = async (call: Caller, title: string, parents: string[], dependsOn: string[] = []) =>
+  const make = async (call: TestCaller, title: string, parents: string[], dependsOn: string[] = []) =>
     (await call(createOutcome, { title: `${title} ${n}`, parents, dependsOn })).id;
   // Root's goal is with lead; a part of it with ann, who has submitted one thing and works on another.
   const goal = await make(org.root, "goal", [rootId]);
@@ -71,7 +74,7 @@ export async function buildScene(org: Organization) {
   const shared = (await org.root(createFile, { description: `shared ${n}`, content: "x" })).id;
   const ours = (await lead.call(createFile, { description: `ours ${n}`, content: "x" })).id;
   const give = (
-    call: Caller,
+    call: TestCaller,
     to: string,
     resource: string,
     more: { level?: "read" | "write"; outcome?: string } = {},

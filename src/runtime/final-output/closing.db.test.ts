@@ -12,7 +12,7 @@ import {
   eventsOf,
   outcomes,
   report,
-  say,
+  printLines,
   stagedPrinters,
   told,
   work,
@@ -32,7 +32,7 @@ for (const kind of storeKinds)
         const { org } = stage;
         const ann = await report(stage, "Ann", "Writer");
         const whole = await work(stage);
-        await say(
+        await printLines(
           stage,
           "```plan",
           JSON.stringify([
@@ -153,7 +153,7 @@ for (const kind of storeKinds)
         const agentsBefore = (await stage.org.board(listAgents, { companyId: stage.org.companyId })).agents
           .length;
         await work(stage);
-        await say(stage, ...lines);
+        await printLines(stage, ...lines);
         assert.match(await told(stage, stage.org.rootId), reason);
         assert.equal((await eventsOf(stage, "outcome.delegate")).length, kept ?? 0);
         const { agents } = await stage.org.board(listAgents, { companyId: stage.org.companyId });
@@ -172,7 +172,7 @@ for (const kind of storeKinds)
       await work(stage);
       stage.runner.plan(mia, says("DELEGATE[Engineer]: Build it."));
       stage.runner.plan(eve, says("DELEGATE[Intern]: Build it for me."));
-      await say(stage, "DELEGATE[Manager]: See that it is built.");
+      await printLines(stage, "DELEGATE[Manager]: See that it is built.");
       assert.match(await told(stage, eve), /handed on 2 times already; it goes no deeper than 2/);
       assert.equal((await eventsOf(stage, "outcome.delegate")).length, 2);
       const { messages } = await stage.org.board(boardInbox, { companyId: stage.org.companyId });
@@ -186,7 +186,7 @@ for (const kind of storeKinds)
       const { org } = stage;
       await work(stage);
       stage.runner.plan(mia, says("HIRE[Tester]: Tests.", "DELEGATE[Engineer]: Build it."));
-      await say(stage, "DELEGATE[Manager]: See that it is built.");
+      await printLines(stage, "DELEGATE[Manager]: See that it is built.");
       assert.match(await told(stage, mia), /Mia may not hire/);
       const offered = async (id: string) => {
         const [session] = (await org.board(listAgentSessions, { id })).sessions;
@@ -244,7 +244,7 @@ for (const kind of storeKinds)
           await call(updateOutcome, { id, blocked: { reason: "I need a pen" } });
           return { output: "I am done for today." };
         });
-        await say(stage, "DELEGATE[Writer]: Write it.");
+        await printLines(stage, "DELEGATE[Writer]: Write it.");
         const written = await byTitle(stage, "Write it.");
         assert.deepEqual(
           [written.status, written.blocked?.reason, written.result],
@@ -274,7 +274,7 @@ for (const kind of storeKinds)
         verdict("REWORK no roof"),
         verdict("REWORK still no roof"),
       );
-      await say(stage, "DELEGATE[Manager]: See that it is built.");
+      await printLines(stage, "DELEGATE[Manager]: See that it is built.");
       const built = await byTitle(stage, "Build it.");
       assert.equal(built.status, "open");
       assert.match(built.blocked?.reason ?? "", /sent back twice, and Root, the boss of Mia, is asked/);
@@ -310,7 +310,7 @@ for (const kind of storeKinds)
           says("It looks good to me."),
           says("VERDICT: PASS"),
         );
-        await say(stage, "DELEGATE[Manager]: See that it is built.");
+        await printLines(stage, "DELEGATE[Manager]: See that it is built.");
         // Sessions that change nothing are followed by a pause.
         stage.advance(60_000);
         await stage.rest();
@@ -336,7 +336,7 @@ for (const kind of storeKinds)
       const other = await work(stage, "Another");
       await stage.org.board(updateOutcome, { id: other, blocked: { reason: "later" } });
       await work(stage);
-      await say(stage, `VERDICT[${other}]: PASS`, "VERDICT[nothing]: PASS");
+      await printLines(stage, `VERDICT[${other}]: PASS`, "VERDICT[nothing]: PASS");
       const said = await told(stage, stage.org.rootId);
       assert.equal(said.match(/waits for your verdict/g)?.length, 2, said);
       assert.equal((await byTitle(stage, "Another")).status, "open");

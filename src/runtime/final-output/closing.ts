@@ -1,6 +1,6 @@
 import { Refusal } from "../../contract/refusal.ts";
 import { complete, submit } from "../../delegation/ending.ts";
-import { fanOut, type Part } from "../../delegation/fan-out.ts";
+import { fanOut, type PlannedPart } from "../../delegation/fan-out.ts";
 import { hireForRole, plan } from "../../delegation/planning.ts";
 import { agentById, type AgentRow } from "../../agents/table.ts";
 import { findReport } from "../../delegation/team.ts";
@@ -13,7 +13,7 @@ import { tellOfLimit, tellOnce } from "../../mail/notices.ts";
 import { notify } from "../../mail/operations.ts";
 import { settleInbox } from "../../mail/post.ts";
 import { markAcknowledged, type MessageRow } from "../../mail/table.ts";
-import { demandFanOut, demandRoom } from "../../outcomes/limits.ts";
+import { demandFanOut, demandRoomForOutcomes } from "../../outcomes/limits.ts";
 import type { OutcomeRow } from "../../outcomes/outcome.ts";
 import { excerpt } from "../../outcomes/results.ts";
 import { insertOutcome, outcomeById, saveOutcome } from "../../outcomes/table.ts";
@@ -21,7 +21,7 @@ import { query } from "../../store/query.ts";
 import type { Tx } from "../../store/store.ts";
 import { bodyOf, shownMessages, shownReviews } from "./assignment.ts";
 import { type Directive, directivesIn } from "./directives.ts";
-import { judge, judgeSilence } from "./judging.ts";
+import { applyVerdict, judgeSilence } from "./judging.ts";
 import { mostTurns, routeWords, wordsIn } from "./replies.ts";
 import type { SessionRow } from "../sessions.ts";
 import { workOf } from "../work.ts";
@@ -131,7 +131,7 @@ async function carryOut(scene: Scene): Promise<void> {
     if (one.kind === "hire") await tried(one.line, () => hireForRole(call, whole ?? null, manager, one));
   for (const one of directives)
     if (one.kind === "plan") await tried(one.line, () => plan(call, demandWhole().id, one.tasks));
-  const parts: { line: string; part: Part }[] = [];
+  const parts: { line: string; part: PlannedPart }[] = [];
   for (const one of directives)
     if (one.kind === "delegate")
       await tried(one.line, async () => {
@@ -153,7 +153,7 @@ async function carryOut(scene: Scene): Promise<void> {
     await tried(parts.map(({ line }) => line).join("\n"), handOut);
   }
   for (const one of directives)
-    if (one.kind === "verdict") await tried(one.line, () => judge(call, agent, one));
+    if (one.kind === "verdict") await tried(one.line, () => applyVerdict(call, agent, one));
   if (refused.length > 0) await tellAuthor(call, agent, refused, lastTurn(messages) + 1);
 }
 
@@ -179,7 +179,7 @@ async function outcomeFrom(
 ): Promise<OutcomeRow | undefined> {
   const { tx, companyId, actor } = call;
   try {
-    await demandRoom(call, agent.id, 1);
+    await demandRoomForOutcomes(call, agent.id, 1);
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;

@@ -21,7 +21,7 @@ import type { Directive } from "./directives.ts";
 
 /** Verdicts in a session's last words: on what was submitted to the agent, and on what it was asked to decide. */
 
-export async function judge(
+export async function applyVerdict(
   call: Surroundings,
   agent: AgentRow,
   verdict: Extract<Directive, { kind: "verdict" }>,

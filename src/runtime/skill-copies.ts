@@ -1,5 +1,5 @@
 import type { AgentRow } from "../agents/table.ts";
-import { skillFiles } from "../companies/skills.ts";
+import { skillFiles } from "../companies/skill-operations.ts";
 import { append } from "../events/ledger.ts";
 import type { SkillCopy } from "../processes/runner.ts";
 import type { Tx } from "../store/store.ts";

@@ -18,7 +18,7 @@ const onPut = guarded(contract.putSkill, async (call) => {
   if (skill === undefined) throw new Error("a skill has at least one file");
   demandRead(skill.commands, input.allowCommands === true);
   const others = (await tx.all(skillFiles, { companyId })).filter(({ path }) => skillOf(path) !== skill.name);
-  demandRoom([
+  demandRoomForSkill([
     ...others.map(({ size }) => size),
     ...skill.files.map(({ content: { byteLength } }) => byteLength),
   ]);
@@ -96,7 +96,7 @@ export function demandRead(commands: readonly string[], isRead: boolean): void {
 }
 
 /** Every session is given all of them. */
-export function demandRoom(sizes: readonly number[]): void {
+export function demandRoomForSkill(sizes: readonly number[]): void {
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   if (sizes.length > contract.mostSkillFiles || bytes > contract.mostSkillBytes)
     throw new Refusal(

@@ -75,7 +75,7 @@ export async function setAside(
 }
 
 /** What a session says it used so far. Answers how far it may go now, and the pool that has nothing left for it. */
-export async function report(
+export async function reportUsage(
   scene: Scene,
   session: Schema["sessions"],
   usage: Usage,
@@ -174,7 +174,7 @@ async function tell(scene: Scene, pool: Pool): Promise<void> {
   const key = { poolId: pool.id, month: monthOf(tx.now), kind: `notice ${pool.measure}` };
   if ((await tx.first(alertOf, key)) !== undefined) return;
   await tx.run(putAlert, { ...key, approvalId: null });
-  const owner = await ownerOf(tx, pool);
+  const owner = await poolOwnerOf(tx, pool);
   const text = `${owner.words} is nearly used up: ${inWords(pool.measure, pool.spent)} of ${inWords(pool.measure, (pool.limit ?? 0) - pool.handedDown)} spent this month. At the limit sessions are stopped.`;
   await append(tx, {
     companyId,
@@ -188,7 +188,7 @@ async function tell(scene: Scene, pool: Pool): Promise<void> {
 }
 
 /** Whose a pool is: an agent's, or the company's, for which its root agent answers. */
-export async function ownerOf(
+export async function poolOwnerOf(
   tx: ReadTx,
   pool: Pick<Pool, "companyId" | "id" | "measure">,
 ): Promise<{ agentId: string; bossId: string | null; words: string; called: string; isThere: boolean }> {
