@@ -66,7 +66,7 @@ export function namesThatMeanTwoThings(files: Files): string[] {
     for (const [, name = ""] of text.matchAll(exported))
       places.set(name, (places.get(name) ?? new Set()).add(path));
   return [...places]
-    .filter(([name, paths]) => paths.size > 1)
+    .filter(([, paths]) => paths.size > 1)
     .map(([name, paths]) => `${name} is exported by ${[...paths].join(" and ")}`);
 }
 

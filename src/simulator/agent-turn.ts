@@ -7,7 +7,7 @@ import { diligentTurn } from "./diligence.ts";
 import type { Process } from "./machine.ts";
 import { orders } from "./outcome-deeds.ts";
 import { dealings } from "./other-deeds.ts";
-import { type AgentView, fileNow, isLiveStatus, look, waitingMessages } from "./view.ts";
+import { fileNow, isLiveStatus, look, waitingMessages } from "./view.ts";
 import type { Who } from "./ledger-rules.ts";
 import type { World } from "./world.ts";
 
