@@ -1,11 +1,11 @@
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { post } from "../mail/post.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import type { AgentRow } from "./table.ts";
 
 /** Tells an agent what it was given to do. A person works from the inbox: without a word it would lie there unseen. */
 export async function sendOrder(
-  call: Pick<Surroundings, "tx" | "companyId" | "newId">,
+  call: Writing,
   from: string,
   to: Pick<AgentRow, "id" | "brain_type">,
   outcome: OutcomeRow,

@@ -1,6 +1,7 @@
 import * as contract from "../contract/approvals.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { type Call, type Guarded, guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
+import type { CallContext, Writing } from "../dispatch/context.ts";
 import { memberById, rootAgentOf } from "../capabilities/members.ts";
 import { notify } from "../mail/operations.ts";
 import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
@@ -25,20 +26,19 @@ import {
  * transaction of the decision: after it either all of it happened or nothing.
  */
 export interface ApprovalKind {
-  readonly approve: (call: DecisionScene, approval: ApprovalRow) => Promise<void>;
-  readonly deny: (call: DecisionScene, approval: ApprovalRow, why: string) => Promise<void>;
+  readonly approve: (call: Writing, approval: ApprovalRow) => Promise<void>;
+  readonly deny: (call: Writing, approval: ApprovalRow, why: string) => Promise<void>;
   /**
    * The payload with these changes, checked; absent where the answer is only yes or no. What comes back as it was shown,
    * [redacted], is still the secret.
    */
-  readonly redraft?: (call: Surroundings, approval: ApprovalRow, changes: Payload) => Promise<Payload>;
+  readonly redraft?: (call: CallContext, approval: ApprovalRow, changes: Payload) => Promise<Payload>;
   readonly changes: (tx: ReadTx, approval: ApprovalRow) => Promise<string[]>;
   /** For whoever asked, when it was sent back, approved or denied. */
   readonly title: (approval: ApprovalRow) => string;
 }
 
 export type ApprovalKinds = Readonly<Record<contract.ApprovalType, ApprovalKind>>;
-export type DecisionScene = Pick<Surroundings, "tx" | "companyId" | "actor" | "newId" | "record">;
 
 const mostInARow = 20;
 
@@ -204,7 +204,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     return { comments, nextCursor };
   });
 
-  async function tell(call: Surroundings, approval: ApprovalRow, text: string): Promise<void> {
+  async function tell(call: CallContext, approval: ApprovalRow, text: string): Promise<void> {
     if (approval.requested_by === null || !(await isThere(call.tx, approval.requested_by))) return;
     await notify(call, approval.requested_by, text);
   }
@@ -226,7 +226,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
 /** Ends an approval with all that follows from it; who may do so, and whether it is open, is for the caller to check. */
 export function concluder(kinds: ApprovalKinds) {
   return async (
-    call: DecisionScene,
+    call: Writing,
     approval: ApprovalRow,
     to: "approved" | "rejected" | "cancelled",
     note: string | null,
@@ -247,7 +247,7 @@ export function concluder(kinds: ApprovalKinds) {
   };
 }
 
-async function recordOf(call: DecisionScene, approval: ApprovalRow): Promise<void> {
+async function recordOf(call: Writing, approval: ApprovalRow): Promise<void> {
   const { id, agent_id, type, status, decision_note, payload_hash } = approval;
   await call.record(
     agent_id ?? id,
@@ -265,10 +265,7 @@ const events: Readonly<Record<contract.ApprovalStatus, string>> = {
 };
 
 /** The board sees all; an agent what it asked for, what would be its report, and as the root agent everything. */
-async function visible(
-  call: Pick<Surroundings, "tx" | "actor" | "companyId">,
-  id: string,
-): Promise<ApprovalRow> {
+async function visible(call: Writing, id: string): Promise<ApprovalRow> {
   const { tx, actor, companyId } = call;
   const approval = await approvalById(tx, id);
   if (actor.agentId === null || approval.requested_by === actor.agentId) return approval;
@@ -278,7 +275,7 @@ async function visible(
   throw notFound("approval", id);
 }
 
-async function demandRequester(call: Pick<Surroundings, "actor">, approval: ApprovalRow): Promise<void> {
+async function demandRequester(call: Writing, approval: ApprovalRow): Promise<void> {
   if (call.actor.agentId === null || call.actor.agentId === approval.requested_by) return;
   throw new Refusal(
     "forbidden",

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { type Measure, measures } from "../contract/budgets.ts";
 import { Refusal } from "../contract/refusal.ts";
-import type { ApprovalKind, DecisionScene } from "../approvals/operations.ts";
+import type { ApprovalKind } from "../approvals/operations.ts";
 import { type ApprovalRow, approvalById, openApproval, payloadOf, setStatus } from "../approvals/table.ts";
 import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth } from "./budget.ts";
 import { carve, weighBudget } from "./carving.ts";
 import { lacking, poolOwnerOf, quantumOf } from "./reservations.ts";
 import { alertOf, dropAlert, placeOf, type Pool, poolOf, putAlert, settingsOf } from "./table.ts";
-import { append, system } from "../events/ledger.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { notify } from "../mail/operations.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -19,61 +19,53 @@ import { agentById, type AgentRow, endSessions, saveAgent } from "../agents/tabl
  * month began.
  */
 
-/** What happens by itself, without anybody's call. */
-export function bySystem(tx: Tx, companyId: string, newId: () => string): DecisionScene {
-  const record: DecisionScene["record"] = async (subject, data, operation = "system") => {
-    await append(tx, { companyId, actor: system, operation, subject, data });
-  };
-  return { tx, companyId, actor: system, newId, record };
-}
-
 /** Ends its session. Paused only if nothing comes back by itself; otherwise it waits for others to give back. */
-export async function halt(scene: DecisionScene, agentId: string, pool: Pool): Promise<void> {
-  const { tx } = scene;
+export async function halt(writing: Writing, agentId: string, pool: Pool): Promise<void> {
+  const { tx } = writing;
   const agent = await agentById(tx, agentId);
   const { words } = await poolOwnerOf(tx, pool);
   const usedUp = isUsedUp(pool);
   const reason = usedUp ? `${words} is used up` : `${words} has nothing left but what other sessions hold`;
   await saveAgent(tx, { ...agent, epoch: agent.epoch + 1 });
   await tx.run(endSessions, { agentId, now: tx.now, reason });
-  if (usedUp) await pauseFor(scene, agentId, pool);
+  if (usedUp) await pauseFor(writing, agentId, pool);
 }
 
 /** Says it used what nobody can have used: that is no amount, and it does nothing more until somebody has looked. */
-export async function distrust(scene: DecisionScene, agentId: string): Promise<void> {
-  const { tx } = scene;
+export async function distrust(writing: Writing, agentId: string): Promise<void> {
+  const { tx } = writing;
   const agent = await agentById(tx, agentId);
   const reason = "it reported more use than a session can have";
   await saveAgent(tx, { ...agent, status: "paused", epoch: agent.epoch + 1 });
   await tx.run(endSessions, { agentId, now: tx.now, reason });
-  await scene.record(agentId, { reason }, "agent.pause");
+  await writing.record(agentId, { reason }, "agent.pause");
   const text = `${agent.name} is paused: ${reason}, so nobody knows what it costs. Look at its last session and at what runs it, then resume it.`;
-  await notify(scene, agent.boss_id, text);
+  await notify(writing, agent.boss_id, text);
 }
 
 /** Has work and nothing to begin with: as if a session had just used it up. */
-export async function pauseFor(scene: DecisionScene, agentId: string, pool: Pool): Promise<void> {
-  const { tx } = scene;
+export async function pauseFor(writing: Writing, agentId: string, pool: Pool): Promise<void> {
+  const { tx } = writing;
   const { words } = await poolOwnerOf(tx, pool);
   await saveAgent(tx, { ...(await agentById(tx, agentId)), status: "paused" });
-  await tx.run(notePause, { agentId, companyId: scene.companyId, poolId: pool.id });
+  await tx.run(notePause, { agentId, companyId: writing.companyId, poolId: pool.id });
   const reason = `${words} is used up`;
-  await scene.record(agentId, { reason, pool: pool.id, measure: pool.measure }, "agent.pause");
-  await askForMore(scene, pool);
+  await writing.record(agentId, { reason, pool: pool.id, measure: pool.measure }, "agent.pause");
+  await askForMore(writing, pool);
 }
 
 /** Whom a budget had paused and somebody let go on: paused again, if there is nothing left for it and it does not work. */
-export async function haltAgain(scene: DecisionScene, agentId: string): Promise<void> {
-  const { tx } = scene;
+export async function haltAgain(writing: Writing, agentId: string): Promise<void> {
+  const { tx } = writing;
   const agent = await agentById(tx, agentId);
   const lacks = lacking(await placeOf(tx, agent));
   if (agent.status !== "idle" || lacks === undefined || !isUsedUp(lacks)) return;
-  if ((await tx.first(liveSession, { agentId })) === undefined) await pauseFor(scene, agentId, lacks);
+  if ((await tx.first(liveSession, { agentId })) === undefined) await pauseFor(writing, agentId, lacks);
 }
 
 /** One approval in a month for each pool, whatever is tried meanwhile; another after a yes. */
-async function askForMore(scene: DecisionScene, pool: Pool): Promise<void> {
-  const { tx, companyId, newId } = scene;
+async function askForMore(writing: Writing, pool: Pool): Promise<void> {
+  const { tx, companyId, newId } = writing;
   const key = { poolId: pool.id, month: monthOf(tx.now), kind: override(pool.measure) };
   if ((await tx.first(alertOf, key)) !== undefined) return;
   const owner = await poolOwnerOf(tx, pool);
@@ -103,7 +95,7 @@ async function askForMore(scene: DecisionScene, pool: Pool): Promise<void> {
     expiresAt: nextMonth(tx.now),
   });
   await tx.run(putAlert, { ...key, approvalId: approval.id });
-  await scene.record(
+  await writing.record(
     approval.id,
     { approval: approval.id, type: approval.type, payloadHash: approval.payload_hash },
     "approval.create",
@@ -122,32 +114,32 @@ export async function overrideOf(
 }
 
 /** After a budget was changed: whoever it had paused and has something left works again, and nobody need be asked. */
-export async function afterChange(scene: DecisionScene, poolId: string): Promise<void> {
-  const { tx, companyId } = scene;
+export async function afterChange(writing: Writing, poolId: string): Promise<void> {
+  const { tx, companyId } = writing;
   for (const measure of measures) {
     const asked = await overrideOf(tx, { id: poolId, measure });
     if (asked === undefined || isUsedUp(await poolOf(tx, { companyId, id: poolId, measure }))) continue;
     if (asked.status === "pending") {
       await setStatus(tx, asked, "cancelled", "the budget was changed");
-      await scene.record(asked.id, { approval: asked.id, type: asked.type }, "approval.cancel");
+      await writing.record(asked.id, { approval: asked.id, type: asked.type }, "approval.cancel");
     }
     await tx.run(dropAlert, { poolId, kind: override(measure) });
   }
-  await resumeHalted(scene);
+  await resumeHalted(writing);
 }
 
 const override = (measure: Measure): string => `override ${measure}`;
 
 /** Everybody in the company whom a budget paused that has something left now. */
-export async function resumeHalted(scene: DecisionScene): Promise<void> {
-  const { tx, companyId } = scene;
+export async function resumeHalted(writing: Writing): Promise<void> {
+  const { tx, companyId } = writing;
   for (const { agent_id: id } of await tx.all(pausedByBudget, { companyId })) {
     const agent = await agentById(tx, id);
     if (lacking(await placeOf(tx, agent)) !== undefined) continue;
     await tx.run(forgetPause, { agentId: id });
     if (agent.status !== "paused") continue;
     await saveAgent(tx, { ...agent, status: "idle", idle_sessions: 0, not_before: 0 });
-    await scene.record(id, { reason: "its budget has something left again" }, "agent.resume");
+    await writing.record(id, { reason: "its budget has something left again" }, "agent.resume");
   }
 }
 

@@ -4,7 +4,8 @@ import { partsOf } from "./budget.ts";
 import { carve } from "./carving.ts";
 import { budgetLines } from "./costs.ts";
 import { drawnFrom, placeOf } from "./table.ts";
-import { guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { afterChange, withParts } from "./halting.ts";
 import { demandBossOrBoard } from "../agents/standing.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
@@ -25,7 +26,7 @@ const onSet = guarded(contract.setBudget, async (call) => {
 export const budgetHandlers = [onSet];
 
 export async function changeBudget(
-  call: Pick<Surroundings, "tx" | "companyId" | "actor" | "newId" | "record">,
+  call: Writing,
   agentId: string,
   change: contract.BudgetChange,
 ): Promise<void> {
@@ -40,7 +41,7 @@ export async function changeBudget(
  * a budget it only draws from together with others it cannot set anything apart: that would take it from them.
  */
 export async function demandOwnToShare(
-  call: Pick<Surroundings, "tx" | "companyId" | "actor">,
+  call: Writing,
   agent: Pick<AgentRow, "boss_id">,
   change: contract.BudgetChange,
 ): Promise<void> {

@@ -1,7 +1,6 @@
 import type { Measure } from "../contract/budgets.ts";
 import type { Settings } from "../contract/companies.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
-import { append, system } from "../events/ledger.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { notify } from "../mail/operations.ts";
 import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
@@ -47,7 +46,6 @@ import {
  * is used first; then as much again, if the pool has it; then the session has to stop. What its last report says beyond
  * all that was spent all the same: the pools above pay for it, so that no pool gives out more than it has.
  */
-type Scene = Pick<Surroundings, "tx" | "companyId" | "newId">;
 
 /** The first pool without anything left, if there is one. */
 export function lacking({ pools }: Place): Pool | undefined {
@@ -55,12 +53,12 @@ export function lacking({ pools }: Place): Pool | undefined {
 }
 
 export async function setAside(
-  scene: Scene,
+  writing: Writing,
   session: { id: string; agentId: string; firstOutcomeId: string | null },
   place: Place,
   settings: Settings,
 ): Promise<Allowance> {
-  const { tx, companyId } = scene;
+  const { tx, companyId } = writing;
   const shares = { usd: 0, tokens: 0 };
   for (const measure of ["usd", "tokens"] as const) {
     const pool = place.pools[measure];
@@ -70,17 +68,17 @@ export async function setAside(
   }
   await charge(tx, place.pools.sessions.id, "sessions", 1);
   await addCosts(tx, { ...session, companyId, chain: place.chain }, { ...unused, sessions: 1 });
-  await tell(scene, place.pools.sessions);
+  await tell(writing, place.pools.sessions);
   return shares;
 }
 
 /** What a session says it used so far. Answers how far it may go now, and the pool that has nothing left for it. */
 export async function reportUsage(
-  scene: Scene,
+  writing: Writing,
   session: Schema["sessions"],
   usage: Usage,
 ): Promise<{ allowance: Allowance; lacks?: Pool | undefined }> {
-  const { tx, companyId } = scene;
+  const { tx, companyId } = writing;
   const before = usedBy(session);
   const after = advance(before, usage);
   const used = less(after, before);
@@ -98,18 +96,16 @@ export async function reportUsage(
     { agentId: session.agent_id, firstOutcomeId: session.first_outcome_id, companyId, chain: place.chain },
     { ...used, sessions: 0 },
   );
-  await append(tx, {
-    companyId,
-    actor: system,
-    operation: "session.usage",
-    subject: session.agent_id,
-    data: {
+  await writing.record(
+    session.agent_id,
+    {
       session: session.id,
       inputTokens: after.input,
       outputTokens: after.output,
       costUsd: after.usd / 1e6,
     },
-  });
+    "session.usage",
+  );
   const amounts = { usd: used.usd, tokens: used.input + used.output };
   const soFar = { usd: after.usd, tokens: after.input + after.output };
   const allowance: { usd?: number; tokens?: number } = {};
@@ -117,7 +113,7 @@ export async function reportUsage(
   for (const measure of ["usd", "tokens"] as const) {
     if (amounts[measure] === 0) continue;
     const pool = await place.nearest(measure);
-    const taken = await take(scene, session.id, pool, amounts[measure], settings);
+    const taken = await take(writing, session.id, pool, amounts[measure], settings);
     allowance[measure] = soFar[measure] + taken.held;
     lacks = taken.lacks ?? lacks;
   }
@@ -125,13 +121,13 @@ export async function reportUsage(
 }
 
 async function take(
-  scene: Scene,
+  writing: Writing,
   sessionId: string,
   nearest: Pool,
   used: number,
   settings: Settings,
 ): Promise<{ held: number; lacks?: Pool | undefined }> {
-  const { tx, companyId } = scene;
+  const { tx, companyId } = writing;
   const { measure } = nearest;
   const reservation = await tx.first(reservationOf, { sessionId, measure });
   const pool =
@@ -147,7 +143,7 @@ async function take(
   // Above the company there is nobody else to pay.
   const own = fromPool + (pool.id === companyId ? beyond : 0);
   const now = { ...pool, spent: pool.spent + own, reserved: pool.reserved - before + held };
-  await tell(scene, now);
+  await tell(writing, now);
   return { held, lacks: reservation !== undefined && held <= 0 ? now : undefined };
 }
 
@@ -168,23 +164,21 @@ export async function giveBack(tx: Tx, sessionId: string): Promise<boolean> {
 }
 
 /** Once in a month: whoever owns the pool, and whom it answers to, learn that it runs out. */
-async function tell(scene: Scene, pool: Pool): Promise<void> {
-  const { tx, companyId } = scene;
+async function tell(writing: Writing, pool: Pool): Promise<void> {
+  const { tx } = writing;
   if (!isNearlyUsedUp(pool)) return;
   const key = { poolId: pool.id, month: monthOf(tx.now), kind: `notice ${pool.measure}` };
   if ((await tx.first(alertOf, key)) !== undefined) return;
   await tx.run(putAlert, { ...key, approvalId: null });
   const owner = await poolOwnerOf(tx, pool);
   const text = `${owner.words} is nearly used up: ${inWords(pool.measure, pool.spent)} of ${inWords(pool.measure, (pool.limit ?? 0) - pool.handedDown)} spent this month. At the limit sessions are stopped.`;
-  await append(tx, {
-    companyId,
-    actor: system,
-    operation: "budget.notice",
-    subject: pool.id,
-    data: { measure: pool.measure, spent: pool.spent, limit: pool.limit },
-  });
-  await notify(scene, owner.bossId, text);
-  if (owner.isThere) await notify(scene, owner.agentId, text);
+  await writing.record(
+    pool.id,
+    { measure: pool.measure, spent: pool.spent, limit: pool.limit },
+    "budget.notice",
+  );
+  await notify(writing, owner.bossId, text);
+  if (owner.isThere) await notify(writing, owner.agentId, text);
 }
 
 /** Whose a pool is: an agent's, or the company's, for which its root agent answers. */

@@ -1,6 +1,6 @@
 import { ranks } from "../contract/resources.ts";
 import { employ, type NewAgent } from "../hiring/employ.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { insertGrant } from "../capabilities/table.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
@@ -36,10 +36,7 @@ export const plainRoot = {
   autoReply: false,
 };
 
-export async function foundCompany(
-  call: Pick<Surroundings, "tx" | "actor" | "newId">,
-  founding: Founding,
-): Promise<Schema["companies"]> {
+export async function foundCompany(call: Writing, founding: Founding): Promise<Schema["companies"]> {
   const { tx, actor } = call;
   const { id, rootId, name, settings } = founding;
   const row = { id, name, settings, root_agent_id: rootId, root_outcome_id: rootId, created_at: tx.now };

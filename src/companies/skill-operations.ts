@@ -1,7 +1,8 @@
 import type { CompanyFile } from "../contract/roster.ts";
 import * as contract from "../contract/skills.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { decodeFile } from "../knowledge/content.ts";
 import { addVersion, fileById, insertFile, tombstone } from "../knowledge/table.ts";
 import { query } from "../store/query.ts";
@@ -43,7 +44,7 @@ export const skillHandlers = [onPut, onList, onRemove];
 
 /** These files and no others are the skill from now on; what stayed the same stays the same version. */
 export async function keepSkill(
-  call: Pick<Surroundings, "tx" | "companyId" | "actor" | "record">,
+  call: Writing,
   skill: Pick<Skill, "name" | "files">,
   idFor: (path: string) => string,
 ): Promise<void> {

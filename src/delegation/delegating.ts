@@ -2,7 +2,8 @@ import * as contract from "../contract/outcomes.ts";
 import type { Input } from "../contract/operation.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { give } from "../capabilities/grants.ts";
-import { type Call, guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { type Call, guarded } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { markRevoked } from "../capabilities/table.ts";
 import { recordGrant, tellOfServer } from "../permissions/operations.ts";
@@ -220,7 +221,7 @@ async function sendDocument(
 }
 
 /** It is a part of each outcome it serves, and none of them may be in too many hands. */
-async function demandHandedOn(call: Surroundings, outcome: OutcomeRow): Promise<void> {
+async function demandHandedOn(call: CallContext, outcome: OutcomeRow): Promise<void> {
   await demandFanOut(call, outcome, 0);
   await demandDepth(call, (await depthOf(call.tx, outcome.id)) + 1, outcome.id);
   for (const parent of await parentsOf(call.tx, outcome.id))

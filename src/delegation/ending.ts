@@ -1,6 +1,7 @@
 import * as contract from "../contract/outcomes.ts";
 import { Refusal } from "../contract/refusal.ts";
-import { type Guarded, guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { type Guarded, guarded } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { shiftScope } from "../capabilities/table.ts";
 import { demandDone, retire } from "../departures/leaving.ts";
@@ -33,7 +34,7 @@ import {
 
 /** How outcomes end and come back, with all that follows from it for agents and mail. */
 export async function submit(
-  call: Surroundings,
+  call: CallContext,
   outcome: OutcomeRow,
   note: string | null,
 ): Promise<OutcomeRow> {
@@ -41,7 +42,7 @@ export async function submit(
   demandUndisputed(call, outcome);
   await demandDecided(call.tx, outcome.responsible_id);
   demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
-  await demandDone(call, outcome);
+  await demandDone(call.tx, outcome);
   const kept = note === null ? outcome : await keepResult(call, outcome, note);
   const saved = await transition(call, "outcome.submit", { ...kept, status: "submitted" }, { note });
   await notify(call, outcome.delegated_by, submission(saved, note));
@@ -49,7 +50,7 @@ export async function submit(
 }
 
 export async function complete(
-  call: Surroundings,
+  call: CallContext,
   outcome: OutcomeRow,
   note: string | null,
 ): Promise<OutcomeRow> {
@@ -82,7 +83,7 @@ export async function complete(
  * What was put together is what the outcome it was handed out from came to: that one is submitted, or where nobody
  * has to verify it, completed. Where it cannot end yet, its owner goes on with it.
  */
-async function rollUp(call: Surroundings, integration: OutcomeRow): Promise<void> {
+async function rollUp(call: CallContext, integration: OutcomeRow): Promise<void> {
   const { tx } = call;
   const result = await resultOf(tx, integration.id);
   const note = result === null ? null : Buffer.from(result.content).toString("utf8");
@@ -99,7 +100,7 @@ async function rollUp(call: Surroundings, integration: OutcomeRow): Promise<void
 }
 
 /** Back to its owner with the reason. The second time somebody above decides: two who disagree would go on for ever. */
-export async function sendBack(call: Surroundings, outcome: OutcomeRow, reason: string): Promise<OutcomeRow> {
+export async function sendBack(call: CallContext, outcome: OutcomeRow, reason: string): Promise<OutcomeRow> {
   const { tx, actor } = call;
   const parents = await parentsOf(tx, outcome.id);
   demandReopenable(outcome, parents);
@@ -190,7 +191,7 @@ const onReopen = guarded(contract.reopenOutcome, async (call) =>
 export const endingHandlers: readonly Guarded[] = [onSubmit, onComplete, onClose, onReopen];
 
 /** A person gets it from the agent itself; to an agent it is a notice, which needs no answer. */
-async function answer(call: Surroundings, outcome: OutcomeRow, text: string): Promise<void> {
+async function answer(call: CallContext, outcome: OutcomeRow, text: string): Promise<void> {
   const { tx, companyId, newId } = call;
   if (outcome.reply_to === null) return;
   const asked = await messageById(tx, outcome.reply_to);
@@ -221,7 +222,7 @@ const unblocked = { blocked_reason: null, blocked_until: null, blocked_on: null,
 
 /** Nothing blocks what is not open. */
 async function transition(
-  call: Surroundings,
+  call: CallContext,
   operation: string,
   outcome: OutcomeRow,
   data: Readonly<Record<string, string | null>>,

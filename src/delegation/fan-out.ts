@@ -1,8 +1,9 @@
 import { Refusal } from "../contract/refusal.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { isActive, type Member } from "../capabilities/members.ts";
 import { demandFanOut, demandRoomForOutcomes } from "../outcomes/limits.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
+import type { ReadTx } from "../store/store.ts";
 import { childrenOf, insertOutcome, outcomeById, repointDependents } from "../outcomes/table.ts";
 import { sendOrder } from "../agents/orders.ts";
 import { agentById } from "../agents/table.ts";
@@ -29,14 +30,14 @@ export interface FannedOut {
 }
 
 export async function fanOut(
-  call: Surroundings,
+  call: CallContext,
   whole: OutcomeRow,
   from: Member,
   parts: readonly PlannedPart[],
   counted: boolean,
 ): Promise<FannedOut> {
   const { tx, companyId, actor } = call;
-  await demandParted(call, whole);
+  await demandParted(call.tx, whole);
   const handedOut = parts.filter(({ to }) => to.id !== from.id);
   await demandFanOut(call, whole, counted ? handedOut.length : 0);
   // What waits for somebody's approval stays with who hands out, who also puts it together.
@@ -87,7 +88,7 @@ export async function fanOut(
 }
 
 /** An open outcome that is not in parts already. */
-async function demandParted({ tx }: Pick<Surroundings, "tx">, whole: OutcomeRow): Promise<void> {
+async function demandParted(tx: ReadTx, whole: OutcomeRow): Promise<void> {
   if (whole.status !== "open")
     throw new Refusal("refused", `The outcome is ${whole.status}.`, "Hand out parts of an open outcome.");
   if (whole.kind === "inbox")

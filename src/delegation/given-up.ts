@@ -1,4 +1,4 @@
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { tellOnce } from "../mail/notices.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { excerpt } from "../outcomes/results.ts";
@@ -9,7 +9,7 @@ import { dependenciesOf, liveDependentsOf, saveOutcome, setDependencies } from "
  * says so; whoever decides on anything else is told that it cannot go on.
  */
 export async function goOnWithout(
-  call: Surroundings,
+  call: CallContext,
   closed: readonly Pick<OutcomeRow, "id" | "title">[],
   rationale: string,
 ): Promise<void> {

@@ -3,7 +3,8 @@ import { type PlanTask, planWork } from "../contract/planning.ts";
 import type { Output } from "../contract/operation.ts";
 import { Name } from "../contract/words.ts";
 import { Refusal } from "../contract/refusal.ts";
-import { guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { type Member, memberById } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { demandNotIntegration } from "../outcomes/limits.ts";
@@ -23,7 +24,7 @@ const onPlan = guarded(planWork, (call) => plan(call, call.input.outcome, call.i
 export const planningHandlers = [onPlan];
 
 export async function plan(
-  call: Surroundings,
+  call: CallContext,
   outcomeId: string,
   tasks: readonly PlanTask[],
 ): Promise<Output<typeof planWork>> {
@@ -89,7 +90,7 @@ export interface RoleHire {
 
 /** A standing report of this role, named after it; where the company wants that, it waits for approval. */
 export async function hireForRole(
-  call: Surroundings,
+  call: CallContext,
   whole: OutcomeRow | null,
   boss: Member,
   { role, ...rest }: RoleHire,
@@ -114,7 +115,7 @@ export async function hireForRole(
 }
 
 /** The role itself, and numbered where somebody has that name. */
-async function nameFor(call: Surroundings, role: string): Promise<string> {
+async function nameFor(call: CallContext, role: string): Promise<string> {
   for (let number = 1; ; number++) {
     const name = Name.parse(number === 1 ? role : `${[...role].slice(0, 56).join("")} ${number}`);
     const taken = await call.tx.first(sameName, { companyId: call.companyId, nameKey: nameKey(name) });

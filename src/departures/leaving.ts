@@ -1,7 +1,7 @@
 import { Refusal } from "../contract/refusal.ts";
 import { openApprovalOf, openApprovalsOf, payloadOf, setPayload, setStatus } from "../approvals/table.ts";
 import { dissolveAll } from "../budgets/carving.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
 import { givenTo, markRevoked, shiftHolder, shiftScope } from "../capabilities/table.ts";
@@ -42,10 +42,9 @@ import { returnParts } from "./waiting-parts.ts";
  *   reclaimed  its boss takes the mandate back: the agent and everybody below it end, all their live work is the boss's
  * Processes are ended afterwards, by whoever runs them: a session that is no longer live is stopped (runtime/).
  */
-type Scene = Pick<Surroundings, "tx" | "actor" | "record" | "companyId" | "newId">;
 
 export async function fire(
-  call: Scene,
+  call: Writing,
   agent: AgentRow,
   bossId: string,
   reason: string,
@@ -60,10 +59,10 @@ export async function fire(
 }
 
 /** Called when an outcome ends: if an agent was made for it, that agent has done what it was for. */
-export async function retire(call: Scene, outcome: OutcomeRow): Promise<void> {
+export async function retire(call: Writing, outcome: OutcomeRow): Promise<void> {
   const agent = await madeFor(call.tx, outcome.id);
   if (agent === undefined) return;
-  await demandDone(call, outcome);
+  await demandDone(call.tx, outcome);
   const moved = await depart(call, agent, agent.boss_id, "its outcome ended", false);
   await call.record(agent.id, { reason: "its outcome ended", boss: agent.boss_id, moved }, "agent.retire");
 }
@@ -72,7 +71,7 @@ export async function retire(call: Scene, outcome: OutcomeRow): Promise<void> {
  * An agent made for the outcome waits for nothing it delegated. Asked when the outcome is submitted too: otherwise its boss
  * could only send it back, and it would be submitted again, for ever.
  */
-export async function demandDone({ tx }: Pick<Scene, "tx">, { id }: Pick<OutcomeRow, "id">): Promise<void> {
+export async function demandDone(tx: ReadTx, { id }: Pick<OutcomeRow, "id">): Promise<void> {
   const agent = await madeFor(tx, id);
   const open = agent === undefined ? [] : await tx.all(liveDelegationsOf, { agentId: agent.id });
   if (agent !== undefined && open.length > 0)
@@ -96,7 +95,7 @@ async function madeFor(tx: ReadTx, id: string): Promise<(AgentRow & { boss_id: s
 
 /** The agent of a reclaimed mandate and everybody below it; answers who ended. */
 export async function reclaimAgents(
-  call: Scene,
+  call: Writing,
   agent: AgentRow,
   bossId: string,
   reason: string,
@@ -135,7 +134,7 @@ function takenBack(row: OutcomeRow, bossId: string): OutcomeRow {
 }
 
 /** No credential, session or right of the agent works from here on. */
-async function end(call: Scene, agent: AgentRow, reason: string): Promise<void> {
+async function end(call: Writing, agent: AgentRow, reason: string): Promise<void> {
   const { tx } = call;
   await saveAgent(tx, { ...agent, status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
   await tx.run(endCredentials, { agentId: agent.id, now: tx.now });
@@ -159,7 +158,7 @@ async function end(call: Scene, agent: AgentRow, reason: string): Promise<void> 
 
 /** What it leaves, the heir has: its boss, or one that has the same boss. Answers which outcomes moved. */
 async function depart(
-  call: Scene,
+  call: Writing,
   agent: AgentRow,
   heirId: string,
   reason: string,
@@ -199,7 +198,7 @@ async function depart(
 }
 
 /** A hire that waits is the heir's. The approval names another boss now: who has seen it as it was looks again. */
-async function expectBy(call: Scene, agentId: string, heir: AgentRow): Promise<void> {
+async function expectBy(call: Writing, agentId: string, heir: AgentRow): Promise<void> {
   const approval = await openApprovalOf(call.tx, agentId);
   if (approval?.type !== "hire_agent") return;
   const payload = payloadOf(approval);
@@ -223,7 +222,7 @@ async function rehang(tx: Tx, agent: AgentRow, heir: AgentRow, mandateGoesOn: bo
 }
 
 /** Ends what nobody is left to end. Whoever waited for its completion, or would if reopened, does not: that cannot come. */
-async function endOutcome(call: Scene, id: string, rationale: string): Promise<void> {
+async function endOutcome(call: Writing, id: string, rationale: string): Promise<void> {
   const { tx } = call;
   await shiftScope(tx, id, 1);
   await tx.run(closeRow, { id, rationale, now: tx.now });

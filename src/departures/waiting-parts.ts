@@ -1,4 +1,4 @@
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { notify } from "../mail/operations.ts";
 import { handDown } from "../outcomes/delegation.ts";
@@ -12,7 +12,6 @@ import type { AgentRow } from "../agents/table.ts";
  * Work for an agent that is not approved yet. Such an agent is given nothing; the work stays with its boss, blocked, and says
  * for whom it waits. A yes hands it over, in the same transaction; a no, or any other end, gives it back with the reason.
  */
-type Scene = Pick<Surroundings, "tx" | "companyId" | "actor" | "newId" | "record">;
 
 export async function holdFor(
   tx: Tx,
@@ -28,7 +27,7 @@ export async function renameHeld(tx: Tx, agent: Pick<AgentRow, "id" | "name">): 
   for (const { id } of await tx.all(heldFor, { agentId: agent.id })) await holdFor(tx, id, agent);
 }
 
-export async function releaseParts(call: Scene, agent: AgentRow): Promise<OutcomeRow[]> {
+export async function releaseParts(call: Writing, agent: AgentRow): Promise<OutcomeRow[]> {
   const { tx } = call;
   const released = [];
   const kept = new Map<string | null, OutcomeRow[]>();
@@ -50,7 +49,7 @@ export async function releaseParts(call: Scene, agent: AgentRow): Promise<Outcom
   return released;
 }
 
-export async function returnParts(call: Scene, agent: AgentRow, why: string): Promise<void> {
+export async function returnParts(call: Writing, agent: AgentRow, why: string): Promise<void> {
   const { tx } = call;
   const returned = new Map<string | null, OutcomeRow[]>();
   for (const { id } of await tx.all(heldFor, { agentId: agent.id })) {
@@ -63,7 +62,7 @@ export async function returnParts(call: Scene, agent: AgentRow, why: string): Pr
 }
 
 async function tellOwners(
-  call: Scene,
+  call: Writing,
   returned: ReadonlyMap<string | null, readonly OutcomeRow[]>,
   why: string,
 ): Promise<void> {

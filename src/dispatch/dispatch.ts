@@ -6,8 +6,8 @@ import { notFound, Refusal } from "../contract/refusal.ts";
 import { append } from "../events/ledger.ts";
 import { query } from "../store/query.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
-import { parseSettings } from "./company-settings.ts";
-import type { Accepted, Guarded, Surroundings } from "./guarded.ts";
+import { bySystem, callContext, type Writing } from "./context.ts";
+import type { Accepted, Guarded } from "./guarded.ts";
 import { authenticate, type Caller } from "./identity.ts";
 import { demand } from "../capabilities/rights.ts";
 
@@ -33,11 +33,7 @@ export interface DispatcherParts {
   readonly newId: () => string;
   readonly newSecret: () => string;
   /** An agent ran into a limit of the organization: somebody may want to know. In the transaction that records it. */
-  readonly onLimit?: (
-    call: Pick<Surroundings, "tx" | "companyId" | "newId">,
-    agentId: string,
-    refusal: Refusal,
-  ) => Promise<void>;
+  readonly onLimit?: (call: Writing, agentId: string, refusal: Refusal) => Promise<void>;
 }
 
 export type Dispatch = (request: DispatchRequest) => Promise<unknown>;
@@ -80,7 +76,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
             subject: null,
             data: { operation: request.operation.name, code: error.code, message: error.message },
           });
-          if (isLimit) await parts.onLimit?.({ tx, companyId: within, newId: parts.newId }, agentId, error);
+          if (isLimit) await parts.onLimit?.(bySystem(tx, within, parts.newId), agentId, error);
         });
       }
       throw error;
@@ -135,7 +131,7 @@ async function run(
   } else if (needs !== "member") await demand(tx, actor, needs);
 
   const output = await accepted.run(
-    surroundings(tx, { ...parts, caller, companyId, operation: operation.name }),
+    callContext(tx, { ...parts, caller, companyId, operation: operation.name }),
   );
   if (key !== undefined)
     await tx.run(keepResult, {
@@ -147,33 +143,6 @@ async function run(
       at: tx.now,
     });
   return output;
-}
-
-/** What a handler is given. Also for what an agent does by its last words, which come through no door. */
-export function surroundings(
-  tx: Tx,
-  of: Pick<Surroundings, "caller" | "companyId" | "newId" | "newSecret"> & { readonly operation: string },
-): Surroundings {
-  const { caller, companyId, newId, newSecret } = of;
-  const { actor } = caller;
-  return {
-    tx,
-    caller,
-    actor,
-    companyId,
-    newId,
-    newSecret,
-    settings: async () => parseSettings((await tx.first(companyRow, { id: companyId }))?.settings ?? "{}"),
-    record: async (subject, data, as) => {
-      await append(tx, {
-        companyId: companyId === "" ? null : companyId,
-        actor,
-        operation: as ?? of.operation,
-        subject,
-        data,
-      });
-    },
-  };
 }
 
 /** The company a call happens in, or a refusal that does not tell a foreign id from one that does not exist. */
@@ -307,7 +276,7 @@ const owners = {
 };
 
 const companyRow = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select(["id", "settings"]).where("id", "=", p.id),
+  db.selectFrom("companies").select("id").where("id", "=", p.id),
 );
 
 const twoCompanies = query((db, _: Record<never, never>) => db.selectFrom("companies").select("id").limit(2));

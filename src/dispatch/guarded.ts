@@ -1,9 +1,6 @@
 import type { z } from "zod";
-import type { Settings } from "../contract/companies.ts";
 import type { Need, Operation } from "../contract/operation.ts";
-import type { Actor } from "../events/ledger.ts";
-import type { Tx } from "../store/store.ts";
-import type { Caller } from "./identity.ts";
+import type { CallContext } from "./context.ts";
 
 /**
  * guarded() is the only way to make an operation callable. What it makes can be run by the dispatcher alone, which
@@ -18,29 +15,11 @@ export interface Guarded {
 export interface Accepted {
   readonly input: Readonly<Record<string, unknown>>;
   readonly needs: "board" | "member" | readonly Need[];
-  readonly run: (call: Surroundings) => Promise<unknown>;
+  readonly run: (call: CallContext) => Promise<unknown>;
 }
 
-export interface Call<I> extends Surroundings {
+export interface Call<I> extends CallContext {
   readonly input: I;
-}
-
-export interface Surroundings {
-  /** On an operation that only reads, writing through this fails. */
-  readonly tx: Tx;
-  readonly caller: Caller;
-  readonly actor: Actor;
-  /** The company everything in this call happens in. Empty for an operation of the installation. */
-  readonly companyId: string;
-  readonly newId: () => string;
-  readonly newSecret: () => string;
-  readonly settings: () => Promise<Settings>;
-  /** Appends to the ledger in this transaction; the operation's own name unless another is given. */
-  readonly record: (
-    subject: string | null,
-    data: Readonly<Record<string, unknown>>,
-    as?: string,
-  ) => Promise<void>;
 }
 
 export function guarded<I extends z.ZodObject, O extends z.ZodType>(
@@ -57,7 +36,7 @@ export function guarded<I extends z.ZodObject, O extends z.ZodType>(
       return {
         input,
         needs: typeof needs === "function" ? needs(input) : needs,
-        run: (surroundings) => run({ ...surroundings, input }),
+        run: (context) => run({ ...context, input }),
       };
     },
   };

@@ -5,7 +5,8 @@ import { indexText, pageText } from "../brains/documentation.ts";
 import { brains, findBrain } from "../brains/registry.ts";
 import { give, isWithin, revoke } from "../capabilities/grants.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
-import { type Call, guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { type Call, guarded } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { isActive } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
@@ -86,10 +87,7 @@ const onPage = guarded(contract.brainPage, async (call) => {
 export const configurationHandlers = [onList, onView, onSetPermissions, onIndex, onPage];
 
 /** The root agent is the chief also when somebody took its own right to hire. */
-async function demandHirer({
-  tx,
-  caller,
-}: Pick<Surroundings, "tx" | "caller">): Promise<Schema["companies"] | undefined> {
+async function demandHirer({ tx, caller }: CallContext): Promise<Schema["companies"] | undefined> {
   const { agentId } = caller.actor;
   if (agentId === null || caller.companyId === null) return undefined;
   const company = await tx.first(companyRow, { id: caller.companyId });

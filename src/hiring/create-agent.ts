@@ -26,7 +26,8 @@ import {
 } from "../approvals/table.ts";
 import { checkBrainConfig } from "../brains/registry.ts";
 import { give } from "../capabilities/grants.ts";
-import { guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import type { CallContext, Writing } from "../dispatch/context.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
 import { holds } from "../capabilities/rights.ts";
@@ -246,7 +247,7 @@ const collapsed = (value: unknown): string =>
   typeof value === "string" ? value.replace(/\s+/gu, " ").trim() : "";
 
 async function sameRequest(
-  call: Pick<Surroundings, "tx" | "companyId">,
+  call: Writing,
   agentId: string,
   key: string,
   asked: Asked,
@@ -273,11 +274,7 @@ async function isTaken(tx: ReadTx, companyId: string, key: string): Promise<bool
 }
 
 /** The approval is also a yes to writing there. */
-async function openRoute(
-  call: Pick<Surroundings, "tx" | "companyId" | "newId" | "record">,
-  agentId: string,
-  next: Member | null,
-): Promise<void> {
+async function openRoute(call: Writing, agentId: string, next: Member | null): Promise<void> {
   const { tx, companyId } = call;
   const resource = next === null ? ("mail:board" as const) : (`mail:${next.id}` as const);
   const receiver = await memberById(tx, agentId);
@@ -334,7 +331,7 @@ function failed(code: NonNullable<CreateAgentResult["code"]>, message: string): 
 }
 
 type BrainSettings = Pick<
-  Awaited<ReturnType<Surroundings["settings"]>>,
+  Awaited<ReturnType<CallContext["settings"]>>,
   "defaultAdapterType" | "defaultAdapterConfig"
 >;
 

@@ -4,7 +4,7 @@ import { notFound, Refusal } from "../contract/refusal.ts";
 import { defaultLevel, resourceKind } from "../contract/resources.ts";
 import { type ApprovalRow, payloadOf } from "../approvals/table.ts";
 import { weigh } from "../capabilities/grants.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { CallContext, Writing } from "../dispatch/context.ts";
 import { isActive, type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { restore } from "../capabilities/redaction.ts";
 import { holds } from "../capabilities/rights.ts";
@@ -19,10 +19,7 @@ export function snapshotOf(approval: ApprovalRow): contract.HireConfiguration {
 }
 
 /** The boss the hire names: an active agent at or below whoever asks; by default that agent, of the board the root. */
-export async function bossOf(
-  call: Pick<Surroundings, "tx" | "companyId" | "actor">,
-  reference: string | undefined,
-): Promise<Member> {
+export async function bossOf(call: Writing, reference: string | undefined): Promise<Member> {
   const { tx, companyId, actor } = call;
   const top = actor.agentId ?? (await rootAgentOf(tx, companyId)) ?? "";
   const id = reference ?? top;
@@ -48,7 +45,7 @@ export async function bossOf(
 
 /** Every key said, checked against what the brain takes and what the asker may ask for. */
 export async function configured(
-  call: Surroundings,
+  call: CallContext,
   input: HireInput,
   boss: Member,
   mandate: string | undefined,
@@ -125,7 +122,7 @@ export function rowOf(configuration: contract.HireConfiguration) {
 
 /** An agent may ask for what it holds itself, handed on by the boss; the board for anything. */
 export async function weighGrants(
-  call: Surroundings,
+  call: CallContext,
   configuration: contract.HireConfiguration,
   giver: Member | null,
   receiver: Member,

@@ -1,6 +1,6 @@
 import { Refusal } from "../contract/refusal.ts";
 import { checkBrainConfig, findBrain } from "../brains/registry.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import type { Actor } from "../events/ledger.ts";
 import { insertFile } from "../knowledge/table.ts";
 import type { Tx } from "../store/store.ts";
@@ -87,7 +87,7 @@ export async function employ(tx: Tx, agent: NewAgent, by: Actor): Promise<void> 
  * an agent proposes never becomes a command on this machine: an agent hires only with brains the company allows.
  */
 export async function chooseBrain(
-  call: Pick<Surroundings, "actor" | "settings">,
+  call: CallContext,
   asked: { adapterType?: string | undefined; adapterConfig?: Record<string, unknown> | undefined },
 ): Promise<BrainChoice> {
   const { defaultAdapterType, defaultAdapterConfig, allowedAdapterTypes } = await call.settings();

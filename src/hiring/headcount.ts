@@ -1,17 +1,16 @@
 import { Refusal } from "../contract/refusal.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { type Member, reportsOf } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 
 /** What keeps agents from multiplying. The board is not bound by it. */
-type Scene = Pick<Surroundings, "tx" | "actor" | "companyId" | "settings">;
 
 /**
  * Where nobody approves hires there is a limit even if none was set, and so there is for what an organization hires by
  * itself, from a plan or a directive. Whoever waits for approval is counted: a yes must not lead beyond the limit.
  */
 export async function demandRoomForAgent(
-  call: Scene,
+  call: CallContext,
   how: { readonly waits: boolean; readonly byItself: boolean },
 ): Promise<void> {
   if (call.actor.agentId === null) return;
@@ -31,7 +30,7 @@ export async function demandRoomForAgent(
  * By itself an organization hires one of a kind for a manager: saying the same hire again in every session must not grow the
  * team. Whoever fills in a hire, name and all, means it.
  */
-export async function demandNewRole(call: Scene, boss: Member, role: string): Promise<void> {
+export async function demandNewRole(call: CallContext, boss: Member, role: string): Promise<void> {
   if (call.actor.agentId === null) return;
   const same = (await reportsOf(call.tx, boss.id)).find((report) => roleKey(report.role) === roleKey(role));
   if (same === undefined) return;

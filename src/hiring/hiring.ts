@@ -7,7 +7,8 @@ import { presentApproval } from "../approvals/operations.ts";
 import { type ApprovalRow, lastApprovalOf, openApproval, payloadOf } from "../approvals/table.ts";
 import { carve, weighBudget } from "../budgets/carving.ts";
 import { give } from "../capabilities/grants.ts";
-import { guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import type { CallContext, Writing } from "../dispatch/context.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
 import { markDeleted } from "../knowledge/table.ts";
@@ -31,7 +32,6 @@ import { releaseParts, renameHeld } from "../departures/waiting-parts.ts";
  * made by the board itself waits as pending_approval: it is in the tree and can be looked at, and can do nothing and be
  * given nothing until its approval. It is pending exactly while one approval for it is open.
  */
-type Scene = Pick<Surroundings, "tx" | "companyId" | "actor" | "newId" | "record">;
 
 const onCreate = guarded(createAgent, async (call) => {
   const boss = await bossOf(call, call.input.reportsTo);
@@ -83,7 +83,7 @@ export interface Hire {
 
 /** Makes the agent, and an approval for it if it waits. For an outcome it is made for, the caller hands that down. */
 export async function takeOn(
-  call: Surroundings,
+  call: CallContext,
   hire: Hire,
 ): Promise<{ agent: AgentRow; approval: ApprovalRow | null }> {
   const { tx, companyId, actor } = call;
@@ -264,7 +264,7 @@ export const hiring: ApprovalKind = {
 const mandateTitle = ({ name, role }: contract.HireConfiguration): string => `${name}: ${role}`;
 
 async function insertMandate(
-  call: Surroundings,
+  call: CallContext,
   id: string,
   configuration: contract.HireConfiguration,
   boss: Member,
@@ -288,7 +288,7 @@ async function insertMandate(
 }
 
 async function giveGrants(
-  call: Scene,
+  call: Writing,
   agent: AgentRow,
   configuration: contract.HireConfiguration,
   giver: Member | null,

@@ -1,4 +1,4 @@
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -8,7 +8,7 @@ import { notify } from "./operations.ts";
 const day = 24 * 3600 * 1000;
 
 export async function tellOnce(
-  call: Pick<Surroundings, "tx" | "companyId" | "newId">,
+  call: Writing,
   what: { readonly about: string; readonly kind: string; readonly to: string | null; readonly text: string },
 ): Promise<boolean> {
   const { tx, companyId } = call;
@@ -34,7 +34,7 @@ export async function wasTold(
  * whoever runs away does so in many ways at once.
  */
 export async function tellOfLimit(
-  call: Pick<Surroundings, "tx" | "companyId" | "newId">,
+  call: Writing,
   agentId: string,
   refusal: { readonly message: string },
 ): Promise<void> {

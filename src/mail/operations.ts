@@ -1,6 +1,7 @@
 import * as contract from "../contract/mail.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { type Call, guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { type Call, guarded } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { findMember, isActive, type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { holds } from "../capabilities/rights.ts";
@@ -92,12 +93,7 @@ export const mailHandlers = [
  * A message of the system's own, to an agent or (null) the board. What automatic replies gave rise to counts as one of them
  * (autoTurn): otherwise two agents could go on for ever by way of its notices.
  */
-export async function notify(
-  call: Pick<Surroundings, "tx" | "companyId" | "newId">,
-  to: string | null,
-  text: string,
-  autoTurn = 0,
-): Promise<void> {
+export async function notify(call: Writing, to: string | null, text: string, autoTurn = 0): Promise<void> {
   const { tx, companyId } = call;
   const id = call.newId();
   // Whoever has left so many lying there reads no further one; it is on record all the same.
@@ -150,7 +146,7 @@ async function send(
 }
 
 async function contentOf(
-  call: Pick<Surroundings, "tx" | "actor" | "companyId" | "newId">,
+  call: Writing,
   input: { file?: string | undefined; body?: string | undefined },
 ): Promise<Letter["content"]> {
   if ((input.file === undefined) === (input.body === undefined))

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { Refusal } from "../contract/refusal.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
@@ -10,7 +10,6 @@ import { childrenOf, outcomeById, parentsOf } from "./table.ts";
  * What keeps work from multiplying: an agent hands out a few parts of one outcome, work is handed on a few times, what came
  * back to be put together is not handed out again, and nobody piles up outcomes without end. The board is not bound.
  */
-type Scene = Pick<Surroundings, "tx" | "actor" | "settings">;
 
 /** How many times the work was handed on to get here. A standing mandate begins anew: it is a position, not a task. */
 export async function depthOf(tx: ReadTx, id: string): Promise<number> {
@@ -45,7 +44,7 @@ async function heightOf(tx: ReadTx, id: string): Promise<number> {
 }
 
 /** Would this outcome, with all below it, lie too deep under so many hand-overs? */
-export async function demandDepth(call: Scene, above: number, outcomeId: string): Promise<void> {
+export async function demandDepth(call: CallContext, above: number, outcomeId: string): Promise<void> {
   if (call.actor.agentId === null) return;
   const { maxDelegationDepth } = await call.settings();
   const depth = above + (await heightOf(call.tx, outcomeId));
@@ -59,7 +58,7 @@ export async function demandDepth(call: Scene, above: number, outcomeId: string)
 
 /** May so many further parts of this outcome be handed out? */
 export async function demandFanOut(
-  call: Scene,
+  call: CallContext,
   outcome: Pick<OutcomeRow, "id" | "kind">,
   parts: number,
 ): Promise<void> {
@@ -108,7 +107,7 @@ export async function demandNotIntegration(tx: ReadTx, outcome: Pick<OutcomeRow,
 }
 
 export async function demandRoomForOutcomes(
-  call: Scene,
+  call: CallContext,
   agentId: string | null,
   more: number,
 ): Promise<void> {

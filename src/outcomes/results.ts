@@ -1,4 +1,4 @@
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { addVersion, fileById, insertFile } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
@@ -9,7 +9,7 @@ import { dependenciesOf, outcomeById } from "./table.ts";
  * read, and whoever works on something that depends on it. So results reach those who build on them without being sent.
  */
 export async function keepResult(
-  { tx, actor, companyId, newId }: Pick<Surroundings, "tx" | "actor" | "companyId" | "newId">,
+  { tx, actor, companyId, newId }: Writing,
   outcome: OutcomeRow,
   text: string,
 ): Promise<OutcomeRow> {

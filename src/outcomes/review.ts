@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { Refusal } from "../contract/refusal.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
@@ -16,7 +16,7 @@ export const verdicts = ["pass", "rework", "escalated", "unreadable"] as const;
 export type ReviewVerdict = (typeof verdicts)[number];
 
 export async function recordReview(
-  { tx, actor, companyId }: Pick<Surroundings, "tx" | "actor" | "companyId">,
+  { tx, actor, companyId }: Writing,
   outcome: Pick<OutcomeRow, "id" | "responsible_id">,
   verdict: ReviewVerdict,
   note: string | null,
@@ -60,7 +60,7 @@ export const mostReworks = 2;
 
 /** Not its owner: otherwise whoever was asked would find it submitted once more, and the two go on for ever. */
 export function demandUndisputed(
-  { actor }: Pick<Surroundings, "actor">,
+  { actor }: Writing,
   outcome: Parameters<typeof isEscalated>[0] & Pick<OutcomeRow, "responsible_id">,
 ): void {
   if (actor.agentId === null || actor.agentId !== outcome.responsible_id || !isEscalated(outcome)) return;

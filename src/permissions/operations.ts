@@ -13,7 +13,8 @@ import { dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { explain } from "../capabilities/explain.ts";
 import { give, revoke } from "../capabilities/grants.ts";
-import { type Call, type Guarded, guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { findMember, isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
 import { notify } from "../mail/operations.ts";
 import { cursorParts, numberCursor, pageAfter } from "../dispatch/page.ts";
@@ -174,7 +175,7 @@ export const permissionHandlers: readonly Guarded[] = [
 ];
 
 /** MCP servers are in a session's settings, so a change reaches the agent with its next session. */
-export async function tellOfServer(call: Surroundings, row: GrantRow, what: string): Promise<void> {
+export async function tellOfServer(call: CallContext, row: GrantRow, what: string): Promise<void> {
   if (resourceKind(row.resource) !== "mcp") return;
   await notify(
     call,

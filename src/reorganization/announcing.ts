@@ -1,5 +1,5 @@
 import type { Move } from "../contract/reorganization.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { isActive, memberById } from "../capabilities/members.ts";
 import { notify } from "../mail/operations.ts";
 import { outcomeById } from "../outcomes/table.ts";
@@ -11,11 +11,10 @@ import type { Difference } from "./images.ts";
  * Who is told, once each: the board everything; whoever has more to answer for, what that is, and what waits for its
  * verdict; whoever has less, what it may not any more. Reports that only have another boss are told nothing.
  */
-type Told = Pick<Surroundings, "tx" | "companyId" | "newId">;
 const mostLines = 200;
 
 export async function announceMoves(
-  call: Told,
+  call: Writing,
   title: string,
   plan: { readonly moves: readonly Move[]; readonly warnings: readonly string[] },
   found: readonly Difference[],

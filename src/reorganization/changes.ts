@@ -1,7 +1,7 @@
 import type { Change, Newcomer } from "../contract/reorganization.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { dissolveAll } from "../budgets/carving.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { findMember, isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { chooseBrain } from "../hiring/employ.ts";
@@ -29,7 +29,7 @@ export interface PreparedChange {
 
 type Of<K extends Change["kind"]> = Extract<Change, { kind: K }>;
 
-export function prepare(call: Surroundings, change: Change): Promise<PreparedChange> {
+export function prepare(call: CallContext, change: Change): Promise<PreparedChange> {
   switch (change.kind) {
     case "insert_layer":
       return insertLayer(call, change);
@@ -50,7 +50,7 @@ export function prepare(call: Surroundings, change: Change): Promise<PreparedCha
   }
 }
 
-async function insertLayer(call: Surroundings, change: Of<"insert_layer">): Promise<PreparedChange> {
+async function insertLayer(call: CallContext, change: Of<"insert_layer">): Promise<PreparedChange> {
   const boss = await active(call, change.boss, "or self");
   const reports = await reportsNamed(call, boss, change.reports);
   await demandHiring(call);
@@ -66,7 +66,7 @@ async function insertLayer(call: Surroundings, change: Of<"insert_layer">): Prom
   };
 }
 
-async function removeLayer(call: Surroundings, change: Of<"remove_layer">): Promise<PreparedChange> {
+async function removeLayer(call: CallContext, change: Of<"remove_layer">): Promise<PreparedChange> {
   const agent = await active(call, change.agent);
   const boss = await bossOf(call, agent);
   const reports = await reportsOf(call.tx, agent.id);
@@ -84,7 +84,7 @@ async function removeLayer(call: Surroundings, change: Of<"remove_layer">): Prom
   };
 }
 
-async function moveOne(call: Surroundings, change: Of<"move_report">): Promise<PreparedChange> {
+async function moveOne(call: CallContext, change: Of<"move_report">): Promise<PreparedChange> {
   const agent = await active(call, change.agent);
   const from = await bossOf(call, agent);
   const to = await active(call, change.to, "or self");
@@ -111,7 +111,7 @@ async function moveOne(call: Surroundings, change: Of<"move_report">): Promise<P
   };
 }
 
-async function split(call: Surroundings, change: Of<"split">): Promise<PreparedChange> {
+async function split(call: CallContext, change: Of<"split">): Promise<PreparedChange> {
   const { tx } = call;
   const agent = await active(call, change.agent);
   const boss = await bossOf(call, agent);
@@ -148,7 +148,7 @@ async function split(call: Surroundings, change: Of<"split">): Promise<PreparedC
   };
 }
 
-async function merge(call: Surroundings, change: Of<"merge">): Promise<PreparedChange> {
+async function merge(call: CallContext, change: Of<"merge">): Promise<PreparedChange> {
   const { tx } = call;
   const into = await active(call, change.into);
   const boss = await bossOf(call, into);
@@ -190,7 +190,7 @@ async function merge(call: Surroundings, change: Of<"merge">): Promise<PreparedC
   };
 }
 
-async function handOver(call: Surroundings, change: Of<"hand_over">): Promise<PreparedChange> {
+async function handOver(call: CallContext, change: Of<"hand_over">): Promise<PreparedChange> {
   const agent = await active(call, change.agent);
   const brain = await chooseBrain(call, change);
   return {
@@ -213,7 +213,7 @@ async function handOver(call: Surroundings, change: Of<"hand_over">): Promise<Pr
   };
 }
 
-async function shrink(call: Surroundings, change: Of<"shrink">): Promise<PreparedChange> {
+async function shrink(call: CallContext, change: Of<"shrink">): Promise<PreparedChange> {
   if ((change.agents === undefined) === (change.to === undefined))
     throw new Refusal("invalid", "Who leaves, or how many stay?", "Give either agents or to.");
   if (change.agents !== undefined) return letGo(call, change.agents, change.reason, []);
@@ -229,7 +229,7 @@ async function shrink(call: Surroundings, change: Of<"shrink">): Promise<Prepare
 
 /** The last named leaves first where one is above another, so that what moves goes up step by step. */
 async function letGo(
-  call: Surroundings,
+  call: CallContext,
   references: readonly string[],
   reason: string | undefined,
   warnings: readonly string[],
@@ -265,7 +265,7 @@ async function letGo(
 }
 
 /** Found, of this company, and below the caller (the board: anybody). */
-async function named(call: Surroundings, reference: string, self?: "or self"): Promise<Member> {
+async function named(call: CallContext, reference: string, self?: "or self"): Promise<Member> {
   const { tx, companyId, actor } = call;
   const member = await findMember(tx, companyId, reference);
   if (actor.agentId === null) return member;
@@ -279,7 +279,7 @@ async function named(call: Surroundings, reference: string, self?: "or self"): P
   return member;
 }
 
-async function active(call: Surroundings, reference: string, self?: "or self"): Promise<Member> {
+async function active(call: CallContext, reference: string, self?: "or self"): Promise<Member> {
   const member = await named(call, reference, self);
   if (!isActive(member))
     throw new Refusal(
@@ -292,7 +292,7 @@ async function active(call: Surroundings, reference: string, self?: "or self"): 
   return member;
 }
 
-async function bossOf(call: Surroundings, agent: Member): Promise<Member> {
+async function bossOf(call: CallContext, agent: Member): Promise<Member> {
   const boss = agent.boss_id === null ? undefined : await memberById(call.tx, agent.boss_id);
   if (boss === undefined)
     throw new Refusal(
@@ -303,7 +303,7 @@ async function bossOf(call: Surroundings, agent: Member): Promise<Member> {
   return boss;
 }
 
-async function isAtOrBelow(call: Surroundings, member: Member, topId: string): Promise<boolean> {
+async function isAtOrBelow(call: CallContext, member: Member, topId: string): Promise<boolean> {
   for (let next: Member | undefined = member; next !== undefined;) {
     if (next.id === topId) return true;
     next = next.boss_id === null ? undefined : await memberById(call.tx, next.boss_id);
@@ -312,7 +312,7 @@ async function isAtOrBelow(call: Surroundings, member: Member, topId: string): P
 }
 
 async function reportsNamed(
-  call: Surroundings,
+  call: CallContext,
   boss: Member,
   references: readonly string[],
 ): Promise<Member[]> {
@@ -337,7 +337,7 @@ function demandOnce(ids: readonly string[]): void {
 }
 
 /** Live work of the agent that is not what it is for. */
-async function demandOwn(call: Surroundings, agent: Member, id: string): Promise<void> {
+async function demandOwn(call: CallContext, agent: Member, id: string): Promise<void> {
   const outcome = await outcomeById(call.tx, id);
   if (outcome.company_id !== call.companyId) throw notFound("outcome", id);
   if (
@@ -355,7 +355,7 @@ async function demandOwn(call: Surroundings, agent: Member, id: string): Promise
 }
 
 /** A newcomer has reports at once, and one that waits for approval could not: so it must not have to wait. */
-async function demandHiring(call: Surroundings): Promise<void> {
+async function demandHiring(call: CallContext): Promise<void> {
   const { tx, actor } = call;
   if (actor.agentId === null) return;
   if (!(await holds(tx, actor.agentId, "org:hire", "use")))
@@ -372,7 +372,7 @@ async function demandHiring(call: Surroundings): Promise<void> {
     );
 }
 
-async function hire(call: Surroundings, input: Newcomer, boss: Member): Promise<Member> {
+async function hire(call: CallContext, input: Newcomer, boss: Member): Promise<Member> {
   const { agent } = await takeOn(call, { input, boss, waits: false });
   return agent;
 }

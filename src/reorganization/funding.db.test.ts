@@ -9,7 +9,8 @@ import {
   planReorganization,
   undoReorganization,
 } from "../contract/reorganization.ts";
-import { bySystem, halt } from "../budgets/halting.ts";
+import { halt } from "../budgets/halting.ts";
+import { bySystem } from "../dispatch/context.ts";
 import { charge, placeOf } from "../budgets/table.ts";
 import { newId } from "../daemon/ids.ts";
 import {

@@ -1,7 +1,7 @@
 import { Refusal } from "../contract/refusal.ts";
 import { levelAt, resourceKind } from "../contract/resources.ts";
 import { give, sourceFor } from "../capabilities/grants.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
 import { worthOf } from "../capabilities/rights.ts";
@@ -17,18 +17,17 @@ import {
   wouldWaitForItself,
 } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
-import type { ReadTx } from "../store/store.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
  * The two steps every change of the reporting lines is made of, besides hiring and leaving (agents/): an agent gets another
  * boss, and an outcome another owner of the same boss. `made` are the agents that this change makes: they begin with what
  * the reports they get were given, handed on by their own boss.
  */
-export type Scene = Pick<Surroundings, "tx" | "actor" | "record" | "companyId" | "newId">;
 
 /** What its boss handed to it, the new boss verifies; what its boss gave it, it keeps where the new boss holds it too. */
 export async function moveReport(
-  call: Scene,
+  call: Writing,
   id: string,
   to: Member,
   made: ReadonlySet<string>,
@@ -51,7 +50,7 @@ export async function moveReport(
 }
 
 /** An outcome, and what below it is the same agent's own, gets another owner that has the same boss. */
-export async function moveWork(call: Scene, id: string, from: AgentRow, to: Member): Promise<string[]> {
+export async function moveWork(call: Writing, id: string, from: AgentRow, to: Member): Promise<string[]> {
   const { tx } = call;
   const moved: string[] = [];
   const frontier = [id];
@@ -75,7 +74,7 @@ export async function moveWork(call: Scene, id: string, from: AgentRow, to: Memb
 
 /** What was given for outcomes that moved on goes with them: to the new owner from its boss, away from the old one. */
 export async function moveRights(
-  call: Scene,
+  call: Writing,
   moved: ReadonlySet<string>,
   from: AgentRow,
   to: Member,
@@ -91,14 +90,14 @@ export async function moveRights(
 }
 
 /** A session that was started for what moved on has nothing left to do. */
-export async function stopWorkOn(call: Scene, agentId: string, moved: ReadonlySet<string>): Promise<void> {
+export async function stopWorkOn(call: Writing, agentId: string, moved: ReadonlySet<string>): Promise<void> {
   const session = await call.tx.first(atWork, { agentId });
   if (session?.first_outcome_id === undefined || session.first_outcome_id === null) return;
   if (!moved.has(session.first_outcome_id)) return;
   await call.tx.run(endSessions, { agentId, now: call.tx.now, reason: "its work went to somebody else" });
 }
 
-export async function takeAway(call: Scene, grant: GrantRow): Promise<void> {
+export async function takeAway(call: Writing, grant: GrantRow): Promise<void> {
   await markRevoked(call.tx, grant.id);
   await recordGrant(call, "permission.revoke", { ...grant, revoked_at: call.tx.now });
 }
@@ -107,7 +106,7 @@ export async function takeAway(call: Scene, grant: GrantRow): Promise<void> {
  * The standing mandate hangs below the new boss's; so does work that hung directly below the old one's. What serves other
  * work of the old boss goes on doing so.
  */
-async function rehang(tx: Scene["tx"], agent: AgentRow, from: Member, to: Member): Promise<void> {
+async function rehang(tx: Tx, agent: AgentRow, from: Member, to: Member): Promise<void> {
   for (const { id, kind } of await tx.all(handedTo, { agentId: agent.id, from: from.id })) {
     if (!(await parentsOf(tx, id)).some((parent) => parent.id === from.mandate_id)) continue;
     if (!(await wouldWaitForItself(tx, to.mandate_id, id)))
@@ -121,7 +120,7 @@ async function rehang(tx: Scene["tx"], agent: AgentRow, from: Member, to: Member
   }
 }
 
-async function reroot(call: Scene, grant: GrantRow, to: Member, isMade: boolean): Promise<void> {
+async function reroot(call: Writing, grant: GrantRow, to: Member, isMade: boolean): Promise<void> {
   const { tx } = call;
   // What is not worth its level now must not become so by moving.
   const source = (await isWhole(tx, grant))
@@ -149,7 +148,7 @@ async function sourceOn(tx: ReadTx, to: Member, grant: GrantRow): Promise<Source
 }
 
 /** Its boss gives a newcomer what it is to hand on, if it can. */
-async function handOn(call: Scene, grant: GrantRow, to: Member): Promise<boolean> {
+async function handOn(call: Writing, grant: GrantRow, to: Member): Promise<boolean> {
   const { tx, companyId } = call;
   const boss = to.boss_id === null ? undefined : await memberById(tx, to.boss_id);
   const level = levelAt(resourceKind(grant.resource), grant.level);

@@ -3,7 +3,8 @@ import { canonicalJson } from "../contract/canonical.ts";
 import { terminateAgent } from "../contract/agents.ts";
 import * as contract from "../contract/reorganization.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { type Call, guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { type Call, guarded } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { presentAgent } from "../agents/table.ts";
@@ -85,7 +86,7 @@ const onList = guarded(contract.listReorganizations, async ({ tx, actor, company
 export const reorganizationHandlers = [onPlan, onApply, onTerminate, onUndo, onView, onList];
 
 async function apply(
-  call: Surroundings,
+  call: CallContext,
   change: contract.Change,
   expected?: string,
 ): Promise<ReorganizationRow> {
@@ -142,7 +143,7 @@ async function rehearse<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
 
 class Rehearsed extends Error {}
 
-async function perform(call: Surroundings, change: contract.Change) {
+async function perform(call: CallContext, change: contract.Change) {
   const { tx } = call;
   const prepared = await prepare(call, change);
   const before = await imagesAround(tx, prepared.agents);
@@ -175,7 +176,7 @@ const turned = ({ table, key, before, after }: Difference): Difference => ({
 
 /** Ids that a change makes up are others each time it is done. */
 async function withoutIds(
-  call: Surroundings,
+  call: CallContext,
   moves: readonly contract.Move[],
   found: readonly Difference[],
 ): Promise<contract.Move[]> {

@@ -1,4 +1,4 @@
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { query } from "../store/query.ts";
 
 /**
@@ -6,7 +6,7 @@ import { query } from "../store/query.ts";
  * deepest, then the newest; and nobody before its reports, so that as little as possible moves.
  */
 export async function chooseLeavers(
-  { tx, companyId, actor }: Pick<Surroundings, "tx" | "companyId" | "actor">,
+  { tx, companyId, actor }: Writing,
   stay: number,
 ): Promise<{ id: string; name: string; why: string }[]> {
   const all = await tx.all(activeAgents, { companyId });

@@ -1,5 +1,5 @@
 import { Refusal } from "../contract/refusal.ts";
-import type { Surroundings } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { givenTo, recount } from "../capabilities/table.ts";
 import { haltAgain } from "../budgets/halting.ts";
@@ -12,7 +12,7 @@ import { balanceInbox } from "../mail/post.ts";
 import { isLive } from "../outcomes/outcome.ts";
 import { outcomeById, parentsOf, wouldWaitForItself } from "../outcomes/table.ts";
 import { query, type Value } from "../store/query.ts";
-import type { ReadTx } from "../store/store.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
 import { deleteLink, type Difference, insertRow, type Row, rowAt, setColumns, type Table } from "./images.ts";
 
 import { takeAway } from "./moving.ts";
@@ -24,7 +24,7 @@ import { takeAway } from "./moving.ts";
  * Not put back: epochs and sessions, because no token of before may work again; what was said and recorded. Counted anew:
  * the broken reasons of rights. An outcome's file is rendered again by its next reader.
  */
-export async function putBack(call: Surroundings, all: readonly Difference[]): Promise<void> {
+export async function putBack(call: CallContext, all: readonly Difference[]): Promise<void> {
   const { tx } = call;
   const isMoney = ({ table }: Difference): boolean => table === "budgets" || table === "charges";
   const resumed = all.filter(isResuming).map(({ key }) => textIn(key["id"]));
@@ -69,7 +69,7 @@ function withoutResuming(difference: Difference, resumed: readonly string[]): Di
  * Whoever comes back has its budget again, with what it had spent of it; the pool above, which had taken both, is as much
  * the less. Charges of others in the meantime stay, so these are amounts to add, not rows to put back.
  */
-async function returnBudgets(tx: Surroundings["tx"], all: readonly Difference[]): Promise<void> {
+async function returnBudgets(tx: Tx, all: readonly Difference[]): Promise<void> {
   const back = new Set(
     all
       .filter(
@@ -157,7 +157,7 @@ async function takenSince(tx: ReadTx, found: readonly Difference[]): Promise<str
   return reasons;
 }
 
-async function restore(tx: Surroundings["tx"], { table, key, before, after }: Difference): Promise<void> {
+async function restore(tx: Tx, { table, key, before, after }: Difference): Promise<void> {
   if (table === "budget_pauses") return before === null ? undefined : insertRow(tx, table, before);
   if (table === "edges" || table === "dependencies") {
     if (before === null) return deleteLink(tx, table, key);
@@ -182,7 +182,7 @@ async function isStillOpen(tx: ReadTx, key: Row): Promise<boolean> {
 }
 
 /** For whoever follows the record: who is back, who has its old boss, whose place is handed back. */
-async function tellOf(call: Surroundings, { table, key, before, after }: Difference): Promise<void> {
+async function tellOf(call: CallContext, { table, key, before, after }: Difference): Promise<void> {
   const { tx } = call;
   if (table === "outcomes" && before !== null)
     await call.record(textIn(key["id"]), { note: "a reorganization was undone" }, "outcome.restore");
@@ -199,7 +199,7 @@ async function tellOf(call: Surroundings, { table, key, before, after }: Differe
     await call.record(agent.id, { from: after["boss_id"], boss: agent.boss_id }, "agent.move");
 }
 
-async function endMade(call: Surroundings, id: string, found: readonly Difference[]): Promise<void> {
+async function endMade(call: CallContext, id: string, found: readonly Difference[]): Promise<void> {
   const { tx } = call;
   const agent = await agentById(tx, id);
   if (agent.status === "terminated" || agent.boss_id === null) return;

@@ -8,7 +8,8 @@ import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
 import { carve } from "../budgets/carving.ts";
 import { give } from "../capabilities/grants.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
-import { type Call, guarded, type Surroundings } from "../dispatch/guarded.ts";
+import { type Call, guarded } from "../dispatch/guarded.ts";
+import type { CallContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
 import { marker } from "../capabilities/redaction.ts";
@@ -196,7 +197,7 @@ function noticesOf(settings: Settings, manifest: Manifest | undefined, tree: Tre
   ];
 }
 
-async function keepFiles(call: Surroundings, { files }: Draft): Promise<void> {
+async function keepFiles(call: CallContext, { files }: Draft): Promise<void> {
   for (const { id, description, mediaType, content } of files) {
     const file = {
       id,
@@ -212,7 +213,7 @@ async function keepFiles(call: Surroundings, { files }: Draft): Promise<void> {
 }
 
 /** Bosses first: the tree is in that order. */
-async function hireAll(call: Surroundings, { tree, idOf }: Draft): Promise<void> {
+async function hireAll(call: CallContext, { tree, idOf }: Draft): Promise<void> {
   const budget = tree.root?.budget;
   if (budget !== undefined)
     await inFile(tree.root?.file, async () =>
@@ -227,7 +228,7 @@ async function hireAll(call: Surroundings, { tree, idOf }: Draft): Promise<void>
 }
 
 /** When all are there: a right to write to somebody needs both. */
-async function giveAll(call: Surroundings, { tree, idOf }: Draft): Promise<void> {
+async function giveAll(call: CallContext, { tree, idOf }: Draft): Promise<void> {
   for (const definition of definitionsOf(tree)) {
     const receiver = await memberById(call.tx, idOf(definition));
     if (receiver === undefined) throw new Error("an agent just made is missing");
@@ -239,7 +240,7 @@ async function giveAll(call: Surroundings, { tree, idOf }: Draft): Promise<void>
   }
 }
 
-async function settleAll(call: Surroundings, { tree, idOf }: Draft): Promise<void> {
+async function settleAll(call: CallContext, { tree, idOf }: Draft): Promise<void> {
   for (const definition of definitionsOf(tree)) {
     const agent = await agentById(call.tx, idOf(definition));
     const paused = hasMarker(definition.adapterConfig);
@@ -271,7 +272,7 @@ function describedBy(definition: Definition) {
 }
 
 /** The same call, within the company that it is about to make. */
-function companyCall(call: Call<unknown>, companyId: string, settings: Settings): Surroundings {
+function companyCall(call: Call<unknown>, companyId: string, settings: Settings): CallContext {
   return {
     ...call,
     companyId,

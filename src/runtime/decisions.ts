@@ -1,4 +1,5 @@
-import { bySystem, companiesWithHalted, pauseFor, resumeHalted } from "../budgets/halting.ts";
+import { bySystem } from "../dispatch/context.ts";
+import { companiesWithHalted, pauseFor, resumeHalted } from "../budgets/halting.ts";
 import { approvalById, dueApprovals, expire } from "../approvals/table.ts";
 import type { Pool } from "../budgets/table.ts";
 import { notify } from "../mail/operations.ts";
@@ -17,7 +18,7 @@ export async function expireApprovals(store: Store, newId: () => string): Promis
       // With the month its reason is over too.
       if (approval.type === "budget_override") return;
       await notify(
-        { tx, companyId: company_id, newId },
+        bySystem(tx, company_id, newId),
         approval.requested_by,
         `Nobody decided on approval ${id} in time, so it is denied.`,
       );

@@ -1,3 +1,4 @@
+import { bySystem } from "../dispatch/context.ts";
 import { sql } from "kysely";
 import type { Settings } from "../contract/companies.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
@@ -63,7 +64,7 @@ export async function suggestGrowth(
           "",
           `This is a suggestion; nothing was changed. Agent ${id}. It is made at most once a day.`,
         ].join("\n");
-        const call = { tx, companyId, newId };
+        const call = bySystem(tx, companyId, newId);
         await tellOnce(call, { about: id, kind: noticeOf(kind), to: null, text: words });
         if (agent.boss_id !== null) await notify(call, agent.boss_id, words);
       }

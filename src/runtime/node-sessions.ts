@@ -1,3 +1,4 @@
+import { bySystem } from "../dispatch/context.ts";
 import type { Usage } from "../budgets/budget.ts";
 import { setAside } from "../budgets/reservations.ts";
 import type { Store } from "../store/store.ts";
@@ -113,7 +114,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
         assignment: briefing.assignment,
       });
       const money = { id, agentId, firstOutcomeId: briefing.firstOutcomeId };
-      const share = await setAside({ tx, companyId, newId }, money, verdict.place, verdict.settings);
+      const share = await setAside(bySystem(tx, companyId, newId), money, verdict.place, verdict.settings);
       const skills = await takeSkills(tx, verdict.agent, id);
       return { share, spec: { agent: verdict.agent, briefing, skills, workspace } };
     });

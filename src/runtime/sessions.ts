@@ -1,3 +1,4 @@
+import { bySystem } from "../dispatch/context.ts";
 import { keepCredential } from "../agents/keys.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
 import { giveBack } from "../budgets/reservations.ts";
@@ -273,7 +274,7 @@ async function guardAgainstStalling(
   const unanswered =
     outcome.kind === "inbox" ? await waitingFor(tx, agent.company_id, agent.id, 0, 1000) : [];
   await notify(
-    { tx, companyId: agent.company_id, newId },
+    bySystem(tx, agent.company_id, newId),
     agent.boss_id,
     outcome.kind === "inbox"
       ? `The inbox of ${agent.name} (kb://${outcome.id}) is blocked: ${reason}, and ${unanswered.length} message${unanswered.length === 1 ? " waits" : "s wait"} in it. Look at session ${session.id}, the last; the next message to ${agent.name} starts it again.`

@@ -1,4 +1,5 @@
-import { bySystem, distrust, halt } from "../budgets/halting.ts";
+import { bySystem } from "../dispatch/context.ts";
+import { distrust, halt } from "../budgets/halting.ts";
 import { type Allowance, isIncredible, isUsed, type Usage } from "../budgets/budget.ts";
 import { reportUsage } from "../budgets/reservations.ts";
 import type { Store, Tx } from "../store/store.ts";
@@ -89,13 +90,13 @@ export async function noteUsage(
 ): Promise<{ goesOn: boolean; allowance: Allowance }> {
   const session = await sessionById(tx, id);
   if (session === undefined) return { goesOn: true, allowance: {} };
-  const scene = bySystem(tx, session.company_id, newId);
+  const writing = bySystem(tx, session.company_id, newId);
   if (isIncredible(usage)) {
-    if (session.ended_at === null) await distrust(scene, session.agent_id);
+    if (session.ended_at === null) await distrust(writing, session.agent_id);
     return { goesOn: false, allowance: {} };
   }
-  const { allowance, lacks } = await reportUsage(scene, session, usage);
+  const { allowance, lacks } = await reportUsage(writing, session, usage);
   const goesOn = lacks === undefined || session.ended_at !== null;
-  if (!goesOn) await halt(scene, session.agent_id, lacks);
+  if (!goesOn) await halt(writing, session.agent_id, lacks);
   return { goesOn, allowance };
 }

@@ -13,7 +13,8 @@ import {
   submitOutcome,
 } from "../../src/contract/outcomes.ts";
 import { planWork } from "../../src/contract/planning.ts";
-import { bySystem, halt } from "../../src/budgets/halting.ts";
+import { halt } from "../../src/budgets/halting.ts";
+import { bySystem } from "../../src/dispatch/context.ts";
 import { isUsedUp, left } from "../../src/budgets/budget.ts";
 import { charge, placeOf } from "../../src/budgets/table.ts";
 import type { Dump } from "../../src/simulator/restored.ts";

@@ -5,10 +5,8 @@ import { hireForRole, plan } from "../../delegation/planning.ts";
 import { agentById, type AgentRow } from "../../agents/table.ts";
 import { findReport } from "../../delegation/team.ts";
 import { isPlain } from "../../brains/registry.ts";
-import { surroundings } from "../../dispatch/dispatch.ts";
-import type { Surroundings } from "../../dispatch/guarded.ts";
+import { bySystem, type CallContext, callContext, type Writing } from "../../dispatch/context.ts";
 import { memberById } from "../../capabilities/members.ts";
-import { append, system } from "../../events/ledger.ts";
 import { tellOfLimit, tellOnce } from "../../mail/notices.ts";
 import { notify } from "../../mail/operations.ts";
 import { settleInbox } from "../../mail/post.ts";
@@ -45,7 +43,7 @@ export async function hearOut(tx: Tx, session: SessionRow, said: string, ids: Id
     companyId: agent.company_id,
     workspace: null,
   };
-  const call = surroundings(tx, { ...ids, caller, companyId: agent.company_id, operation: "session.words" });
+  const call = callContext(tx, { ...ids, caller, companyId: agent.company_id, operation: "session.words" });
   const words = wordsIn(said);
   const isSilent =
     isPlain(agent.brain_type, agent.brain_config) &&
@@ -72,7 +70,7 @@ export async function hearOut(tx: Tx, session: SessionRow, said: string, ids: Id
 
 /** Words for nobody, though somebody waits for an answer: without being told how, it would say them again and again. */
 async function tellUnheard(
-  call: Surroundings,
+  call: CallContext,
   agent: AgentRow,
   messages: readonly MessageRow[],
   said: string,
@@ -87,7 +85,7 @@ const lastTurn = (messages: readonly MessageRow[]): number =>
   Math.max(0, ...messages.map(({ auto_turn }) => auto_turn));
 
 interface Scene {
-  readonly call: Surroundings;
+  readonly call: CallContext;
   readonly agent: AgentRow;
   readonly session: SessionRow;
   readonly directives: readonly Directive[];
@@ -173,7 +171,7 @@ async function wholeFor(
 }
 
 async function outcomeFrom(
-  call: Surroundings,
+  call: CallContext,
   agent: AgentRow,
   message: MessageRow,
 ): Promise<OutcomeRow | undefined> {
@@ -217,7 +215,7 @@ async function outcomeFrom(
 }
 
 async function takeAsResult(
-  call: Surroundings,
+  call: CallContext,
   agent: AgentRow,
   session: SessionRow,
   text: string,
@@ -237,20 +235,18 @@ async function takeAsResult(
 
 /** Notices were shown to a brain that has no tools to say so. What somebody wrote stays until it is answered. */
 async function acknowledgeNotices(
-  call: Surroundings,
+  call: CallContext,
   agent: AgentRow,
   messages: readonly MessageRow[],
 ): Promise<void> {
   // The program does it, not the session: having been shown something is no progress.
-  const record: Surroundings["record"] = async (subject, data, operation = "") => {
-    await append(call.tx, { companyId: call.companyId, actor: system, operation, subject, data });
-  };
+  const writing = bySystem(call.tx, call.companyId, call.newId);
   for (const message of messages)
-    if (message.from_system === 1) await acknowledge({ ...call, record }, agent, message, "shown");
+    if (message.from_system === 1) await acknowledge(writing, agent, message, "shown");
 }
 
 async function acknowledge(
-  call: Surroundings,
+  call: Writing,
   agent: AgentRow,
   message: MessageRow,
   result: string,
@@ -263,7 +259,7 @@ async function acknowledge(
 
 /** Told in words; but one that goes on asking for what it cannot have is not answered for ever. */
 async function tellAuthor(
-  call: Surroundings,
+  call: CallContext,
   agent: AgentRow,
   refused: readonly { line: string; why: string }[],
   turn: number,

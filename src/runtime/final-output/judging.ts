@@ -1,7 +1,7 @@
 import { Refusal } from "../../contract/refusal.ts";
 import { complete, sendBack } from "../../delegation/ending.ts";
 import type { AgentRow } from "../../agents/table.ts";
-import type { Surroundings } from "../../dispatch/guarded.ts";
+import type { CallContext } from "../../dispatch/context.ts";
 import { memberById } from "../../capabilities/members.ts";
 import { notify } from "../../mail/operations.ts";
 import type { OutcomeRow } from "../../outcomes/outcome.ts";
@@ -22,7 +22,7 @@ import type { Directive } from "./directives.ts";
 /** Verdicts in a session's last words: on what was submitted to the agent, and on what it was asked to decide. */
 
 export async function applyVerdict(
-  call: Surroundings,
+  call: CallContext,
   agent: AgentRow,
   verdict: Extract<Directive, { kind: "verdict" }>,
 ): Promise<void> {
@@ -48,7 +48,7 @@ export async function applyVerdict(
 
 /** It was asked for a verdict and gave none that can be read: that is not a pass. The second time its boss is asked. */
 export async function judgeSilence(
-  call: Surroundings,
+  call: CallContext,
   agent: AgentRow,
   reviews: readonly OutcomeRow[],
 ): Promise<void> {

@@ -1,3 +1,4 @@
+import { bySystem, type Writing } from "../../dispatch/context.ts";
 import { nameKey } from "../../contract/names.ts";
 import { Refusal } from "../../contract/refusal.ts";
 import { agentById, type AgentRow } from "../../agents/table.ts";
@@ -42,7 +43,7 @@ export async function routeWords(
   const woken = await tx.first(wokenBy, { agentId: agent.id, started: session.started_at });
   const { target, body } = await addressIn(tx, agent, words, woken);
   if (body === "") return;
-  const call = { tx, companyId: agent.company_id, newId };
+  const call = bySystem(tx, agent.company_id, newId);
   const turn = (woken?.auto_turn ?? 0) + 1;
   const reply = { call, agent, session, words: { ...words, body }, turn };
   if (target === undefined) {
@@ -161,7 +162,7 @@ async function memberOrBoard(tx: ReadTx, id: string | null): Promise<Target> {
 }
 
 interface Reply {
-  readonly call: { readonly tx: Tx; readonly companyId: string; readonly newId: () => string };
+  readonly call: Writing;
   readonly agent: AgentRow;
   readonly session: SessionRow;
   readonly words: Words;

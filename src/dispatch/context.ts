@@ -1,0 +1,67 @@
+import type { Settings } from "../contract/companies.ts";
+import { type Actor, append, system } from "../events/ledger.ts";
+import { query } from "../store/query.ts";
+import type { Tx } from "../store/store.ts";
+import { parseSettings } from "./company-settings.ts";
+import type { Caller } from "./identity.ts";
+
+/**
+ * The two contexts in which code changes things. A domain rule takes `Writing`: that is enough to change rows and to say on
+ * the ledger who did it. A handler gets a `CallContext`, which also knows the caller and the company's settings. The
+ * scheduler and the daemon have no caller; they build a `Writing` with bySystem().
+ */
+export interface Writing {
+  /** On an operation that only reads, writing through this fails. */
+  readonly tx: Tx;
+  /** The company everything happens in. Empty for an operation of the installation. */
+  readonly companyId: string;
+  readonly actor: Actor;
+  readonly newId: () => string;
+  /** Appends to the ledger in this transaction; the operation's own name unless another is given. */
+  readonly record: (
+    subject: string | null,
+    data: Readonly<Record<string, unknown>>,
+    as?: string,
+  ) => Promise<void>;
+}
+
+export interface CallContext extends Writing {
+  readonly caller: Caller;
+  readonly newSecret: () => string;
+  readonly settings: () => Promise<Settings>;
+}
+
+/** For a change that happens without a call: a report of use, a decision that is due, a limit that was reached. */
+export function bySystem(tx: Tx, companyId: string, newId: () => string): Writing {
+  return writing(tx, { companyId, newId, actor: system, operation: "system" });
+}
+
+/** What a handler is given. Also for the directives in an agent's final output, which come through no door. */
+export function callContext(
+  tx: Tx,
+  of: Pick<CallContext, "caller" | "companyId" | "newId" | "newSecret"> & { readonly operation: string },
+): CallContext {
+  const { caller, companyId, newId, newSecret, operation } = of;
+  return {
+    ...writing(tx, { companyId, newId, actor: caller.actor, operation }),
+    caller,
+    newSecret,
+    settings: async () =>
+      parseSettings((await tx.first(companySettings, { id: companyId }))?.settings ?? "{}"),
+  };
+}
+
+function writing(
+  tx: Tx,
+  of: Pick<Writing, "companyId" | "actor" | "newId"> & { readonly operation: string },
+): Writing {
+  const { companyId, actor, newId } = of;
+  const record: Writing["record"] = async (subject, data, operation = of.operation) => {
+    await append(tx, { companyId: companyId === "" ? null : companyId, actor, operation, subject, data });
+  };
+  return { tx, companyId, actor, newId, record };
+}
+
+const companySettings = query((db, p: { id: string }) =>
+  db.selectFrom("companies").select("settings").where("id", "=", p.id),
+);
