@@ -15,15 +15,15 @@ async function listPage(
   tx: ReadTx,
   companyId: string,
   input: {
-    status?: string | undefined;
+    status?: contract.Agent["status"] | undefined;
     limit?: number | undefined;
     cursor?: string | undefined;
   },
 ) {
   const [at = "0", id = ""] = cursorParts(input.cursor, "number id");
   const limit = input.limit ?? defaultPage;
-  const filter = { companyId, status: input.status };
-  const rows = await listRows(tx, { ...filter, after: { at: Number(at), id }, limit: limit + 1 });
+  const after = { at: Number(at), id };
+  const rows = await listRows(tx, { companyId, status: input.status ?? "any", after, limit: limit + 1 });
   const { page, nextCursor } = pageAfter(rows, limit, (row) => `${row.created_at} ${row.id}`);
   return { agents: page.map(presentShown), nextCursor };
 }

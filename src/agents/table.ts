@@ -59,18 +59,18 @@ export const sameSlug = query((db, p: { companyId: string; slug: string }) =>
     .where("status", "<>", "terminated"),
 );
 
+/** `employed` is every status but terminated. */
 export function listRows(
   tx: ReadTx,
   filter: {
     companyId: string;
-    status: string | undefined;
+    status: Agent["status"] | "any" | "employed";
     after: { at: number; id: string };
     limit: number;
   },
 ): Promise<Shown[]> {
-  const { companyId, status = "", after, limit } = filter;
-  const kind = status === "running" || status === "idle" ? status : status === "" ? "any" : "stored";
-  return tx.all(pages[kind], { companyId, status, ...after, limit });
+  const { companyId, status, after, limit } = filter;
+  return tx.all(pages[status], { companyId, at: after.at, id: after.id, limit });
 }
 
 export async function presentAgent(tx: ReadTx, id: string) {
@@ -194,7 +194,6 @@ const shown = (db: Db) =>
     .select(["b.name as boss_name", "s.id as live_session"]);
 
 type Place = { companyId: string; at: number; id: string; limit: number };
-type PageParams = Place & { status: string };
 
 /** The next stretch of a company's agents, oldest first. */
 export const shownAfter = (db: Db, p: Place) =>
@@ -209,15 +208,19 @@ export const shownAfter = (db: Db, p: Place) =>
     .limit(p.limit);
 
 /** One statement for each kind of filter, so that none is built anew for a request. */
-const page = (kind: "any" | "running" | "idle" | "stored") =>
-  query((db, p: PageParams) => {
-    let list = shownAfter(db, p);
-    if (kind === "running") list = list.where("a.status", "=", "idle").where("s.id", "is not", null);
-    else if (kind === "idle") list = list.where("a.status", "=", "idle").where("s.id", "is", null);
-    else if (kind === "stored") list = list.where("a.status", "=", p.status);
-    return list;
-  });
-const pages = { any: page("any"), running: page("running"), idle: page("idle"), stored: page("stored") };
+const stored = (status: Agent["status"]) =>
+  query((db, p: Place) => shownAfter(db, p).where("a.status", "=", status));
+const pages = {
+  any: query(shownAfter),
+  employed: query((db, p: Place) => shownAfter(db, p).where("a.status", "<>", "terminated")),
+  running: query((db, p: Place) =>
+    shownAfter(db, p).where("a.status", "=", "idle").where("s.id", "is not", null),
+  ),
+  idle: query((db, p: Place) => shownAfter(db, p).where("a.status", "=", "idle").where("s.id", "is", null)),
+  pending_approval: stored("pending_approval"),
+  paused: stored("paused"),
+  terminated: stored("terminated"),
+};
 
 const byId = query((db, p: { id: string }) => db.selectFrom("agents").selectAll().where("id", "=", p.id));
 const shownById = query((db, p: { id: string }) =>

@@ -66,6 +66,25 @@ for (const kind of storeKinds)
       await refusal(elsewhere.root(contract.viewConfiguration, { id: made.id }), "not_found");
     });
 
+    test("the list has the employed agents only, page by page", async () => {
+      const other = await org.another();
+      const { companyId, board } = other;
+      const names = ["Ada", "Ben", "Cleo", "Dora", "Emil"];
+      const hired = [];
+      for (const name of names) hired.push(await other.agent(name));
+      for (const { id } of [hired[1], hired[4]].filter((one) => one !== undefined))
+        await board(terminateAgent, { id });
+      const listed = [];
+      let cursor: string | undefined;
+      do {
+        const page = await board(contract.listConfigurations, { companyId, limit: 2, cursor });
+        assert.ok(page.configurations.length === 2 || page.nextCursor === null);
+        listed.push(...page.configurations.map((configuration) => configuration.agent.name));
+        cursor = page.nextCursor ?? undefined;
+      } while (cursor !== undefined);
+      assert.deepEqual(listed.slice(1), ["Ada", "Cleo", "Dora"]);
+    });
+
     // covers GOV-07, GOV-08, GOV-09, GOV-24, GOV-35
     test("the board and the root agent say who may hire, and it ends as any right does", async () => {
       const boss = await org.agent("Boss");

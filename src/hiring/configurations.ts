@@ -33,8 +33,8 @@ const onList = guarded(contract.listConfigurations, async (call) => {
   await demandHirer(call);
   const [at = "0", id = ""] = cursorParts(input.cursor, "number id");
   const limit = input.limit ?? defaultPage;
-  const filter = { companyId, status: undefined, employed: true, after: { at: Number(at), id } };
-  const rows = await listRows(tx, { ...filter, limit: limit + 1 });
+  const after = { at: Number(at), id };
+  const rows = await listRows(tx, { companyId, status: "employed", after, limit: limit + 1 });
   const { page, nextCursor } = pageAfter(rows, limit, (row) => `${row.created_at} ${row.id}`);
   const configurations = [];
   for (const row of page)
