@@ -21,6 +21,9 @@ const preferred = [
   "seq",
   "id",
   "agent",
+  "actor",
+  "by",
+  "author",
   "from",
   "to",
   "body",
@@ -36,6 +39,7 @@ const preferred = [
   "level",
   "resource",
   "operation",
+  "action",
   "boss",
   "responsible",
   "workable",
@@ -70,6 +74,9 @@ function text(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? "-" : value.map(text).join(", ");
   if (isObject(value)) {
     for (const key of ["name", "title"]) if (typeof value[key] === "string") return value[key];
+    // Who acted: an agent by its id, otherwise the board or the system.
+    if ("agentId" in value)
+      return typeof value["agentId"] === "string" ? value["agentId"] : text(value["kind"]);
     return JSON.stringify(value);
   }
   if (typeof value === "boolean") return value ? "yes" : "no";
