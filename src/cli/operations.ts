@@ -9,7 +9,7 @@ import { Id } from "../contract/words.ts";
 import { screens } from "./screens.ts";
 import { show } from "./show.ts";
 import { agentOf, clientOf, companyOf, type Context } from "./terminal.ts";
-import { companyFlag, jsonFlag, notAnId, notJson, nounHelp } from "./texts.ts";
+import { companyFlag, example, jsonFlag, notAnId, notJson, nounHelp } from "./texts.ts";
 
 /** Adds a command for every operation that declares one: `agency kb read <id>` is the operation with `cli.command` "kb read". */
 export function addOperations(program: Command, context: Context): void {
@@ -61,6 +61,9 @@ function addVerb(command: Command, operation: Operation, context: Context): void
   if (properties.has("companyId")) command.option(...companyFlag);
   command.option("--key <key>", "Idempotency key. Repeating a call with the same key changes nothing twice.");
   command.option(...jsonFlag);
+  const { cli } = operation;
+  if (cli?.example !== undefined)
+    command.addHelpText("after", example(`agency ${cli.command} ${cli.example}`));
   command.action(async (...given: unknown[]) => {
     const flags: Record<string, unknown> = command.opts();
     const input: Record<string, unknown> = {};

@@ -206,7 +206,7 @@ describe("the command line", () => {
     assert.equal((await agency("kb", "read")).code, 2);
     const noId = await agency("approve", "01a1e38b");
     assert.equal(noId.code, 2);
-    assert.equal(noId.err, "`01a1e38b` is not an approval.\nRun `agency approvals` to see the pending ones.");
+    assert.equal(noId.err, "`01a1e38b` is not an approval.\nRun `agency approvals` to see them.");
     assert.equal((await agency("no-such-command")).code, 2);
     assert.equal((await agency("kb", "list", "--no-such-flag")).code, 2);
     const elsewhere = await run(

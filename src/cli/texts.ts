@@ -1,3 +1,4 @@
+import { commandsThatList } from "../contract/listing.ts";
 import { Refusal } from "../contract/refusal.ts";
 
 /**
@@ -44,21 +45,13 @@ export const notAPort = (value: string): Refusal =>
 export const notANumber = (flag: string): Refusal =>
   new Refusal("invalid", `--${flag} is not a whole number.`, `Use a number, such as --${flag} 42.`);
 
-const whereToFind: Readonly<Record<string, string>> = {
-  approval: "Run `agency approvals` to see the pending ones.",
-  file: "Run `agency kb` to see the files.",
-  grant: "Run `agency access list <agent>` to see an agent's grants.",
-  message: "Run `agency inbox` to see your messages.",
-  outcome: "Run `agency outcomes` to see the outcomes.",
-  reorganization: "Run `agency reorg` to see the reorganizations.",
-  session: "Run `agency sessions` to see the sessions.",
-};
-
 export const notAnId = (noun: string, given: string): Refusal =>
   new Refusal(
     "invalid",
     `\`${given}\` is not ${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}.`,
-    whereToFind[noun] ?? "Use an id.",
+    commandsThatList(noun).length === 0
+      ? "Use an id."
+      : `Run ${commandsThatList(noun).join(" or ")} to see them.`,
   );
 
 export const noSuchAgent = (name: string): Refusal =>

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { BudgetChange } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { AdapterType, AgentRef, CompanyId, Id, Name, nextCursor, Page, text } from "./words.ts";
+import { AdapterType, AgentRef, CompanyId, idOf, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Agents and their keys. */
 
@@ -14,7 +14,7 @@ export const Agent = z.object({
   role: z.string(),
   title: z.string().nullable(),
   status: z.enum(agentStatuses),
-  boss: AgentRef.nullable().describe("Null: the board is its boss."),
+  boss: AgentRef.nullable().describe("The agent's manager. Null: the board."),
   mandateId: z.string(),
   generation: z.number(),
   createdAt: z.string(),
@@ -22,119 +22,189 @@ export const Agent = z.object({
 export type Agent = z.infer<typeof Agent>;
 
 export const AgentDetail = Agent.extend({
-  capabilities: z.string().nullable().describe("What it says it can do, in its own words."),
+  capabilities: z.string().nullable().describe("What the agent can do, as described when it was hired."),
   adapterType: z.string(),
   stateFileId: z.string(),
   logFileId: z.string().nullable(),
   reports: z.array(AgentRef),
   reviews: z
     .object({ pass: z.number(), rework: z.number(), escalated: z.number(), unreadable: z.number() })
-    .describe("How often its work was accepted, sent back, escalated, or judged in words nobody could read."),
+    .describe(
+      "How often this agent's work passed review, was sent back, was escalated, or got a verdict that could not be read.",
+    ),
 });
+
+const agentId = idOf("agent");
+const reportId = idOf("agent").describe("Id of the agent, your direct report (UUID).");
 
 export const listAgents = operation({
   name: "agent.list",
-  summary: "The agents of the company: name, role, title, status, boss.",
-  input: z.strictObject({ companyId: CompanyId, status: z.enum(agentStatuses).optional(), ...Page }),
+  summary: "List the agents of a company.",
+  lists: "agent",
+  input: z.strictObject({
+    companyId: CompanyId,
+    status: z
+      .enum(agentStatuses)
+      .optional()
+      .describe("Only agents with this status. Default: all, terminated agents included."),
+    ...Page,
+  }),
   output: z.object({ agents: z.array(Agent), nextCursor }),
   effect: "read",
   within: "company",
   needs: "member",
   http: { method: "GET", path: "/api/companies/:companyId/agents" },
-  cli: { command: "agents list" },
+  cli: { command: "agents list", example: "--status running" },
 });
 
 export const viewAgent = operation({
   name: "agent.view",
-  summary: "One agent.",
-  input: z.strictObject({ id: Id }),
+  summary: "Show an agent: role, manager, reports, brain, documents and reviews.",
+  input: z.strictObject({ id: agentId }),
   output: AgentDetail,
   effect: "read",
   within: { agent: "id" },
   needs: "member",
   http: { method: "GET", path: "/api/agents/:id" },
-  cli: { command: "agents view", args: ["id"] },
+  cli: { command: "agents view", args: ["id"], example: "ada" },
 });
 
 export const updateAgent = operation({
   name: "agent.update",
-  summary: "Rename an agent or change its role, title or description.",
+  summary: "Change an agent's name, role, title, description, prompt, brain or budget.",
   input: z.strictObject({
-    id: Id,
-    name: Name.optional(),
-    role: Name.optional(),
-    title: Name.nullable().optional(),
-    capabilities: text(4000).nullable().optional(),
-    prompt: text(50_000).nullable().optional(),
-    adapterType: AdapterType.optional(),
-    adapterConfig: z.record(z.string(), z.unknown()).optional(),
+    id: agentId,
+    name: Name.optional().describe(
+      "New name, 1 to 64 characters, unique in the company. Default: unchanged.",
+    ),
+    role: Name.optional().describe("New role, 1 to 64 characters. Default: unchanged."),
+    title: Name.nullable()
+      .optional()
+      .describe("New job title, 1 to 64 characters. Null removes it. Default: unchanged."),
+    capabilities: text(4000)
+      .nullable()
+      .optional()
+      .describe("What the agent can do, up to 4,000 characters. Null removes it. Default: unchanged."),
+    prompt: text(50_000)
+      .nullable()
+      .optional()
+      .describe(
+        "Instructions that open the system prompt of its sessions. Null removes them. Default: unchanged.",
+      ),
+    adapterType: AdapterType.optional().describe("Type of brain, such as `rehearsal`. Default: unchanged."),
+    adapterConfig: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe("New configuration of the brain, as JSON; replaces the old one. Default: unchanged."),
     budget: BudgetChange.nullable()
       .optional()
-      .describe("What it may spend in a month; null: nothing of its own."),
+      .describe('Monthly budget, such as {"usd": 5}. Null removes it: the agent shares the budget above it.'),
   }),
   output: AgentDetail,
   effect: "write",
   within: { agent: "id" },
   needs: "board",
   http: { method: "PATCH", path: "/api/agents/:id" },
-  cli: { command: "agents update", args: ["id"] },
+  cli: { command: "agents update", args: ["id"], example: 'ada --role "Senior editor"' },
 });
+
+const Reason = text(2000).min(1).optional();
 
 export const pauseAgent = operation({
   name: "agent.pause",
-  summary: "Stop an agent's session and start none until it is resumed. Its boss or the board.",
-  input: z.strictObject({ id: Id, reason: text(2000).min(1).optional() }),
+  summary: "Pause an agent. Its running session ends and no new one starts.",
+  guidance:
+    "Managers use it for their direct reports; the board can use it for any agent. The agent keeps its work and its mail. To end the pause, call resume_agent. To take back a single outcome, use reclaim_outcome. Returns the agent with status `paused`.",
+  input: z.strictObject({
+    id: reportId,
+    reason: Reason.describe("Why, up to 2,000 characters. Kept in the record."),
+  }),
   output: AgentDetail,
   effect: "write",
   within: { agent: "id" },
   needs: "member",
   http: { method: "POST", path: "/api/agents/:id/pause" },
   mcp: { server: "org", tool: "pause_agent" },
-  cli: { command: "agents pause", args: ["id"] },
+  cli: { command: "agents pause", args: ["id"], example: 'ada --reason "Budget review"' },
 });
 
 export const resumeAgent = operation({
   name: "agent.resume",
-  summary: "Let a paused agent work again. Its boss or the board.",
-  input: z.strictObject({ id: Id }),
+  summary: "Resume a paused agent.",
+  guidance:
+    "Managers use it for their direct reports; the board can use it for any agent. The agent starts again as soon as it has work. The call is refused if the agent is not paused. Returns the agent.",
+  input: z.strictObject({ id: reportId }),
   output: AgentDetail,
   effect: "write",
   within: { agent: "id" },
   needs: "member",
   http: { method: "POST", path: "/api/agents/:id/resume" },
   mcp: { server: "org", tool: "resume_agent" },
-  cli: { command: "agents resume", args: ["id"] },
+  cli: { command: "agents resume", args: ["id"], example: "ada" },
 });
 
 export const wakeAgent = operation({
   name: "agent.wakeup",
-  summary: "Look now whether an agent has work, without waiting out its back-off.",
-  input: z.strictObject({ id: Id }),
+  summary: "Check now whether an agent has work, without waiting for its next retry.",
+  input: z.strictObject({ id: agentId }),
   output: AgentDetail,
   effect: "write",
   within: { agent: "id" },
   needs: "board",
   http: { method: "POST", path: "/api/agents/:id/wakeup" },
-  cli: { command: "agents wakeup", args: ["id"] },
+  cli: { command: "agents wakeup", args: ["id"], example: "ada" },
 });
 
 export const terminateAgent = operation({
   name: "agent.terminate",
   summary:
-    "End an agent: its keys and rights end at once, its reports and open work go to its boss, its documents stay.",
-  input: z.strictObject({ id: Id, reason: text(2000).min(1).optional() }),
+    "Terminate an agent. Its reports and open work go to its manager, its keys and rights end, its documents stay.",
+  input: z.strictObject({
+    id: agentId,
+    reason: Reason.describe("Why, up to 2,000 characters. Kept in the record."),
+  }),
   output: AgentDetail,
   effect: "write",
   within: { agent: "id" },
   needs: "board",
   http: { method: "POST", path: "/api/agents/:id/terminate" },
-  cli: { command: "agents terminate", args: ["id"] },
+  cli: { command: "agents terminate", args: ["id"], example: 'ada --reason "The project is finished."' },
+});
+
+export const deleteAgent = operation({
+  name: "agent.delete",
+  summary: "Delete an agent whose hire was rejected or cancelled. The approval and its comments stay.",
+  input: z.strictObject({ id: agentId }),
+  output: z.object({ id: z.string(), name: z.string(), deleted: z.literal(true) }),
+  effect: "write",
+  within: { agent: "id" },
+  needs: "board",
+  http: { method: "DELETE", path: "/api/agents/:id" },
+  cli: { command: "agents delete", args: ["id"], example: "<agent id>" },
+});
+
+export const setPermissions = operation({
+  name: "agent.set_permissions",
+  summary: "Allow or forbid an agent to hire. Only the board and the root agent can.",
+  input: z.strictObject({
+    id: agentId,
+    canCreateAgents: z.boolean().describe("true grants the right `org:hire`, false revokes it."),
+  }),
+  output: AgentDetail.extend({ permissions: z.object({ canCreateAgents: z.boolean() }) }),
+  effect: "write",
+  within: { agent: "id" },
+  needs: "member",
+  http: { method: "PATCH", path: "/api/agents/:id/permissions" },
+  cli: { command: "agents permissions", args: ["id"], example: "ada --can-create-agents" },
 });
 
 export const createKey = operation({
   name: "agent.create_key",
-  summary: "Make an API key with which a program acts as this agent. It is shown once.",
-  input: z.strictObject({ id: Id, label: Name.optional() }),
+  summary: "Create an API key with which a program can act as this agent. The key is shown once.",
+  input: z.strictObject({
+    id: agentId,
+    label: Name.optional().describe("A label to recognize the key by, 1 to 64 characters. Default `key`."),
+  }),
   output: z.object({
     id: z.string(),
     agentId: z.string(),
@@ -147,7 +217,7 @@ export const createKey = operation({
   needs: "board",
   http: { method: "POST", path: "/api/agents/:id/keys" },
   shownOnce: ["key"],
-  cli: { command: "agents key", args: ["id"] },
+  cli: { command: "agents key", args: ["id"], example: "ada --label laptop" },
 });
 
 const Key = z.object({
@@ -159,48 +229,25 @@ const Key = z.object({
 
 export const listKeys = operation({
   name: "agent.list_keys",
-  summary: "The keys of an agent, without the secrets.",
-  input: z.strictObject({ id: Id }),
+  summary: "List an agent's API keys, without the secrets.",
+  lists: "key",
+  input: z.strictObject({ id: agentId }),
   output: z.object({ keys: z.array(Key) }),
   effect: "read",
   within: { agent: "id" },
   needs: "board",
   http: { method: "GET", path: "/api/agents/:id/keys" },
-  cli: { command: "agents keys", args: ["id"] },
+  cli: { command: "agents keys", args: ["id"], example: "ada" },
 });
 
 export const revokeKey = operation({
   name: "agent.revoke_key",
-  summary: "Revoke a key. It stops working at once.",
-  input: z.strictObject({ id: Id, keyId: Id }),
+  summary: "Revoke an API key. It stops working immediately.",
+  input: z.strictObject({ id: agentId, keyId: idOf("key") }),
   output: Key,
   effect: "write",
   within: { agent: "id" },
   needs: "board",
   http: { method: "DELETE", path: "/api/agents/:id/keys/:keyId" },
-  cli: { command: "agents revoke-key", args: ["id", "keyId"] },
-});
-
-export const setPermissions = operation({
-  name: "agent.set_permissions",
-  summary: "Let an agent hire, or no longer. The board or the root agent.",
-  input: z.strictObject({ id: Id, canCreateAgents: z.boolean().describe("Whether it holds org:hire.") }),
-  output: AgentDetail.extend({ permissions: z.object({ canCreateAgents: z.boolean() }) }),
-  effect: "write",
-  within: { agent: "id" },
-  needs: "member",
-  http: { method: "PATCH", path: "/api/agents/:id/permissions" },
-  cli: { command: "agents permissions", args: ["id"] },
-});
-
-export const deleteAgent = operation({
-  name: "agent.delete",
-  summary: "Delete an agent whose hire was not approved. The approval and its thread stay.",
-  input: z.strictObject({ id: Id }),
-  output: z.object({ id: z.string(), name: z.string(), deleted: z.literal(true) }),
-  effect: "write",
-  within: { agent: "id" },
-  needs: "board",
-  http: { method: "DELETE", path: "/api/agents/:id" },
-  cli: { command: "agents delete", args: ["id"] },
+  cli: { command: "agents revoke-key", args: ["id", "keyId"], example: "ada <key id>" },
 });

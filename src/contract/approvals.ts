@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
+import { AgentRef, CompanyId, idOf, nextCursor, Page, text } from "./words.ts";
 
-/** What waits for a person's decision: hires, plans, and the talk about them. */
+/** Approvals: requests that only people decide (hires, plans, raised budgets), and the comments on them. */
 
 export const approvalTypes = [
   "hire_agent",
@@ -27,30 +27,45 @@ export const Approval = z.object({
   id: z.string(),
   type: z.enum(approvalTypes),
   status: z.enum(approvalStatuses),
-  payload: Payload.describe("What is asked for. Secrets in it are shown as [redacted]."),
-  payloadHash: z.string().describe("SHA-256 of the payload; pass it to decide on exactly what was seen."),
-  redactedPaths: z.array(z.string()),
-  agentId: z.string().nullable().describe("The agent it is about; null when it makes or concerns none yet."),
-  requestedBy: AgentRef.nullable().describe("Null: the board itself."),
+  payload: Payload.describe("The request. Secrets in it are shown as [redacted]."),
+  payloadHash: z
+    .string()
+    .describe("SHA-256 of the payload. Pass it with a decision to decide on exactly this payload."),
+  redactedPaths: z.array(z.string()).describe("Where in the payload a secret was hidden."),
+  agentId: z
+    .string()
+    .nullable()
+    .describe("The agent the request is about. Null if that agent does not exist yet."),
+  requestedBy: AgentRef.nullable().describe("The agent that made the request. Null for the board."),
   decisionNote: z.string().nullable(),
   createdAt: z.string(),
   updatedAt: z.string(),
   decidedAt: z.string().nullable(),
-  expiresAt: z.string().nullable().describe("Undecided by then, it is denied."),
+  expiresAt: z
+    .string()
+    .nullable()
+    .describe("A request still pending at this time is denied. Null: it never expires."),
 });
 export type Approval = z.infer<typeof Approval>;
 
 const ApprovalDetail = Approval.extend({
-  changes: z.array(z.string()).describe("What a yes would change, line by line."),
+  changes: z.array(z.string()).describe("What approving would change, one line each."),
 });
 
 export const requestApproval = operation({
   name: "approval.request",
-  summary: "The root agent lays a plan before the board, as Markdown.",
+  summary: "Submit a strategy or plan to the board for approval.",
+  guidance:
+    "Only the root agent can call this; other agents propose plans to their manager with send_message. The plan waits until a person approves it, rejects it or asks for a revision, and the decision arrives by mail. Don't wait for it: continue with other work.",
   input: z.strictObject({
     companyId: CompanyId,
-    type: z.literal("approve_ceo_strategy").default("approve_ceo_strategy"),
-    payload: z.strictObject({ plan: text(50_000).min(1) }),
+    type: z
+      .literal("approve_ceo_strategy")
+      .default("approve_ceo_strategy")
+      .describe("The only type of request agents can make here. Leave it out."),
+    payload: z
+      .strictObject({ plan: text(50_000).min(1).describe("The plan as Markdown, up to 50,000 characters.") })
+      .describe('What the board should approve: {"plan": "# Plan…"}.'),
   }),
   output: Approval,
   effect: "write",
@@ -62,11 +77,16 @@ export const requestApproval = operation({
 
 export const listApprovals = operation({
   name: "approval.list",
-  summary: "Approvals, newest first. The board sees all; an agent those it asked for.",
-  input: z.strictObject({ companyId: CompanyId, status: z.enum(approvalStatuses).optional(), ...Page }),
+  summary: "List approval requests, newest first. The board sees all of them, an agent those it made.",
+  lists: "approval",
+  input: z.strictObject({
+    companyId: CompanyId,
+    status: z.enum(approvalStatuses).optional().describe("Only requests with this status. Default: all."),
+    ...Page,
+  }),
   output: z.object({
     approvals: z.array(
-      Approval.extend({ title: z.string().describe("What a yes would change, in a line.") }),
+      Approval.extend({ title: z.string().describe("What approving would change, in one line.") }),
     ),
     nextCursor,
   }),
@@ -74,31 +94,37 @@ export const listApprovals = operation({
   within: "company",
   needs: "member",
   http: { method: "GET", path: "/api/companies/:companyId/approvals" },
-  cli: { command: "approvals list" },
+  cli: { command: "approvals list", example: "--status pending" },
 });
+
+const approvalId = idOf("approval");
 
 export const viewApproval = operation({
   name: "approval.view",
-  summary: "One approval: what is asked for, what a yes would change, how it was decided.",
-  input: z.strictObject({ id: Id }),
+  summary: "Show one approval request: the request, what approving would change, and the decision.",
+  input: z.strictObject({ id: approvalId }),
   output: ApprovalDetail,
   effect: "read",
   within: { approval: "id" },
   needs: "member",
   http: { method: "GET", path: "/api/approvals/:id" },
-  cli: { command: "approvals view", args: ["id"] },
+  cli: { command: "approvals view", args: ["id"], example: "<approval id>" },
 });
 
-/** What deciding on one has in common, whatever is decided. */
+/** What all decisions on an approval have in common. */
 const deciding = {
   input: z.strictObject({
-    id: Id,
-    decisionNote: text(10_000).optional().describe("Why; kept with the approval and told to whoever asked."),
+    id: approvalId,
+    decisionNote: text(10_000)
+      .optional()
+      .describe("The reason, up to 10,000 characters. Kept with the approval and sent to the requester."),
     payloadHash: z
       .string()
       .max(200)
       .optional()
-      .describe("Of what was seen; another one by now is a conflict."),
+      .describe(
+        "`payloadHash` of the request you looked at. The call is refused if the request has changed since.",
+      ),
   }),
   output: Approval,
   effect: "write",
@@ -108,80 +134,106 @@ const deciding = {
 
 export const approve = operation({
   name: "approval.approve",
-  summary: "Say yes: what was asked for happens, in the same transaction.",
+  summary: "Approve a request. The change takes effect immediately.",
   ...deciding,
   http: { method: "POST", path: "/api/approvals/:id/approve" },
-  cli: { command: "approve", args: ["id"] },
+  cli: { command: "approve", args: ["id"], example: "<approval id>" },
 });
 
 export const reject = operation({
   name: "approval.reject",
-  summary: "Say no, for good. A pending agent ends.",
+  summary: "Reject a request for good. An agent that was waiting for it is terminated.",
   ...deciding,
   http: { method: "POST", path: "/api/approvals/:id/reject" },
-  cli: { command: "reject", args: ["id"] },
+  cli: {
+    command: "reject",
+    args: ["id"],
+    example: '<approval id> --decision-note "We have a writer already."',
+  },
 });
 
 export const requestRevision = operation({
   name: "approval.request_revision",
-  summary: "Send it back to whoever asked, to be changed and resubmitted.",
+  summary: "Send a request back to the requester, who can change and resubmit it.",
   ...deciding,
   http: { method: "POST", path: "/api/approvals/:id/request-revision" },
-  cli: { command: "request-revision", args: ["id"] },
+  cli: {
+    command: "request-revision",
+    args: ["id"],
+    example: '<approval id> --decision-note "Use a smaller budget."',
+  },
 });
 
 export const resubmit = operation({
   name: "approval.resubmit",
-  summary: "Answer a request for revision, changed or as it was. Whoever asked, or the board.",
+  summary: "Resubmit a request after the board asked for a revision.",
+  guidance:
+    'Only the requester and the board can. Read the comments first with list_comments. Pass only the keys to change, for example {"id": "<approval id>", "payload": {"title": "Editor"}}. The request is pending again and the answer shows it as it is now.',
   ...deciding,
   input: deciding.input.extend({
     payload: Payload.optional().describe(
-      "The keys to change; or a whole payload as it was shown. What is [redacted] stays as it was.",
+      "The keys to change; keys you leave out stay. A value shown as [redacted] stays as it was. Default: resubmit unchanged.",
     ),
   }),
   needs: "member",
   http: { method: "POST", path: "/api/approvals/:id/resubmit" },
   mcp: { server: "org", tool: "resubmit_approval" },
-  cli: { command: "approvals resubmit", args: ["id"] },
+  cli: {
+    command: "approvals resubmit",
+    args: ["id"],
+    example: `<approval id> --payload '{"title":"Editor"}'`,
+  },
 });
 
 export const cancelApproval = operation({
   name: "approval.cancel",
-  summary: "Take a request back. Whoever asked, or the board.",
+  summary: "Withdraw a request that is not decided yet.",
+  guidance:
+    "Only the requester and the board can. An agent that was waiting for this approval is terminated, and work handed to it comes back to you. To change a request, wait for a revision and use resubmit_approval.",
   ...deciding,
   needs: "member",
   http: { method: "POST", path: "/api/approvals/:id/cancel" },
   mcp: { server: "org", tool: "cancel_approval" },
-  cli: { command: "approvals cancel", args: ["id"] },
+  cli: {
+    command: "approvals cancel",
+    args: ["id"],
+    example: '<approval id> --decision-note "No longer needed."',
+  },
 });
 
 const Comment = z.object({
   id: z.string(),
   approvalId: z.string(),
-  author: AgentRef.nullable().describe("Null: the board."),
+  author: AgentRef.nullable().describe("Null for the board."),
   body: z.string(),
   createdAt: z.string(),
 });
 
 export const listComments = operation({
   name: "approval.list_comments",
-  summary: "What was said about an approval, oldest first.",
-  input: z.strictObject({ id: Id, ...Page }),
+  summary: "List the comments on an approval request, oldest first.",
+  guidance:
+    "Use it when the board asks you to revise a request: the comments say what to change. Each comment has its author (null for the board), text and time.",
+  input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ comments: z.array(Comment), nextCursor }),
   effect: "read",
   within: { approval: "id" },
   needs: "member",
   http: { method: "GET", path: "/api/approvals/:id/comments" },
   mcp: { server: "org", tool: "list_comments" },
-  cli: { command: "approvals comments", args: ["id"] },
+  cli: { command: "approvals comments", args: ["id"], example: "<approval id>" },
 });
 
 export const commentOnApproval = operation({
   name: "approval.comment",
-  summary: "Say something about an approval; the other side is told.",
+  summary: "Comment on an approval request.",
+  guidance:
+    "The other side (the board or the requester) gets the comment by mail. Use it to ask or explain; a comment decides nothing. To change the request itself, use resubmit_approval.",
   input: z.strictObject({
-    id: Id,
-    body: text(20_000).refine((body) => body.trim() !== "", "a comment needs at least one visible character"),
+    id: approvalId,
+    body: text(20_000)
+      .refine((body) => body.trim() !== "", "a comment with at least one visible character")
+      .describe("The comment, as Markdown, up to 20,000 characters."),
   }),
   output: Comment,
   effect: "write",
@@ -189,5 +241,5 @@ export const commentOnApproval = operation({
   needs: "member",
   http: { method: "POST", path: "/api/approvals/:id/comments" },
   mcp: { server: "org", tool: "comment_on_approval" },
-  cli: { command: "comment", args: ["id", "body"] },
+  cli: { command: "comment", args: ["id", "body"], example: '<approval id> "Which model should it use?"' },
 });

@@ -1,24 +1,24 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { AgentRef, CompanyId, Id, nextCursor, numeric, Page, whole } from "./words.ts";
+import { AgentRef, CompanyId, idOf, nextCursor, numeric, Page, whole } from "./words.ts";
 
-/** What may be spent, and what was. Money is in US dollars outside and in millionths of them inside. */
+/** Budgets and costs. Money is in US dollars in requests and answers, and in millionths of a dollar in the store. */
 
 export const measures = ["usd", "tokens", "sessions"] as const;
 export type Measure = (typeof measures)[number];
 
-const Usd = z.number().min(0).max(1e9);
-const Tokens = z.number().int().min(0).max(1e15);
-const Sessions = z.number().int().min(0).max(1e9);
+const Usd = z.number().min(0).max(1e9).describe("US dollars.");
+const Tokens = z.number().int().min(0).max(1e15).describe("Input and output tokens.");
+const Sessions = z.number().int().min(0).max(1e9).describe("Number of sessions.");
 
-/** Of an agent: what is not said it takes from whoever has a budget above it. */
+/** The budget of an agent. A measure that is left out is drawn from the nearest budget above the agent. */
 export const Budget = z.strictObject({
   usd: Usd.optional(),
   tokens: Tokens.optional(),
   sessions: Sessions.optional(),
 });
 
-/** What is not said stays as it is; null takes that part away. */
+/** A measure that is left out stays as it is; null removes it. */
 export const BudgetChange = z.strictObject({
   usd: Usd.nullable().optional(),
   tokens: Tokens.nullable().optional(),
@@ -29,32 +29,44 @@ export type BudgetChange = z.infer<typeof BudgetChange>;
 export const MonthlyBudget = z
   .strictObject({ usd: Usd.nullable(), tokens: Tokens.nullable(), sessions: Sessions.nullable() })
   .partial()
-  .describe("What the company may spend in a calendar month (UTC); 0: nothing, null: as much as it takes.");
+  .describe(
+    'What the company may spend in a calendar month (UTC), for example {"usd": 100}. 0 stops all spending; null means no limit.',
+  );
 
 export const SessionBudget = z
   .strictObject({ usd: Usd.positive(), tokens: Tokens.positive() })
   .partial()
-  .describe("What is set aside for a session before it starts, and again whenever that is used.");
+  .describe("The amount reserved before a session starts, and again each time the session has used it.");
 
 const BudgetLine = z.object({
   measure: z.enum(measures),
-  limit: z.number().nullable().describe("In a month; null: no limit."),
-  spent: z.number().describe("This month, by whoever has no budget of its own below."),
-  reserved: z.number().describe("Set aside for sessions that run."),
-  handedDown: z.number().describe("The budgets of agents below."),
-  left: z.number().nullable(),
+  limit: z.number().nullable().describe("Limit for the month. Null: no limit."),
+  spent: z.number().describe("Spent this month by agents that draw from this budget."),
+  reserved: z.number().describe("Reserved for running sessions."),
+  handedDown: z.number().describe("Given to agents below as budgets of their own."),
+  left: z.number().nullable().describe("What can still be spent or given. Null: no limit."),
 });
 export type BudgetLine = z.infer<typeof BudgetLine>;
 
 export const setBudget = operation({
   name: "agent.set_budget",
-  summary:
-    "Give an agent a monthly budget of its own, out of the one above it; null takes it away. Its boss or the board.",
+  summary: "Give an agent its own monthly budget, taken from the budget above it.",
+  guidance:
+    'Managers use it for their direct reports; the board can use it for any agent. Measures you leave out stay as they are, and null removes one: the agent then shares the budget above it. Returns the agent\'s limits with what is spent, reserved and left. Example: {"id": "<agent id>", "usd": 5}.',
   input: z.strictObject({
-    id: Id,
-    usd: numeric(Usd).nullable().optional().describe("US dollars."),
-    tokens: whole(0, 1e15).nullable().optional().describe("Tokens, in and out."),
-    sessions: whole(0, 1e9).nullable().optional(),
+    id: idOf("agent").describe("Id of the agent, your direct report (UUID)."),
+    usd: numeric(Usd)
+      .nullable()
+      .optional()
+      .describe("US dollars per calendar month (UTC). Null removes the limit. Default: unchanged."),
+    tokens: whole(0, 1e15)
+      .nullable()
+      .optional()
+      .describe("Input and output tokens per month. Null removes the limit. Default: unchanged."),
+    sessions: whole(0, 1e9)
+      .nullable()
+      .optional()
+      .describe("Sessions per month. Null removes the limit. Default: unchanged."),
   }),
   output: z.object({ agent: AgentRef, budget: z.array(BudgetLine) }),
   effect: "write",
@@ -62,42 +74,47 @@ export const setBudget = operation({
   needs: "member",
   http: { method: "PUT", path: "/api/agents/:id/budget" },
   mcp: { server: "org", tool: "set_budget" },
-  cli: { command: "agents budget", args: ["id"] },
+  cli: { command: "agents budget", args: ["id"], example: "ada --usd 5" },
 });
 
 export const Use = z.object({ inputTokens: z.number(), outputTokens: z.number(), costUsd: z.number() });
 const Cost = Use.extend({
   sessions: z.number(),
-  consultants: Use.describe("The part of it that sub-agents of the sessions used."),
+  consultants: Use.describe("The part used by sub-agents of the sessions."),
 });
 export type Cost = z.infer<typeof Cost>;
 
 export const listCosts = operation({
   name: "cost.list",
-  summary:
-    "What was spent in a month, by agent or by outcome, each with all that is below it. An agent sees its own part.",
+  summary: "Show what was spent in a month, by agent or by outcome.",
+  guidance:
+    "Each row has its own costs and a total with everything below it. An agent sees itself and the agents below it; the board sees the whole company. Also returns the current budget with what is left, so call it before you hire or delegate costly work.",
   input: z.strictObject({
     companyId: CompanyId,
     month: z
       .string()
-      .regex(/^\d{4}-(0[1-9]|1[0-2])$/, "a month, such as 2030-01")
+      .regex(/^\d{4}-(0[1-9]|1[0-2])$/, "a month such as 2030-01")
       .optional()
-      .describe("Such as 2030-01, in UTC; default this one."),
-    by: z.enum(["agent", "outcome"]).default("agent"),
-    agent: Id.optional().describe("Only the part of this agent and everybody below it."),
+      .describe("Calendar month in UTC, such as `2030-01`. Default: the current month."),
+    by: z.enum(["agent", "outcome"]).default("agent").describe("What each row stands for. Default `agent`."),
+    agent: idOf("agent")
+      .optional()
+      .describe("Only this agent and the agents below it (UUID). Default: all you can see."),
     ...Page,
   }),
   output: z.object({
     month: z.string(),
     by: z.enum(["agent", "outcome"]),
     total: Cost,
-    budget: z.array(BudgetLine).describe("As it is now; of an agent, the parts it has of its own."),
+    budget: z
+      .array(BudgetLine)
+      .describe("The budget as it is now. For an agent, only the measures it has its own limit for."),
     costs: z.array(
       z.object({
         id: z.string(),
         name: z.string(),
-        own: Cost.describe("Of sessions of this agent, or that had this outcome first."),
-        total: Cost.describe("With everything below, as things stood when it was spent."),
+        own: Cost.describe("Sessions of this agent, or sessions that started with this outcome."),
+        total: Cost.describe("With everything that was below it when the cost arose."),
       }),
     ),
     nextCursor,
@@ -107,5 +124,5 @@ export const listCosts = operation({
   needs: "member",
   http: { method: "GET", path: "/api/companies/:companyId/costs" },
   mcp: { server: "org", tool: "view_costs" },
-  cli: { command: "costs" },
+  cli: { command: "costs", example: "--month 2030-01 --by outcome" },
 });

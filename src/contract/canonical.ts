@@ -1,4 +1,4 @@
-/** JSON with the keys of every object in order: the same value is always the same text. */
+/** JSON with sorted keys: equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(sorted(value));
 }

@@ -1,23 +1,25 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { LevelName, ResourceName } from "./resources.ts";
-import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
+import { LevelArgument, LevelName, ResourceName } from "./resources.ts";
+import { AgentRef, CompanyId, idOf, nextCursor, Page, text } from "./words.ts";
 
-/** Why a grant exists: the board gave it, its holder made the thing, or a boss handed on what it holds. */
+/** Where a grant comes from: the board gave it, its holder created the thing, or a manager passed a right on. */
 export const grantOrigins = ["board", "creation", "boss"] as const;
 
 export const Grant = z.object({
   id: z.string(),
   to: AgentRef,
-  by: AgentRef.nullable().describe("Null: the board, or the system for what the holder made itself."),
+  by: AgentRef.nullable().describe(
+    "Null for the board, and for the system where the holder created the thing.",
+  ),
   origin: z.enum(grantOrigins),
   resource: z.string(),
   level: LevelName,
   scope: z
     .object({ id: z.string(), title: z.string(), status: z.string() })
-    .describe("The outcome whose life it shares."),
-  parent: z.string().nullable().describe("The grant it was handed on from."),
-  stands: z.boolean().describe("Every link of its chain stands now."),
+    .describe("The outcome the grant belongs to. The grant ends when this outcome ends."),
+  parent: z.string().nullable().describe("The grant this one was passed on from."),
+  stands: z.boolean().describe("Whether the grant is in force: every grant in its chain stands."),
   createdAt: z.string(),
   revokedAt: z.string().nullable(),
 });
@@ -36,8 +38,10 @@ const PermissionRequest = z.object({
 
 export const listPermissions = operation({
   name: "permission.list",
-  summary:
-    "Everything you may do: granted rights, rights that follow from your place, and what your reports ask for.",
+  summary: "List your rights and the permission requests of your direct reports.",
+  guidance:
+    "Returns `grants` (rights you were given), `structural` (rights that follow from your position, such as mail to your manager) and `requests` (what your reports ask you for; answer with grant_permission). To find out why one call is refused, use explain_access.",
+  lists: "grant",
   input: z.strictObject({ ...Page }),
   output: z.object({
     grants: z.array(Grant),
@@ -54,27 +58,32 @@ export const listPermissions = operation({
 
 export const listAgentGrants = operation({
   name: "permission.of_agent",
-  summary: "The grants an agent holds or held.",
-  input: z.strictObject({ id: Id, ...Page }),
+  summary: "List the grants of an agent, past ones included, and the rights of its position.",
+  lists: "grant",
+  input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: z.object({ grants: z.array(Grant), structural: z.array(StructuralRight), nextCursor }),
   effect: "read",
   within: { agent: "id" },
   needs: "board",
   http: { method: "GET", path: "/api/agents/:id/grants" },
-  cli: { command: "access list", args: ["id"] },
+  cli: { command: "access list", args: ["id"], example: "ada" },
 });
 
 export const grantPermission = operation({
   name: "permission.grant",
-  summary: "Grant a direct report a right you hold, or less of it, for the life of an outcome.",
+  summary: "Give a direct report a right that you hold.",
+  guidance:
+    'You can grant only what you hold yourself, at the same level or lower, and only to direct reports. The grant ends with its outcome, or when you revoke it. Returns the grant with its id. Example: {"to": "ada", "resource": "kb:<file id>", "level": "read"}.',
   input: z.strictObject({
     companyId: CompanyId,
-    to: text(100).min(1).describe("A direct report (the board: any agent): its id or slug."),
+    to: text(100).min(1).describe("Id or slug of your direct report. The board can name any agent."),
     resource: ResourceName,
-    level: LevelName.optional().describe("Default: the least that is of use (read, send or use)."),
-    outcome: Id.optional().describe(
-      "The outcome whose life the grant shares; default the receiver's mandate.",
-    ),
+    level: LevelArgument,
+    outcome: idOf("outcome")
+      .optional()
+      .describe(
+        "Id of the outcome the right is for (UUID). The grant ends with it. Default: the report's mandate.",
+      ),
   }),
   output: Grant,
   effect: "write",
@@ -82,26 +91,34 @@ export const grantPermission = operation({
   needs: "member",
   http: { method: "POST", path: "/api/companies/:companyId/grants" },
   mcp: { server: "permissions", tool: "grant_permission" },
-  cli: { command: "access grant", args: ["to", "resource"] },
+  cli: { command: "access grant", args: ["to", "resource"], example: "ada kb:<file id> --level write" },
 });
 
 export const revokePermission = operation({
   name: "permission.revoke",
-  summary: "Revoke a grant you gave, or give up one you hold. All that was handed on from it ends with it.",
-  input: z.strictObject({ id: Id }),
+  summary: "Revoke a grant, with every grant that was passed on from it.",
+  guidance:
+    "Use it for a grant you gave, or to give up a grant you hold. It takes effect immediately. Find the id with list_permissions, or keep the one grant_permission returned. Returns the grant with `revokedAt` set.",
+  input: z.strictObject({ id: idOf("grant") }),
   output: Grant,
   effect: "write",
   within: { grant: "id" },
   needs: "member",
   http: { method: "DELETE", path: "/api/grants/:id" },
   mcp: { server: "permissions", tool: "revoke_permission" },
-  cli: { command: "access revoke", args: ["id"] },
+  cli: { command: "access revoke", args: ["id"], example: "<grant id>" },
 });
 
 export const requestPermission = operation({
   name: "permission.request",
-  summary: "Ask your boss for a right you lack, with the reason.",
-  input: z.strictObject({ resource: ResourceName, level: LevelName.optional(), reason: text(2000).min(1) }),
+  summary: "Ask your manager for a right you need.",
+  guidance:
+    'Use it when a call was refused for a missing right and your work depends on it. Your manager gets a message; the answer comes by mail, so continue with other work. Returns status `open`, or `already_held` if you have the right. Example: {"resource": "org:hire", "reason": "The release needs a tester."}.',
+  input: z.strictObject({
+    resource: ResourceName,
+    level: LevelArgument,
+    reason: text(2000).min(1).describe("Why you need it, up to 2,000 characters. Your manager reads this."),
+  }),
   output: PermissionRequest.extend({ status: z.enum(["open", "already_held"]) }),
   effect: "write",
   within: "company",
@@ -112,7 +129,7 @@ export const requestPermission = operation({
 
 export const listPermissionRequests = operation({
   name: "permission.requests",
-  summary: "What agents of the company ask for and nobody has granted yet.",
+  summary: "List the rights that agents have asked for and not been given yet.",
   input: z.strictObject({ companyId: CompanyId, ...Page }),
   output: z.object({ requests: z.array(PermissionRequest), nextCursor }),
   effect: "read",
@@ -128,12 +145,12 @@ const ChainLink = z.object({
   to: z.string(),
   level: LevelName,
   scope: z.object({ id: z.string(), title: z.string(), status: z.string() }),
-  broken: z.string().nullable().describe("Why this link does not stand; null when it does."),
+  broken: z.string().nullable().describe("Why this grant is not in force. Null when it is."),
 });
 
-/** One operation that would flip the answer, as somebody could call it. */
+/** One call that would change the answer. */
 const Fix = z.object({
-  by: z.string().describe("Who can do it: an agent's id, or board."),
+  by: z.string().describe("Who can make the call: an agent's id, or board."),
   operation: z.string(),
   input: z.record(z.string(), z.unknown()),
   says: z.string(),
@@ -141,15 +158,16 @@ const Fix = z.object({
 
 export const explainAccess = operation({
   name: "permission.explain",
-  summary:
-    "Whether an agent may use a resource, through which chain, and the smallest change that would flip the answer.",
+  summary: "Explain whether an agent may use a resource, and why.",
+  guidance:
+    'Use it after a refusal, for yourself or a direct report. Returns `allowed`, the chain of grants behind the answer, and `fix`: the smallest set of calls that would change it, with who can make them. Example: {"resource": "kb:<file id>", "level": "write"}.',
   input: z.strictObject({
     resource: ResourceName,
-    level: LevelName.optional(),
+    level: LevelArgument,
     agent: text(100)
       .min(1)
       .optional()
-      .describe("You (default) or a direct report; the board names any agent."),
+      .describe("Id or slug of a direct report; the board can name any agent. Default: you."),
     companyId: CompanyId,
   }),
   output: z.object({
@@ -157,19 +175,21 @@ export const explainAccess = operation({
     agent: AgentRef,
     resource: z.string(),
     level: LevelName,
-    held: LevelName.nullable().describe(
-      "The level held now; null when the thing does not exist for the agent.",
-    ),
+    held: LevelName.nullable().describe("The level held now. Null: the thing does not exist for this agent."),
     because: z.string(),
     chain: z
       .array(ChainLink)
-      .describe("From the root grant down to the agent; empty for a structural right."),
-    fix: z.array(Fix).describe("Do all of these, in order; empty when nothing can flip it."),
+      .describe(
+        "The grants from the first giver down to the agent. Empty for a right of the agent's position.",
+      ),
+    fix: z
+      .array(Fix)
+      .describe("Calls that would change the answer, all of them, in this order. Empty if none would."),
   }),
   effect: "read",
   within: { agent: "agent" },
   needs: "member",
   http: { method: "GET", path: "/api/access" },
   mcp: { server: "permissions", tool: "explain_access" },
-  cli: { command: "access explain", args: ["agent", "resource"] },
+  cli: { command: "access explain", args: ["agent", "resource"], example: "ada kb:<file id> --level write" },
 });

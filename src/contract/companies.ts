@@ -3,7 +3,7 @@ import { MonthlyBudget, SessionBudget } from "./budgets.ts";
 import { mcpServers, operation } from "./operation.ts";
 import { AdapterType, CompanyId, Name, nextCursor, Page, text } from "./words.ts";
 
-/** Companies, their settings and the MCP servers they know. */
+/** Companies, their settings and their MCP servers. */
 
 const Threshold = z.number().int().min(1).max(100_000).nullable();
 
@@ -13,78 +13,87 @@ export const Settings = z.strictObject({
     .int()
     .min(0)
     .max(1000)
-    .describe("At most this many sessions at once, shared fairly."),
+    .describe(
+      "Maximum number of sessions at the same time, shared fairly among agents. 0 stops all of them.",
+    ),
   messageRetentionDays: z
     .number()
     .int()
     .min(1)
     .max(36_500)
-    .describe("The text of an acknowledged message is dropped after this many days; the record stays."),
-  defaultAdapterType: AdapterType.describe("The brain of agents that are made without one."),
+    .describe("The text of an acknowledged message is deleted after this many days; the record of it stays."),
+  defaultAdapterType: AdapterType.describe("Type of brain for agents created without one."),
   allowedAdapterTypes: z
     .array(AdapterType)
     .max(50)
-    .describe("The brains an agent may hire with; the board may use any."),
+    .describe("Types of brain that agents may hire with. The board may use any."),
   maxFileBytes: z
     .number()
     .int()
     .min(1)
     .max(100 * 1024 * 1024)
-    .describe("The largest knowledge file, in bytes."),
-  requireBoardApprovalForNewAgents: z.boolean().describe("Whether a hire waits until the board approves it."),
+    .describe("Size limit of a knowledge file, in bytes."),
+  requireBoardApprovalForNewAgents: z
+    .boolean()
+    .describe("Whether an agent that another agent hires waits until the board approves it."),
   maxAgents: z
     .number()
     .int()
     .min(1)
     .max(1_000_000)
     .nullable()
-    .describe("Agents hire no further from here on; null: 16 where nobody approves hires, else no limit."),
+    .describe(
+      "Agents can't hire above this headcount. Null: 16 if hires need no approval, otherwise no limit.",
+    ),
   defaultAdapterConfig: z
     .record(z.string(), z.unknown())
-    .describe("The configuration of the default brain, for agents that are made without one."),
+    .describe("Configuration of the default brain, for agents created without one, as JSON."),
   chatLLMProvider: AdapterType.nullable().describe(
-    "The brain of agents made by create_agent; null: the default one.",
+    "Type of brain for agents created with create_agent. Null: the default brain.",
   ),
-  chatLLMModel: text(100).min(1).nullable().describe("The model of agents made by create_agent."),
+  chatLLMModel: text(100)
+    .min(1)
+    .nullable()
+    .describe("Model for agents created with create_agent. Null: the brain's own default."),
   approvalExpirySeconds: z
     .number()
     .int()
     .min(1)
     .max(10 * 365 * 86_400)
-    .describe("A create_agent that nobody decided is denied after this long."),
+    .describe("A create_agent request is denied if it is still undecided after this many seconds."),
   maxDelegations: z
     .number()
     .int()
     .min(0)
     .max(1000)
-    .describe("An agent hands out at most this many parts of one outcome."),
+    .describe("Maximum number of parts of one outcome that an agent can delegate."),
   maxDelegationDepth: z
     .number()
     .int()
     .min(0)
     .max(1000)
-    .describe("Work is handed on at most this many times, from one agent to the next."),
+    .describe("How many times work can be delegated further, from one agent to the next."),
   maxOpenOutcomes: z
     .number()
     .int()
     .min(1)
     .max(1_000_000)
-    .describe("An agent makes no further outcomes while it answers for this many live ones."),
+    .describe("Maximum number of open and submitted outcomes that one agent can be responsible for."),
   growthSessionMinutes: Threshold.describe(
-    "Suggest help for an agent whose last three sessions took this long on average; null: never.",
+    "Suggest a hire when an agent's last three sessions took this many minutes on average. Null: never.",
   ),
   growthWaitingOutcomes: Threshold.describe(
-    "Suggest help for an agent with this many outcomes that wait for it; null: never.",
+    "Suggest a hire when this many outcomes are waiting for an agent. Null: never.",
   ),
   growthInboxMessages: Threshold.describe(
-    "Suggest help for an agent with this many messages in its inbox; null: never.",
+    "Suggest a hire when this many messages are in an agent's inbox. Null: never.",
   ),
   growthWaitMinutes: z
     .number()
     .int()
     .min(1)
     .max(100_000)
-    .describe("How long outcomes and messages lie before they count for these suggestions."),
+    .describe("Outcomes and messages count for these suggestions after waiting this many minutes."),
   monthlyBudget: MonthlyBudget,
   sessionBudget: SessionBudget,
 });
@@ -99,21 +108,24 @@ export const Company = z.object({
   createdAt: z.string(),
 });
 
+const CompanyName = Name.describe("Name of the company, 1 to 64 characters.");
+
 export const createCompany = operation({
   name: "company.create",
-  summary: "Make a company with its root agent and the perpetual outcome it serves.",
-  input: z.strictObject({ name: Name }),
+  summary: "Create a company with a root agent and the perpetual outcome it serves.",
+  input: z.strictObject({ name: CompanyName }),
   output: Company,
   effect: "write",
   within: "installation",
   needs: "board",
   http: { method: "POST", path: "/api/companies" },
-  cli: { command: "companies create", args: ["name"] },
+  cli: { command: "companies create", args: ["name"], example: "Bakery" },
 });
 
 export const listCompanies = operation({
   name: "company.list",
-  summary: "The companies on this installation; an agent sees its own.",
+  summary: "List the companies of this installation. An agent sees only its own.",
+  lists: "company",
   input: z.strictObject({ ...Page }),
   output: z.object({ companies: z.array(Company), nextCursor }),
   effect: "read",
@@ -125,26 +137,30 @@ export const listCompanies = operation({
 
 export const viewCompany = operation({
   name: "company.view",
-  summary: "A company and its settings.",
+  summary: "Show a company and its settings.",
   input: z.strictObject({ companyId: CompanyId }),
   output: Company,
   effect: "read",
   within: "company",
   needs: "member",
   http: { method: "GET", path: "/api/companies/:companyId" },
-  cli: { command: "companies view" },
+  cli: { command: "companies view", example: "--company Bakery" },
 });
 
 export const updateCompany = operation({
   name: "company.update",
-  summary: "Rename a company or change its settings.",
-  input: z.strictObject({ companyId: CompanyId, name: Name.optional(), ...Settings.partial().shape }),
+  summary: "Rename a company or change its settings. Settings you leave out stay as they are.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    name: CompanyName.optional().describe("New name, 1 to 64 characters. Default: unchanged."),
+    ...Settings.partial().shape,
+  }),
   output: Company,
   effect: "write",
   within: "company",
   needs: "board",
   http: { method: "PATCH", path: "/api/companies/:companyId" },
-  cli: { command: "companies update" },
+  cli: { command: "companies update", example: "--max-sessions 8" },
 });
 
 const McpServerEntry = z.object({
@@ -155,36 +171,58 @@ const McpServerEntry = z.object({
 const ServerName = z
   .string()
   .max(60)
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, "letters, digits, - and _")
-  .refine((name) => !mcpServers.some((base) => base === name), "this is the name of a base server");
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_-]*$/,
+    "letters, digits, hyphens and underscores, starting with a letter or digit",
+  )
+  .refine(
+    (name) => !mcpServers.some((base) => base === name),
+    `a name other than those of the built-in servers (${mcpServers.join(", ")})`,
+  )
+  .describe(
+    "Name of the server: up to 60 letters, digits, hyphens and underscores. Agents use it as `mcp:<name>`.",
+  );
 
 export const putMcpServer = operation({
   name: "mcp_server.put",
-  summary: "Make another MCP server known to the company; agents get it by a grant of mcp:<name>.",
+  summary: "Add an MCP server to the company, or replace its configuration.",
+  guidance: "An agent can use the server once it holds a grant for `mcp:<name>`.",
   input: z.strictObject({
     companyId: CompanyId,
     name: ServerName,
     config: z
-      .union([
-        z.strictObject({ type: z.literal("http"), url: z.url({ protocol: /^https?$/ }) }),
-        z.strictObject({
-          command: z.string().min(1).max(4096),
-          args: z.array(z.string().max(4096)).max(100).optional(),
-        }),
-      ])
-      .describe('Where it is: {"type":"http","url":…} or {"command":…,"args":[…]}. Never a secret.'),
+      .union(
+        [
+          z.strictObject({
+            type: z.literal("http").describe("A server that is reached over HTTP."),
+            url: z.url({ protocol: /^https?$/, error: "an http or https URL" }).describe("Its URL."),
+          }),
+          z.strictObject({
+            command: z.string().min(1).max(4096).describe("The program to start."),
+            args: z.array(z.string().max(4096)).max(100).optional().describe("Its arguments. Default: none."),
+          }),
+        ],
+        '{"type":"http","url":"https://…"} or {"command":"npx","args":["…"]}',
+      )
+      .describe(
+        'How to reach it: {"type":"http","url":"https://…"} or {"command":"npx","args":["…"]}. Don\'t put secrets here.',
+      ),
   }),
   output: McpServerEntry,
   effect: "write",
   within: "company",
   needs: "board",
   http: { method: "POST", path: "/api/companies/:companyId/mcp-servers" },
-  cli: { command: "companies add-mcp", args: ["name"] },
+  cli: {
+    command: "companies add-mcp",
+    args: ["name"],
+    example: `calendar --config '{"type":"http","url":"https://example.com/mcp"}'`,
+  },
 });
 
 export const listMcpServers = operation({
   name: "mcp_server.list",
-  summary: "The MCP servers the company knows.",
+  summary: "List the MCP servers of the company.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ servers: z.array(McpServerEntry), nextCursor }),
   effect: "read",
@@ -196,12 +234,12 @@ export const listMcpServers = operation({
 
 export const removeMcpServer = operation({
   name: "mcp_server.remove",
-  summary: "Forget an MCP server; new sessions start without it.",
+  summary: "Remove an MCP server from the company. Sessions that start later don't have it.",
   input: z.strictObject({ companyId: CompanyId, name: ServerName }),
   output: McpServerEntry,
   effect: "write",
   within: "company",
   needs: "board",
   http: { method: "DELETE", path: "/api/companies/:companyId/mcp-servers/:name" },
-  cli: { command: "companies remove-mcp", args: ["name"] },
+  cli: { command: "companies remove-mcp", args: ["name"], example: "calendar" },
 });

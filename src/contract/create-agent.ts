@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Id, numeric } from "./words.ts";
+import { idOf, numeric } from "./words.ts";
 
 /**
- * create_agent: an agent asks a person for another agent, and waits for the answer. Its results are always JSON of one
- * shape, also for a wrong argument: so its input takes anything, and the handler says what is wrong with it.
+ * create_agent: an agent asks a person for another agent and waits for the answer. The result is always JSON of one shape,
+ * even when an argument is wrong. For that reason the schema accepts anything, and the handler checks the arguments.
  */
 export const createAgentArguments = {
   name: "string",
@@ -14,7 +14,7 @@ export const createAgentArguments = {
   waitSeconds: "number",
 } as const;
 
-/** Other spellings of the same; the key itself wins. */
+/** Other spellings of the arguments. The canonical key wins. */
 export const createAgentAliases: Readonly<Record<string, keyof typeof createAgentArguments>> = {
   "auto-reply": "autoReply",
   auto_reply: "autoReply",
@@ -29,7 +29,7 @@ const Result = z.object({
   ok: z.boolean(),
   status: z.enum(["created", "denied", "pending", "error"]),
   created: z.boolean(),
-  requestId: z.string().optional().describe("Of a pending one: wait_for_approval goes on waiting for it."),
+  requestId: z.string().optional().describe("Id of a pending request, for wait_for_approval."),
   name: z.string().optional(),
   reason: z.enum(["user_denied", "timeout"]).optional(),
   code: z.enum(["validation_error", "agent_exists", "limit_reached", "create_failed"]).optional(),
@@ -55,12 +55,14 @@ export const longestWaitSeconds = 240;
 
 export const waitForApproval = operation({
   name: "agent.wait_for_approval",
-  summary: "Go on waiting for the answer to a create_agent.",
+  summary: "Wait for a person's answer to a create_agent request.",
+  guidance:
+    "Use it only after create_agent returned status `pending`, with the `requestId` from that answer. Returns the same result as create_agent: `created`, `denied` or still `pending`. You may also do other work and call it later.",
   input: z.strictObject({
-    requestId: Id,
+    requestId: idOf("approval").describe("`requestId` from the answer of create_agent (UUID)."),
     waitSeconds: numeric(z.number().min(0).max(longestWaitSeconds))
       .optional()
-      .describe(`How long to wait; default ${defaultWaitSeconds}.`),
+      .describe(`How many seconds to wait, from 0 to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`),
   }),
   output: Result,
   effect: "record",
@@ -76,20 +78,30 @@ export const waitForApproval = operation({
 
 export const requestAgent = operation({
   name: "agent.request",
-  summary:
-    "Create an agent that reports to you, after a person's yes. The next agent, whom it answers, is human by default.",
+  summary: "Create an agent that reports to you, once a person approves it.",
+  guidance:
+    'Any agent can call this; no right is needed, because a person decides every time. The call waits for the decision. Returns `status`: `created` with the agent, `denied`, `pending` with a `requestId` for wait_for_approval, or `error` with the reason. To fill a lasting position with its own mandate and rights, use hire_agent. Example: {"name": "Rita", "role": "proofreader"}.',
   input: z
     .looseObject({
-      name: described("string", "Its name: 1 to 64 characters of any script, not taken yet."),
+      name: described(
+        "string",
+        "Name of the new agent: 1 to 64 characters, any script, unique in the company. Required.",
+      ),
       autoReply: described(
         "boolean",
-        "Whether what it says last answers the message that woke it. Default true.",
+        "Whether its final output is sent as a reply to the message that woke it. Default true.",
       ),
-      role: described("string", "What it does; at most 240 characters of it are used."),
-      nextAgent: described("string", "Whom it answers: an agent's id, slug or name. Default human."),
+      role: described(
+        "string",
+        "What the agent does. Only the first 240 characters are used. Default: no role.",
+      ),
+      nextAgent: described(
+        "string",
+        "Who the agent replies to: an agent's id, slug or name, or `human` (the board). Default `human`.",
+      ),
       waitSeconds: described(
         "number",
-        `How long this call waits for the answer. Default ${defaultWaitSeconds}.`,
+        `How many seconds this call waits for the decision, from 0 to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`,
       ),
     })
     .meta({ required: ["name"], additionalProperties: false }),
@@ -106,7 +118,7 @@ export const requestAgent = operation({
   },
 });
 
-/** In a query string a number is text. */
+/** In a query string a number arrives as text. */
 function secondsIn(value: unknown): number {
   const seconds = typeof value === "string" ? Number(value) : value;
   return typeof seconds === "number" && Number.isFinite(seconds)

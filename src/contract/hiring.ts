@@ -3,42 +3,50 @@ import { Agent, AgentDetail } from "./agents.ts";
 import { Approval } from "./approvals.ts";
 import { Budget } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { LevelName, ResourceName } from "./resources.ts";
-import { AdapterType, CompanyId, Id, Name, nextCursor, Page, text } from "./words.ts";
+import { LevelName, ResourceGrants, ResourceName } from "./resources.ts";
+import { AdapterType, CompanyId, idOf, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Hiring: what a new agent is made of, hiring it, and the configurations of the agents already hired. */
 
 export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
 
-/** What a new agent is made of, whoever makes it. */
+/** What a new agent is made of, for every way of hiring. */
 export const hireShape = {
-  name: Name,
-  role: Name,
-  title: Name.optional(),
-  capabilities: text(4000).optional().describe("What it can do, in words."),
-  prompt: text(50_000).optional().describe("Added to the system prompt of its sessions."),
-  adapterType: AdapterType.optional().describe("Which brain; default the company's."),
-  adapterConfig: z.record(z.string(), z.unknown()).optional().describe("The brain's configuration."),
-  model: text(100).min(1).optional().describe("Which model, where the brain has a choice."),
-  effort: z.enum(efforts).optional().describe("How hard it thinks, where the brain has a choice."),
-  budget: Budget.optional().describe("What it may spend in a month."),
+  name: Name.describe("Name, 1 to 64 characters, unique in the company."),
+  role: Name.describe("What the agent does, such as `Release engineer`; 1 to 64 characters."),
+  title: Name.optional().describe("Job title shown beside the name. Default: none."),
+  capabilities: text(4000).optional().describe("What the agent can do, for colleagues who read the roster."),
+  prompt: text(50_000).optional().describe("Instructions that open the system prompt of its sessions."),
+  adapterType: AdapterType.optional().describe("Type of brain, such as `rehearsal`. Default: the company's."),
+  adapterConfig: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe("Configuration of the brain. GET /llms/agent-configuration/<adapterType>.txt lists the keys."),
+  model: text(100).min(1).optional().describe("Model, if the brain offers a choice."),
+  effort: z.enum(efforts).optional().describe("Reasoning effort, if the brain offers a choice."),
+  budget: Budget.optional().describe(
+    "Monthly budget, taken from the manager's. Measures you leave out are shared with the manager.",
+  ),
 };
 
-/** Rights a hire begins with, handed on by its boss. */
-export const hireGrants = z
-  .array(z.strictObject({ resource: ResourceName, level: LevelName.optional() }))
-  .max(50)
+export const Mandate = text(20_000)
   .optional()
-  .describe("Rights it begins with; never more than its boss holds.");
+  .describe("What the agent is responsible for. Becomes its standing outcome.");
+
+/** Rights a hire starts with, passed on by its manager. */
+export const hireGrants = ResourceGrants.optional().describe(
+  "Rights the agent starts with. Its manager must hold each of them.",
+);
 
 export const createAgent = operation({
   name: "agent.create",
-  summary: "The board makes an agent with a standing mandate, below the root agent unless it says otherwise.",
+  summary: "Create an agent without an approval.",
+  guidance: "Only the board can. It takes the same arguments as a hire; the agent can work immediately.",
   input: z.strictObject({
     companyId: CompanyId,
     ...hireShape,
-    reportsTo: Id.optional().describe("The boss; default the root agent."),
-    mandate: text(20_000).optional().describe("What it is for; becomes its standing outcome."),
+    reportsTo: idOf("agent").optional().describe("Id of its manager (UUID). Default: the root agent."),
+    mandate: Mandate,
     grants: hireGrants,
   }),
   output: AgentDetail,
@@ -46,10 +54,14 @@ export const createAgent = operation({
   within: "company",
   needs: "board",
   http: { method: "POST", path: "/api/companies/:companyId/agents" },
-  cli: { command: "agents create", args: ["name"] },
+  cli: {
+    command: "agents create",
+    args: ["name"],
+    example: 'Ada --role Editor --mandate "Edit every article."',
+  },
 });
 
-/** A hire as it was asked for, every key said: what an approval shows, and what runs afterwards. */
+/** A hire with every key filled in: what an approval shows, and what runs once it is approved. */
 export const HireConfiguration = z.object({
   name: z.string(),
   role: z.string(),
@@ -69,15 +81,18 @@ export type HireConfiguration = z.infer<typeof HireConfiguration>;
 
 export const hireAgent = operation({
   name: "agent.hire",
-  summary:
-    "Hire an agent with a standing mandate. Where the company wants it, the agent is pending until the board approves.",
+  summary: "Hire an agent with a standing mandate.",
+  guidance:
+    'Needs the right `org:hire`. Use it for a lasting position; for one outcome use delegate_outcome with `hire`, and to divide work use plan_work. Returns `agent` and `approval`. With an approval, the agent is `pending_approval` and can do nothing until the board approves it; the decision arrives by mail, so don\'t hire again. Example: {"name": "Kim", "role": "Tester", "mandate": "Every release is tested."}.',
   input: z.strictObject({
     companyId: CompanyId,
     ...hireShape,
-    reportsTo: Id.optional().describe(
-      "Its boss: you, or somebody below you. Default you; of the board, the root.",
-    ),
-    mandate: text(20_000).optional().describe("What it is for; becomes its standing outcome."),
+    reportsTo: idOf("agent")
+      .optional()
+      .describe(
+        "Id of its manager: you or an agent below you. Defaults to you, or to the root agent when the board hires.",
+      ),
+    mandate: Mandate,
     grants: hireGrants,
   }),
   output: z.object({ agent: AgentDetail, approval: Approval.nullable() }),
@@ -92,13 +107,17 @@ const Configuration = z.object({
   agent: Agent,
   configuration: z
     .record(z.string(), z.unknown())
-    .describe("Name, role, boss, mandate, prompt, brain, rights, budget. Secrets are shown as [redacted]."),
-  redactedPaths: z.array(z.string()),
+    .describe(
+      "Name, role, manager, mandate, prompt, brain, rights and budget. Secrets are shown as [redacted].",
+    ),
+  redactedPaths: z.array(z.string()).describe("Where a secret was hidden."),
 });
 
 export const listConfigurations = operation({
   name: "configuration.list",
-  summary: "How the agents of the company are made, secrets redacted.",
+  summary: "List how the agents of the company are configured, without secrets.",
+  guidance:
+    "Use it before hire_agent to copy what works: each entry has an agent's mandate, prompt, brain, rights and budget. Only the board, the root agent and holders of `org:hire` can call it. For names and roles alone, use list_roster.",
   input: z.strictObject({ companyId: CompanyId, ...Page }),
   output: z.object({ configurations: z.array(Configuration), nextCursor }),
   effect: "read",
@@ -111,19 +130,19 @@ export const listConfigurations = operation({
 
 export const viewConfiguration = operation({
   name: "configuration.view",
-  summary: "How one agent is made, secrets redacted.",
-  input: z.strictObject({ id: Id }),
+  summary: "Show how one agent is configured, without secrets.",
+  input: z.strictObject({ id: idOf("agent") }),
   output: Configuration,
   effect: "read",
   within: { agent: "id" },
   needs: "member",
   http: { method: "GET", path: "/api/agents/:id/configuration" },
-  cli: { command: "agents configuration", args: ["id"] },
+  cli: { command: "agents configuration", args: ["id"], example: "ada" },
 });
 
 export const brainIndex = operation({
   name: "brain.index",
-  summary: "The installed brains and how to hire, as text.",
+  summary: "List the installed brains and explain how to hire, as plain text.",
   input: z.strictObject({}),
   output: z.object({ text: z.string() }),
   effect: "read",
@@ -134,8 +153,10 @@ export const brainIndex = operation({
 
 export const brainPage = operation({
   name: "brain.page",
-  summary: "Which configuration a brain takes, as text.",
-  input: z.strictObject({ adapterType: z.string().min(1).max(60) }),
+  summary: "Explain which configuration a brain takes, as plain text.",
+  input: z.strictObject({
+    adapterType: z.string().min(1).max(60).describe("Type of the brain, such as `rehearsal`."),
+  }),
   output: z.object({ text: z.string() }),
   effect: "read",
   within: "installation",

@@ -1,29 +1,36 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { CompanyId, Flag, Id, nextCursor, Page, text, Time, whole } from "./words.ts";
+import { CompanyId, Flag, idOf, nextCursor, Page, text, Time, whole } from "./words.ts";
+
+/** The knowledge base: versioned files with a description. */
 
 export const fileKinds = ["file", "outcome", "state", "log", "message", "result", "skill"] as const;
 
+const fileId = idOf("file");
 const Description = text(1000).refine(
   (words) => words.trim().length > 0,
-  "a description needs at least one visible character",
+  "a description with at least one visible character",
 );
 const MediaType = z
   .string()
   .max(100)
-  .regex(
-    /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/i,
-    "a media type looks like text/markdown",
-  );
+  .regex(/^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/i, "a media type such as text/markdown");
 const VersionNumber = whole(1);
-const Hash = z.string().regex(/^[0-9a-f]{64}$/, "a hash is 64 hexadecimal digits (SHA-256)");
+const Hash = z.string().regex(/^[0-9a-f]{64}$/, "a SHA-256 hash of 64 hexadecimal digits");
 const Encoding = z.enum(["utf8", "base64"]);
 
-/** How bytes come in: a path inside the session's own workspace, or the content itself. */
+/** Where the bytes come from: a path inside the session's workspace, or the content itself. */
 const source = {
-  path: z.string().min(1).max(4096).optional().describe("A file in your workspace; or send content."),
-  content: z.string().optional().describe("The content itself; or name a path."),
-  encoding: Encoding.optional().describe("Of content: utf8 (default) or base64."),
+  path: z
+    .string()
+    .min(1)
+    .max(4096)
+    .optional()
+    .describe("Path of a file in your workspace, relative to it. Use this or `content`, not both."),
+  content: z.string().optional().describe("The content itself. Use this or `path`, not both."),
+  encoding: Encoding.optional().describe(
+    "Encoding of `content`. Default `utf8`; use `base64` for binary data.",
+  ),
 };
 
 const Author = z.object({
@@ -37,7 +44,7 @@ const FileSummary = z.object({
   kind: z.enum(fileKinds),
   description: z.string(),
   mediaType: z.string(),
-  level: z.enum(["none", "read", "write"]).describe("What you may do with it."),
+  level: z.enum(["none", "read", "write"]).describe("Your right: `none` means you see only the description."),
   version: z.number(),
   hash: z.string(),
   size: z.number(),
@@ -68,12 +75,16 @@ const Version = z.object({
 
 export const createFile = operation({
   name: "knowledge.create",
-  summary: "Create a knowledge file with a description; answers its id, version and hash.",
+  summary: "Create a knowledge file.",
+  guidance:
+    'Use it for everything that must outlive your session: results, notes, decisions. Prefer several small files that link to each other as `kb://<file id>`. You can write the file; others need a grant (grant_permission). Returns `id`, `version` and `hash`; keep them for write_file. Example: {"description": "Release checklist", "content": "# Checklist…"}.',
   input: z.strictObject({
     companyId: CompanyId,
-    description: Description,
+    description: Description.describe(
+      "What the file contains, in one line of up to 1,000 characters. Others find it by this.",
+    ),
     ...source,
-    mediaType: MediaType.optional(),
+    mediaType: MediaType.optional().describe("Media type, such as `text/markdown`. Default `text/markdown`."),
   }),
   output: Saved,
   effect: "write",
@@ -81,32 +92,35 @@ export const createFile = operation({
   needs: "member",
   http: { method: "POST", path: "/api/companies/:companyId/kb" },
   mcp: { server: "kb", tool: "create_file" },
-  cli: { command: "kb create", args: ["description"] },
+  cli: { command: "kb create", args: ["description"], example: '"Release checklist" --file checklist.md' },
 });
 
 export const readFile = operation({
   name: "knowledge.read",
-  summary: "Read a knowledge file with its version and hash. The reading is on record.",
-  input: z.strictObject({ id: Id }),
+  summary: "Read a knowledge file.",
+  guidance:
+    "Returns the current content with `version` and `hash`, which write_file needs. Text is returned as it is, other files as base64. The file's access log records that you read it. A link `kb://<id>` in a text names a file: pass that id.",
+  input: z.strictObject({ id: fileId }),
   output: FileContent,
   effect: "record",
   within: { file: "id" },
   needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
   http: { method: "GET", path: "/api/kb/:id" },
   mcp: { server: "kb", tool: "read_file" },
-  cli: { command: "kb read", args: ["id"] },
+  cli: { command: "kb read", args: ["id"], example: "<file id>" },
 });
 
 export const writeFile = operation({
   name: "knowledge.write",
-  summary:
-    "Write a new version; pass the version and hash you last saw, otherwise the write is refused with the current pair.",
+  summary: "Write a new version of a knowledge file.",
+  guidance:
+    "Pass the `version` and `hash` you last saw from read_file, create_file or write_file. If the file has changed since, the call is refused and names the current version: read it, merge your change, and write again. The new content replaces the old one as a whole; earlier versions stay readable. Returns the new `version` and `hash`.",
   input: z.strictObject({
-    id: Id,
+    id: fileId,
     ...source,
     version: VersionNumber.describe("The version number you last saw."),
-    hash: Hash.describe("The hash you last saw."),
-    description: Description.optional().describe("A better description, if it changed."),
+    hash: Hash.describe("The hash you last saw: 64 hexadecimal digits."),
+    description: Description.optional().describe("New description. Default: unchanged."),
   }),
   output: Saved,
   effect: "write",
@@ -114,18 +128,31 @@ export const writeFile = operation({
   needs: ({ id }) => [{ on: `kb:${id}`, level: "write" }],
   http: { method: "PUT", path: "/api/kb/:id" },
   mcp: { server: "kb", tool: "write_file" },
-  cli: { command: "kb write", args: ["id"] },
+  cli: {
+    command: "kb write",
+    args: ["id"],
+    example: "<file id> --file notes.md --version 3 --hash <hash>",
+  },
 });
 
 export const listFiles = operation({
   name: "knowledge.list",
-  summary:
-    "List the files you can read or write; with materialize, place read-only copies in your workspace.",
+  summary: "List the knowledge files you can read or write.",
+  guidance:
+    "Returns id, description, your right, version and hash of each file. To search the content, use search_files. To find files that exist but that you can't read, use browse_files. Messages are not listed unless you ask for kind `message`.",
+  lists: "file",
   input: z.strictObject({
     companyId: CompanyId,
-    query: text(500).optional().describe("Only files whose description has these words."),
-    kind: z.enum(fileKinds).optional(),
-    materialize: Flag.optional().describe("Copy each file of this page into the workspace and say where."),
+    query: text(500).optional().describe("Only files whose description contains all these words."),
+    kind: z
+      .enum(fileKinds)
+      .optional()
+      .describe(
+        "Only files of this kind: `file` (ordinary), `outcome`, `state`, `log`, `message`, `result`, `skill`.",
+      ),
+    materialize: Flag.optional().describe(
+      "true puts a read-only copy of each file of this page into your workspace and returns its `path`. Default false.",
+    ),
     ...Page,
   }),
   output: z.object({ files: z.array(FileSummary.extend({ path: z.string().optional() })), nextCursor }),
@@ -134,68 +161,93 @@ export const listFiles = operation({
   needs: "member",
   http: { method: "GET", path: "/api/companies/:companyId/kb" },
   mcp: { server: "kb", tool: "list_files" },
-  cli: { command: "kb list" },
+  cli: { command: "kb list", example: "--query release" },
 });
 
 export const browseFiles = operation({
   name: "knowledge.browse",
-  summary: "Search the descriptions of every file you may know of, also of those you cannot read.",
-  input: z.strictObject({ companyId: CompanyId, query: text(500).optional(), ...Page }),
+  summary: "Search the descriptions of all knowledge files you may know of.",
+  guidance:
+    "Includes files you can't read, shown with right `none`: ask for them with request_permission. It looks only at descriptions; search_files also looks at content.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    query: text(500)
+      .optional()
+      .describe("Only files whose description contains all these words. Default: every file."),
+    ...Page,
+  }),
   output: z.object({ files: z.array(FileSummary), nextCursor }),
   effect: "read",
   within: "company",
   needs: "member",
   http: { method: "GET", path: "/api/companies/:companyId/kb/browse" },
   mcp: { server: "kb", tool: "browse_files" },
-  cli: { command: "kb browse", args: ["query"] },
+  cli: { command: "kb browse", args: ["query"], example: "release" },
 });
 
 export const searchFiles = operation({
   name: "knowledge.search",
-  summary: "Full-text search over descriptions and the content you may read.",
-  input: z.strictObject({ companyId: CompanyId, query: text(500).min(1), limit: Page.limit }),
+  summary: "Search the descriptions and the content of knowledge files.",
+  guidance:
+    "Finds files that contain all words of the query, each word also as the beginning of a longer one, best matches first. Searches only content you can read. Returns each file with an excerpt; read_file gives the whole.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    query: text(500)
+      .min(1)
+      .describe("Words to look for, such as `release checklist`. All of them must occur."),
+    limit: Page.limit,
+  }),
   output: z.object({
     files: z.array(FileSummary.extend({ excerpt: z.string() })),
-    truncated: z.boolean().describe("There are more matches than were looked at: narrow the query."),
+    truncated: z.boolean().describe("True if more files may match: use a narrower query."),
   }),
   effect: "read",
   within: "company",
   needs: "member",
   http: { method: "GET", path: "/api/companies/:companyId/kb/search" },
   mcp: { server: "kb", tool: "search_files" },
-  cli: { command: "kb search", args: ["query"] },
+  cli: { command: "kb search", args: ["query"], example: '"release checklist"' },
 });
 
 export const viewHistory = operation({
   name: "knowledge.history",
-  summary: "List the versions of a file, newest first.",
-  input: z.strictObject({ id: Id, ...Page }),
+  summary: "List the versions of a knowledge file, newest first.",
+  guidance:
+    "Returns number, hash, size, author and time of each version, without the content. To read an earlier version, use read_version. To see who read the file, use view_access_log.",
+  input: z.strictObject({ id: fileId, ...Page }),
   output: z.object({ id: z.string(), versions: z.array(Version), nextCursor }),
   effect: "record",
   within: { file: "id" },
   needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
   http: { method: "GET", path: "/api/kb/:id/versions" },
   mcp: { server: "kb", tool: "view_history" },
-  cli: { command: "kb history", args: ["id"] },
+  cli: { command: "kb history", args: ["id"], example: "<file id>" },
 });
 
 export const readVersion = operation({
   name: "knowledge.read_version",
-  summary: "Read one version of a file. The reading is on record.",
-  input: z.strictObject({ id: Id, version: VersionNumber }),
+  summary: "Read an earlier version of a knowledge file.",
+  guidance:
+    "Use it to compare with the past or to restore it; for the current content use read_file. Version numbers come from view_history. The file's access log records that you read it.",
+  input: z.strictObject({
+    id: fileId,
+    version: VersionNumber.describe("Number of the version, counted from 1."),
+  }),
   output: FileContent,
   effect: "record",
   within: { file: "id" },
   needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
   http: { method: "GET", path: "/api/kb/:id/versions/:version" },
   mcp: { server: "kb", tool: "read_version" },
-  cli: { command: "kb version", args: ["id", "version"] },
+  cli: { command: "kb version", args: ["id", "version"], example: "<file id> 2" },
 });
 
 export const viewAccessLog = operation({
   name: "knowledge.access_log",
-  summary: "Who read and wrote a file, and when, newest first.",
-  input: z.strictObject({ id: Id, ...Page }),
+  summary: "List who read and wrote a knowledge file, newest first.",
+  guidance:
+    "Each entry names the agent and session, the action, the version and the time. For the content of versions, use view_history.",
+  input: z.strictObject({ id: fileId, ...Page }),
   output: z.object({
     id: z.string(),
     accesses: z.array(
@@ -214,31 +266,33 @@ export const viewAccessLog = operation({
   needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
   http: { method: "GET", path: "/api/kb/:id/access" },
   mcp: { server: "kb", tool: "view_access_log" },
-  cli: { command: "kb access-log", args: ["id"] },
+  cli: { command: "kb access-log", args: ["id"], example: "<file id>" },
 });
 
 const Link = z.object({
   id: z.string(),
-  description: z.string().nullable().describe("Null when you may not know of it, or there is nothing."),
+  description: z.string().nullable().describe("Null if the file does not exist or you may not know of it."),
   state: z.enum(["live", "deleted", "broken"]),
 });
 
 export const viewLinks = operation({
   name: "knowledge.links",
-  summary: "The kb:// links in a file and the files that link to it.",
-  input: z.strictObject({ id: Id }),
+  summary: "List the kb:// links in a knowledge file and the files that link to it.",
+  guidance:
+    "Use it to follow references without reading whole files. Each link has a state: `live`, `deleted` or `broken` (the file does not exist, or you may not know of it).",
+  input: z.strictObject({ id: fileId }),
   output: z.object({ id: z.string(), links: z.array(Link), backlinks: z.array(Link) }),
   effect: "read",
   within: { file: "id" },
   needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
   http: { method: "GET", path: "/api/kb/:id/links" },
   mcp: { server: "kb", tool: "view_links" },
-  cli: { command: "kb links", args: ["id"] },
+  cli: { command: "kb links", args: ["id"], example: "<file id>" },
 });
 
 export const listBrokenLinks = operation({
   name: "knowledge.broken_links",
-  summary: "Every kb:// link of the company that points to nothing or to a deleted file.",
+  summary: "List every kb:// link that points to a missing or deleted file.",
   input: z.strictObject({ companyId: CompanyId, ...Page }),
   output: z.object({ links: z.array(z.object({ from: z.string(), to: z.string() })), nextCursor }),
   effect: "read",
@@ -250,13 +304,18 @@ export const listBrokenLinks = operation({
 
 export const deleteFile = operation({
   name: "knowledge.delete",
-  summary: "Delete a file. Its history stays for the board; links to it answer 410.",
-  input: z.strictObject({ id: Id, reason: text(1000).optional() }),
+  summary: "Delete a knowledge file.",
+  guidance:
+    "Needs the right to write it. The board can still read its history; for everyone else the file is gone and links to it break. Documents of the system (outcomes, results, state documents, logs, skills) can't be deleted. To replace the content, use write_file.",
+  input: z.strictObject({
+    id: fileId,
+    reason: text(1000).optional().describe("Why, up to 1,000 characters. Kept in the record."),
+  }),
   output: z.object({ id: z.string(), deletedAt: Time }),
   effect: "write",
   within: { file: "id" },
   needs: ({ id }) => [{ on: `kb:${id}`, level: "write" }],
   http: { method: "DELETE", path: "/api/kb/:id" },
   mcp: { server: "kb", tool: "delete_file" },
-  cli: { command: "kb delete", args: ["id"] },
+  cli: { command: "kb delete", args: ["id"], example: "<file id> --reason Outdated" },
 });

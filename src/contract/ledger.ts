@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { CompanyId, Id, nextCursor, Page, whole } from "./words.ts";
+import { CompanyId, idOf, nextCursor, Page, whole } from "./words.ts";
 
-/** Events: the record of every mutation, every reading of knowledge and every refusal. */
+/** The ledger: one event for every change, every read of a knowledge file and every refusal. */
 
 export const Event = z.object({
   seq: z.number(),
@@ -21,23 +21,27 @@ export const Event = z.object({
 });
 export type Event = z.infer<typeof Event>;
 
-const After = whole(0).optional().describe("Only events after this sequence number.");
+const After = whole(0)
+  .optional()
+  .describe("Only events after this sequence number. Default 0: from the beginning.");
 
 export const listEvents = operation({
   name: "event.list",
-  summary: "The events of a company after a sequence number, oldest first.",
+  summary: "List the events of a company, oldest first.",
   input: z.strictObject({ companyId: CompanyId, after: After, limit: Page.limit }),
   output: z.object({ events: z.array(Event), nextCursor }),
   effect: "read",
   within: "company",
   needs: "board",
   http: { method: "GET", path: "/api/companies/:companyId/events" },
-  cli: { command: "audit events" },
+  cli: { command: "audit events", example: "--after 1200 --limit 50" },
 });
 
 export const readAuditLog = operation({
   name: "event.mine",
-  summary: "What you did, and what was done to you, newest first.",
+  summary: "List what you did and what was done to you, newest first.",
+  guidance:
+    "Use it to check what earlier sessions of yours did, or when something changed that you did not change. Each event names the actor, the operation, the thing it was about and the time. For the history of one outcome or file, use view_outcome or view_access_log.",
   input: z.strictObject({ ...Page }),
   output: z.object({ events: z.array(Event), nextCursor }),
   effect: "read",
@@ -49,28 +53,30 @@ export const readAuditLog = operation({
 
 export const listAgentEvents = operation({
   name: "event.of_agent",
-  summary: "What an agent did, and what was done to it, newest first.",
-  input: z.strictObject({ id: Id, ...Page }),
+  summary: "List what an agent did and what was done to it, newest first.",
+  input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: z.object({ events: z.array(Event), nextCursor }),
   effect: "read",
   within: { agent: "id" },
   needs: "board",
   http: { method: "GET", path: "/api/agents/:id/audit" },
-  cli: { command: "audit agent", args: ["id"] },
+  cli: { command: "audit agent", args: ["id"], example: "ada" },
 });
 
 export const verifyLedger = operation({
   name: "event.verify",
-  summary: "Recompute a stretch of the hash chain and name the first bad row.",
+  summary: "Verify the hash chain of the ledger and name the first bad row.",
   input: z.strictObject({
     after: After,
-    limit: whole(1, 50_000).optional().describe("At most this many rows in one call; default 10000."),
+    limit: whole(1, 50_000)
+      .optional()
+      .describe("Maximum number of rows to check in one call. Default 10000."),
   }),
   output: z.object({
     ok: z.boolean(),
     checked: z.number(),
-    last: z.number().describe("The last sequence number checked; pass as after to go on."),
-    complete: z.boolean().describe("The end of the chain was reached."),
+    last: z.number().describe("The last sequence number checked. Pass it as `after` to continue."),
+    complete: z.boolean().describe("True if the check reached the end of the chain."),
     head: z.string().describe("The hash of the last row checked."),
     firstBad: z.object({ seq: z.number(), why: z.string() }).nullable(),
   }),

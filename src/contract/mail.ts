@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { CompanyId, Id, nextCursor, Page, text, Time } from "./words.ts";
+import { CompanyId, idOf, nextCursor, Page, text, Time } from "./words.ts";
 
-/** Messages: knowledge files put into inboxes. Sending never waits for an answer. */
+/** Mail. A message is a knowledge file put into an inbox. Sending never waits for an answer. */
 
 const Party = z.object({
   kind: z.enum(["agent", "board", "system"]),
@@ -14,34 +14,42 @@ export const Message = z.object({
   id: z.string(),
   from: Party,
   to: Party,
-  file: z.string().describe("The knowledge file that is the message; you may read it."),
-  body: z
-    .string()
-    .nullable()
-    .describe("Its text, when it is text of at most 64 kB; otherwise read the file."),
+  file: z.string().describe("Id of the knowledge file that is the message. You can read it."),
+  body: z.string().nullable().describe("The text, if it has at most 64 kB. Null: read the file."),
   sentAt: z.string(),
   deliverAt: z.string(),
   deliveredAt: z.string().nullable(),
   readAt: z.string().nullable(),
   acknowledgedAt: z.string().nullable(),
-  result: z.string().nullable().describe("What became of it, in the receiver's words."),
-  failure: z.string().nullable().describe("Why it was not delivered."),
+  result: z.string().nullable().describe("What the recipient did with it."),
+  failure: z.string().nullable().describe("Why it could not be delivered."),
 });
 export type Message = z.infer<typeof Message>;
 
-const To = text(100).min(1).describe("An agent's id or slug, boss, self or board.");
+const messageId = idOf("message");
+const To = text(100)
+  .min(1)
+  .describe("Recipient: an agent's id or slug, `boss` (your manager), `board`, or `self`.");
 const content = {
-  file: Id.optional().describe("A knowledge file to send; or write a body."),
-  body: text(200_000).min(1).optional().describe("The text; it becomes a knowledge file."),
+  file: idOf("file")
+    .optional()
+    .describe("Id of a knowledge file to send (UUID). Use this or `body`, not both."),
+  body: text(200_000)
+    .min(1)
+    .optional()
+    .describe("The text, as Markdown, up to 200,000 characters. Use this or `file`, not both."),
 };
 
 export const sendMessage = operation({
   name: "mail.send",
-  summary:
-    "Send a message to your boss, a direct report or an approved target; you are never blocked waiting for a reply.",
+  summary: "Send a message to an agent or the board.",
+  guidance:
+    'An agent can write to its manager, its direct reports and recipients a person approved; other recipients are refused. Don\'t wait for a reply: continue working, a reply arrives in your inbox later. The recipient can read the file you send. For a reminder to yourself or a later delivery, use send_deferred_message. Example: {"to": "boss", "body": "The draft is kb://<file id>."}.',
   input: z.strictObject({
     companyId: CompanyId,
-    to: To.optional().describe("Required, but for the board: the root agent."),
+    to: To.optional().describe(
+      "Recipient: an agent's id or slug, `boss` (your manager) or `board`. Required for agents; default for the board: the root agent.",
+    ),
     ...content,
   }),
   output: Message,
@@ -50,32 +58,47 @@ export const sendMessage = operation({
   needs: "member",
   http: { method: "POST", path: "/api/companies/:companyId/messages" },
   mcp: { server: "mail", tool: "send_message" },
-  cli: { command: "send", args: ["body"] },
+  cli: { command: "send", args: ["body"], example: '"How is the release going?" --to ada' },
 });
 
 export const sendDeferredMessage = operation({
   name: "mail.send_deferred",
-  summary:
-    "Send a message that is delivered later, to yourself as a reminder or to anybody you may write to.",
-  input: z.strictObject({ companyId: CompanyId, to: To, ...content, deliverAt: Time }),
+  summary: "Send a message that is delivered at a later time.",
+  guidance:
+    'Use it with `to: "self"` as a reminder: the message wakes you when it is delivered. You can also send it to anyone you can write to now; whether you may is checked again at delivery. Example: {"to": "self", "body": "Check the build.", "deliverAt": "2030-01-31T09:00:00Z"}.',
+  input: z.strictObject({
+    companyId: CompanyId,
+    to: To,
+    ...content,
+    deliverAt: Time.describe(
+      "When to deliver it: ISO 8601 with a time zone, such as `2030-01-31T09:00:00Z`. A time in the past means now.",
+    ),
+  }),
   output: Message,
   effect: "write",
   within: "company",
   needs: "member",
   http: { method: "POST", path: "/api/companies/:companyId/deferred-messages" },
   mcp: { server: "mail", tool: "send_deferred_message" },
-  cli: { command: "mail defer", args: ["to", "body"] },
+  cli: {
+    command: "mail defer",
+    args: ["to", "body"],
+    example: 'ada "Send the weekly report." --deliver-at 2030-01-31T09:00:00Z',
+  },
 });
 
 const inboxOutput = z.object({
   messages: z.array(Message),
-  waiting: z.number().describe("How many messages wait in this inbox in all."),
+  waiting: z.number().describe("Number of unacknowledged messages in this inbox, on all pages."),
   nextCursor,
 });
 
 export const readInbox = operation({
   name: "mail.read_inbox",
-  summary: "Your messages, oldest first. Each stays until you acknowledge it.",
+  summary: "Read the messages in your inbox, oldest first.",
+  guidance:
+    "Call it at the start of a session and between outcomes. A message stays in the inbox until you call acknowledge_message, so deal with each one: turn it into an outcome, answer it, or note it. Returns the messages with their text and `waiting`, the number of all unacknowledged messages.",
+  lists: "message",
   input: z.strictObject({ limit: Page.limit }),
   output: inboxOutput,
   effect: "record",
@@ -87,33 +110,44 @@ export const readInbox = operation({
 
 export const acknowledgeMessage = operation({
   name: "mail.acknowledge",
-  summary: "Say what became of a message (an outcome, a note); it leaves the inbox.",
-  input: z.strictObject({ id: Id, result: text(2000).optional() }),
+  summary: "Acknowledge a message, which removes it from the inbox.",
+  guidance:
+    'Call it once you have dealt with the message; if your session ends before that, the next one finds the message again. The sender can see your result. It sends nothing: to reply, use send_message. Example: {"id": "<message id>", "result": "Created an outcome for it."}.',
+  input: z.strictObject({
+    id: messageId,
+    result: text(2000)
+      .optional()
+      .describe("What you did with the message, up to 2,000 characters. Default: nothing is noted."),
+  }),
   output: Message,
   effect: "write",
   within: { message: "id" },
   needs: "member",
   http: { method: "POST", path: "/api/messages/:id/acknowledge" },
   mcp: { server: "mail", tool: "acknowledge_message" },
-  cli: { command: "mail acknowledge", args: ["id", "result"] },
+  cli: { command: "mail acknowledge", args: ["id", "result"], example: '<message id> "Answered by phone."' },
 });
 
 export const viewMessage = operation({
   name: "mail.view",
-  summary: "One message you sent or got: whether it was delivered, read, acknowledged.",
-  input: z.strictObject({ id: Id }),
+  summary: "Show a message you sent or received, and what became of it.",
+  guidance:
+    "Use it to check whether a message you sent was delivered, read and acknowledged. `result` is what the recipient did with it, `failure` why it could not be delivered. To read new messages, use read_inbox.",
+  input: z.strictObject({ id: messageId }),
   output: Message,
   effect: "read",
   within: { message: "id" },
   needs: "member",
   http: { method: "GET", path: "/api/messages/:id" },
   mcp: { server: "mail", tool: "view_message" },
-  cli: { command: "mail view", args: ["id"] },
+  cli: { command: "mail view", args: ["id"], example: "<message id>" },
 });
 
 export const listSent = operation({
   name: "mail.sent",
-  summary: "The messages you sent, newest first, with their receipts.",
+  summary: "List the messages you sent, newest first.",
+  guidance:
+    "Each has its recipient, text and receipts: when it was delivered, read and acknowledged, and with what result. Use it before writing again, to see what you already asked.",
   input: z.strictObject({ companyId: CompanyId, ...Page }),
   output: z.object({ messages: z.array(Message), nextCursor }),
   effect: "read",
@@ -126,24 +160,33 @@ export const listSent = operation({
 
 export const boardInbox = operation({
   name: "mail.board_inbox",
-  summary: "The board's own messages that wait, oldest first; with all, also those already acknowledged.",
-  input: z.strictObject({ companyId: CompanyId, all: z.stringbool().or(z.boolean()).optional(), ...Page }),
+  summary: "List the messages to the board, oldest first.",
+  lists: "message",
+  input: z.strictObject({
+    companyId: CompanyId,
+    all: z
+      .stringbool()
+      .or(z.boolean())
+      .optional()
+      .describe("true also lists acknowledged messages. Default false: only those that wait."),
+    ...Page,
+  }),
   output: inboxOutput,
   effect: "read",
   within: "company",
   needs: "board",
   http: { method: "GET", path: "/api/companies/:companyId/inbox" },
-  cli: { command: "inbox" },
+  cli: { command: "inbox", example: "--all" },
 });
 
 export const agentInbox = operation({
   name: "mail.of_agent",
-  summary: "What waits in an agent's inbox, oldest first.",
-  input: z.strictObject({ id: Id, ...Page }),
+  summary: "List the unacknowledged messages in an agent's inbox, oldest first.",
+  input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: inboxOutput,
   effect: "read",
   within: { agent: "id" },
   needs: "board",
   http: { method: "GET", path: "/api/agents/:id/inbox" },
-  cli: { command: "agents inbox", args: ["id"] },
+  cli: { command: "agents inbox", args: ["id"], example: "ada" },
 });

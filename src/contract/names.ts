@@ -1,6 +1,6 @@
 /**
- * Two names are the same when a person could not tell them apart by case or by how they were typed, characters that
- * show nothing included.
+ * Names that differ only in case, spacing, Unicode form or invisible characters have the same key: a reader could not tell
+ * them apart.
  */
 export function nameKey(name: string): string {
   return name

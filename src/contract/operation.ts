@@ -1,70 +1,69 @@
 import type { z } from "zod";
 import type { Level, Resource } from "./resources.ts";
+import type { Noun, NounOfId } from "./words.ts";
 
 /**
- * One operation, many doors. An operation is declared once, here in contract/; HTTP routes, MCP tools, CLI commands,
- * the OpenAPI page and the typed client all derive from the declaration. What it does is its handler, in a domain folder.
+ * One operation, many doors. An operation is declared once, here in contract/. HTTP routes, MCP tools, CLI commands, the
+ * OpenAPI page and the typed client all derive from the declaration. Its handler is in a domain folder.
  */
 export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType> {
-  /** `noun.verb`; also what the ledger records. */
+  /** `noun.verb`. The ledger records it under this name. */
   readonly name: string;
-  /** One sentence, shown by every door. */
+  /** One sentence that starts with a verb: the help of the command, the summary in OpenAPI, the tool's first sentence. */
   readonly summary: string;
+  /**
+   * The further sentences of a tool's description, and OpenAPI's description. Written for a model that has never seen the
+   * product: when to use the tool and when not, what comes back, an example where the arguments are not obvious.
+   */
+  readonly guidance?: string;
   readonly input: I;
   readonly output: O;
   /**
-   * read: sees one consistent state and leaves no trace. record: reads, and the reading itself goes on record.
-   * write: changes something, takes an idempotency key.
+   * read: sees one consistent state and leaves no trace. record: reads, and the reading itself is recorded.
+   * write: changes something and takes an idempotency key.
    */
   readonly effect: "read" | "record" | "write";
   /** How the company is found before anything else is looked at. */
   readonly within: Within;
-  /** What the actor must be or hold. The board governs and passes every check of a right. */
+  /** What the actor must be or hold. The board passes every check of a right. */
   readonly needs: "board" | "member" | ((input: z.infer<I>) => readonly Need[]);
   readonly http: {
     readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-    /** `:key` is an input; it may have an ending of its own, as in `:name.txt`. */
+    /** `:key` is an input. A fixed ending may follow it, as in `:name.txt`. */
     readonly path: string;
-    /** The answer's `text`, as plain text. */
+    /** Answer with the output's `text` as plain text, not as JSON. */
     readonly as?: "text";
   };
   readonly mcp?: { readonly server: McpServerName; readonly tool: string };
   /**
-   * The answer may take a person. While `again` finds in the output what to ask next, the door asks `by` (the operation
-   * itself, if absent) anew whenever something has changed, for at most so many seconds.
+   * The answer may depend on a person. While `again` finds in the output what to ask next, the door repeats `by` (default:
+   * this operation) each time something changes, for at most `seconds`.
    */
   readonly waits?: {
     readonly seconds: (input: Readonly<Record<string, unknown>>) => number;
     readonly again: (output: unknown) => Readonly<Record<string, unknown>> | null;
     readonly by?: Operation;
   };
-  /** Output keys that are secrets: a repeated idempotency key does not show them again, and no store keeps them. */
+  /** Output keys that are secrets. They are not stored, so a repeated idempotency key does not show them again. */
   readonly shownOnce?: readonly string[];
-  /** `args` are the input keys given by position; every other key is a flag. */
-  readonly cli?: { readonly command: string; readonly args?: readonly string[] };
+  /** Its answer shows the ids of these things. A refusal about a wrong id points to this operation. */
+  readonly lists?: Noun;
+  /** `args` are the input keys given by position; every other key is a flag. `example` is what follows the command. */
+  readonly cli?: {
+    readonly command: string;
+    readonly args?: readonly string[];
+    readonly example?: string;
+  };
 }
 
 /**
- * installation: no company. company: the input's companyId, implied for an agent. A noun and an input key: the company
- * that owns the thing with that id (where the value is not an id, as for company).
+ * installation: no company. company: the input's companyId, which an agent may leave out. A noun and an input key: the
+ * company that owns the thing with that id. Where the value of that key is not an id, the company is found as for "company".
  */
 export type Within =
   | "installation"
   | "company"
-  | {
-      readonly [
-        noun in
-          | "file"
-          | "agent"
-          | "outcome"
-          | "grant"
-          | "message"
-          | "session"
-          | "approval"
-          | "reorganization"
-          | "agent or outcome"
-      ]?: string;
-    };
+  | { readonly [noun in Exclude<NounOfId, "company" | "key">]?: string };
 
 /** The actor needs one of these levels on this resource. */
 export interface Need {
@@ -81,7 +80,12 @@ export function operation<I extends z.ZodObject, O extends z.ZodType>(
   return declaration;
 }
 
-/** Whether a request carries its input as a JSON body; otherwise it is in the query string. */
+/** The description of the operation's MCP tool. */
+export function toolDescription({ summary, guidance }: Operation): string {
+  return guidance === undefined ? summary : `${summary} ${guidance}`;
+}
+
+/** Whether a request carries its input as a JSON body; otherwise the input is in the query string. */
 export function takesBody({ effect, http }: Operation): boolean {
   return effect === "write" || http.method === "POST";
 }

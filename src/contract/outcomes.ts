@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { hireShape } from "./hiring.ts";
-import { LevelName, ResourceName } from "./resources.ts";
-import { AgentRef, CompanyId, Flag, Id, nextCursor, Page, text, Time, Title, whole } from "./words.ts";
+import { ResourceGrants } from "./resources.ts";
+import { AgentRef, CompanyId, Flag, idOf, nextCursor, Page, text, Time, Title, whole } from "./words.ts";
+
+/** Outcomes: what should become true. Children are how, parents are why. */
 
 export const outcomeKinds = ["perpetual", "mandate", "work", "integration", "inbox"] as const;
 export type OutcomeKind = (typeof outcomeKinds)[number];
@@ -10,9 +12,9 @@ export const outcomeStatuses = ["open", "submitted", "completed", "closed"] as c
 export type OutcomeStatus = (typeof outcomeStatuses)[number];
 
 const Blocked = z.strictObject({
-  reason: text(1000).min(1),
-  until: Time.optional().describe("Not before this time."),
-  on: Id.optional().describe("Another outcome this one waits for."),
+  reason: text(1000).min(1).describe("What is missing, up to 1,000 characters."),
+  until: Time.optional().describe("Unblock at this time, such as `2030-01-31T09:00:00Z`."),
+  on: idOf("outcome").optional().describe("Unblock when this outcome ends (UUID)."),
 });
 
 const OutcomeRef = z.object({ id: z.string(), title: z.string(), status: z.enum(outcomeStatuses) });
@@ -22,7 +24,7 @@ const OutcomeSummary = OutcomeRef.extend({
   urgent: z.boolean(),
   important: z.boolean(),
   responsible: AgentRef.nullable(),
-  delegated: z.boolean().describe("It was handed down; whoever handed it down verifies it."),
+  delegated: z.boolean().describe("True if a manager delegated it and will verify the result."),
   blocked: z
     .object({ reason: z.string(), until: z.string().nullable(), on: z.string().nullable() })
     .nullable(),
@@ -39,8 +41,8 @@ export const Outcome = OutcomeSummary.extend({
   parents: z.array(OutcomeRef),
   children: z.array(OutcomeRef),
   dependsOn: z.array(OutcomeRef),
-  result: z.string().nullable().describe("The knowledge file with what came out of it."),
-  workable: z.boolean().describe("Its responsible agent could work on it now."),
+  result: z.string().nullable().describe("Id of the knowledge file with the result."),
+  workable: z.boolean().describe("True if the responsible agent could work on it now."),
 });
 export type Outcome = z.infer<typeof Outcome>;
 
@@ -56,25 +58,38 @@ const HistoryEntry = z.object({
   why: z.string().nullable(),
 });
 
-const Ids = z.array(Id).max(100);
+const outcomeId = idOf("outcome");
+const Ids = z.array(idOf("outcome")).max(100);
 const Acceptance = text(20_000);
 const Description = text(100_000);
 const Note = text(10_000);
-/** As long as what a session may print last. */
+/** As long as the final output of a session may be. */
 const Result = text(70_000);
+const Status = z
+  .enum(outcomeStatuses)
+  .optional()
+  .describe("Only outcomes with this status. `submitted` means waiting for verification. Default: all.");
 
 export const createOutcome = operation({
   name: "outcome.create",
   summary: "Create an outcome below outcomes you are responsible for.",
+  guidance:
+    'An outcome is a result to reach, with criteria by which someone else can verify it. Use it to break your work into steps; you are responsible for the new outcome until you delegate it. To create and delegate several parts at once, use plan_work. Returns the outcome with its id. Example: {"title": "The guide is published", "parents": ["<outcome id>"], "acceptance": "- every step was tried"}.',
   input: z.strictObject({
     companyId: CompanyId,
-    title: Title,
-    description: Description.optional(),
-    parents: Ids.min(1).describe("Why: the outcomes this one is a means to."),
-    acceptance: Acceptance.optional().describe("How whoever verifies it will judge; travels verbatim."),
-    dependsOn: Ids.optional().describe("Outcomes that must be completed first."),
-    urgent: Flag.optional(),
-    important: Flag.optional(),
+    title: Title.describe("The result to reach, in one line of up to 300 characters."),
+    description: Description.optional().describe(
+      "Details, as Markdown, up to 100,000 characters. Default: none.",
+    ),
+    parents: Ids.min(1).describe(
+      "Ids of the outcomes this one serves (1 to 100 UUIDs). You must be responsible for each.",
+    ),
+    acceptance: Acceptance.optional().describe("Criteria for verifying the result, up to 20,000 characters."),
+    dependsOn: Ids.optional().describe(
+      "Ids of outcomes that must be completed first (up to 100 UUIDs). Default: none.",
+    ),
+    urgent: Flag.optional().describe("Work on it before outcomes that are not urgent. Default false."),
+    important: Flag.optional().describe("Work on it before outcomes that are not important. Default false."),
   }),
   output: Outcome,
   effect: "write",
@@ -85,15 +100,21 @@ export const createOutcome = operation({
   ],
   http: { method: "POST", path: "/api/companies/:companyId/outcomes" },
   mcp: { server: "outcome", tool: "create_outcome" },
-  cli: { command: "outcomes create", args: ["title"] },
+  cli: {
+    command: "outcomes create",
+    args: ["title"],
+    example: '"The guide is published" --parents <outcome id>',
+  },
 });
 
 export const viewOutcome = operation({
   name: "outcome.view",
-  summary: "An outcome with its parents, children, responsible agent and history.",
-  input: z.strictObject({ id: Id }),
+  summary: "Show an outcome with its parents, children, owner, results it builds on, and history.",
+  guidance:
+    "Read it before you start to work on an outcome: `acceptance` says how the result is judged, and `context` has the results of the outcomes it depends on. To see why the outcome exists, use view_ancestors; for everything below it, view_subtree.",
+  input: z.strictObject({ id: outcomeId }),
   output: Outcome.extend({
-    depth: z.number().describe("How many times the work was handed on to get here."),
+    depth: z.number().describe("How many times the work was delegated to get here."),
     context: z
       .array(
         z.object({
@@ -101,10 +122,10 @@ export const viewOutcome = operation({
           title: z.string(),
           file: z.string(),
           text: z.string(),
-          truncated: z.boolean().describe("There is more in the file."),
+          truncated: z.boolean().describe("True if the file has more text."),
         }),
       )
-      .describe("The results of what it depends on, 8 kB at most; the rest is in the files."),
+      .describe("Results of the outcomes it depends on, 8 kB at most. The files have the rest."),
     history: z.array(HistoryEntry),
   }),
   effect: "read",
@@ -112,42 +133,51 @@ export const viewOutcome = operation({
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
   http: { method: "GET", path: "/api/outcomes/:id" },
   mcp: { server: "outcome", tool: "view_outcome" },
-  cli: { command: "outcomes view", args: ["id"] },
+  cli: { command: "outcomes view", args: ["id"], example: "<outcome id>" },
 });
 
 export const viewAncestors = operation({
   name: "outcome.ancestors",
-  summary: "Every chain of whys from an outcome up to the root.",
-  input: z.strictObject({ id: Id }),
+  summary: "Show why an outcome exists: its parents, their parents, up to the root.",
+  guidance:
+    "Use it to understand the purpose of your work before you decide how to do it. Returns every ancestor with its description, and `chains`, the paths from the direct parent up to a root.",
+  input: z.strictObject({ id: outcomeId }),
   output: z.object({
     id: z.string(),
     ancestors: z.array(OutcomeRef.extend({ description: z.string() })),
-    chains: z.array(z.array(z.string())).describe("Each from the direct parent up to a root."),
-    truncated: z.boolean().describe("There are more chains than were listed."),
+    chains: z
+      .array(z.array(z.string()))
+      .describe("Each chain is a list of ids from the direct parent up to a root."),
+    truncated: z.boolean().describe("True if there are more chains."),
   }),
   effect: "read",
   within: { outcome: "id" },
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
   http: { method: "GET", path: "/api/outcomes/:id/ancestors" },
   mcp: { server: "outcome", tool: "view_ancestors" },
-  cli: { command: "outcomes ancestors", args: ["id"] },
+  cli: { command: "outcomes ancestors", args: ["id"], example: "<outcome id>" },
 });
 
 export const viewSubtree = operation({
   name: "outcome.subtree",
-  summary: "An outcome and all below it that you may read.",
-  input: z.strictObject({ id: Id, limit: whole(1, 10_000).optional() }),
+  summary: "List an outcome and everything below it that you can read.",
+  guidance:
+    "Use it to check progress: each row has title, status, owner, priority and block. For the text, criteria and history of one outcome, use view_outcome.",
+  input: z.strictObject({
+    id: outcomeId,
+    limit: whole(1, 10_000).optional().describe("Maximum number of outcomes in the answer. Default 1000."),
+  }),
   output: z.object({
     id: z.string(),
     outcomes: z.array(OutcomeSummary.extend({ parents: z.array(z.string()) })),
-    truncated: z.boolean(),
+    truncated: z.boolean().describe("True if there are more outcomes."),
   }),
   effect: "read",
   within: { outcome: "id" },
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
   http: { method: "GET", path: "/api/outcomes/:id/subtree" },
   mcp: { server: "outcome", tool: "view_subtree" },
-  cli: { command: "outcomes subtree", args: ["id"] },
+  cli: { command: "outcomes subtree", args: ["id"], example: "<outcome id>" },
 });
 
 const listOutput = z.object({
@@ -157,8 +187,11 @@ const listOutput = z.object({
 
 export const myOutcomes = operation({
   name: "outcome.mine",
-  summary: "The outcomes you are responsible for, in the order to work on them: urgent and important first.",
-  input: z.strictObject({ status: z.enum(outcomeStatuses).optional(), ...Page }),
+  summary: "List the outcomes you are responsible for, in the order to work on them.",
+  guidance:
+    "Important and urgent ones come first. Work on the first one with `workable: true`; the others are blocked, delegated, or wait for other outcomes. It lists only your own outcomes: for those you delegated, use view_subtree on their parent.",
+  lists: "outcome",
+  input: z.strictObject({ status: Status, ...Page }),
   output: listOutput,
   effect: "read",
   within: "company",
@@ -169,47 +202,60 @@ export const myOutcomes = operation({
 
 export const listOutcomes = operation({
   name: "outcome.list",
-  summary: "The outcomes of the company, newest first.",
-  input: z.strictObject({ companyId: CompanyId, status: z.enum(outcomeStatuses).optional(), ...Page }),
+  summary: "List the outcomes of a company, newest first.",
+  lists: "outcome",
+  input: z.strictObject({ companyId: CompanyId, status: Status, ...Page }),
   output: listOutput,
   effect: "read",
   within: "company",
   needs: "board",
   http: { method: "GET", path: "/api/companies/:companyId/outcomes" },
-  cli: { command: "outcomes list" },
+  cli: { command: "outcomes list", example: "--status open" },
 });
 
 export const listAgentOutcomes = operation({
   name: "outcome.of_agent",
-  summary: "The outcomes an agent is responsible for.",
-  input: z.strictObject({ id: Id, status: z.enum(outcomeStatuses).optional(), ...Page }),
+  summary: "List the outcomes an agent is responsible for.",
+  input: z.strictObject({ id: idOf("agent"), status: Status, ...Page }),
   output: listOutput,
   effect: "read",
   within: { agent: "id" },
   needs: "board",
   http: { method: "GET", path: "/api/agents/:id/outcomes" },
-  cli: { command: "agents outcomes", args: ["id"] },
+  cli: { command: "agents outcomes", args: ["id"], example: "ada --status open" },
 });
 
 export const updateOutcome = operation({
   name: "outcome.update",
-  summary: "Change an outcome, or say what blocks it (blocked: null when nothing does any more).",
+  summary: "Change an outcome, or mark it as blocked.",
+  guidance:
+    'Mark an outcome as blocked instead of waiting: you are started again when the block ends. Arguments you leave out stay as they are. An outcome that was delegated to you can only be blocked and unblocked by you; ask your manager for other changes. Example: {"id": "<outcome id>", "blocked": {"reason": "Waiting for the May figures", "until": "2030-06-01T08:00:00Z"}}.',
   input: z.strictObject({
-    id: Id,
-    title: Title.optional(),
-    description: Description.optional(),
-    acceptance: Acceptance.nullable().optional(),
-    parents: Ids.min(1).optional(),
-    dependsOn: Ids.optional(),
-    urgent: Flag.optional(),
-    important: Flag.optional(),
-    blocked: Blocked.nullable().optional(),
+    id: outcomeId,
+    title: Title.optional().describe("New title, up to 300 characters. Default: unchanged."),
+    description: Description.optional().describe("New description, as Markdown. Default: unchanged."),
+    acceptance: Acceptance.nullable()
+      .optional()
+      .describe("New criteria for verifying the result. Null removes them. Default: unchanged."),
+    parents: Ids.min(1)
+      .optional()
+      .describe(
+        "Ids of all outcomes it serves from now on (UUIDs); replaces the old list. Default: unchanged.",
+      ),
+    dependsOn: Ids.optional().describe(
+      "Ids of all outcomes that must be completed first (UUIDs); replaces the old list. Default: unchanged.",
+    ),
+    urgent: Flag.optional().describe("Whether it is urgent. Default: unchanged."),
+    important: Flag.optional().describe("Whether it is important. Default: unchanged."),
+    blocked: Blocked.nullable()
+      .optional()
+      .describe("Why work on it can't continue. Null unblocks it. Default: unchanged."),
   }),
   output: Outcome,
   effect: "write",
   within: { outcome: "id" },
   needs: ({ id, parents, dependsOn, blocked, ...rest }) => [
-    // Saying what blocks the work is part of doing it; changing what the work is needs write.
+    // To mark work as blocked is part of doing it. To change what the work is needs write.
     {
       on: `outcome:${id}`,
       level:
@@ -226,15 +272,23 @@ export const updateOutcome = operation({
   ],
   http: { method: "PATCH", path: "/api/outcomes/:id" },
   mcp: { server: "outcome", tool: "update_outcome" },
-  cli: { command: "outcomes update", args: ["id"] },
+  cli: {
+    command: "outcomes update",
+    args: ["id"],
+    example: `<outcome id> --blocked '{"reason":"Waiting for the May figures"}'`,
+  },
 });
 
 export const submitOutcome = operation({
   name: "outcome.submit",
-  summary: "Say that an outcome is accomplished and ask whoever delegated it to verify.",
+  summary: "Submit an outcome that was delegated to you, to be verified by your manager.",
+  guidance:
+    "Use it when the result meets the acceptance criteria and nothing below the outcome is still open. Your manager then completes it or reopens it with what is missing; the decision arrives by mail. Outcomes you created yourself you finish with complete_outcome. Returns the outcome with status `submitted`.",
   input: z.strictObject({
-    id: Id,
-    note: Result.optional().describe("What came out of it; kept as its result, for whoever builds on it."),
+    id: outcomeId,
+    note: Result.optional().describe(
+      "The result, as Markdown, up to 70,000 characters; link files as `kb://<file id>`. Kept for others to build on.",
+    ),
   }),
   output: Outcome,
   effect: "write",
@@ -242,16 +296,22 @@ export const submitOutcome = operation({
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
   http: { method: "POST", path: "/api/outcomes/:id/submit" },
   mcp: { server: "outcome", tool: "submit_outcome" },
-  cli: { command: "outcomes submit", args: ["id"] },
+  cli: {
+    command: "outcomes submit",
+    args: ["id"],
+    example: '<outcome id> --note "The guide is kb://<file id>"',
+  },
 });
 
 export const completeOutcome = operation({
   name: "outcome.complete",
-  summary: "Mark an outcome as accomplished. Every right granted for it ends.",
+  summary: "Complete an outcome.",
+  guidance:
+    "Use it for an outcome you created yourself, or to accept one that a direct report submitted to you. What your own manager delegated to you, you submit with submit_outcome. Refused while outcomes below it are open. All rights granted for the outcome end. To give up on it instead, use close_outcome.",
   input: z.strictObject({
-    id: Id,
+    id: outcomeId,
     note: Result.optional().describe(
-      "Of your own outcome: what came out of it. Of a report's: your verdict.",
+      "For your own outcome, the result; for a report's, your verdict. Up to 70,000 characters.",
     ),
   }),
   output: Outcome,
@@ -260,50 +320,78 @@ export const completeOutcome = operation({
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
   http: { method: "POST", path: "/api/outcomes/:id/complete" },
   mcp: { server: "outcome", tool: "complete_outcome" },
-  cli: { command: "outcomes complete", args: ["id"] },
+  cli: { command: "outcomes complete", args: ["id"], example: "<outcome id>" },
 });
 
 export const closeOutcome = operation({
   name: "outcome.close",
-  summary: "Close an outcome as disproven or abandoned, with the rationale. Every right granted for it ends.",
-  input: z.strictObject({ id: Id, rationale: Note.min(1) }),
+  summary: "Close an outcome that is disproven or no longer wanted.",
+  guidance:
+    "Use it when the result can't or should not be reached; if it was reached, use complete_outcome. Outcomes below it that serve nothing else are closed too, and all rights granted for them end. Refused while other agents work below it: reclaim those outcomes first.",
+  input: z.strictObject({
+    id: outcomeId,
+    rationale: Note.min(1).describe(
+      "Why, up to 10,000 characters. Everyone who depends on the outcome reads it.",
+    ),
+  }),
   output: Outcome,
   effect: "write",
   within: { outcome: "id" },
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
   http: { method: "POST", path: "/api/outcomes/:id/close" },
   mcp: { server: "outcome", tool: "close_outcome" },
-  cli: { command: "outcomes close", args: ["id", "rationale"] },
+  cli: {
+    command: "outcomes close",
+    args: ["id", "rationale"],
+    example: '<outcome id> "The customer cancelled."',
+  },
 });
 
 export const reopenOutcome = operation({
   name: "outcome.reopen",
-  summary: "Reopen a submitted, completed or closed outcome, with the reason.",
-  input: z.strictObject({ id: Id, reason: Note.min(1) }),
+  summary: "Reopen a submitted, completed or closed outcome.",
+  guidance:
+    "Use it to send a submitted outcome back to your report when a criterion is not met; say exactly what is missing. The owner gets the reason by mail and works on it again. The second time you send the same outcome back, your manager is asked to decide.",
+  input: z.strictObject({
+    id: outcomeId,
+    reason: Note.min(1).describe(
+      "What is missing or has changed, up to 10,000 characters. The owner reads it.",
+    ),
+  }),
   output: Outcome,
   effect: "write",
   within: { outcome: "id" },
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
   http: { method: "POST", path: "/api/outcomes/:id/reopen" },
   mcp: { server: "outcome", tool: "reopen_outcome" },
-  cli: { command: "outcomes reopen", args: ["id", "reason"] },
+  cli: {
+    command: "outcomes reopen",
+    args: ["id", "reason"],
+    example: '<outcome id> "Step 3 has no example."',
+  },
 });
 
 export const delegateOutcome = operation({
   name: "outcome.delegate",
-  summary: "Hand an outcome and all below it to a direct report, with the rights it needs for it.",
+  summary: "Delegate an outcome, with everything below it, to a direct report or a new agent.",
+  guidance:
+    'Give either `to` or `hire`. The report becomes responsible; you keep the right to verify the result and lose the right to change what is below. Grant the rights the work needs in the same call. You can\'t delegate what was delegated to you: create an outcome below it first. To divide an outcome among several agents, use plan_work. Example: {"id": "<outcome id>", "to": "ada", "grants": [{"resource": "kb:<file id>"}]}.',
   input: z.strictObject({
-    id: Id,
-    to: text(100).min(1).optional().describe("A direct report: its id, slug or role."),
+    id: outcomeId,
+    to: text(100).min(1).optional().describe("Id, slug or role of a direct report."),
     hire: z
       .strictObject(hireShape)
       .optional()
-      .describe("Or a new agent, made for this outcome; needs org:hire."),
-    message: text(20_000).min(1).optional().describe("What to tell the new owner."),
-    grants: z
-      .array(z.strictObject({ resource: ResourceName, level: LevelName.optional() }))
-      .max(50)
-      .optional(),
+      .describe(
+        "A new agent for this outcome, in place of `to`. Needs the right `org:hire`, and usually an approval.",
+      ),
+    message: text(20_000)
+      .min(1)
+      .optional()
+      .describe("What to tell the new owner, up to 20,000 characters. Default: a standard message."),
+    grants: ResourceGrants.optional().describe(
+      "Rights for this work. You must hold each; they end with the outcome. Default: none.",
+    ),
   }),
   output: Outcome,
   effect: "write",
@@ -311,18 +399,27 @@ export const delegateOutcome = operation({
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
   http: { method: "POST", path: "/api/outcomes/:id/delegate" },
   mcp: { server: "outcome", tool: "delegate_outcome" },
-  cli: { command: "outcomes delegate", args: ["id", "to"] },
+  cli: { command: "outcomes delegate", args: ["id", "to"], example: "<outcome id> ada" },
 });
 
 export const reclaimOutcome = operation({
   name: "outcome.reclaim",
-  summary: "Take an outcome you delegated back, with everything below it.",
-  input: z.strictObject({ id: Id, reason: Note.min(1) }),
+  summary: "Take back an outcome you delegated, with everything below it.",
+  guidance:
+    "A last resort: try a message or reopen_outcome first. Sessions that work on it end, and rights granted for it are revoked. If an agent was created for this outcome, that agent and all agents below it are terminated; their documents stay and you get links to them by mail.",
+  input: z.strictObject({
+    id: outcomeId,
+    reason: Note.min(1).describe("Why, up to 10,000 characters. The former owner reads it."),
+  }),
   output: Outcome,
   effect: "write",
   within: { outcome: "id" },
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
   http: { method: "POST", path: "/api/outcomes/:id/reclaim" },
   mcp: { server: "outcome", tool: "reclaim_outcome" },
-  cli: { command: "outcomes reclaim", args: ["id", "reason"] },
+  cli: {
+    command: "outcomes reclaim",
+    args: ["id", "reason"],
+    example: '<outcome id> "The plan has changed."',
+  },
 });

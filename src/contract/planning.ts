@@ -1,24 +1,34 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { efforts } from "./hiring.ts";
-import { Id, Name, text, Title } from "./words.ts";
+import { idOf, Name, text, Title } from "./words.ts";
 
-/** Work that is divided among a team, and the directives by which a brain without tools does it. */
+/** Plans: dividing an outcome among a team. Brains without tools write the same plan into their final output. */
 
 export const PlanTask = z.strictObject({
-  title: Title,
+  title: Title.describe("The result to reach, up to 300 characters."),
   assignee: Name.describe(
-    "A direct report by id, slug or role, or yourself (self). A role the team lacks is hired.",
+    "Id, slug or role of a direct report, or `self`. If no report has the role, an agent with this role is hired.",
   ),
-  description: text(100_000).optional(),
-  acceptance: text(20_000).optional().describe("How you will judge the result; shown to whoever does it."),
+  description: text(100_000).optional().describe("Details, as Markdown. Default: none."),
+  acceptance: text(20_000).optional().describe("Criteria by which you will verify the result."),
   dependsOn: z
-    .array(z.union([Title, z.number().int().min(0).max(100)]))
+    .array(
+      z.union(
+        [Title, z.number().int().min(0).max(100)],
+        "the title of a task, or its position in the list from 0",
+      ),
+    )
     .max(50)
     .optional()
-    .describe("Tasks of this plan that come first: their titles, or their places in the list from 0."),
-  model: text(100).min(1).optional().describe("The model of whoever is hired for it."),
-  effort: z.enum(efforts).optional().describe("The effort of whoever is hired for it."),
+    .describe(
+      "Tasks of this plan that must be completed first: titles, or positions in the list counted from 0.",
+    ),
+  model: text(100).min(1).optional().describe("Model of the agent, if one is hired for this task."),
+  effort: z
+    .enum(efforts)
+    .optional()
+    .describe("Reasoning effort of the agent, if one is hired for this task."),
 });
 export type PlanTask = z.infer<typeof PlanTask>;
 
@@ -26,9 +36,13 @@ export const PlanTasks = z.array(PlanTask).min(1).max(20);
 
 export const planWork = operation({
   name: "org.plan_work",
-  summary:
-    "Divide an outcome among your reports in one step: an outcome for each task, hires for the roles you lack, and one outcome for you to put the results together.",
-  input: z.strictObject({ outcome: Id, tasks: PlanTasks }),
+  summary: "Divide an outcome into tasks for your direct reports.",
+  guidance:
+    'Creates and delegates one outcome per task, hires agents for roles your team lacks (needs the right `org:hire`, and usually an approval), and creates one integration outcome for you, which starts when all tasks are completed. For a single task, use delegate_outcome. Example: {"outcome": "<outcome id>", "tasks": [{"title": "Draft", "assignee": "Writer"}, {"title": "Review", "assignee": "Editor", "dependsOn": ["Draft"]}]}.',
+  input: z.strictObject({
+    outcome: idOf("outcome").describe("Id of the outcome to divide (UUID). You must be responsible for it."),
+    tasks: PlanTasks.describe("1 to 20 tasks."),
+  }),
   output: z.object({
     outcome: z.string(),
     tasks: z.array(
@@ -36,13 +50,13 @@ export const planWork = operation({
         id: z.string(),
         title: z.string(),
         assignee: z.object({ id: z.string(), name: z.string() }),
-        waits: z.boolean().describe("It starts when its assignee is approved."),
+        waits: z.boolean().describe("True if it starts only when its assignee is approved."),
       }),
     ),
     hired: z.array(
       z.object({ id: z.string(), name: z.string(), role: z.string(), approvalId: z.string().nullable() }),
     ),
-    integration: z.string().describe("Your own outcome, which depends on all of them."),
+    integration: z.string().describe("Id of your integration outcome, which depends on all tasks."),
   }),
   effect: "write",
   within: { outcome: "outcome" },

@@ -1,6 +1,8 @@
+import { howToFind } from "./listing.ts";
+
 /**
  * A Refusal is an expected no: what happened and what to do next. Anything else that is thrown is a bug.
- * This table is the only place that says how a code looks at each door.
+ * Only this table says which HTTP status and which exit code a refusal has.
  */
 export const refusalCodes = {
   invalid: { http: 400, exit: 2 },
@@ -20,7 +22,7 @@ export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: RefusalCode;
   readonly hint: string;
-  /** Facts the caller needs to go on, such as the current version of a file. Never a secret, never another's data. */
+  /** Facts the caller needs for its next call, such as a file's current version. Never a secret or another agent's data. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: RefusalCode, message: string, hint: string, details?: Readonly<Record<string, unknown>>) {
@@ -46,7 +48,9 @@ export interface RefusalBody {
   error: { code: string; message: string; hint: string; details?: Readonly<Record<string, unknown>> };
 }
 
-/** One sentence for what is absent, for what is another company's and for what the actor may not know exists. */
+/**
+ * The same answer for a thing that does not exist, that belongs to another company, and that the caller may not know of.
+ */
 export function notFound(noun: string, id: string): Refusal {
-  return new Refusal("not_found", `There is no ${noun} ${id}.`, `Check the id; list what you can see first.`);
+  return new Refusal("not_found", `There is no ${noun} ${id}.`, howToFind(noun) ?? "Check the name or id.");
 }

@@ -1,86 +1,104 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { hireGrants, hireShape } from "./hiring.ts";
-import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
+import { hireGrants, hireShape, Mandate } from "./hiring.ts";
+import { AdapterType, AgentRef, CompanyId, idOf, nextCursor, Page, text } from "./words.ts";
 
-/** Changing who reports to whom: what would move, moving it, and moving it back. */
+/** Reorganizations: plan a change of who reports to whom, apply it, undo it. */
 
-const Whom = text(100).min(1).describe("An agent: its id or slug.");
-const Whoms = z.array(Whom).min(1).max(200);
+const AgentName = text(100).min(1).describe("Id or slug of the agent.");
+const AgentNames = z.array(text(100).min(1)).min(1).max(200);
 
 const Newcomer = z
   .strictObject({
     ...hireShape,
-    mandate: text(20_000).optional().describe("What it is for; becomes its standing outcome."),
+    mandate: Mandate,
     grants: hireGrants,
   })
-  .describe("A new agent, as in a hire.");
+  .describe("A new agent, as for hire_agent. Needs the right `org:hire`.");
 export type Newcomer = z.infer<typeof Newcomer>;
 
-const Reason = text(2000).min(1).optional();
+const Reason = text(2000).min(1).optional().describe("Why, up to 2,000 characters. Kept in the record.");
 
 export const Change = z
   .discriminatedUnion("kind", [
     z.strictObject({
       kind: z.literal("insert_layer"),
-      boss: Whom,
+      boss: AgentName.describe("Id or slug of the manager the layer goes below."),
       manager: Newcomer,
-      reports: Whoms.describe("Those of the boss's reports that will report to the manager."),
+      reports: AgentNames.describe("Ids or slugs of the reports that move below the new manager."),
     }),
-    z.strictObject({ kind: z.literal("remove_layer"), agent: Whom, reason: Reason }),
-    z.strictObject({ kind: z.literal("move_report"), agent: Whom, to: Whom }),
+    z.strictObject({ kind: z.literal("remove_layer"), agent: AgentName, reason: Reason }),
+    z.strictObject({
+      kind: z.literal("move_report"),
+      agent: AgentName,
+      to: AgentName.describe("Id or slug of its new manager."),
+    }),
     z.strictObject({
       kind: z.literal("split"),
-      agent: Whom,
+      agent: AgentName,
       into: z
         .array(
           z.strictObject({
             agent: Newcomer,
-            reports: z.array(Whom).max(200).optional(),
-            outcomes: z.array(Id).max(1000).optional().describe("Live outcomes it takes over."),
+            reports: z
+              .array(text(100).min(1))
+              .max(200)
+              .optional()
+              .describe("Ids or slugs of reports it takes over."),
+            outcomes: z
+              .array(idOf("outcome"))
+              .max(1000)
+              .optional()
+              .describe("Ids of open outcomes it takes over (UUIDs)."),
           }),
         )
         .min(1)
         .max(20)
-        .describe("New agents beside it, and what each takes; the rest stays."),
+        .describe("New agents beside it, and what each of them takes over. The rest stays."),
     }),
     z.strictObject({
       kind: z.literal("merge"),
-      agents: Whoms.describe("These leave."),
-      into: Whom.describe("Takes over all they have; of the same boss."),
+      agents: AgentNames.describe("Ids or slugs of the agents that leave."),
+      into: AgentName.describe(
+        "Id or slug of the agent that takes over everything. It has the same manager.",
+      ),
       reason: Reason,
     }),
     z.strictObject({
       kind: z.literal("hand_over"),
-      agent: Whom,
-      adapterType: z
-        .string()
-        .regex(/^[a-z0-9_]{1,60}$/)
-        .describe("human: a person; or another brain."),
-      adapterConfig: z.record(z.string(), z.unknown()).optional(),
+      agent: AgentName,
+      adapterType: AdapterType.describe("The new brain: `human` for a person, or the type of another brain."),
+      adapterConfig: z
+        .record(z.string(), z.unknown())
+        .optional()
+        .describe("Configuration of the new brain. Default: empty."),
     }),
-    z.strictObject({ kind: z.literal("fire"), agent: Whom, reason: Reason }),
+    z.strictObject({ kind: z.literal("fire"), agent: AgentName, reason: Reason }),
     z.strictObject({
       kind: z.literal("shrink"),
-      agents: Whoms.optional().describe("Who leaves; or say how many stay."),
+      agents: AgentNames.optional().describe("Ids or slugs of the agents that leave. Use this or `to`."),
       to: z
         .number()
         .int()
         .min(1)
         .max(1_000_000)
         .optional()
-        .describe("How many agents stay in your part of the organization, its head among them."),
+        .describe(
+          "How many agents stay in your part of the organization, you included. Use this or `agents`.",
+        ),
       reason: Reason,
     }),
   ])
-  .describe("What is to change.");
+  .describe(
+    "The change. `insert_layer`: a new manager between a manager and some reports. `remove_layer`: an agent leaves, its reports move up. `move_report`, `split`, `merge`, `fire`: as named. `hand_over`: another brain or a person takes the position. `shrink`: several agents leave.",
+  );
 export type Change = z.infer<typeof Change>;
 
 export const moveKinds = ["agent", "outcome", "grant", "mail", "budget", "approval"] as const;
 
 export const Move = z.object({
   kind: z.enum(moveKinds),
-  id: z.string().describe("What moves; for an agent that is not made yet, new: and its name."),
+  id: z.string().describe("Id of what moves. For an agent that does not exist yet, `new:` and its name."),
   what: z.string(),
   from: z.string().nullable(),
   to: z.string().nullable(),
@@ -90,7 +108,7 @@ export type Move = z.infer<typeof Move>;
 const Plan = z.object({
   moves: z.array(Move),
   warnings: z.array(z.string()),
-  hash: z.string().describe("Stands for exactly this plan: pass it to apply."),
+  hash: z.string().describe("Hash of this plan. Pass it to apply_reorganization."),
 });
 
 export const reorganizationStatuses = ["applied", "undone"] as const;
@@ -100,7 +118,7 @@ const Summary = z.object({
   kind: z.string(),
   summary: z.string(),
   status: z.enum(reorganizationStatuses),
-  appliedBy: AgentRef.nullable().describe("Null: the board."),
+  appliedBy: AgentRef.nullable().describe("Null for the board."),
   appliedAt: z.string(),
   undoneAt: z.string().nullable(),
 });
@@ -115,8 +133,9 @@ const path = "/api/companies/:companyId/reorganizations";
 
 export const planReorganization = operation({
   name: "reorganization.plan",
-  summary:
-    "What a change of the reporting lines would move: agents, outcomes, rights, mail routes, budgets. Nothing changes.",
+  summary: "Preview a reorganization without changing anything.",
+  guidance:
+    'Returns every agent, outcome, right, mail route and budget that would move, warnings, and a `hash`. Always call it before apply_reorganization. You can reorganize only agents below you; the board can change everything. Example: {"change": {"kind": "move_report", "agent": "ada", "to": "kim"}}.',
   input: z.strictObject({ companyId: CompanyId, change: Change }),
   output: Plan,
   effect: "record",
@@ -124,19 +143,26 @@ export const planReorganization = operation({
   needs: "member",
   http: { method: "POST", path: `${path}/plan` },
   mcp: { server: "org", tool: "plan_reorganization" },
-  cli: { command: "reorg plan", args: ["change"] },
+  cli: {
+    command: "reorg plan",
+    args: ["change"],
+    example: `'{"kind":"move_report","agent":"ada","to":"kim"}'`,
+  },
 });
 
 export const applyReorganization = operation({
   name: "reorganization.apply",
-  summary:
-    "Change the reporting lines, all at once: insert or remove a layer, move a report, split, merge, hand a position over, let agents go. The board anywhere, a boss below itself.",
+  summary: "Apply a reorganization in one step.",
+  guidance:
+    "Call plan_reorganization first and pass the same `change` with its `hash`: then exactly that plan is applied, or nothing if something has changed since. Returns the reorganization with its id and everything that moved; undo_reorganization restores it.",
   input: z.strictObject({
     companyId: CompanyId,
     change: Change,
     hash: text(64)
       .optional()
-      .describe("The plan's hash: if anything would now move differently, nothing does."),
+      .describe(
+        "`hash` of the plan you looked at. The call is refused if the plan would differ now. Default: not checked.",
+      ),
   }),
   output: Reorganization,
   effect: "write",
@@ -144,26 +170,32 @@ export const applyReorganization = operation({
   needs: "member",
   http: { method: "POST", path },
   mcp: { server: "org", tool: "apply_reorganization" },
-  cli: { command: "reorg apply", args: ["change"] },
+  cli: {
+    command: "reorg apply",
+    args: ["change"],
+    example: `'{"kind":"fire","agent":"ada"}' --hash <hash>`,
+  },
 });
 
 export const undoReorganization = operation({
   name: "reorganization.undo",
-  summary:
-    "Put everything back that a reorganization moved, if nothing of it has changed since. The board, or who applied it.",
-  input: z.strictObject({ id: Id }),
+  summary: "Undo a reorganization.",
+  guidance:
+    "Restores everything it moved. Refused as a whole if one of those things has changed since; the refusal names them. Only the board and the agent that applied it can. The id is in the answer of apply_reorganization.",
+  input: z.strictObject({ id: idOf("reorganization") }),
   output: Reorganization,
   effect: "write",
   within: { reorganization: "id" },
   needs: "member",
   http: { method: "POST", path: "/api/reorganizations/:id/undo" },
   mcp: { server: "org", tool: "undo_reorganization" },
-  cli: { command: "reorg undo", args: ["id"] },
+  cli: { command: "reorg undo", args: ["id"], example: "<reorganization id>" },
 });
 
 export const listReorganizations = operation({
   name: "reorganization.list",
-  summary: "Reorganizations, newest first: of the company for the board, of its own for an agent.",
+  summary: "List reorganizations, newest first. An agent sees those it applied.",
+  lists: "reorganization",
   input: z.strictObject({ companyId: CompanyId, ...Page }),
   output: z.object({ reorganizations: z.array(Summary), nextCursor }),
   effect: "read",
@@ -175,12 +207,12 @@ export const listReorganizations = operation({
 
 export const viewReorganization = operation({
   name: "reorganization.view",
-  summary: "One reorganization with everything it moved.",
-  input: z.strictObject({ id: Id }),
+  summary: "Show a reorganization and everything it moved.",
+  input: z.strictObject({ id: idOf("reorganization") }),
   output: Reorganization,
   effect: "read",
   within: { reorganization: "id" },
   needs: "member",
   http: { method: "GET", path: "/api/reorganizations/:id" },
-  cli: { command: "reorg view", args: ["id"] },
+  cli: { command: "reorg view", args: ["id"], example: "<reorganization id>" },
 });

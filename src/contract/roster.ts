@@ -4,21 +4,24 @@ import { Company } from "./companies.ts";
 import { Agent } from "./agents.ts";
 import { CompanyId, Flag, Name, nextCursor, Page, text } from "./words.ts";
 
-/** Who is employed, who reports to whom, and a whole company as files. */
+/** The roster, the org chart, and a whole company as files. */
 
 const RosterEntry = Agent.extend({
   adapterType: z.string(),
   model: z.string().nullable(),
   effort: z.string().nullable(),
-  leftAt: z.string().nullable().describe("Null while it is employed."),
+  leftAt: z.string().nullable().describe("When the agent left. Null while it is employed."),
 });
 
 export const listRoster = operation({
   name: "org.roster",
-  summary: "Everybody employed: name, role, boss, brain, status, since when; on demand also those who left.",
+  summary: "List the agents that are employed.",
+  guidance:
+    "Returns each agent's id, name, slug, role, status, manager, brain and start date. Use it to find the id of an agent and, before you hire, to see whether someone already has the role. For prompts, rights and budgets, use view_configurations.",
+  lists: "agent",
   input: z.strictObject({
     companyId: CompanyId,
-    departed: Flag.optional().describe("Also those who left."),
+    departed: Flag.optional().describe("true also lists agents that have left. Default false."),
     ...Page,
   }),
   output: z.object({ agents: z.array(RosterEntry), nextCursor }),
@@ -27,26 +30,26 @@ export const listRoster = operation({
   needs: "member",
   http: { method: "GET", path: "/api/companies/:companyId/roster" },
   mcp: { server: "org", tool: "list_roster" },
-  cli: { command: "agents roster" },
+  cli: { command: "agents roster", example: "--departed" },
 });
 
 const Position = Agent.extend({
-  depth: z.number().describe("How many bosses are above it; the root agent has 0."),
+  depth: z.number().describe("Number of managers above the agent. The root agent has 0."),
   working: z
     .object({ session: z.string(), since: z.string(), on: z.string().nullable() })
     .nullable()
-    .describe("Its session, and the title of the outcome that session began with."),
-  workable: z.number().describe("Outcomes it could work on now."),
-  blocked: z.number().describe("Outcomes it answers for that are blocked."),
-  submitted: z.number().describe("Outcomes it handed in that wait for a verdict."),
-  inbox: z.number().describe("Messages that wait for it."),
-  says: z.string().describe("What it is doing or waiting for, in words."),
+    .describe("The running session, and the title of the outcome it started with."),
+  workable: z.number().describe("Number of outcomes the agent could work on now."),
+  blocked: z.number().describe("Number of its outcomes that are blocked."),
+  submitted: z.number().describe("Number of its outcomes that wait for verification."),
+  inbox: z.number().describe("Number of messages in its inbox."),
+  says: z.string().describe("What the agent is doing or waiting for."),
 });
 export type Position = z.infer<typeof Position>;
 
 export const viewOrg = operation({
   name: "org.view",
-  summary: "Who reports to whom, and what each is doing or waiting for; every boss before its reports.",
+  summary: "Show who reports to whom, and what each agent is doing or waiting for.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ agents: z.array(Position), truncated: z.boolean() }),
   effect: "read",
@@ -57,23 +60,25 @@ export const viewOrg = operation({
 
 /** A file of a company's folder: company.json, agents/<name>.md, skills/<name>/SKILL.md, knowledge/<name>. */
 export const CompanyFile = z.strictObject({
-  path: text(600),
-  content: z.string(),
-  encoding: z.enum(["utf8", "base64"]).optional().describe("Default utf8."),
+  path: text(600).describe("Path inside the folder, such as `agents/ada.md`."),
+  content: z.string().describe("Content of the file."),
+  encoding: z.enum(["utf8", "base64"]).optional().describe("Encoding of `content`. Default `utf8`."),
 });
 export type CompanyFile = z.infer<typeof CompanyFile>;
 
-/** Together. All of it is searched for secrets, at some 4 MB a second. */
+/** Limit for all files together. Each byte is searched for secrets, at about 4 MB per second. */
 export const mostFileBytes = 16 * 1024 * 1024;
 
 export const exportCompany = operation({
   name: "company.export",
-  summary: "The company as files: definitions of its agents, settings, skills, knowledge. Without secrets.",
+  summary: "Export a company as files: agents, settings, skills and knowledge, without secrets.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({
     files: z.array(CompanyFile),
-    redacted: z.array(z.string()).describe("Where something secret was taken out."),
-    leftOut: z.array(z.string()).describe("What means nothing elsewhere, and is not in the files."),
+    redacted: z.array(z.string()).describe("Places where a secret was removed."),
+    leftOut: z
+      .array(z.string())
+      .describe("What the files don't contain, because it has no meaning elsewhere."),
   }),
   effect: "record",
   within: "company",
@@ -83,18 +88,26 @@ export const exportCompany = operation({
 
 export const importCompany = operation({
   name: "company.import",
-  summary: "A new company from files, all of it or nothing; definitions of agents alone are enough.",
+  summary: "Create a company from files. If one file is wrong, nothing is created.",
   input: z.strictObject({
-    name: Name.optional().describe("Default what company.json says."),
-    files: z.array(CompanyFile).min(1).max(5000),
+    name: Name.optional().describe(
+      "Name of the company, 1 to 64 characters. Default: the name in company.json.",
+    ),
+    files: z
+      .array(CompanyFile)
+      .min(1)
+      .max(5000)
+      .describe(
+        "The files of an exported company, 1 to 5000. Definitions of agents (`agents/*.md`) are enough.",
+      ),
     allowCommands: Flag.optional().describe(
-      "Take over what runs commands on this machine: process brains, MCP servers. Read them first.",
+      "true accepts brains and MCP servers that run commands on this machine. Read the files first. Default false.",
     ),
   }),
   output: z.object({
     company: Company,
     agents: z.number(),
-    files: z.number().describe("Knowledge files."),
+    files: z.number().describe("Number of knowledge files."),
     notices: z.array(z.string()),
   }),
   effect: "write",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Use } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { AgentRef, CompanyId, Id, nextCursor, Page, text } from "./words.ts";
+import { AgentRef, CompanyId, idOf, nextCursor, Page, text } from "./words.ts";
 
 /** Sessions and what they leave behind. */
 
@@ -13,66 +13,83 @@ const Session = z.object({
   endedAt: z.string().nullable(),
   endReason: z.string().nullable(),
   exitCode: z.number().nullable(),
-  summarized: z.boolean().describe("The session handed in its own summary."),
+  summarized: z.boolean().describe("True if the session submitted its own summary."),
   promptVersion: z.string().nullable(),
-  usage: Use.extend({ consultants: Use.optional().describe("The part that sub-agents used, if any did.") }),
+  usage: Use.extend({
+    consultants: Use.optional().describe("The part used by sub-agents, if there were any."),
+  }),
 });
 
 export const listSessions = operation({
   name: "session.list",
-  summary: "The sessions of a company, newest first; or only those that live.",
-  input: z.strictObject({ companyId: CompanyId, live: z.stringbool().or(z.boolean()).optional(), ...Page }),
+  summary: "List the sessions of a company, newest first.",
+  lists: "session",
+  input: z.strictObject({
+    companyId: CompanyId,
+    live: z
+      .stringbool()
+      .or(z.boolean())
+      .optional()
+      .describe("true lists only running sessions. Default false: all sessions."),
+    ...Page,
+  }),
   output: z.object({ sessions: z.array(Session), nextCursor }),
   effect: "read",
   within: "company",
   needs: "board",
   http: { method: "GET", path: "/api/companies/:companyId/sessions" },
-  cli: { command: "sessions list" },
+  cli: { command: "sessions list", example: "--live" },
 });
 
 export const listAgentSessions = operation({
   name: "session.of_agent",
-  summary: "The sessions of an agent, newest first.",
-  input: z.strictObject({ id: Id, ...Page }),
+  summary: "List the sessions of an agent, newest first.",
+  input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: z.object({ sessions: z.array(Session), nextCursor }),
   effect: "read",
   within: { agent: "id" },
   needs: "board",
   http: { method: "GET", path: "/api/agents/:id/sessions" },
-  cli: { command: "agents sessions", args: ["id"] },
+  cli: { command: "agents sessions", args: ["id"], example: "ada" },
 });
 
 export const viewSession = operation({
   name: "session.view",
-  summary: "One session, with the briefing it got.",
-  input: z.strictObject({ id: Id }),
+  summary: "Show a session and the briefing it started with.",
+  input: z.strictObject({ id: idOf("session") }),
   output: Session.extend({
     briefing: z.string().nullable(),
-    assignment: z.string().nullable().describe("What a brain without tools was told of its work."),
+    assignment: z.string().nullable().describe("What a brain without tools was told to do."),
   }),
   effect: "read",
   within: { session: "id" },
   needs: "board",
   http: { method: "GET", path: "/api/sessions/:id" },
-  cli: { command: "sessions view", args: ["id"] },
+  cli: { command: "sessions view", args: ["id"], example: "<session id>" },
 });
 
 export const viewTranscript = operation({
   name: "session.transcript",
-  summary: "What a session printed.",
-  input: z.strictObject({ id: Id }),
+  summary: "Show what a session printed.",
+  input: z.strictObject({ id: idOf("session") }),
   output: z.object({ id: z.string(), transcript: z.string(), truncated: z.boolean() }),
   effect: "read",
   within: { session: "id" },
   needs: "board",
   http: { method: "GET", path: "/api/sessions/:id/transcript" },
-  cli: { command: "sessions transcript", args: ["id"] },
+  cli: { command: "sessions transcript", args: ["id"], example: "<session id>" },
 });
 
 export const submitSummary = operation({
   name: "session.submit_summary",
-  summary: "Hand in what you did and why, for the log. It is the last thing a session does: it ends then.",
-  input: z.strictObject({ summary: text(20_000).min(1) }),
+  summary: "Submit the summary of your session, which ends the session.",
+  guidance:
+    "Call it last, after you have updated your state document and finished or blocked your outcomes. The summary is appended to your log, which your later sessions can read. No other call is accepted afterwards. Returns the id of the log file.",
+  input: z.strictObject({
+    summary: text(20_000)
+      .min(1)
+      .describe("What you did and why, and what is left to do; Markdown, up to 20,000 characters."),
+  }),
   output: z.object({ sessionId: z.string(), logFileId: z.string() }),
   effect: "write",
   within: "company",

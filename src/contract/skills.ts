@@ -3,9 +3,9 @@ import { operation } from "./operation.ts";
 import { CompanyFile } from "./roster.ts";
 import { CompanyId, Flag, nextCursor } from "./words.ts";
 
-/** What a company's agents can read up on: folders with a SKILL.md, laid into every session's workspace. */
+/** Skills: folders with a SKILL.md that explain how things are done. Every session finds them in its workspace. */
 
-/** Of all skills of a company: each session gets them. */
+/** Limits for all skills of a company together, because every session gets a copy of them. */
 export const mostSkillBytes = 4 * 1024 * 1024;
 export const mostSkillFiles = 200;
 
@@ -13,7 +13,10 @@ export const SkillName = z
   .string()
   .regex(
     /^(?!agency(?:-|$))[a-z0-9][a-z0-9-]{0,63}$/,
-    "small letters, digits and -, 64 at most; agency and agency-… are the program's own",
+    "up to 64 lowercase letters, digits and hyphens, not starting with agency",
+  )
+  .describe(
+    "Name of the skill: up to 64 lowercase letters, digits and hyphens. Names that start with `agency` are reserved.",
   );
 
 const Skill = z.object({
@@ -22,7 +25,7 @@ const Skill = z.object({
   files: z.array(
     z.object({
       path: z.string(),
-      id: z.string().describe("The knowledge file with its text and its history."),
+      id: z.string().describe("Id of the knowledge file with its text and history."),
       version: z.number(),
       size: z.number(),
     }),
@@ -32,14 +35,17 @@ const Skill = z.object({
 
 export const putSkill = operation({
   name: "skill.put",
-  summary:
-    "Give the company's agents a skill, or another version of one: all its files, SKILL.md among them.",
+  summary: "Add a skill to the company, or replace it.",
   input: z.strictObject({
     companyId: CompanyId,
     name: SkillName,
-    files: z.array(CompanyFile).min(1).max(mostSkillFiles),
+    files: z
+      .array(CompanyFile)
+      .min(1)
+      .max(mostSkillFiles)
+      .describe(`All files of the skill, 1 to ${mostSkillFiles}; one of them is SKILL.md.`),
     allowCommands: Flag.optional().describe(
-      "Take it also if it runs commands or widens what a brain may do. Read it first.",
+      "true accepts a skill that runs commands or gives a brain more rights. Read its files first. Default false.",
     ),
   }),
   output: Skill,
@@ -51,7 +57,7 @@ export const putSkill = operation({
 
 export const listSkills = operation({
   name: "skill.list",
-  summary: "The company's skills.",
+  summary: "List the skills of the company.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ skills: z.array(Skill), nextCursor }),
   effect: "read",
@@ -63,12 +69,12 @@ export const listSkills = operation({
 
 export const removeSkill = operation({
   name: "skill.remove",
-  summary: "Take a skill away; sessions that start from now on are without it. Its history stays.",
+  summary: "Remove a skill. Sessions that start later don't have it; its history stays.",
   input: z.strictObject({ companyId: CompanyId, name: SkillName }),
   output: Skill,
   effect: "write",
   within: "company",
   needs: "board",
   http: { method: "DELETE", path: "/api/companies/:companyId/skills/:name" },
-  cli: { command: "skills remove", args: ["name"] },
+  cli: { command: "skills remove", args: ["name"], example: "style-guide" },
 });

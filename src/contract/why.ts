@@ -1,24 +1,32 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Id } from "./words.ts";
+import { idOf } from "./words.ts";
+
+/** Why something does or does not move. */
 
 export const why = operation({
   name: "why",
-  summary: "Why an agent or outcome does or does not move: its live path, or the link that is broken.",
-  input: z.strictObject({ id: Id }),
+  summary: "Explain why an agent or outcome is or isn't moving.",
+  guidance:
+    "Use it when work seems stuck: it follows what the agent or outcome waits for until it finds a running session, a timer, a person, or the broken link. Works for outcomes you can read, for yourself and for your direct reports. Returns `moves`, the `path` of what waits for what, and `says`, the explanation.",
+  input: z.strictObject({
+    id: idOf("agent or outcome"),
+  }),
   output: z.object({
     id: z.string(),
     kind: z.enum(["agent", "outcome"]),
-    moves: z.boolean().describe("There is a live path: a session, a timer, a named person, open work below."),
+    moves: z
+      .boolean()
+      .describe("True if it is moving: a running session, a timer, a person to answer, or open work below."),
     path: z
       .array(z.object({ id: z.string(), what: z.string() }))
-      .describe("From the thing asked about to what it waits for."),
-    says: z.string(),
+      .describe("From the thing you asked about to the last thing it waits for."),
+    says: z.string().describe("The explanation."),
   }),
   effect: "read",
   within: { "agent or outcome": "id" },
   needs: "member",
   http: { method: "GET", path: "/api/why/:id" },
   mcp: { server: "outcome", tool: "why" },
-  cli: { command: "why", args: ["id"] },
+  cli: { command: "why", args: ["id"], example: "ada" },
 });

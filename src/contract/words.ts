@@ -1,8 +1,42 @@
 import { z } from "zod";
 
-/** The small schemas every other contract file is made of. */
+/**
+ * The small schemas every other contract file is made of. The message of a check completes the sentence "Use …": it names
+ * what is expected. problems.ts adds which argument is wrong and what was given.
+ */
 
-export const Id = z.uuid().transform((id) => id.toLowerCase());
+/** The things that have ids. */
+export const nouns = [
+  "company",
+  "agent",
+  "key",
+  "outcome",
+  "file",
+  "message",
+  "grant",
+  "approval",
+  "session",
+  "reorganization",
+] as const;
+export type Noun = (typeof nouns)[number];
+export type NounOfId = Noun | "agent or outcome";
+
+/** Which thing an id names. A refusal then says what the id should be and which command lists the right ones. */
+export const nounsOfIds = z.registry<{ noun: NounOfId }>();
+
+/** What JSON Schema shows in place of a schema that also accepts the text of a query string. */
+export const shownAs = z.registry<Readonly<Record<string, unknown>>>();
+
+export const Id = z.uuid("a UUID").transform((id) => id.toLowerCase());
+
+/** The id of one kind of thing. Callers override the description where the argument means more than "which one". */
+export function idOf(noun: NounOfId) {
+  const uuid = z.uuid("a UUID");
+  uuid.register(nounsOfIds, { noun });
+  return uuid
+    .transform((id) => id.toLowerCase())
+    .describe(noun === "file" ? "Id of the knowledge file (UUID)." : `Id of the ${noun} (UUID).`);
+}
 
 export const Name = z
   .string()
@@ -10,58 +44,77 @@ export const Name = z
   .pipe(
     z
       .string()
-      .min(1, "a name needs at least one character")
-      .refine(
-        (text) => /[^\p{Default_Ignorable_Code_Point}\s]/u.test(text),
-        "a name needs at least one visible character",
-      )
-      .refine((text) => [...text].length <= 64, "a name has at most 64 characters")
-      .refine((text) => !/\p{Cc}|\p{Cs}/u.test(text), "a name has no control characters"),
+      .refine((text) => /[^\p{Default_Ignorable_Code_Point}\s]/u.test(text), "at least one visible character")
+      .refine((text) => [...text].length <= 64, "at most 64 characters")
+      .refine((text) => !/\p{Cc}|\p{Cs}/u.test(text), "text without control characters"),
   );
 
 const wellFormed = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000");
 
-/** Free text of bounded length: valid Unicode, no NUL (PostgreSQL stores none, so neither store does). */
+/** Free text of bounded length: valid Unicode without NUL. PostgreSQL cannot store NUL, and both stores accept the same. */
 export const text = (max: number): z.ZodString =>
-  z.string().max(max).refine(wellFormed, "text must be valid Unicode without NUL characters");
+  z.string().max(max).refine(wellFormed, "valid Unicode text without NUL characters");
 
 export const Title = text(300).refine(
   (title) => title.trim().length > 0,
-  "a title needs at least one visible character",
+  "a title with at least one visible character",
 );
 
-/** Milliseconds inside, ISO 8601 outside. */
-export const Time = z.iso.datetime({ offset: true });
+/** ISO 8601 in requests and answers, milliseconds since 1970 in the store. */
+export const Time = z.iso.datetime({
+  offset: true,
+  error: "a date and time with a time zone, such as 2030-01-31T09:00:00Z",
+});
 
-/** Numbers arrive as text in a query string; nothing else is taken for one. */
-export const numeric = (bounds: z.ZodNumber) =>
-  z
-    .union([
-      z.number(),
-      z
-        .string()
-        .regex(/^-?\d{1,15}(\.\d{1,6})?$/, "a number")
-        .transform(Number),
-    ])
+/** Numbers arrive as text in a query string. Text that is not a plain decimal number is refused. */
+export const numeric = (bounds: z.ZodNumber) => {
+  const schema = z
+    .union(
+      [
+        z.number(),
+        z
+          .string()
+          .regex(/^-?\d{1,15}(\.\d{1,6})?$/, "a number")
+          .transform(Number),
+      ],
+      "a number",
+    )
     .pipe(bounds);
+  const { minValue, maxValue } = bounds;
+  return schema.register(shownAs, {
+    type: bounds.format === "safeint" ? "integer" : "number",
+    ...(minValue === null || !Number.isFinite(minValue) ? {} : { minimum: minValue }),
+    ...(maxValue === null || maxValue >= Number.MAX_SAFE_INTEGER ? {} : { maximum: maxValue }),
+  });
+};
 
 export const whole = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   numeric(z.number().int().min(min).max(max));
 
 export const Page = {
-  limit: whole(1, 1000).optional().describe("At most this many rows; default 100."),
-  cursor: z.string().max(500).optional().describe("The nextCursor of the page before."),
+  limit: whole(1, 1000).optional().describe("Maximum number of rows in the answer. Default 100."),
+  cursor: z
+    .string()
+    .max(500)
+    .optional()
+    .describe("`nextCursor` of the previous answer, to get the next page. Omit it for the first page."),
 };
 
 export const nextCursor = z
   .string()
   .nullable()
-  .describe("Pass as cursor for the next page; null when this is the last.");
+  .describe("Pass it as `cursor` to get the next page. Null on the last page.");
 
-export const CompanyId = Id.optional().describe("The company. An agent's own is implied by its credential.");
+export const CompanyId = idOf("company")
+  .optional()
+  .describe(
+    "Id of the company (UUID). Agents leave it out: their credential names it. The board may leave it out while there is one company.",
+  );
 
 /** Booleans arrive as text in a query string. */
-export const Flag = z.union([z.boolean(), z.enum(["true", "false"]).transform((word) => word === "true")]);
+export const Flag = z
+  .union([z.boolean(), z.enum(["true", "false"]).transform((word) => word === "true")], "true or false")
+  .register(shownAs, { type: "boolean" });
 
 export const AgentRef = z.object({ id: z.string(), name: z.string() });
 export type AgentRef = z.infer<typeof AgentRef>;
@@ -70,4 +123,4 @@ export const AdapterType = z
   .string()
   .min(1)
   .max(60)
-  .regex(/^[a-z0-9_]+$/, "a brain's type, such as rehearsal");
+  .regex(/^[a-z0-9_]+$/, "the type of a brain, such as rehearsal");

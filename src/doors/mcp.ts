@@ -7,7 +7,7 @@ import {
   Server,
 } from "@modelcontextprotocol/server";
 import { inputSchema, outputSchema } from "../contract/json-schema.ts";
-import { mcpServers, type McpServerName, type Operation } from "../contract/operation.ts";
+import { mcpServers, type McpServerName, type Operation, toolDescription } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
@@ -86,7 +86,7 @@ interface Tool {
 function toolFor(operation: Operation): Tool {
   return {
     name: operation.mcp?.tool ?? operation.name,
-    description: operation.summary,
+    description: toolDescription(operation),
     inputSchema: { ...inputSchema(withoutCompany(operation)), type: "object" },
     outputSchema: { ...outputSchema(operation.output), type: "object" },
     annotations: {

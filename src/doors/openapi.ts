@@ -68,6 +68,7 @@ function describe(operation: Operation): unknown {
   return {
     operationId: operation.name,
     summary: operation.summary,
+    ...(operation.guidance === undefined ? {} : { description: operation.guidance }),
     parameters: inBody ? [...parameters, idempotencyKey] : parameters,
     ...(body.length === 0
       ? {}
