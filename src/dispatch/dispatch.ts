@@ -2,8 +2,9 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import { canonicalJson } from "../contract/canonical.ts";
 import type { Operation } from "../contract/operation.ts";
+import { problemsIn } from "../contract/problems.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { append } from "../events/ledger.ts";
+import { type Actor, append } from "../events/ledger.ts";
 import { query } from "../store/query.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
 import { bySystem, callContext, type Writing } from "./context.ts";
@@ -51,9 +52,9 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     const accepted = handler.accept(request.input);
     const badKey = request.key !== undefined && !isKey(request.key);
     if (accepted instanceof z.ZodError || badKey) {
-      // Nobody learns what an operation takes without a credential.
-      await parts.store.read((tx) => authenticate(tx, request.token));
-      throw accepted instanceof z.ZodError ? invalid(request.operation, accepted) : invalidKey();
+      // A refusal says which arguments an operation takes, so the caller has to be known first.
+      const { actor } = await parts.store.read((tx) => authenticate(tx, request.token));
+      throw accepted instanceof z.ZodError ? invalid(request.operation, accepted, actor) : invalidKey();
     }
     const seen: { caller?: Caller; companyId?: string } = {};
     try {
@@ -190,15 +191,22 @@ async function findCompany(
   return only.id;
 }
 
-function invalid(operation: Operation, error: z.ZodError): Refusal {
-  const issues = error.issues
-    .slice(0, 5)
-    .map(({ path, message }) => `${path.join(".") || "input"}: ${message}`);
+function invalid(operation: Operation, error: z.ZodError, actor: Actor): Refusal {
+  const problems = problemsIn(operation.input, error);
+  const hints = [...new Set(problems.flatMap(({ hint }) => hint ?? []))];
+  const name = actor.kind === "agent" ? (operation.mcp?.tool ?? operation.name) : operation.name;
   const keys = Object.keys(operation.input.shape).filter((key) => key !== "companyId");
+  const takes =
+    keys.length === 0
+      ? `${name} takes no arguments.`
+      : `${name} takes ${keys.join(", ")}. GET /api/openapi.json describes them.`;
   return new Refusal(
     "invalid",
-    `The input of ${operation.name} is not valid. ${issues.join("; ").slice(0, 1000)}.`,
-    `It takes ${keys.length === 0 ? "nothing" : keys.join(", ")}. /api/openapi.json has the details.`,
+    problems
+      .map(({ says }) => says)
+      .join(" ")
+      .slice(0, 1000),
+    hints.length > 0 ? hints.join(" ") : takes,
   );
 }
 

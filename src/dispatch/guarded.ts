@@ -29,7 +29,7 @@ export function guarded<I extends z.ZodObject, O extends z.ZodType>(
   return {
     operation,
     accept: (raw) => {
-      const parsed = operation.input.safeParse(raw);
+      const parsed = operation.input.safeParse(raw, { reportInput: true });
       if (!parsed.success) return parsed.error;
       const input = parsed.data;
       const { needs } = operation;
