@@ -19,6 +19,11 @@ export async function memberById(tx: ReadTx, id: string): Promise<Member | undef
   return tx.first(byId, { id });
 }
 
+/** How texts name an agent or, for null, the board. */
+export async function memberName(tx: ReadTx, id: string | null, board = "The board"): Promise<string> {
+  return id === null ? board : ((await memberById(tx, id))?.name ?? "An agent that has left");
+}
+
 /** By id or slug, within the company. A terminated agent is found by id only: its slug may have passed on. */
 export async function findMember(tx: ReadTx, companyId: string, reference: string): Promise<Member> {
   const wanted = reference.trim().replace(/^@/, "").toLowerCase();

@@ -1,16 +1,15 @@
 import * as contract from "../contract/outcomes.ts";
 import type { Input } from "../contract/operation.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { give } from "../capabilities/grants.ts";
-import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
-import { isActive, type Member, memberById } from "../capabilities/members.ts";
+import { type Call, guarded } from "../dispatch/guarded.ts";
+import { isActive, type Member, memberById, memberName } from "../capabilities/members.ts";
 import { markRevoked } from "../capabilities/table.ts";
 import { recordGrant, tellOfServer } from "../permissions/operations.ts";
 import { holds } from "../capabilities/rights.ts";
 import { notify } from "../mail/operations.ts";
 import { post } from "../mail/post.ts";
-import { demandDelegable, handDown } from "../outcomes/delegation.ts";
+import { demandDelegable, delegateDown } from "../outcomes/delegation.ts";
 import { demandDepth, demandFanOut, demandRoomForOutcomes, depthOf } from "../outcomes/limits.ts";
 import { demandLive, isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import { presentOutcome } from "../outcomes/presenting.ts";
@@ -22,8 +21,18 @@ import { reclaimAgents } from "../departures/leaving.ts";
 import { sendOrder } from "../agents/orders.ts";
 import { agentById, agentOfMandate, type AgentRow, endSessions } from "../agents/table.ts";
 import { findReport } from "./team.ts";
+import {
+  mandateReclaimed,
+  mayNotHire,
+  notReclaimable,
+  reclaimed,
+  rootMandateNotReclaimable,
+  toOrHire,
+  unassigned,
+  workReclaimed,
+} from "./texts.ts";
 
-/** Handing an outcome to somebody, and taking it back. */
+/** Delegating an outcome to a report, and reclaiming it. */
 
 const onDelegate = guarded(contract.delegateOutcome, async (call) => {
   const { tx, input } = call;
@@ -32,9 +41,9 @@ const onDelegate = guarded(contract.delegateOutcome, async (call) => {
   const from = await outcomeOwnerOf(tx, outcome);
   await demandHandedOn(call, outcome);
   const { to, hired } = await receiverOf(call, outcome, from);
-  const moved = await handDown(tx, outcome, from.id, to);
+  const moved = await delegateDown(tx, outcome, from.id, to);
   await demandRoomForOutcomes(call, to.id, 0);
-  // Who was hired for it has its rights with the hire, or gets them with its approval.
+  // An agent hired for the outcome got the rights with the hire, or gets them when the hire is approved.
   if (!hired) await giveRights(call, outcome, from, to);
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
   await call.record(outcome.id, { from: from.id, to: to.id, moved });
@@ -70,17 +79,12 @@ async function receiverOf(
     return { to: await findReport(call.tx, from, to), hired: false };
   if (hire !== undefined && to === undefined)
     return { to: await hireFor(call, outcome, from, hire), hired: true };
-  throw new Refusal("invalid", "Delegate to somebody or hire somebody for it.", "Give either to or hire.");
+  throw toOrHire();
 }
 
-/** The same door as any other hire. It waits for approval where the company wants that, unless the board itself hires. */
+/** Hires like any other hire: if the company requires it, the agent waits for approval, unless the board itself hires. */
 async function hireFor(call: Delegation, outcome: OutcomeRow, from: Member, hire: Hire): Promise<Member> {
-  if (!(await holds(call.tx, from.id, "org:hire", "use")))
-    throw new Refusal(
-      "forbidden",
-      `${from.name} may not hire.`,
-      'Delegate to a direct report, or ask your boss: request_permission {"resource":"org:hire","reason":"…"}.',
-    );
+  if (!(await holds(call.tx, from.id, "org:hire", "use"))) throw mayNotHire(from);
   const { requireBoardApprovalForNewAgents } = await call.settings();
   const { agent } = await takeOn(call, {
     input: { ...hire, grants: call.input.grants },
@@ -108,22 +112,23 @@ async function reclaimWork(call: Call<{ reason: string }>, outcome: OutcomeRow):
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
   await call.record(outcome.id, { from, to: owner.id, moved, reason: input.reason });
   if (from !== null)
-    await notify(call, from, `"${outcome.title}" (kb://${outcome.id}) was taken back: ${input.reason}`);
+    await notify(call, from, reclaimed(await memberName(tx, call.actor.agentId), outcome, input.reason));
   return presentOutcome(tx, saved);
 }
 
-/** A session that was started for what is taken back has nothing left to do; one that works on something else goes on. */
+/** Ends the sessions that were started for the reclaimed outcomes. Sessions that work on something else continue. */
 async function stopWorkOn(call: Call<{ reason: string }>, moved: ReadonlySet<string>): Promise<void> {
   const { tx, companyId } = call;
   for (const { agent_id, first_outcome_id } of await tx.all(atWork, { companyId }))
     if (first_outcome_id !== null && moved.has(first_outcome_id))
-      await tx.run(endSessions, { agentId: agent_id, now: tx.now, reason: "its work was taken back" });
+      await tx.run(endSessions, { agentId: agent_id, now: tx.now, reason: workReclaimed });
 }
 
 /**
- * Takes an outcome back with all that its holder made of it below: the holder's own work and what the holder handed on, as
- * deep as that went; agents made for a part of it end. What others hang below it stays theirs: otherwise a second parent
- * would let one boss take another's work. Every right that was given for any of what comes back is revoked.
+ * Takes an outcome back together with what its owner made of it below: the outcomes the owner kept and the ones it
+ * delegated further, to any depth. Agents that were created for a part of it leave. Outcomes that other agents put below it
+ * stay theirs; otherwise a manager could take another manager's work through a second parent. Every right that was
+ * granted for one of the reclaimed outcomes is revoked.
  */
 async function takeBack(
   call: Call<{ reason: string }>,
@@ -131,12 +136,7 @@ async function takeBack(
 ): Promise<{ owner: Member; moved: string[] }> {
   const { tx } = call;
   const owner = outcome.delegated_by === null ? undefined : await memberById(tx, outcome.delegated_by);
-  if (outcome.delegated === 0 || owner === undefined)
-    throw new Refusal(
-      "refused",
-      "Nobody delegated this outcome.",
-      "Only what was delegated can be reclaimed.",
-    );
+  if (outcome.delegated === 0 || owner === undefined) throw notReclaimable(outcome);
   const moved: string[] = [];
   const frontier: Pick<OutcomeRow, "id" | "responsible_id">[] = [outcome];
   const seen = new Set([outcome.id]);
@@ -144,9 +144,9 @@ async function takeBack(
     const { id, responsible_id: holder } = next;
     const row = await outcomeById(tx, id);
     const agent = id === outcome.id ? undefined : await agentOfMandate(tx, id);
-    // An agent that was made for a part ends with it, and everything it answered for comes back.
+    // An agent that was created for this part leaves, and everything it was responsible for comes back.
     if (agent !== undefined) await reclaimAgents(call, agent, owner.id, call.input.reason);
-    // What was submitted is open again: whoever takes it back decides anew.
+    // A submitted part is open again, because the agent that reclaims it decides what happens with it.
     const status = row.status === "submitted" ? { status: "open" } : {};
     await assign(tx, id, { responsibleId: owner.id, delegated: 0, delegatedBy: null, ...status });
     moved.push(id);
@@ -163,19 +163,14 @@ async function takeBack(
   return { owner, moved };
 }
 
-/** The agent that answered for it ends, with everybody below; the boss is told where to read what they knew. */
+/** Reclaiming a mandate ends its agent and every agent below. The manager gets their state documents and logs. */
 async function reclaimMandate(
   call: Call<{ reason: string }>,
   outcome: OutcomeRow,
   agent: AgentRow,
 ): Promise<contract.Outcome> {
   const { tx, input } = call;
-  if (agent.boss_id === null)
-    throw new Refusal(
-      "refused",
-      "The root agent answers to the board alone.",
-      "Pause it, or change its role.",
-    );
+  if (agent.boss_id === null) throw rootMandateNotReclaimable(agent);
   const ended = await reclaimAgents(call, agent, agent.boss_id, input.reason);
   await call.record(outcome.id, {
     from: agent.id,
@@ -183,23 +178,12 @@ async function reclaimMandate(
     ended: ended.map(({ id }) => id),
     reason: input.reason,
   });
-  const documents = ended.flatMap(({ name, state_file_id, log_file_id }) => [
-    `- ${name}: state kb://${state_file_id}${log_file_id === null ? "" : `, log kb://${log_file_id}`}`,
-  ]);
-  // A message makes what it carries readable; so each document is sent, not only named.
+  // Each document is sent as a message, because receiving a message is what gives the right to read its file.
   for (const { state_file_id, log_file_id } of ended)
     for (const fileId of [state_file_id, log_file_id])
       if (fileId !== null) await sendDocument(call, agent.boss_id, fileId);
-  await notify(
-    call,
-    agent.boss_id,
-    [
-      `"${outcome.title}" (kb://${outcome.id}) is yours again: ${input.reason}`,
-      "",
-      "Read what was known:",
-      ...documents,
-    ].join("\n"),
-  );
+  const who = await memberName(tx, call.actor.agentId);
+  await notify(call, agent.boss_id, mandateReclaimed(who, outcome, input.reason, ended));
   return presentOutcome(tx, await outcomeById(tx, outcome.id));
 }
 
@@ -220,7 +204,7 @@ async function sendDocument(
   await post(call.tx, letter, call.newId);
 }
 
-/** It is a part of each outcome it serves, and none of them may be in too many hands. */
+/** The limits on depth and number of parts. A delegated outcome counts as one part of each of its parents. */
 async function demandHandedOn(call: CallContext, outcome: OutcomeRow): Promise<void> {
   await demandFanOut(call, outcome, 0);
   await demandDepth(call, (await depthOf(call.tx, outcome.id)) + 1, outcome.id);
@@ -230,8 +214,7 @@ async function demandHandedOn(call: CallContext, outcome: OutcomeRow): Promise<v
 
 export async function outcomeOwnerOf(tx: ReadTx, outcome: OutcomeRow): Promise<Member> {
   const owner = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
-  if (owner === undefined)
-    throw new Refusal("refused", "Nobody is responsible for this outcome.", "Give it an owner first.");
+  if (owner === undefined) throw unassigned(outcome);
   return owner;
 }
 

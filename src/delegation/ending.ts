@@ -1,8 +1,8 @@
 import * as contract from "../contract/outcomes.ts";
 import { Refusal } from "../contract/refusal.ts";
-import { type Guarded, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
-import { memberById } from "../capabilities/members.ts";
+import { type Guarded, guarded } from "../dispatch/guarded.ts";
+import { memberById, memberName } from "../capabilities/members.ts";
 import { shiftScope } from "../capabilities/table.ts";
 import { demandDone, retire } from "../departures/leaving.ts";
 import { tellOfLimit, tellOnce } from "../mail/notices.ts";
@@ -11,7 +11,7 @@ import { post } from "../mail/post.ts";
 import { messageById } from "../mail/table.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { demandDecided } from "../outcomes/operations.ts";
-import { goOnWithout } from "./given-up.ts";
+import { releaseDependents } from "./closed-dependencies.ts";
 import {
   demandEndable,
   demandNoLiveChildren,
@@ -31,8 +31,9 @@ import {
   repointDependents,
   saveOutcome,
 } from "../outcomes/table.ts";
+import { closed, closedWithParent, done, lastReason, othersWorkBelow, reopened, submitted } from "./texts.ts";
 
-/** How outcomes end and come back, with all that follows from it for agents and mail. */
+/** Submitting, completing, closing and reopening outcomes, and what each means for agents and mail. */
 export async function submit(
   call: CallContext,
   outcome: OutcomeRow,
@@ -45,7 +46,9 @@ export async function submit(
   await demandDone(call.tx, outcome);
   const kept = note === null ? outcome : await keepResult(call, outcome, note);
   const saved = await transition(call, "outcome.submit", { ...kept, status: "submitted" }, { note });
-  await notify(call, outcome.delegated_by, submission(saved, note));
+  const who = await memberName(call.tx, outcome.responsible_id);
+  const result = note === null ? null : excerpt(note, saved.result_id);
+  await notify(call, outcome.delegated_by, submitted(who, saved, result));
   return saved;
 }
 
@@ -59,7 +62,7 @@ export async function complete(
   demandNoLiveChildren(outcome, await liveChildrenOf(tx, outcome.id));
   await retire(call, outcome);
   await shiftScope(tx, outcome.id, 1);
-  // Whoever answers for it says what came out; anybody else says what it thinks of that.
+  // A note by the owner is the result. A note by anyone else, such as the reviewer, is a comment on it.
   const isOwn = actor.agentId !== null && actor.agentId === outcome.responsible_id;
   const kept = note === null || !isOwn ? outcome : await keepResult(call, outcome, note);
   if (outcome.status === "submitted") await recordReview(call, outcome, "pass", note);
@@ -73,15 +76,14 @@ export async function complete(
   if (outcome.reply_to !== null) {
     const result = await resultOf(tx, outcome.id);
     const text = result === null ? "" : Buffer.from(result.content).toString("utf8");
-    const words = [`Done: ${outcome.title}`, ...(text === "" ? [] : [excerpt(text, result?.file ?? null)])];
-    await answer(call, saved, words.join("\n\n"));
+    await answer(call, saved, done(outcome, text === "" ? null : excerpt(text, result?.file ?? null)));
   }
   return saved;
 }
 
 /**
- * What was put together is what the outcome it was handed out from came to: that one is submitted, or where nobody
- * has to verify it, completed. Where it cannot end yet, its owner goes on with it.
+ * The result of an integration is the result of the outcome that was divided. That outcome is submitted or, if it was not
+ * delegated, completed. If it can't end yet (an open child, a block), it stays open and its owner continues with it.
  */
 async function rollUp(call: CallContext, integration: OutcomeRow): Promise<void> {
   const { tx } = call;
@@ -99,13 +101,16 @@ async function rollUp(call: CallContext, integration: OutcomeRow): Promise<void>
   }
 }
 
-/** Back to its owner with the reason. The second time somebody above decides: two who disagree would go on for ever. */
+/**
+ * Reopens an outcome for its owner. If the reviewer sends the same work back a second time, the reviewer's manager decides
+ * instead; two agents that disagree would otherwise continue for ever.
+ */
 export async function sendBack(call: CallContext, outcome: OutcomeRow, reason: string): Promise<OutcomeRow> {
   const { tx, actor } = call;
   const parents = await parentsOf(tx, outcome.id);
   demandReopenable(outcome, parents);
   if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);
-  const owner = await stillThere(tx, outcome, parents);
+  const owner = await ownerAfterReopening(tx, outcome, parents);
   const opened = { ...outcome, ...owner, stalls: 0, status: "open", rationale: null };
   const isReview = outcome.status === "submitted" && actor.agentId === outcome.delegated_by;
   const escalated = isReview ? await escalation(tx, outcome) : null;
@@ -125,14 +130,19 @@ export async function sendBack(call: CallContext, outcome: OutcomeRow, reason: s
       about: outcome.id,
       kind: "escalated",
       to: escalated.to,
-      text: `${await questionOf(tx, outcome, escalated.to, escalated.reason)}\n\nThe last time it was sent back with: ${excerpt(reason, null, 2000)}`,
+      text: `${await questionOf(tx, outcome, escalated.to, escalated.reason)}\n\n${lastReason(excerpt(reason, null, 2000))}`,
     });
-  // The owner is told why. Whoever reopens its own outcome knows.
+  // An owner that reopens its own outcome needs no message.
   if (owner.delegated === 1 && owner.responsible_id !== null && owner.responsible_id !== actor.agentId)
     await notify(
       call,
       owner.responsible_id,
-      `"${outcome.title}" (kb://${outcome.id}) is open again: ${excerpt(reason, null)}${escalated === null ? "" : `\n\nIt was sent back before, so ${escalated.reason}.`}`,
+      reopened(
+        await memberName(tx, actor.agentId),
+        outcome,
+        excerpt(reason, null),
+        escalated?.reason ?? null,
+      ),
     );
   return saved;
 }
@@ -151,7 +161,7 @@ const onComplete = guarded(contract.completeOutcome, async (call) =>
   ),
 );
 
-/** Closing abandons what was only a means to it; what somebody else answers for has to be reclaimed first. */
+/** Closing an outcome also closes everything below it that serves nothing else. Delegated parts must be reclaimed first. */
 const onClose = guarded(contract.closeOutcome, async (call) => {
   const { tx, input } = call;
   const outcome = await outcomeById(tx, input.id);
@@ -159,9 +169,7 @@ const onClose = guarded(contract.closeOutcome, async (call) => {
   const abandoned = await abandonedWith(tx, outcome);
   for (const below of abandoned) {
     await shiftScope(tx, below.id, 1);
-    const rationale = `"${outcome.title}" (${outcome.id}), which it served, was closed: ${input.rationale}`
-      .slice(0, 10_000)
-      .toWellFormed();
+    const rationale = closedWithParent(outcome, input.rationale).slice(0, 10_000).toWellFormed();
     await saveOutcome(tx, { ...below, ...unblocked, status: "closed", rationale }, call.actor);
     await call.record(below.id, { rationale, with: outcome.id });
   }
@@ -174,13 +182,12 @@ const onClose = guarded(contract.closeOutcome, async (call) => {
     { ...outcome, status: "closed", rationale },
     { rationale },
   );
-  // Whoever waited for what was to be put together waits again for the whole.
+  // Outcomes that waited for this integration wait for the divided outcome again.
   if (outcome.kind === "integration")
     for (const whole of (await parentsOf(tx, outcome.id)).filter(isLive))
       await repointDependents(tx, outcome.id, whole.id);
-  await goOnWithout(call, [saved, ...abandoned], rationale);
-  if (outcome.reply_to !== null)
-    await answer(call, saved, `Given up: ${outcome.title}\n\n${excerpt(rationale, null)}`);
+  await releaseDependents(call, [saved, ...abandoned], rationale);
+  if (outcome.reply_to !== null) await answer(call, saved, closed(outcome, excerpt(rationale, null)));
   return presentOutcome(tx, saved);
 });
 
@@ -190,7 +197,10 @@ const onReopen = guarded(contract.reopenOutcome, async (call) =>
 
 export const endingHandlers: readonly Guarded[] = [onSubmit, onComplete, onClose, onReopen];
 
-/** A person gets it from the agent itself; to an agent it is a notice, which needs no answer. */
+/**
+ * Answers the message that led to the outcome. A person gets a message from the agent; an agent gets a notice of the
+ * system, which asks for no reply and so can't start an endless exchange.
+ */
 async function answer(call: CallContext, outcome: OutcomeRow, text: string): Promise<void> {
   const { tx, companyId, newId } = call;
   if (outcome.reply_to === null) return;
@@ -205,22 +215,14 @@ async function answer(call: CallContext, outcome: OutcomeRow, text: string): Pro
     await tx.attempt(() => post(tx, letter, newId));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    // The board has too much of this agent's lying there; what came out is with the outcome.
+    // The board has too many unread messages of this agent. The result stays readable with the outcome.
     await tellOfLimit(call, from, error);
   }
 }
 
-function submission(outcome: OutcomeRow, note: string | null): string {
-  return [
-    `"${outcome.title}" (kb://${outcome.id}) is submitted: verify it, then complete_outcome, or reopen_outcome with what is missing.`,
-    ...(note === null ? [] : ["", excerpt(note, outcome.result_id)]),
-    ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),
-  ].join("\n");
-}
-
 const unblocked = { blocked_reason: null, blocked_until: null, blocked_on: null, for_agent_id: null };
 
-/** Nothing blocks what is not open. */
+/** Saves the new status and records it. An outcome that is no longer open loses its block. */
 async function transition(
   call: CallContext,
   operation: string,
@@ -237,7 +239,7 @@ async function transition(
   return saved;
 }
 
-/** Everything below that served nothing else; refuses when some of it is in other hands. */
+/** Everything below that serves nothing else, deepest first. Refuses if some of it was delegated. */
 async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]> {
   const closing = new Set([outcome.id]);
   const order: OutcomeRow[] = [];
@@ -245,9 +247,9 @@ async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]>
   const frontier = [outcome.id];
   for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
     for (const child of await liveChildrenOf(tx, id)) {
-      // The inbox of an agent made for it ends when that agent retires, with all that follows from it.
+      // The inbox of an agent created for this outcome ends when that agent retires.
       if (child.kind === "inbox") continue;
-      // One that serves something else stays; it is looked at again should its other parents go too.
+      // A child with another live parent stays. If that parent is closed too, the search reaches the child again.
       const parents = await parentsOf(tx, child.id);
       if (closing.has(child.id) || parents.some((parent) => isLive(parent) && !closing.has(parent.id)))
         continue;
@@ -257,23 +259,15 @@ async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]>
       else order.unshift(await outcomeById(tx, child.id));
     }
   }
-  if (others.length > 0)
-    throw new Refusal(
-      "refused",
-      `Others still work below it: ${others
-        .slice(0, 5)
-        .map(({ id, title }) => `"${title.slice(0, 60)}" (${id})`)
-        .join(", ")}.`,
-      "Reclaim or close those first.",
-    );
+  if (others.length > 0) throw othersWorkBelow(outcome, others);
   return order;
 }
 
 /**
- * Who answers for an outcome that comes back: its owner, or where that agent has left, whoever answers for what it
- * serves. Rejected: the boss the owner had, who may since have handed all around it to somebody else.
+ * A reopened outcome keeps its owner. If that agent has left, the owner of a live parent takes over. Rejected: the
+ * manager of the agent that left, who may have delegated the surrounding work to another agent since.
  */
-async function stillThere(
+async function ownerAfterReopening(
   tx: ReadTx,
   outcome: OutcomeRow,
   parents: readonly Ref[],

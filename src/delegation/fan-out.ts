@@ -1,4 +1,3 @@
-import { Refusal } from "../contract/refusal.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { isActive, type Member } from "../capabilities/members.ts";
 import { demandFanOut, demandRoomForOutcomes } from "../outcomes/limits.ts";
@@ -8,19 +7,28 @@ import { childrenOf, insertOutcome, outcomeById, repointDependents } from "../ou
 import { sendOrder } from "../agents/orders.ts";
 import { agentById } from "../agents/table.ts";
 import { holdFor } from "../departures/waiting-parts.ts";
+import { inboxNotDelegable } from "../outcomes/texts.ts";
+import {
+  alreadyDivided,
+  integrationDescription,
+  integrationTitle,
+  notDividable,
+  partsInACircle,
+} from "./texts.ts";
 
 /**
- * Delegate, then depend: each part of an outcome becomes an outcome of a report, and one integration outcome for whoever
- * handed them out depends on all of them. It gets their results as context and is put together by that agent alone, at its
- * own depth. Whoever depended on the whole depends on the integration from here on; when it completes, so does the whole.
+ * Divides an outcome among agents. Each part becomes an outcome of a report (or of the divider itself), and one integration
+ * outcome of the divider depends on all parts. The integration gets their results as context and is never delegated.
+ * Outcomes that depended on the whole depend on the integration from now on; when it completes, the whole is submitted
+ * or completed (rollUp in ending.ts).
  */
 export interface PlannedPart {
   readonly title: string;
   readonly description: string;
   readonly acceptance: string | null;
-  /** A direct report, also one that waits for approval; or the one who hands out, who keeps this part. */
+  /** A direct report, which may still be pending approval, or the agent that divides and keeps this part. */
   readonly to: Member;
-  /** Places in the list of parts. */
+  /** Positions in the list of parts. */
   readonly dependsOn: readonly number[];
 }
 
@@ -37,10 +45,10 @@ export async function fanOut(
   counted: boolean,
 ): Promise<FannedOut> {
   const { tx, companyId, actor } = call;
-  await demandParted(call.tx, whole);
+  await demandDividable(tx, whole);
   const handedOut = parts.filter(({ to }) => to.id !== from.id);
   await demandFanOut(call, whole, counted ? handedOut.length : 0);
-  // What waits for somebody's approval stays with who hands out, who also puts it together.
+  // A part for a pending agent stays with the divider until the approval, so it counts among the divider's outcomes.
   const isHanded = (to: Member): boolean => to.id !== from.id && isActive(to);
   const owners = [...parts.map(({ to }) => (isHanded(to) ? to.id : from.id)), from.id];
   for (const [id, own] of Map.groupBy(owners, (owner) => owner))
@@ -72,8 +80,8 @@ export async function fanOut(
       id: integrationId,
       ...base,
       kind: "integration",
-      title: `Integrate: ${whole.title}`.slice(0, 300).toWellFormed(),
-      description: `Put the results of its parts together into the result of "${whole.title}" (kb://${whole.id}).`,
+      title: integrationTitle(whole),
+      description: integrationDescription(whole),
       acceptance: whole.acceptance,
       responsible_id: from.id,
       delegated: 0,
@@ -87,25 +95,18 @@ export async function fanOut(
   return { parts: made, integrationId };
 }
 
-/** An open outcome that is not in parts already. */
-async function demandParted(tx: ReadTx, whole: OutcomeRow): Promise<void> {
-  if (whole.status !== "open")
-    throw new Refusal("refused", `The outcome is ${whole.status}.`, "Hand out parts of an open outcome.");
-  if (whole.kind === "inbox")
-    throw new Refusal("refused", "An inbox cannot be handed out.", "Turn messages into outcomes first.");
+/** Only an open outcome that is not divided already can be divided. */
+async function demandDividable(tx: ReadTx, whole: OutcomeRow): Promise<void> {
+  if (whole.status !== "open") throw notDividable(whole);
+  if (whole.kind === "inbox") throw inboxNotDelegable(whole);
   if (whole.kind === "perpetual" || whole.kind === "mandate") return;
   const integration = (await childrenOf(tx, whole.id)).find(
     ({ kind, status }) => kind === "integration" && (status === "open" || status === "submitted"),
   );
-  if (integration !== undefined)
-    throw new Refusal(
-      "refused",
-      `Its parts are handed out already; "${integration.title}" (${integration.id}) waits for them.`,
-      "Wait for what comes back, or close that integration first.",
-    );
+  if (integration !== undefined) throw alreadyDivided(whole, integration);
 }
 
-/** Each after what it depends on, so that every row points to one that is there. */
+/** Sorts each part behind its dependencies, because a dependency row can only point to an outcome that exists. */
 function inOrder(parts: readonly PlannedPart[]): (readonly [number, PlannedPart])[] {
   const placed = new Set<number>();
   const order: (readonly [number, PlannedPart])[] = [];
@@ -118,10 +119,5 @@ function inOrder(parts: readonly PlannedPart[]): (readonly [number, PlannedPart]
       }
   }
   if (order.length === parts.length) return order;
-  const stuck = parts.filter((_, index) => !placed.has(index)).map(({ title }) => `"${title.slice(0, 60)}"`);
-  throw new Refusal(
-    "refused",
-    `These wait for each other in a circle: ${stuck.join(", ")}.`,
-    "Leave one of the dependencies out.",
-  );
+  throw partsInACircle(parts.filter((_, index) => !placed.has(index)));
 }

@@ -2,9 +2,8 @@ import { nameKey } from "../contract/names.ts";
 import { type PlanTask, planWork } from "../contract/planning.ts";
 import type { Output } from "../contract/operation.ts";
 import { Name } from "../contract/words.ts";
-import { Refusal } from "../contract/refusal.ts";
-import { guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
+import { guarded } from "../dispatch/guarded.ts";
 import { type Member, memberById } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { demandNotIntegration } from "../outcomes/limits.ts";
@@ -16,8 +15,9 @@ import { fanOut } from "./fan-out.ts";
 import { takeOn } from "../hiring/hiring.ts";
 import { sameName } from "../agents/table.ts";
 import { demandRole, findInTeam } from "./team.ts";
+import { mayNotHire, noSuchTask, roleMandate } from "./texts.ts";
 
-/** Dividing an outcome among a team, and hiring whoever the team lacks. */
+/** plan_work: divides an outcome among a team and hires an agent for each role that the team lacks. */
 
 const onPlan = guarded(planWork, (call) => plan(call, call.input.outcome, call.input.tasks));
 
@@ -40,7 +40,7 @@ export async function plan(
       continue;
     }
     await demandRole(call.tx, from, task.assignee);
-    const mandate = `Does the work of ${task.assignee} for ${from.name}, beginning with: ${task.title}`;
+    const mandate = roleMandate(task.assignee, from, task.title);
     const { model, effort } = task;
     const hire = await hireForRole(call, whole, from, { role: task.assignee, mandate, model, effort });
     hired.push({
@@ -88,19 +88,14 @@ export interface RoleHire {
   readonly effort: PlanTask["effort"];
 }
 
-/** A standing report of this role, named after it; where the company wants that, it waits for approval. */
+/** Hires a report for a role and names it after the role. If the company requires it, the agent waits for approval. */
 export async function hireForRole(
   call: CallContext,
   whole: OutcomeRow | null,
   boss: Member,
   { role, ...rest }: RoleHire,
 ): Promise<{ member: Member; approvalId: string | null }> {
-  if (!(await holds(call.tx, boss.id, "org:hire", "use")))
-    throw new Refusal(
-      "forbidden",
-      `${boss.name} may not hire.`,
-      'Delegate to a direct report, or ask your boss: request_permission {"resource":"org:hire","reason":"…"}.',
-    );
+  if (!(await holds(call.tx, boss.id, "org:hire", "use"))) throw mayNotHire(boss);
   if (whole !== null) await demandNotIntegration(call.tx, whole);
   const { requireBoardApprovalForNewAgents } = await call.settings();
   const { agent, approval } = await takeOn(call, {
@@ -114,7 +109,7 @@ export async function hireForRole(
   return { member, approvalId: approval?.id ?? null };
 }
 
-/** The role itself, and numbered where somebody has that name. */
+/** The role as a name, with a number if an agent already has that name. */
 async function nameFor(call: CallContext, role: string): Promise<string> {
   for (let number = 1; ; number++) {
     const name = Name.parse(number === 1 ? role : `${[...role].slice(0, 56).join("")} ${number}`);
@@ -130,10 +125,6 @@ function placeOf(tasks: readonly PlanTask[], reference: string | number): number
       if (title.trim().toLowerCase() === reference.trim().toLowerCase()) places.push(index);
   const place = places[0];
   if (place === undefined || places.length > 1 || tasks[place] === undefined)
-    throw new Refusal(
-      "invalid",
-      `${places.length > 1 ? "Several tasks are" : "No task is"} called ${String(reference).slice(0, 100)}.`,
-      "Name a task of this plan by its title, or by its place in the list from 0.",
-    );
+    throw noSuchTask(reference, places.length > 1);
   return place;
 }

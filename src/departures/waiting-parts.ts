@@ -1,7 +1,7 @@
 import type { Writing } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { notify } from "../mail/operations.ts";
-import { handDown } from "../outcomes/delegation.ts";
+import { delegateDown } from "../outcomes/delegation.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
@@ -40,7 +40,7 @@ export async function releaseParts(call: Writing, agent: AgentRow): Promise<Outc
       kept.set(outcome.responsible_id, [...(kept.get(outcome.responsible_id) ?? []), outcome]);
       continue;
     }
-    const moved = await handDown(tx, free, agent.boss_id, to);
+    const moved = await delegateDown(tx, free, agent.boss_id, to);
     await saveOutcome(tx, await outcomeById(tx, id), call.actor);
     await call.record(id, { from: agent.boss_id, to: agent.id, moved }, "outcome.delegate");
     released.push(free);

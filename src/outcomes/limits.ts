@@ -1,17 +1,22 @@
 import { sql } from "kysely";
-import { Refusal } from "../contract/refusal.ts";
+import { memberById } from "../capabilities/members.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
 import { childrenOf, outcomeById, parentsOf } from "./table.ts";
+import { combinesResults, liesTooDeep, tooManyOpen, tooManyParts, wouldLieTooDeep } from "./texts.ts";
 
 /**
- * What keeps work from multiplying: an agent hands out a few parts of one outcome, work is handed on a few times, what came
- * back to be put together is not handed out again, and nobody piles up outcomes without end. The board is not bound.
+ * Four limits keep work from multiplying without end: how many parts of one outcome may be delegated, how many times work
+ * may be delegated further, that an integration is never delegated, and how many open outcomes one agent may have. They
+ * bind agents, not the board.
  */
 
-/** How many times the work was handed on to get here. A standing mandate begins anew: it is a position, not a task. */
+/**
+ * How many times the work was delegated on the way down to this outcome. A mandate counts from zero again, because it
+ * describes a position and not a task. Where several parents lead here, the longest way counts.
+ */
 export async function depthOf(tx: ReadTx, id: string): Promise<number> {
   const known = new Map<string, number>();
   const depth = async (outcomeId: string): Promise<number> => {
@@ -28,7 +33,7 @@ export async function depthOf(tx: ReadTx, id: string): Promise<number> {
   return depth(id);
 }
 
-/** The most hand-overs on a way down from an outcome, its own included: what is below comes along when it goes deeper. */
+/** The most delegations on any way down from an outcome, its own included. If the outcome moves deeper, so do these. */
 async function heightOf(tx: ReadTx, id: string): Promise<number> {
   const known = new Map<string, number>();
   const height = async (outcome: Pick<OutcomeRow, "id" | "kind" | "delegated">): Promise<number> => {
@@ -43,23 +48,19 @@ async function heightOf(tx: ReadTx, id: string): Promise<number> {
   return height(await outcomeById(tx, id));
 }
 
-/** Would this outcome, with all below it, lie too deep under so many hand-overs? */
+/** Refuses if the outcome, or anything below it, would be too deep under `above` delegations. */
 export async function demandDepth(call: CallContext, above: number, outcomeId: string): Promise<void> {
   if (call.actor.agentId === null) return;
   const { maxDelegationDepth } = await call.settings();
   const depth = above + (await heightOf(call.tx, outcomeId));
   if (depth > maxDelegationDepth)
-    throw new Refusal(
-      "limited",
-      `It or what is below it would have been handed on ${depth} times; work goes no deeper than ${maxDelegationDepth}.`,
-      "Do it yourself, or take back what was handed on.",
-    );
+    throw wouldLieTooDeep(await outcomeById(call.tx, outcomeId), depth, maxDelegationDepth);
 }
 
-/** May so many further parts of this outcome be handed out? */
+/** Refuses if `parts` more parts of this outcome may not be delegated. */
 export async function demandFanOut(
   call: CallContext,
-  outcome: Pick<OutcomeRow, "id" | "kind">,
+  outcome: Pick<OutcomeRow, "id" | "title" | "kind">,
   parts: number,
 ): Promise<void> {
   const { tx, actor } = call;
@@ -67,36 +68,21 @@ export async function demandFanOut(
   if (actor.agentId === null) return;
   const { maxDelegations, maxDelegationDepth } = await call.settings();
   const depth = (await depthOf(tx, outcome.id)) + 1;
-  if (depth > maxDelegationDepth)
-    throw new Refusal(
-      "limited",
-      `This work was handed on ${depth - 1} times already; it goes no deeper than ${maxDelegationDepth}.`,
-      "Do it yourself, or submit what you have and say what is missing.",
-    );
+  if (depth > maxDelegationDepth) throw liesTooDeep(outcome, depth - 1, maxDelegationDepth);
   if (parts === 0 || isStanding(outcome)) return;
-  const handedOut = (await childrenOf(tx, outcome.id)).filter(
-    ({ delegated, kind }) => delegated === 1 && kind !== "mandate",
+  const delegated = (await childrenOf(tx, outcome.id)).filter(
+    (part) => part.delegated === 1 && part.kind !== "mandate",
   ).length;
-  if (handedOut + parts > maxDelegations)
-    throw new Refusal(
-      "limited",
-      `${handedOut} parts of this outcome were handed out already; at most ${maxDelegations} are.`,
-      "Do the rest yourself, or put what belongs together into one part.",
-    );
+  if (delegated + parts > maxDelegations) throw tooManyParts(outcome, delegated, parts, maxDelegations);
 }
 
-/** What came back is put together by whoever handed it out, not handed out once more. */
+/** The agent that divided an outcome combines the results itself. Delegating an integration, or work below one, is refused. */
 export async function demandNotIntegration(tx: ReadTx, outcome: Pick<OutcomeRow, "id">): Promise<void> {
   const frontier = [outcome.id];
   const seen = new Set(frontier);
   for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
     const row = await outcomeById(tx, id);
-    if (row.kind === "integration")
-      throw new Refusal(
-        "refused",
-        `This puts together what others did ("${row.title.slice(0, 100)}"); it is not handed out again, and nobody is hired for it.`,
-        "Put it together yourself. What is missing, send back to whoever should have done it.",
-      );
+    if (row.kind === "integration") throw combinesResults(row);
     if (row.delegated === 1 || isStanding(row)) continue;
     for (const parent of await parentsOf(tx, id)) {
       if (seen.has(parent.id)) continue;
@@ -113,7 +99,7 @@ export async function demandRoomForOutcomes(
 ): Promise<void> {
   if (call.actor.agentId === null || agentId === null) return;
   const { maxOpenOutcomes } = await call.settings();
-  // One more than allowed answers the question; counting on would cost more the more there are.
+  // Counting stops one above the limit: that answers the question at a fixed cost.
   const live =
     (
       await call.tx.first(liveOf, {
@@ -123,17 +109,15 @@ export async function demandRoomForOutcomes(
       })
     )?.count ?? 0;
   if (live + more <= maxOpenOutcomes) return;
-  throw new Refusal(
-    "limited",
-    `${agentId === call.actor.agentId ? "You answer" : `${agentId} answers`} for ${live} live outcomes; nobody gets more than ${maxOpenOutcomes}.`,
-    "Complete or close some first.",
-  );
+  const who =
+    agentId === call.actor.agentId ? "You" : ((await memberById(call.tx, agentId))?.name ?? agentId);
+  throw tooManyOpen(who, live + more, maxOpenOutcomes);
 }
 
 const isStanding = ({ kind }: Pick<OutcomeRow, "kind">): boolean =>
   kind === "perpetual" || kind === "mandate";
 
-/** Where there are not so many in all, nobody has them, and nothing is counted. */
+/** If the whole table has too few rows to reach the limit, nothing is counted: the usual case in a small company. */
 const liveOf = query((db, p: { agentId: string; most: number; enough: number }) =>
   db.selectNoFrom((eb) =>
     eb

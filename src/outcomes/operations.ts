@@ -1,5 +1,5 @@
 import * as contract from "../contract/outcomes.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { aboutSubject, parseData, presentActor } from "../events/ledger.ts";
@@ -19,6 +19,19 @@ import {
   setParents,
   wouldWaitForItself,
 } from "./table.ts";
+import {
+  blockedOnItself,
+  circular,
+  delegatedStaysInPlace,
+  inboxStaysInPlace,
+  mandateStaysInPlace,
+  neverCompletes,
+  noOpenParent,
+  notBlockable,
+  nothingBelowInbox,
+  ownerPending,
+  rootHasNoParents,
+} from "./texts.ts";
 
 const onCreate = guarded(contract.createOutcome, async (call) => {
   const { tx, actor, companyId, input } = call;
@@ -57,7 +70,7 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
   const outcome = await outcomeById(tx, input.id);
   demandLive(outcome);
   await demandDecided(tx, outcome.responsible_id);
-  // What it no longer waits for does not stand in the way of a new parent.
+  // The old dependencies go first. Otherwise a link that is being removed could look like a cycle with a new parent.
   if (input.dependsOn !== undefined) await setDependencies(tx, outcome.id, []);
   const parentsLeft =
     input.parents === undefined ? [] : await changeParents(call, outcome, unique(input.parents));
@@ -68,16 +81,10 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
     await setDependencies(tx, outcome.id, dependsOn);
   }
   if (input.blocked !== undefined) demandUndisputed(call, outcome);
-  if (input.blocked && outcome.status !== "open")
-    throw new Refusal(
-      "refused",
-      `The outcome is ${outcome.status}; only work on an open one can be blocked.`,
-      "Reopen it first, with the reason.",
-    );
+  if (input.blocked && outcome.status !== "open") throw notBlockable(outcome);
   if (input.blocked?.on !== undefined) {
     await demandKnown(tx, companyId, [input.blocked.on]);
-    if (input.blocked.on === outcome.id)
-      throw new Refusal("refused", "An outcome cannot wait for itself.", "Name another outcome, or a time.");
+    if (input.blocked.on === outcome.id) throw blockedOnItself(outcome);
   }
   const saved = await saveOutcome(
     tx,
@@ -95,7 +102,7 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
             blocked_reason: input.blocked?.reason ?? null,
             blocked_until: input.blocked?.until === undefined ? null : Date.parse(input.blocked.until),
             blocked_on: input.blocked?.on ?? null,
-            // Whoever says what blocks it has looked at it: it waits for nobody's approval and nobody's verdict now.
+            // An explicit block or unblock replaces the two automatic ones: waiting for a hire, and for a verdict.
             for_agent_id: null,
             reworks: 0,
           }),
@@ -130,7 +137,7 @@ const onView = guarded(contract.viewOutcome, async ({ tx, input }) => {
   return { ...outcome, depth: await depthOf(tx, input.id), context: await contextOf(tx, input.id), history };
 });
 
-/** Making, changing and looking at outcomes; how they end is in ending.ts. */
+/** Creating, changing and viewing outcomes. Submitting, completing, closing and reopening are in delegation/ending.ts. */
 export const outcomeHandlers = [onCreate, onUpdate, onView, ...readHandlers];
 
 async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[]): Promise<OutcomeRow[]> {
@@ -140,39 +147,25 @@ async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[])
     if (row.company_id !== companyId) throw notFound("outcome", id);
     demandLive(row);
     await demandDecided(tx, row.responsible_id);
-    if (row.kind === "inbox")
-      throw new Refusal(
-        "refused",
-        "Nothing hangs below an inbox: it completes itself when it is empty.",
-        "Hang it below your mandate or another of your outcomes.",
-      );
+    if (row.kind === "inbox") throw nothingBelowInbox(row);
     rows.push(row);
   }
   return rows;
 }
 
-/** An agent that waits for approval is given no work, and what it is to do stays as the board sees it. */
+/** A pending agent gets no work, and its outcomes stay exactly as the board sees them in the approval. */
 export async function demandDecided(tx: ReadTx, ownerId: string | null): Promise<void> {
   const owner = ownerId === null ? undefined : await memberById(tx, ownerId);
-  if (owner?.status !== "pending_approval") return;
-  throw new Refusal(
-    "refused",
-    `${owner.name}, who answers for it, waits for approval.`,
-    "Decide on the approval first, or take the outcome back.",
-  );
+  if (owner?.status === "pending_approval") throw ownerPending(owner);
 }
 
-/** What ended with its agent never completes: whoever depended on it would wait for ever. */
+/** Refuses a dependency on an outcome that ended with its agent: it never completes, so the wait would never end. */
 async function demandAwaitable(tx: ReadTx, companyId: string, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     await demandKnown(tx, companyId, [id]);
-    const { title, kind, status } = await outcomeById(tx, id);
-    if (status === "closed" && (kind === "mandate" || kind === "inbox"))
-      throw new Refusal(
-        "refused",
-        `"${title}" (${id}) ended with its agent and will not complete.`,
-        "Depend on the outcome that has to be done.",
-      );
+    const outcome = await outcomeById(tx, id);
+    if (outcome.status === "closed" && (outcome.kind === "mandate" || outcome.kind === "inbox"))
+      throw neverCompletes(outcome);
   }
 }
 
@@ -183,36 +176,20 @@ async function demandKnown(tx: ReadTx, companyId: string, ids: readonly string[]
 
 async function demandNoCycle(tx: ReadTx, waiterId: string, targetId: string): Promise<void> {
   if (await wouldWaitForItself(tx, waiterId, targetId))
-    throw new Refusal(
-      "refused",
-      `That would make ${waiterId} wait for itself, through ${targetId}.`,
-      "A parent waits for its children and an outcome for what it depends on: leave one of the links out.",
-    );
+    throw circular(await outcomeById(tx, waiterId), await outcomeById(tx, targetId));
 }
 
-/** Answers which it no longer serves: they do not wait for it any more. */
+/** Returns the parents that were removed. They no longer wait for this outcome. */
 async function changeParents(
   call: Call<{ id: string }>,
   outcome: OutcomeRow,
   wanted: string[],
 ): Promise<string[]> {
   const { tx, actor, companyId } = call;
-  if (outcome.kind === "perpetual")
-    throw new Refusal("refused", "The root has no parents.", "Leave parents out.");
-  if (outcome.kind === "inbox")
-    throw new Refusal("refused", "An inbox hangs below the mandate of its agent.", "Leave parents out.");
-  if (outcome.kind === "mandate")
-    throw new Refusal(
-      "refused",
-      "A standing mandate hangs below the mandate of its agent's boss.",
-      "Leave parents out.",
-    );
-  if (actor.kind === "agent" && outcome.delegated === 1)
-    throw new Refusal(
-      "refused",
-      "A delegated outcome keeps its place.",
-      "Reclaim it first, or ask the board.",
-    );
+  if (outcome.kind === "perpetual") throw rootHasNoParents(outcome);
+  if (outcome.kind === "inbox") throw inboxStaysInPlace(outcome);
+  if (outcome.kind === "mandate") throw mandateStaysInPlace(outcome);
+  if (actor.kind === "agent" && outcome.delegated === 1) throw delegatedStaysInPlace(outcome);
   const already = new Set((await parentsOf(tx, outcome.id)).map(({ id }) => id));
   await parentRows(
     tx,
@@ -225,12 +202,7 @@ async function changeParents(
     await demandDepth(call, await depthOf(tx, parent), outcome.id);
   }
   await setParents(tx, outcome.id, wanted);
-  if (!(await parentsOf(tx, outcome.id)).some(isLive))
-    throw new Refusal(
-      "refused",
-      "None of these parents is open.",
-      "Name at least one open outcome it is a means to.",
-    );
+  if (!(await parentsOf(tx, outcome.id)).some(isLive)) throw noOpenParent(outcome);
   return [...already].filter((id) => !wanted.includes(id));
 }
 

@@ -1,17 +1,29 @@
-import { Refusal } from "../contract/refusal.ts";
 import type { Schema } from "../store/schema.ts";
+import {
+  alreadyOpen,
+  alreadySubmitted,
+  hasLiveChildren,
+  inboxEndsByItself,
+  inboxOpensByItself,
+  mandateEndsWithAgent,
+  mandateOfAgentThatLeft,
+  notDelegated,
+  notLive,
+  parentEnded,
+  rootNeverEnds,
+} from "./texts.ts";
 
 /**
- * Rules of an outcome, without I/O.
+ * The rules of an outcome, without I/O.
  *
- *   open ──submit──▶ submitted ──complete──▶ completed
- *     │ ▲               │ │                     │
- *     │ └────reopen─────┘ └──close──▶ closed    │      reopen leads back to open from each of the three
- *     ├──complete──▶ completed                  │
- *     └──close──▶ closed ◀──────────────────────┘ (never: reopen first)
+ *   open ───────submit────▶ submitted    only a delegated outcome is submitted, for its manager to review
+ *   open, submitted ──complete──▶ completed
+ *   open, submitted ──close─────▶ closed    given up; a completed outcome must be reopened before it can be closed
+ *   submitted, completed, closed ──reopen──▶ open
  *
- * Live means open or submitted: rights granted for the outcome stand. Blocked is a property of an open outcome.
- * A completed outcome has no live child; a live outcome has a live parent (the root excepted).
+ * "Live" means open or submitted; rights granted for an outcome are valid while it is live. "Blocked" is a property of an
+ * open outcome, not a state. Two invariants: a completed outcome has no live child, and every live outcome except the
+ * root has a live parent.
  */
 export type OutcomeRow = Omit<Schema["outcomes"], "num"> & { num: number };
 
@@ -19,90 +31,49 @@ export function isLive(outcome: Pick<OutcomeRow, "status">): boolean {
   return outcome.status === "open" || outcome.status === "submitted";
 }
 
-export function demandLive(outcome: Pick<OutcomeRow, "id" | "status">): void {
-  if (!isLive(outcome))
-    throw new Refusal(
-      "refused",
-      `The outcome ${outcome.id} is ${outcome.status}.`,
-      "Reopen it first, with the reason.",
-    );
+export function demandLive(outcome: Pick<OutcomeRow, "id" | "title" | "status">): void {
+  if (!isLive(outcome)) throw notLive(outcome);
 }
 
-/** The company's root never ends; a standing mandate ends with its agent; an inbox outcome with its last message. */
-export function demandEndable(outcome: Pick<OutcomeRow, "id" | "kind" | "status">): void {
+/** Submit, complete and close are for work. The root never ends, a mandate ends with its agent, an inbox when it is empty. */
+export function demandEndable(outcome: Pick<OutcomeRow, "id" | "title" | "kind" | "status">): void {
   demandLive(outcome);
-  if (outcome.kind === "perpetual")
-    throw new Refusal(
-      "refused",
-      "The root outcome of a company never ends.",
-      "Complete or close outcomes below it.",
-    );
-  if (outcome.kind === "mandate")
-    throw new Refusal("refused", "A standing mandate ends with its agent.", "Terminate the agent instead.");
-  if (outcome.kind === "inbox")
-    throw new Refusal(
-      "refused",
-      "An inbox outcome completes itself.",
-      "Acknowledge the messages in the inbox.",
-    );
+  if (outcome.kind === "perpetual") throw rootNeverEnds(outcome);
+  if (outcome.kind === "mandate") throw mandateEndsWithAgent(outcome);
+  if (outcome.kind === "inbox") throw inboxEndsByItself(outcome);
 }
 
-export function demandSubmittable(outcome: Pick<OutcomeRow, "id" | "kind" | "status" | "delegated">): void {
+export function demandSubmittable(
+  outcome: Pick<OutcomeRow, "id" | "title" | "kind" | "status" | "delegated">,
+): void {
   demandEndable(outcome);
-  if (outcome.status === "submitted")
-    throw new Refusal(
-      "conflict",
-      "It is already submitted.",
-      "Wait for the verification, or go on with other work.",
-    );
-  if (outcome.delegated === 0)
-    throw new Refusal(
-      "refused",
-      "Nobody handed this outcome to you, so nobody has to verify it.",
-      "Complete it yourself.",
-    );
+  if (outcome.status === "submitted") throw alreadySubmitted(outcome);
+  if (outcome.delegated === 0) throw notDelegated(outcome);
 }
 
 export function demandNoLiveChildren(
-  outcome: Pick<OutcomeRow, "id">,
+  outcome: Pick<OutcomeRow, "id" | "title">,
   children: readonly { id: string; title: string; kind: string }[],
 ): void {
-  // The inbox of the agent that answers for it is not part of the work.
+  // An agent's inbox hangs below its mandate but is not part of the work.
   const live = children.filter(({ kind }) => kind !== "inbox");
   if (live.length === 0) return;
-  const named = live.slice(0, 5).map(({ id, title }) => `"${title.slice(0, 60)}" (${id})`);
-  throw new Refusal(
-    "refused",
-    `The outcome ${outcome.id} has ${live.length} open outcome${live.length === 1 ? "" : "s"} below it: ${named.join(", ")}.`,
-    "Complete or close them first.",
-  );
+  throw hasLiveChildren(outcome, live);
 }
 
 export function demandReopenable(
   outcome: OutcomeRow,
-  parents: readonly Pick<OutcomeRow, "id" | "status">[],
+  parents: readonly Pick<OutcomeRow, "id" | "title" | "status">[],
 ): void {
-  if (outcome.status === "open")
-    throw new Refusal("conflict", "The outcome is open.", "There is nothing to reopen.");
-  if (outcome.kind === "mandate")
-    throw new Refusal("refused", "The mandate of an agent that left is not revived.", "Make a new agent.");
-  if (outcome.kind === "inbox")
-    throw new Refusal(
-      "refused",
-      "An inbox outcome opens when a message arrives.",
-      "Send its agent a message instead.",
-    );
+  if (outcome.status === "open") throw alreadyOpen(outcome);
+  if (outcome.kind === "mandate") throw mandateOfAgentThatLeft(outcome);
+  if (outcome.kind === "inbox") throw inboxOpensByItself(outcome);
   if (isLive(outcome)) return;
   const completed = parents.find(({ status }) => status === "completed");
-  if (completed !== undefined || !parents.some(isLive))
-    throw new Refusal(
-      "refused",
-      `What it was a means to has ended (${(completed ?? parents[0])?.id ?? "no parent"}).`,
-      "Reopen that outcome first.",
-    );
+  if (completed !== undefined || !parents.some(isLive)) throw parentEnded(outcome, completed ?? parents[0]);
 }
 
-/** The file of an outcome. JSON strings are valid YAML, so no value can break out of the front matter. */
+/** The text of an outcome's file. Values are written as JSON strings, which are valid YAML, so no value can end the front matter. */
 export function render(
   outcome: OutcomeRow,
   around: {

@@ -6,7 +6,7 @@ import type { OutcomeRow } from "./outcome.ts";
 import { dependenciesOf, firstChildrenOf, parentsOf, type Ref } from "./table.ts";
 import { workable } from "./workable.ts";
 
-/** Outcomes as they are shown. */
+/** One outcome with its neighbours, as `view_outcome` shows it. */
 export async function presentOutcome(tx: ReadTx, row: OutcomeRow): Promise<Outcome> {
   const brief = ({ id, title, status }: Ref) => ({ id, title, status: statusOf(status) });
   const isWorkable = await tx.first(workableNow, { id: row.id, now: tx.now });
@@ -27,7 +27,7 @@ export async function presentOutcome(tx: ReadTx, row: OutcomeRow): Promise<Outco
   };
 }
 
-/** The columns a list shows: long texts stay where they are. */
+/** The columns that a list shows. The long texts (description, acceptance, rationale) are left out. */
 export const listedColumns = [
   "o.num",
   "o.id",

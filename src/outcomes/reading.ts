@@ -1,6 +1,5 @@
 import { sql } from "kysely";
 import * as contract from "../contract/outcomes.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { outcomeRights, readsBelow } from "../capabilities/structure.ts";
@@ -9,19 +8,15 @@ import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
 import { listedColumns, type ListedRow, presentRow, statusOf } from "./presenting.ts";
 import { childrenOf, outcomeById, parentsOf } from "./table.ts";
+import { onlyAgentsHaveOutcomes } from "./texts.ts";
 import { workable } from "./workable.ts";
 
-/** Operations that only read outcomes. Each is bounded, so that no reader holds up the writers. */
+/** Operations that only read outcomes. Each reads a bounded number of rows, because a long read delays the writers. */
 
 type Listed = ListedRow & { workable: number };
 
 const onMine = guarded(contract.myOutcomes, async ({ tx, actor, input }) => {
-  if (actor.agentId === null)
-    throw new Refusal(
-      "refused",
-      "The board is not responsible for outcomes.",
-      "List those of a company or of an agent.",
-    );
+  if (actor.agentId === null) throw onlyAgentsHaveOutcomes();
   return listOf(tx, actor.agentId, input);
 });
 
@@ -99,8 +94,8 @@ export const readHandlers = [onMine, onList, onListOfAgent, onAncestors, onSubtr
 const mostChains = 100;
 
 /**
- * In the order to work on them: important before unimportant, urgent before not, then as they came. Each status is read
- * in that order from the index, so that a page costs the same however much the agent has behind it.
+ * An agent's outcomes in the order to work on them: important first, then urgent, then oldest. Each status is read in
+ * that order from the index, so a page costs the same however many outcomes the agent has finished.
  */
 async function listOf(
   tx: ReadTx,
@@ -124,7 +119,7 @@ async function listOf(
   return { outcomes: page.map(presentListed), nextCursor };
 }
 
-/** A row's place in the order as one number, for cursors: the quadrant, then the row's own number. */
+/** A row's place in that order as one number, for cursors: its importance and urgency (0 to 3), then its row number. */
 function placeOf(row: Pick<Listed, "important" | "urgent" | "num">): number {
   return (3 - 2 * row.important - row.urgent) * quadrant + row.num;
 }
@@ -140,7 +135,10 @@ function presentListed(row: Listed) {
   return { ...presentRow(row), workable: row.workable === 1 };
 }
 
-/** The part of a subtree an agent may read when it reaches the top only as a why: level by level, skipping the rest. */
+/**
+ * What an agent may read below an outcome that it sees only because its own work serves it. Goes level by level and
+ * skips every branch the agent may not read.
+ */
 async function readableBelow(
   tx: ReadTx,
   agentId: string,
@@ -164,7 +162,7 @@ async function readableBelow(
 
 type WithParents = ListedRow & { parents: string | null };
 
-/** Ids never have a space in them. */
+/** Joined by spaces, which no id contains. */
 const parentIds = sql<
   string | null
 >`(select string_agg(e.parent_id, ' ') from edges e where e.child_id = o.id)`;

@@ -5,8 +5,9 @@ import type { OutcomeRow } from "./outcome.ts";
 import { dependenciesOf, outcomeById } from "./table.ts";
 
 /**
- * What came out of an outcome, in the words of whoever answers for it: a knowledge file that whoever reads the outcome can
- * read, and whoever works on something that depends on it. So results reach those who build on them without being sent.
+ * The result of an outcome: a knowledge file with the text its owner gave when submitting or completing it. Everyone who
+ * may read the outcome may read its result, and so may the owner of an outcome that depends on it. Results therefore
+ * reach the agents that build on them without being sent.
  */
 export async function keepResult(
   { tx, actor, companyId, newId }: Writing,
@@ -36,7 +37,10 @@ export interface ContextEntry {
 
 export const mostContext = 8 * 1024;
 
-/** The results an outcome builds on: each gets an equal share of the room, and what one leaves goes to the others. */
+/**
+ * The results an outcome builds on, in at most `room` bytes. Each gets an equal share; a short result leaves the rest of
+ * its share to the longer ones, which is why they are cut in order of length.
+ */
 export async function contextOf(tx: ReadTx, id: string, room = mostContext): Promise<ContextEntry[]> {
   const found = [];
   for (const dependency of await dependenciesOf(tx, id)) {
@@ -64,14 +68,14 @@ export async function resultOf(
   return file === undefined ? null : { file: file.id, content: await tx.blobs.read(file.id, file.hash) };
 }
 
-/** A text for a message or a briefing: as much as fits, and where the rest is. */
+/** As much of a text as fits into a message or a briefing, and the link to the rest. */
 export function excerpt(text: string, file: string | null, most = mostContext): string {
   const content = Buffer.from(text);
   if (content.byteLength <= most) return text;
   return `${firstBytes(content, most)}\n…${file === null ? "" : ` the rest is in kb://${file}`}`;
 }
 
-/** Never half a character. */
+/** Cuts between characters: a character that was cut in half decodes to U+FFFD and is removed. */
 function firstBytes(content: Uint8Array, most: number): string {
   const bytes = Buffer.from(content);
   return bytes.byteLength <= most

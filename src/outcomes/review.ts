@@ -1,16 +1,19 @@
 import { sql } from "kysely";
-import { Refusal } from "../contract/refusal.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
+import { askToDecide, awaitsDecision, notYoursToDecide } from "./texts.ts";
 
 /**
- * What whoever delegated an outcome says of the work: it passes, or is sent back once with what is missing. A second time it
- * is escalated: it waits, blocked, for the reviewer's boss, who decides, and so on upwards. A verdict that cannot be read is
- * not a pass.
+ * The review of submitted work by the agent that delegated it:
+ *
+ *   pass        the outcome completes
+ *   rework      the outcome is sent back to its owner with what is missing; a reviewer can do this once
+ *   escalated   the reviewer would send it back a second time; it waits, blocked, for the reviewer's manager to decide
+ *   unreadable  the reviewer's last words held no verdict that can be parsed; this never counts as a pass
  */
 export const verdicts = ["pass", "rework", "escalated", "unreadable"] as const;
 export type ReviewVerdict = (typeof verdicts)[number];
@@ -32,22 +35,21 @@ export async function recordReview(
   });
 }
 
-/** Who decides when an agent would send the work back once more, and what to say; null while it may. */
+/** Null: the reviewer may send the work back. Otherwise who decides instead, and the reason to show while it waits. */
 export async function escalation(
   tx: ReadTx,
   outcome: Pick<OutcomeRow, "reworks" | "delegated_by">,
-  why = "it was sent back twice",
 ): Promise<{ to: string | null; reason: string } | null> {
   const reviewer = outcome.delegated_by === null ? undefined : await memberById(tx, outcome.delegated_by);
   if (reviewer === undefined || outcome.reworks < 1) return null;
   const boss = reviewer.boss_id === null ? undefined : await memberById(tx, reviewer.boss_id);
   return {
     to: reviewer.boss_id,
-    reason: `${why}, and ${boss?.name ?? "the board"}, the boss of ${reviewer.name}, is asked what is to become of it`,
+    reason: awaitsDecision("the work was sent back twice", boss?.name ?? "the board", reviewer.name),
   };
 }
 
-/** Work that waits until somebody above has decided what is to become of it. */
+/** Work that waits for a decision by the reviewer's manager or the board. */
 export const isEscalated = ({
   status,
   delegated,
@@ -58,36 +60,30 @@ export const isEscalated = ({
 
 export const mostReworks = 2;
 
-/** Not its owner: otherwise whoever was asked would find it submitted once more, and the two go on for ever. */
+/**
+ * The owner can't submit or unblock escalated work. Otherwise the manager that was asked would find it submitted again,
+ * and owner and reviewer would continue to disagree for ever.
+ */
 export function demandUndisputed(
   { actor }: Writing,
-  outcome: Parameters<typeof isEscalated>[0] & Pick<OutcomeRow, "responsible_id">,
+  outcome: Parameters<typeof isEscalated>[0] & Pick<OutcomeRow, "id" | "title" | "responsible_id">,
 ): void {
-  if (actor.agentId === null || actor.agentId !== outcome.responsible_id || !isEscalated(outcome)) return;
-  throw new Refusal(
-    "refused",
-    `Somebody else decides what becomes of it: ${outcome.blocked_reason ?? ""}.`,
-    "Go on with other work; you will be told.",
-  );
+  if (actor.agentId !== null && actor.agentId === outcome.responsible_id && isEscalated(outcome))
+    throw notYoursToDecide(outcome, outcome.blocked_reason ?? "");
 }
 
-/** What whoever is asked is told: what it is about, and how to decide. */
+/** The message to the manager (null: the board) that has to decide. */
 export async function questionOf(
   tx: ReadTx,
   outcome: Pick<OutcomeRow, "id" | "title" | "delegated_by">,
   to: string | null,
   reason: string,
 ): Promise<string> {
-  const { id, title } = outcome;
   const reviewer = outcome.delegated_by === null ? undefined : await memberById(tx, outcome.delegated_by);
-  const how =
-    to === null
-      ? "Complete it, unblock it with a word to its owner (update_outcome with blocked: null), close it, or reclaim it."
-      : `Decide in the last words of a session, on a line of its own: VERDICT[${id}]: PASS, and it is accepted as it is; or VERDICT[${id}]: REWORK and what is missing, and it goes on. Or tell ${reviewer?.name ?? "its reviewer"}, who can also close it or take it back.`;
-  return `"${title}" (kb://${id}): ${reason}.\n\n${how}`;
+  return askToDecide(outcome, { reason, reviewer: reviewer?.name ?? "its reviewer", isBoard: to === null });
 }
 
-/** What an agent was asked to decide by that moment, because somebody who reports to it could not. */
+/** The escalated outcomes an agent had to decide at that moment, because one of its reports was the reviewer. */
 export const escalatedTo = query((db, p: { agentId: string; at: number; limit: number }) =>
   db
     .selectFrom("outcomes as o")
@@ -126,7 +122,7 @@ export async function reviewsOf(tx: ReadTx, agentId: string): Promise<Record<Rev
   return counts;
 }
 
-/** How often in a row nobody could read the verdict on what is submitted now. */
+/** How many of the latest reviews in a row, up to 2, had an unreadable verdict. */
 export async function unreadableInARow(tx: ReadTx, outcomeId: string): Promise<number> {
   const last = await tx.all(lastOn, { outcomeId, limit: 2 });
   const readable = last.findIndex(({ verdict }) => verdict !== "unreadable");

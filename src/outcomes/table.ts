@@ -7,7 +7,7 @@ import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isLive, type OutcomeRow, render } from "./outcome.ts";
 
-/** Rows of outcomes and their edges, and the knowledge file that shows each. */
+/** The rows of outcomes, their edges (parents and dependencies), and the knowledge file that shows each outcome. */
 export type NewOutcome = Pick<
   OutcomeRow,
   | "id"
@@ -63,7 +63,7 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
   });
 }
 
-/** Saves the changed columns of an outcome and renders its file anew. */
+/** Saves all columns of an outcome and writes a new version of its file. */
 export async function saveOutcome(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<OutcomeRow> {
   const saved = { ...outcome, stale: 0, updated_at: tx.now };
   const { num: _num, company_id: _company, created_at: _created, ...columns } = saved;
@@ -72,7 +72,10 @@ export async function saveOutcome(tx: Tx, outcome: OutcomeRow, author: Actor): P
   return saved;
 }
 
-/** An outcome whose edges changed is rendered when somebody next looks at its file. */
+/**
+ * A changed edge only marks the outcomes at both ends stale; their files are written here, when one is read next.
+ * Writing them at once would cost a version of the parent's file for every child that is added.
+ */
 export async function refreshOutcomeFile(tx: Tx, file: FileRow): Promise<FileRow> {
   if (file.kind !== "outcome") return file;
   const outcome = await tx.first(byId, { id: file.id });
@@ -96,7 +99,6 @@ export const parentsOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(pare
 export const childrenOf = (tx: ReadTx, id: string): Promise<Ref[]> =>
   tx.all(children, { id, limit: Number.MAX_SAFE_INTEGER });
 export const dependenciesOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(dependencies, { id });
-/** As many as anybody looks at. */
 export const firstChildrenOf = (tx: ReadTx, id: string, limit: number): Promise<Ref[]> =>
   tx.all(children, { id, limit });
 export const liveChildrenOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(liveChildren, { id });
@@ -117,14 +119,14 @@ export async function addParent(tx: Tx, id: string, parentId: string): Promise<v
   await tx.run(markStale, { id });
 }
 
-/** Serves another outcome instead of this one; whatever else it serves stays. */
+/** Replaces one parent by another and keeps the other parents. */
 export async function replaceParent(tx: Tx, id: string, from: string, to: string): Promise<void> {
   await tx.run(deleteEdge, { parentId: from, childId: id });
   await tx.run(markStale, { id: from });
   await addParent(tx, id, to);
 }
 
-/** Nobody depends on this outcome any more; answers who did. */
+/** Removes every dependency on this outcome and returns the ids of the outcomes that had one. */
 export async function freeDependents(tx: Tx, dependsOnId: string): Promise<string[]> {
   const freed = (await tx.all(dependents, { id: dependsOnId })).map(({ id }) => id);
   for (const id of freed) {
@@ -145,7 +147,7 @@ export async function liveDependentsOf(tx: ReadTx, id: string): Promise<OutcomeR
   return rows.filter(isLive);
 }
 
-/** Whoever depended on one outcome depends on another instead. */
+/** Every outcome that depended on `fromId` depends on `toId` instead. */
 export async function repointDependents(tx: Tx, fromId: string, toId: string): Promise<void> {
   for (const { id } of await tx.all(dependents, { id: fromId })) {
     await tx.run(deleteDependency, { outcomeId: id, dependsOnId: fromId });
@@ -155,8 +157,9 @@ export async function repointDependents(tx: Tx, fromId: string, toId: string): P
 }
 
 /**
- * Would `waiter` wait for itself if it waited for `target`? A parent waits for its children and an outcome for what it
- * depends on; this looks upward, at those who wait for the waiter, because few do.
+ * Would `waiter` wait for itself if it waited for `target`? A parent waits for its children, and an outcome waits for its
+ * dependencies. The search goes upward, to the outcomes that wait for `waiter`: an outcome has few parents but may have
+ * thousands of outcomes below it.
  */
 export async function wouldWaitForItself(tx: ReadTx, waiterId: string, targetId: string): Promise<boolean> {
   const seen = new Set([waiterId]);
@@ -339,7 +342,7 @@ const setOwner = query(
         delegated: p.delegated,
         delegated_by: p.delegatedBy,
         status: sql<string>`coalesce(cast(${p.status} as text), status)`,
-        // Whoever has it now begins anew.
+        // A new owner starts with a clean review record.
         reworks: 0,
         stale: 1,
         updated_at: p.now,

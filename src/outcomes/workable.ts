@@ -2,9 +2,11 @@ import { type ExpressionBuilder, type RawBuilder, sql } from "kysely";
 import type { Schema } from "../store/schema.ts";
 
 /**
- * Workable, the one predicate that drives spawning: somebody active is responsible, it is open, nothing blocks it,
- * every dependency is completed, no child is open, and it is neither the root nor a standing mandate.
- * A block ends by itself when its time has come or the outcome it waits for has ended.
+ * An outcome is workable if its owner could work on it now. This one predicate decides when sessions start. It holds if the
+ * outcome is open, not blocked, and neither the root nor a mandate; its owner is idle (not paused, pending or
+ * terminated); every dependency is completed; and no child is live.
+ *
+ * A block ends without a write: when its time has come, or when the outcome it waits for has ended.
  */
 export function workable(
   _: ExpressionBuilder<Schema & { o: Schema["outcomes"] }, "o">,

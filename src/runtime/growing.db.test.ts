@@ -130,10 +130,7 @@ for (const kind of storeKinds)
         const write = await byTitle(stage, "Write");
         await org.board(closeOutcome, { id: write.id, rationale: "nobody reads it" });
         // Who handed it out decides on what cannot go on; its report cannot.
-        assert.match(
-          await told(stage, org.rootId),
-          /"Write" .* was given up: nobody reads it[\s\S]*- "Print"/,
-        );
+        assert.match(await told(stage, org.rootId), /"Write" .* was closed: nobody reads it[\s\S]*- "Print"/);
         assert.deepEqual([await told(stage, ann), await told(stage, bob)], ["", ""]);
         const print = await byTitle(stage, "Print");
         assert.match((await org.board(why, { id: print.id })).says, /was closed and will not complete/);
@@ -144,8 +141,14 @@ for (const kind of storeKinds)
           ["Check"],
         );
         runner.plan(org.rootId, says("Never mind."), async ({ briefing }) => {
-          assert.match(briefing.assignment, /> "Write" was given up: nobody reads it/);
-          assert.match(briefing.assignment, /> "Print" was given up: nothing to print/);
+          assert.match(
+            briefing.assignment,
+            /> The part "Write" was closed without a result: nobody reads it/,
+          );
+          assert.match(
+            briefing.assignment,
+            /> The part "Print" was closed without a result: nothing to print/,
+          );
           assert.match(briefing.assignment, /> All is well\./);
           return { output: "Nothing is printed." };
         });
@@ -231,12 +234,12 @@ for (const kind of storeKinds)
         runner.otherwise(hang);
         await passes(stage, 30);
         const { says: answer } = await org.board(why, { id: (await byTitle(stage, "Build it.")).id });
-        assert.match(answer, /the board is asked .*\. Who is asked decides/);
+        assert.match(answer, /the board \(Root's manager\) decides what happens next\. Who is asked decides/);
         const { messages } = await org.board(boardInbox, { companyId: org.companyId });
         assert.equal(messages.length, 1, messages.map(({ body }) => body).join("\n"));
         assert.match(
           messages[0]?.body ?? "",
-          /"Build it\." .*: Root gave no verdict on it that could be read, twice; the board is asked[\s\S]*Complete it, unblock it/,
+          /"Build it\." .* needs your decision: Root gave no readable verdict twice, so the board[\s\S]*You can complete it/,
         );
       },
     );

@@ -14,6 +14,7 @@ import {
   unreadableInARow,
 } from "../../outcomes/review.ts";
 import { saveOutcome } from "../../outcomes/table.ts";
+import { awaitsDecision } from "../../outcomes/texts.ts";
 import { query } from "../../store/query.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { shownReviews } from "./assignment.ts";
@@ -64,7 +65,7 @@ export async function judgeSilence(
     }
     const { boss_id: to } = agent;
     const boss = to === null ? "the board" : ((await memberById(tx, to))?.name ?? "");
-    const reason = `${agent.name} gave no verdict on it that could be read, twice; ${boss} is asked what is to become of it`;
+    const reason = awaitsDecision(`${agent.name} gave no readable verdict twice`, boss, agent.name);
     const reworks = Math.max(outcome.reworks, mostReworks);
     await saveOutcome(tx, { ...outcome, status: "open", reworks, blocked_reason: reason }, call.actor);
     await recordReview(call, outcome, "escalated", reason);

@@ -3,18 +3,21 @@ import { tellOnce } from "../mail/notices.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { excerpt } from "../outcomes/results.ts";
 import { dependenciesOf, liveDependentsOf, saveOutcome, setDependencies } from "../outcomes/table.ts";
+import { dependencyClosed, partIsMissing } from "./texts.ts";
 
 /**
- * Who depended on what was given up, and would wait for ever. What is put together is put together without that part, and
- * says so; whoever decides on anything else is told that it cannot go on.
+ * A closed outcome never completes, so outcomes that depend on it would wait for ever. An integration drops the dependency
+ * and notes in its description that the part is missing. For any other outcome, the agent that decides about it gets a
+ * message: its delegator if it was delegated, otherwise its owner.
  */
-export async function goOnWithout(
+export async function releaseDependents(
   call: CallContext,
   closed: readonly Pick<OutcomeRow, "id" | "title">[],
   rationale: string,
 ): Promise<void> {
   const { tx, actor } = call;
-  for (const { id, title } of closed) {
+  for (const one of closed) {
+    const { id } = one;
     const stuck = new Map<string | null, OutcomeRow[]>();
     for (const dependent of await liveDependentsOf(tx, id)) {
       if (dependent.kind === "integration") {
@@ -24,7 +27,7 @@ export async function goOnWithout(
           dependent.id,
           left.map((dependency) => dependency.id),
         );
-        const without = `"${title}" was given up: ${excerpt(rationale, null, 1000)}`;
+        const without = partIsMissing(one, excerpt(rationale, null, 1000));
         const description = `${dependent.description}\n\n${without}`;
         await saveOutcome(tx, { ...dependent, description }, actor);
         await call.record(
@@ -43,12 +46,7 @@ export async function goOnWithout(
           about: id,
           kind: `given up, to ${to ?? "the board"}`,
           to,
-          text: [
-            `"${title}" (kb://${id}) was given up: ${excerpt(rationale, null, 2000)}`,
-            "",
-            "This depends on it and cannot go on: change what it depends on (update_outcome with dependsOn), or close it.",
-            ...waiting.slice(0, 20).map((outcome) => `- "${outcome.title}" (kb://${outcome.id})`),
-          ].join("\n"),
+          text: dependencyClosed(one, excerpt(rationale, null, 2000), waiting),
         });
   }
 }

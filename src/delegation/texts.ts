@@ -1,0 +1,206 @@
+import { plural } from "../contract/plural.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { named, namedFirst } from "../outcomes/texts.ts";
+
+/** Everything this folder says: delegating, reclaiming, planning, and what agents are told when outcomes end. */
+interface Named {
+  readonly id: string;
+  readonly title: string;
+}
+interface Agent {
+  readonly id: string;
+  readonly name: string;
+  readonly role: string;
+}
+
+const linked = ({ id, title }: Named): string => `"${title}" (kb://${id})`;
+
+export const toOrHire = (): Refusal =>
+  new Refusal(
+    "invalid",
+    "delegate_outcome needs exactly one of to and hire.",
+    "Give to (a direct report), or hire (a new agent for this outcome).",
+  );
+
+export const mayNotHire = ({ name }: Pick<Agent, "name">): Refusal =>
+  new Refusal(
+    "forbidden",
+    `${name} doesn't have the permission to hire (org:hire).`,
+    'Delegate to a direct report, or ask for the permission: request_permission {"resource":"org:hire","reason":"…"}.',
+  );
+
+export const notReclaimable = (outcome: Named): Refusal =>
+  new Refusal(
+    "refused",
+    `${named(outcome)} can't be reclaimed: it was not delegated.`,
+    "view_outcome shows who is responsible for an outcome and who delegated it.",
+  );
+
+export const rootMandateNotReclaimable = ({ name }: Pick<Agent, "name">): Refusal =>
+  new Refusal(
+    "refused",
+    `${name} is the root agent. It reports to the board, so its mandate can't be reclaimed.`,
+    "Pause the agent (agency agents pause), or change its role (agency agents update).",
+  );
+
+export const unassigned = (outcome: Named): Refusal =>
+  new Refusal(
+    "refused",
+    `${named(outcome)} is unassigned: no agent is responsible for it.`,
+    "Create the outcome again below an agent's mandate: create_outcome.",
+  );
+
+/** To the agent that was responsible. */
+export const reclaimed = (who: string, outcome: Named, reason: string): string =>
+  `${who} reclaimed ${linked(outcome)}: ${reason}\n\nYou are no longer responsible for it. Stop working on it.`;
+
+/** To the manager that is responsible again, after the agents that did the work have left. */
+export const mandateReclaimed = (
+  who: string,
+  outcome: Named,
+  reason: string,
+  ended: readonly { name: string; state_file_id: string; log_file_id: string | null }[],
+): string =>
+  [
+    `${who} reclaimed ${linked(outcome)}: ${reason}`,
+    "",
+    `You are responsible for it again. ${plural(ended.length, "agent")} left with it. Read what they knew:`,
+    ...ended.map(
+      ({ name, state_file_id: state, log_file_id: log }) =>
+        `- ${name}: state kb://${state}${log === null ? "" : `, log kb://${log}`}`,
+    ),
+  ].join("\n");
+
+/** Why a session ended. */
+export const workReclaimed = "its outcome was reclaimed";
+
+/** To the agent that delegated the outcome. */
+export const submitted = (
+  who: string,
+  outcome: Named & { readonly acceptance: string | null },
+  result: string | null,
+): string =>
+  [
+    `${who} submitted ${linked(outcome)} for your review. Check the work, then call complete_outcome, or reopen_outcome with what is missing.`,
+    ...(result === null ? [] : ["", result]),
+    ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),
+  ].join("\n");
+
+/** To the owner. `dispute` is set if the work was sent back before and another agent decides about it now. */
+export const reopened = (who: string, outcome: Named, reason: string, dispute: string | null): string =>
+  `${who} reopened ${linked(outcome)}: ${reason}\n\n${dispute === null ? "It is yours to continue." : `Wait before you continue: ${dispute}.`}`;
+
+export const lastReason = (reason: string): string => `The reviewer's last reason: ${reason}`;
+
+/** To the person or agent whose message led to the outcome. */
+export const done = ({ title }: Named, result: string | null): string =>
+  [`Done: ${title}`, ...(result === null ? [] : [result])].join("\n\n");
+
+export const closed = ({ title }: Named, rationale: string): string =>
+  `Closed without a result: ${title}\n\n${rationale}`;
+
+/** The rationale of an outcome that was closed because its parent was. */
+export const closedWithParent = (parent: Named, rationale: string): string =>
+  `Closed with its parent "${parent.title}" (${parent.id}): ${rationale}`;
+
+export const othersWorkBelow = (outcome: Named, others: readonly Named[]): Refusal =>
+  new Refusal(
+    "refused",
+    `${named(outcome)} can't be closed. ${plural(others.length, "outcome")} below it were delegated to other agents: ${namedFirst(others)}.`,
+    "Reclaim or close those first: reclaim_outcome, close_outcome.",
+  );
+
+/** Goes into the description of an integration that no longer waits for this part. */
+export const partIsMissing = ({ title }: Named, rationale: string): string =>
+  `The part "${title}" was closed without a result: ${rationale}`;
+
+/** To the agent that decides about outcomes which depend on a closed one. */
+export const dependencyClosed = (closedOne: Named, rationale: string, waiting: readonly Named[]): string =>
+  [
+    `${linked(closedOne)} was closed: ${rationale}`,
+    "",
+    "These outcomes depend on it and can't continue. Change their dependencies (update_outcome with dependsOn), or close them:",
+    ...waiting.slice(0, 20).map((outcome) => `- ${linked(outcome)}`),
+  ].join("\n");
+
+export const integrationTitle = ({ title }: Named): string =>
+  `Integrate: ${title}`.slice(0, 300).toWellFormed();
+
+export const integrationDescription = (whole: Named): string =>
+  `Combine the results of the parts into the result of ${linked(whole)}.`;
+
+export const notDividable = (whole: Named & { readonly status: string }): Refusal =>
+  new Refusal(
+    "refused",
+    `${named(whole)} is ${whole.status}. Only an open outcome can be divided into parts.`,
+    `Reopen it first: reopen_outcome {"id":"${whole.id}","reason":"…"}.`,
+  );
+
+export const alreadyDivided = (whole: Named, integration: Named): Refusal =>
+  new Refusal(
+    "refused",
+    `${named(whole)} is already divided into parts. ${named(integration)} waits for them.`,
+    "Wait for the results of the parts, or close that integration first: close_outcome.",
+  );
+
+export const partsInACircle = (parts: readonly { readonly title: string }[]): Refusal =>
+  new Refusal(
+    "refused",
+    `These parts wait for each other in a circle: ${parts.map(({ title }) => `"${title.slice(0, 60)}"`).join(", ")}.`,
+    "Remove one of the dependencies (dependsOn).",
+  );
+
+export const roleMandate = (role: string, manager: Pick<Agent, "name">, task: string): string =>
+  `Does the work of ${role} for ${manager.name}, starting with: ${task}`;
+
+export const noSuchTask = (reference: string | number, several: boolean): Refusal =>
+  new Refusal(
+    "invalid",
+    `${several ? "Several tasks" : "No task"} of this plan match dependsOn "${String(reference).slice(0, 100)}".`,
+    "Name a task by its exact title, or by its position in the list, counted from 0.",
+  );
+
+export const severalInRole = (manager: Agent, role: string, found: readonly Agent[]): Refusal =>
+  new Refusal(
+    "refused",
+    `${found.length} reports of ${manager.name} have the role ${role}: ${found.map(({ id, name }) => `${name} (${id})`).join(", ")}.`,
+    "Name one of them by its id.",
+  );
+
+export const neitherReportNorRole = (
+  manager: Agent,
+  meant: Pick<Agent, "name" | "role">,
+  reference: string,
+  hint: string,
+): Refusal =>
+  new Refusal(
+    "refused",
+    `${meant.name} (${meant.role}) is not a direct report of ${manager.name}, and "${reference.slice(0, 100)}" is not a role.`,
+    `${hint} To hire an agent, name a role that the team lacks.`,
+  );
+
+export const notToItself = ({ name }: Agent): Refusal =>
+  new Refusal("refused", `${name} can't delegate to itself.`, "Do the work, or name a direct report.");
+
+export const notEmployed = ({ name, status }: Agent & { readonly status: string }): Refusal =>
+  new Refusal("refused", `${name} is ${status} and can't get work.`, "Choose an active report.");
+
+export const reportsToAnother = (manager: Agent, found: Agent, itsManager: Agent): Refusal =>
+  new Refusal(
+    "refused",
+    `${found.name} reports to ${itsManager.name}, not to ${manager.name}.`,
+    `Work goes down one level at a time. Delegate to ${itsManager.name} (${itsManager.id}).`,
+  );
+
+export const noSuchReport = (
+  manager: Agent,
+  reference: string,
+  reports: readonly { slug: string }[],
+): Refusal =>
+  new Refusal(
+    "refused",
+    `${manager.name} has no direct report called "${reference.slice(0, 100)}".`,
+    reports.length === 0
+      ? `${manager.name} has no reports yet. Hire one: hire_agent.`
+      : `${manager.name}'s direct reports: ${reports.map(({ slug }) => slug).join(", ")}.`,
+  );
