@@ -156,7 +156,7 @@ export const roleMandate = (role: string, manager: Pick<Agent, "name">, task: st
 export const noSuchTask = (reference: string | number, several: boolean): Refusal =>
   new Refusal(
     "invalid",
-    `${several ? "Several tasks" : "No task"} of this plan match dependsOn "${String(reference).slice(0, 100)}".`,
+    `${several ? "Several tasks of this plan are" : "No task of this plan is"} called "${String(reference).slice(0, 100)}".`,
     "Name a task by its exact title, or by its position in the list, counted from 0.",
   );
 

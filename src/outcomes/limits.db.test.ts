@@ -19,7 +19,10 @@ for (const kind of storeKinds)
           await org.board(updateCompany, { companyId, maxOpenOutcomes: most });
           while ((await live()) < most) await make("one more");
           const no = await refusal(make("too many"), "limited");
-          assert.match(no.message, new RegExp(`You answer for ${most} live outcomes`));
+          assert.match(
+            no.message,
+            new RegExp(`You would be responsible for ${most + 1} open outcomes. The limit is ${most} `),
+          );
           assert.equal(await live(), most);
         }
         // Several at once count at once: two parts and what puts them together.

@@ -127,7 +127,7 @@ export const liesTooDeep = (outcome: Named, depth: number, limit: number): Refus
 export const tooManyParts = (outcome: Named, delegated: number, more: number, limit: number): Refusal =>
   new Refusal(
     "limited",
-    `${named(outcome)} has ${plural(delegated, "delegated part")} already, and you want ${more} more. The limit is ${limit} (maxDelegations).`,
+    `${named(outcome)} may have at most ${plural(limit, "delegated part")} (maxDelegations). It has ${delegated}, and you want to delegate ${more} more.`,
     "Do the rest yourself, or combine several parts into one.",
   );
 
