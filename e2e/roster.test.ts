@@ -152,7 +152,7 @@ for (const kind of storeKinds)
         };
         define(home, "good.md", "name: Good\nrole: worker");
         define(home, "wrong.md", "name: Wrong\nrole: worker\nefort: high");
-        await refused(2, /wrong\.md:4: nobody knows the key efort/s);
+        await refused(2, /wrong\.md:4: the key efort is unknown/s);
         define(
           home,
           "wrong.md",

@@ -1,3 +1,4 @@
+import { check, sentencesOf } from "../contract/problems.ts";
 import { Refusal } from "../contract/refusal.ts";
 import type { Brain, Launch, SessionSpec } from "./brain.ts";
 import { humanBrain } from "./human/brain.ts";
@@ -33,15 +34,13 @@ export function isPlain(type: string, config: string): boolean {
 
 /** The configuration as it will be stored, or a refusal that names what is wrong with it. */
 export function checkBrainConfig(type: string, config: unknown): string {
-  const parsed = findBrain(type).config.safeParse(config ?? {});
-  if (parsed.success) return JSON.stringify(parsed.data);
-  const issues = parsed.error.issues
-    .slice(0, 5)
-    .map(({ path, message }) => `${path.join(".") || "adapterConfig"}: ${message}`);
+  const schema = findBrain(type).config;
+  const checked = check(schema, config ?? {}, "adapterConfig");
+  if ("data" in checked) return JSON.stringify(checked.data);
   throw new Refusal(
     "invalid",
-    `The configuration does not fit the brain ${type}. ${issues.join("; ")}.`,
-    `It takes ${Object.keys(findBrain(type).config.shape).join(", ") || "nothing"}.`,
+    `The configuration does not fit the brain ${type}. ${sentencesOf(checked.problems)}`,
+    `The brain ${type} takes ${Object.keys(schema.shape).join(", ") || "no settings"}.`,
   );
 }
 

@@ -13,55 +13,69 @@ export interface Problem {
   readonly hint?: string;
 }
 
-/** The problems of a value that a schema refused with `reportInput`. `of` names the value as a whole. */
-export function problemsIn(schema: z.core.$ZodType, error: z.ZodError, of = "The input"): Problem[] {
-  return error.issues.slice(0, mostProblems).map((issue) => problemOf(schema, issue, of));
+/** The problems of a value that a schema refused with `reportInput`. `place` is where the value stands in a larger one. */
+export function problemsIn(schema: z.core.$ZodType, error: z.ZodError, place?: string): Problem[] {
+  return error.issues.slice(0, mostProblems).map((issue) => problemOf(schema, issue, place));
 }
 
 /** Checks a value against a schema. */
 export function check<S extends z.ZodType>(
   schema: S,
   value: unknown,
-  of?: string,
+  place?: string,
 ): { readonly data: z.output<S> } | { readonly problems: readonly Problem[] } {
   const parsed = schema.safeParse(value, { reportInput: true });
-  return parsed.success ? { data: parsed.data } : { problems: problemsIn(schema, parsed.error, of) };
+  return parsed.success ? { data: parsed.data } : { problems: problemsIn(schema, parsed.error, place) };
 }
+
+export const sentencesOf = (problems: readonly Problem[]): string =>
+  problems
+    .map(({ says }) => says)
+    .join(" ")
+    .slice(0, 1000);
 
 const mostProblems = 5;
 
-function problemOf(schema: z.core.$ZodType, issue: z.core.$ZodIssue, of: string): Problem {
-  const { path, input } = issue;
-  const name = path.length === 0 ? of : `\`${placeOf(path)}\``;
+function problemOf(schema: z.core.$ZodType, issue: z.core.$ZodIssue, place?: string): Problem {
+  const { input } = issue;
+  const path = [...(place === undefined ? [] : [place]), ...issue.path];
+  const name = path.length === 0 ? "The input" : `\`${placeOf(path)}\``;
   if (input === undefined) return { says: `${name} is missing.` };
-  const noun = issue.code === "invalid_format" ? nounAt(schema, path) : undefined;
-  if (noun === undefined) return { says: sentence(schema, issue, name) };
+  const noun = issue.code === "invalid_format" ? nounAt(schema, issue.path) : undefined;
+  if (noun === undefined) return { says: sentence(schema, issue, path, name) };
   const where = path.length === 1 && path[0] === "id" ? "" : ` (${name})`;
   const says = `${quoted(input)}${where} is not ${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}.`;
   const hint = howToFind(noun);
   return hint === undefined ? { says } : { says, hint };
 }
 
-function sentence(schema: z.core.$ZodType, issue: z.core.$ZodIssue, name: string): string {
+function sentence(
+  schema: z.core.$ZodType,
+  issue: z.core.$ZodIssue,
+  path: readonly PropertyKey[],
+  name: string,
+): string {
+  const wrong = (expected: string): string =>
+    `${name} ${isPrivate(path) ? "is not valid" : `is ${quoted(issue.input)}`}. Use ${expected}.`;
   switch (issue.code) {
     case "invalid_type":
       return `${name} must be ${typeWords[issue.expected] ?? issue.expected}.`;
     case "invalid_value":
-      return wrong(issue, name, oneOf(issue.values));
+      return wrong(oneOf(issue.values));
     case "too_big":
       return tooMuch(issue, name);
     case "too_small":
       return tooLittle(issue, name);
     case "unrecognized_keys":
-      return unknownKeys(schema, issue, name);
+      return unknownKeys(schema, issue, path);
     case "invalid_union":
       if ("options" in issue && issue.options !== undefined)
         return `${name} must be ${oneOf(issue.options)}.`;
       return issue.message === "Invalid input"
         ? `${name} does not have the right form.`
-        : wrong(issue, name, issue.message);
+        : wrong(issue.message);
     default:
-      return wrong(issue, name, issue.message);
+      return wrong(issue.message);
   }
 }
 
@@ -74,11 +88,6 @@ const typeWords: Readonly<Record<string, string>> = {
   object: "an object",
   record: "an object",
 };
-
-function wrong(issue: z.core.$ZodIssue, name: string, expected: string): string {
-  const given = isPrivate(issue.path) ? "is not valid" : `is ${quoted(issue.input)}`;
-  return `${name} ${given}. Use ${expected}.`;
-}
 
 function tooMuch({ origin, maximum, input }: z.core.$ZodIssueTooBig, name: string): string {
   if (origin === "string") return `${name} has ${sizeOf(input)} characters. The limit is ${String(maximum)}.`;
@@ -99,15 +108,15 @@ const sizeOf = (input: unknown): number =>
 
 function unknownKeys(
   schema: z.core.$ZodType,
-  { keys, path }: z.core.$ZodIssueUnrecognizedKeys,
-  name: string,
+  issue: z.core.$ZodIssueUnrecognizedKeys,
+  path: readonly PropertyKey[],
 ): string {
-  const unknown = keys.slice(0, 3).map((key) => `\`${placeOf([...path, key.slice(0, 60)])}\``);
-  const known = schemasAt(schema, path).flatMap((at) =>
+  const unknown = issue.keys.slice(0, 3).map((key) => `\`${placeOf([...path, key.slice(0, 60)])}\``);
+  const known = schemasAt(schema, issue.path).flatMap((at) =>
     at instanceof z.ZodObject ? Object.keys(at.shape) : [],
   );
-  const takes = path.length === 0 ? "" : ` ${name} takes ${list([...new Set(known)], "and")}.`;
-  return `${list(unknown, "and")} ${unknown.length === 1 ? "is" : "are"} unknown.${takes}`;
+  const takes = list([...new Set(known)], "and") || "nothing";
+  return `${list(unknown, "and")} ${unknown.length === 1 ? "is" : "are"} unknown.${path.length === 0 ? "" : ` \`${placeOf(path)}\` takes ${takes}.`}`;
 }
 
 /** The kind of thing the id at this place names, if the place takes an id. */

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import { canonicalJson } from "../contract/canonical.ts";
 import type { Operation } from "../contract/operation.ts";
-import { problemsIn } from "../contract/problems.ts";
+import { problemsIn, sentencesOf } from "../contract/problems.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { type Actor, append } from "../events/ledger.ts";
 import { query } from "../store/query.ts";
@@ -200,14 +200,7 @@ function invalid(operation: Operation, error: z.ZodError, actor: Actor): Refusal
     keys.length === 0
       ? `${name} takes no arguments.`
       : `${name} takes ${keys.join(", ")}. GET /api/openapi.json describes them.`;
-  return new Refusal(
-    "invalid",
-    problems
-      .map(({ says }) => says)
-      .join(" ")
-      .slice(0, 1000),
-    hints.length > 0 ? hints.join(" ") : takes,
-  );
+  return new Refusal("invalid", sentencesOf(problems), hints.length > 0 ? hints.join(" ") : takes);
 }
 
 function isKey(key: string): boolean {

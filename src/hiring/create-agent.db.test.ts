@@ -74,7 +74,7 @@ for (const kind of storeKinds)
 
     // covers CRA-03, CRA-09, CRA-33, CRA-36
     test("what is not valid asks nobody and makes nothing", async () => {
-      assert.match(await failedWith("validation_error", {}), /name is required/);
+      assert.match(await failedWith("validation_error", {}), /`name` is missing/);
       for (const input of [
         { name: 7 },
         { name: "" },

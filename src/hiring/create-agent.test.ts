@@ -68,8 +68,8 @@ describe("the arguments of create_agent", () => {
   });
 
   test("a missing name, and a key nobody knows, are named (CRA-04)", () => {
-    wrong({}, /name is required/);
-    wrong({ role: "x" }, /name is required/);
+    wrong({}, /`name` is missing/);
+    wrong({ role: "x" }, /`name` is missing/);
     for (const key of [
       "nmae",
       "Name",
@@ -119,7 +119,8 @@ describe("names", () => {
 
   test("whitespace is collapsed, and alone it is no name", () => {
     assert.equal(meant({ name: " \t Lead \n\u00a0 Dev\u3000 " }).name, "Lead Dev");
-    for (const name of ["", " ", "\n\t", "\u00a0\u3000\u2028"]) wrong({ name }, /at least one character/);
+    for (const name of ["", " ", "\n\t", "\u00a0\u3000\u2028"])
+      wrong({ name }, /at least one visible character/);
     for (const name of ["\u200b", "\u2060\u200d", "\u3164", "\ufe0f"]) wrong({ name }, /visible character/);
     for (const name of ["a\u0007b", "a\u001b[31mb", "a\u0085b"]) wrong({ name }, /control characters/);
   });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { check, sentencesOf } from "../contract/problems.ts";
 import { nameKey } from "../contract/names.ts";
 import {
   createAgentAliases,
@@ -217,8 +218,8 @@ export function argumentsIn(input: Readonly<Record<string, unknown>>): Asked | s
   const seconds = given.get("waitSeconds");
   if (typeof seconds === "number" && !(seconds >= 0 && seconds <= longestWaitSeconds))
     return `waitSeconds must be from 0 to ${longestWaitSeconds}.`;
-  const name = Name.safeParse(given.get("name"));
-  if (!name.success) return `name is required: ${name.error.issues[0]?.message ?? "1 to 64 characters"}.`;
+  const name = check(Name, given.get("name"), "name");
+  if ("problems" in name) return sentencesOf(name.problems);
   if (isReserved(name.data)) return `The name ${name.data} is reserved; choose another.`;
   const nextAgent = collapsed(given.get("nextAgent")).replace(/^[@\s]+/, "") || "human";
   if (nameKey(nextAgent) === nameKey(name.data))

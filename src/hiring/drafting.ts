@@ -1,5 +1,6 @@
 import * as contract from "../contract/hiring.ts";
 import type { Input } from "../contract/operation.ts";
+import { check, sentencesOf } from "../contract/problems.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { defaultLevel, resourceKind } from "../contract/resources.ts";
 import { type ApprovalRow, payloadOf } from "../approvals/table.ts";
@@ -96,13 +97,12 @@ export function redrafted(
   const said = Object.fromEntries(
     Object.entries({ ...former, reportsTo: agent.boss_id, ...given }).filter(([, value]) => value !== null),
   );
-  const parsed = contract.hireAgent.input.omit({ companyId: true }).safeParse(said);
-  if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.slice(0, 5).map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const checked = check(contract.hireAgent.input.omit({ companyId: true }), said);
+  if ("data" in checked) return checked.data;
   throw new Refusal(
     "invalid",
-    `The changed hire is not valid. ${issues.join("; ")}.`,
-    `It takes ${Object.keys(former).join(", ")}.`,
+    `The changed hire is not valid. ${sentencesOf(checked.problems)}`,
+    `A hire takes ${Object.keys(former).join(", ")}.`,
   );
 }
 

@@ -133,14 +133,14 @@ for (const [what, lines, message] of [
   [
     "a key nobody knows",
     ["---", "name: Ada", "role: x", "", "reportTo: Eve", "---"],
-    /^agents\/x\.md:5: nobody knows the key reportTo/,
+    /^agents\/x\.md:5: the key reportTo is unknown/,
   ],
   [
     "a value of the wrong kind",
     ["---", "name: Ada", "role: x", "effort: most", "---"],
-    /^agents\/x\.md:4: effort: /,
+    /^agents\/x\.md:4: `effort` is `most`/,
   ],
-  ["no name", ["---", "role: x", "---"], /^agents\/x\.md:2: name: /],
+  ["no name", ["---", "role: x", "---"], /^agents\/x\.md:2: `name` is missing/],
   [
     "a list instead of keys",
     ["---", "- name", "---"],
@@ -157,12 +157,12 @@ for (const [what, lines, message] of [
   [
     "a resource that is none",
     ["---", "name: Ada", "role: x", "grants: [{resource: all}]", "---"],
-    /^agents\/x\.md:4: grants/,
+    /^agents\/x\.md:4: `grants\[0\]\.resource`/,
   ],
   [
     "__proto__",
     ["---", "name: Ada", "role: x", "__proto__: {y: 1}", "---"],
-    /^agents\/x\.md:4: nobody knows the key __proto__/,
+    /^agents\/x\.md:4: the key __proto__ is unknown/,
   ],
 ] as const)
   test(`refused with file and line: ${what}`, () => {

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
 import { z } from "zod";
+import { problemsIn, sentencesOf } from "../contract/problems.ts";
 import { hireGrants, hireShape } from "../contract/hiring.ts";
 import type { Refusal } from "../contract/refusal.ts";
 import { Id, Name, text } from "../contract/words.ts";
@@ -59,7 +60,7 @@ export function readDefinition(file: string, content: string): { definition: Def
     given = { ...Object.fromEntries(known), role: values["name"] };
     if (given["model"] === "inherit") delete given["model"];
   }
-  const parsed = Own.safeParse(given);
+  const parsed = Own.safeParse(given, { reportInput: true });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const unknown = issue?.code === "unrecognized_keys" ? issue.keys : [];
@@ -67,7 +68,9 @@ export function readDefinition(file: string, content: string): { definition: Def
     throw wrongAt(
       file,
       lineOf(key),
-      unknown.length > 0 ? `nobody knows the key ${key}.` : `${key}: ${issue?.message ?? "is not valid"}.`,
+      unknown.length > 0
+        ? `the key ${key} is unknown.`
+        : sentencesOf(problemsIn(Own, parsed.error).slice(0, 1)),
       `A definition takes ${Object.keys(Own.shape).join(", ")}.`,
     );
   }

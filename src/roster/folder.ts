@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
+import { check, sentencesOf } from "../contract/problems.ts";
 import { type CompanyFile, mostFileBytes } from "../contract/roster.ts";
 import { putMcpServer, Settings } from "../contract/companies.ts";
 import { createFile } from "../contract/knowledge.ts";
@@ -119,12 +120,13 @@ function parseManifest(words: string): Manifest {
   } catch (error) {
     throw wrong(manifestFile, error instanceof Error ? error.message : "no JSON.", "Send valid JSON.");
   }
-  const parsed = Manifest.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues
-    .slice(0, 3)
-    .map(({ path, message }) => `${path.join(".") || "it"}: ${message}`);
-  throw wrong(manifestFile, `${issues.join("; ")}.`, `It takes ${Object.keys(Manifest.shape).join(", ")}.`);
+  const checked = check(Manifest, value);
+  if ("data" in checked) return checked.data;
+  throw wrong(
+    manifestFile,
+    sentencesOf(checked.problems),
+    `${manifestFile} takes ${Object.keys(Manifest.shape).join(", ")}.`,
+  );
 }
 
 function demandListed(

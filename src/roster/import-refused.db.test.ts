@@ -124,7 +124,7 @@ for (const kind of storeKinds)
       ],
       "a definition with a slip": [
         [definition("Ada"), definition("Eve", "reprotsTo: Ada\n")],
-        /agents\/eve\.md:4: nobody knows the key/,
+        /agents\/eve\.md:4: the key \w+ is unknown/,
       ],
       "a reserved name": [[definition("Human")], /agents\/human\.md: The name Human is reserved/],
       "a brain that is not there": [
@@ -168,11 +168,14 @@ for (const kind of storeKinds)
         [definition("Ada", `adapterConfig: ${"[".repeat(5000)}\n`)],
         /agents\/ada\.md:4: /,
       ],
-      "another format": [[manifest({ format: "agency-company/9" })], /company\.json: format/],
+      "another format": [
+        [manifest({ format: "agency-company/9" })],
+        /company\.json: `format` is `agency-company\/9`/,
+      ],
       "a key nobody knows": [[manifest({ extra: 1 })], /company\.json: .*extra/],
       "a setting nobody knows": [
         [manifest({ settings: { maxSesions: 3 } })],
-        /company\.json: settings: .*maxSesions/,
+        /company\.json: `settings\.maxSesions` is unknown/,
       ],
       "a setting that does not fit": [
         [manifest({ settings: { defaultAdapterType: "oracle" } })],

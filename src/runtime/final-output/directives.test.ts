@@ -121,7 +121,7 @@ describe("directives", () => {
   test("of several plans the author is told which one, and where it is wrong", () => {
     const found = directivesIn('```plan\n[{"title":"A",]\n```\n```plan\n{"tasks":[]}\n```');
     assert.match(JSON.stringify(found[0]), /a plan \(\[\{\\"title\\":\\"A\\",\]\).*not JSON \(.+\)/);
-    assert.match(JSON.stringify(found[1]), /a plan \(\{\\"tasks\\":\[\]\}\).*tasks: Too small/);
+    assert.match(JSON.stringify(found[1]), /a plan \(\{\\"tasks\\":\[\]\}\).*`tasks` is empty/);
   });
 
   test("what is beyond the most is reported once", () => {

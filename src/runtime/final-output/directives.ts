@@ -1,3 +1,4 @@
+import { check, sentencesOf } from "../../contract/problems.ts";
 import { PlanTasks, type PlanTask } from "../../contract/planning.ts";
 import { efforts } from "../../contract/hiring.ts";
 import { Name, text as textOf } from "../../contract/words.ts";
@@ -149,10 +150,11 @@ function planIn(json: string): Directive {
     };
   }
   const list = typeof value === "object" && value !== null && "tasks" in value ? value.tasks : value;
-  const parsed = PlanTasks.safeParse(list);
-  if (parsed.success) return { kind: "plan", line, tasks: parsed.data };
-  const issues = parsed.error.issues
-    .slice(0, 3)
-    .map(({ path, message }) => `${["tasks", ...path].join(".")}: ${message}`);
-  return { kind: "malformed", line, why: `it is not a list of tasks: ${issues.join("; ")}` };
+  const checked = check(PlanTasks, list, "tasks");
+  if ("data" in checked) return { kind: "plan", line, tasks: checked.data };
+  return {
+    kind: "malformed",
+    line,
+    why: `it is not a list of tasks: ${sentencesOf(checked.problems).replace(/\.$/, "")}`,
+  };
 }
