@@ -114,7 +114,7 @@ export const pauseAgent = operation({
   name: "agent.pause",
   summary: "Pause an agent. Its running session ends and no new one starts.",
   guidance:
-    "Managers use it for their direct reports; the board can use it for any agent. The agent keeps its work and its mail. To end the pause, call resume_agent. To take back a single outcome, use reclaim_outcome. Returns the agent with status `paused`.",
+    "Managers use it for their direct reports; the board can use it for any agent. The agent keeps its work and its mail; resume_agent ends the pause. To stop only one piece of work, use reclaim_outcome.",
   input: z.strictObject({
     id: reportId,
     reason: Reason.describe("Why, up to 2,000 characters. Kept in the record."),

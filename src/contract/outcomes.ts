@@ -307,7 +307,7 @@ export const completeOutcome = operation({
   name: "outcome.complete",
   summary: "Complete an outcome.",
   guidance:
-    "Use it for an outcome you created yourself, or to accept one that a direct report submitted to you. What your own manager delegated to you, you submit with submit_outcome. Refused while outcomes below it are open. All rights granted for the outcome end. To give up on it instead, use close_outcome.",
+    "Use it for an outcome you created yourself, or to accept one that a direct report submitted to you. What your manager delegated to you, you submit with submit_outcome. The call is refused while outcomes below it are open. All rights granted for the outcome end; to give up on it instead, use close_outcome.",
   input: z.strictObject({
     id: outcomeId,
     note: Result.optional().describe(
@@ -375,7 +375,7 @@ export const delegateOutcome = operation({
   name: "outcome.delegate",
   summary: "Delegate an outcome, with everything below it, to a direct report or a new agent.",
   guidance:
-    'Give either `to` or `hire`. The report becomes responsible; you keep the right to verify the result and lose the right to change what is below. Grant the rights the work needs in the same call. You can\'t delegate what was delegated to you: create an outcome below it first. To divide an outcome among several agents, use plan_work. Example: {"id": "<outcome id>", "to": "ada", "grants": [{"resource": "kb:<file id>"}]}.',
+    'Give either `to` or `hire`. The report becomes responsible; you keep the right to verify the result and lose the right to change what is below. Grant the rights the work needs in the same call. What was delegated to you can\'t be delegated on: create an outcome below it, or divide it with plan_work. Example: {"id": "<outcome id>", "to": "ada", "grants": [{"resource": "kb:<file id>"}]}.',
   input: z.strictObject({
     id: outcomeId,
     to: text(100).min(1).optional().describe("Id, slug or role of a direct report."),

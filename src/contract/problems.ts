@@ -3,9 +3,8 @@ import { howToFind } from "./listing.ts";
 import { type NounOfId, nounsOfIds } from "./words.ts";
 
 /**
- * What is wrong with an input, in sentences: which argument, what was given, what is expected. Refusals of a wrong input are
- * written here, so that people and models never read zod's own messages. The message of a check in a schema completes
- * "Use …".
+ * What is wrong with an input, in sentences: which argument, what was given, what is expected. Every refusal of a wrong input
+ * is written here, and zod's own messages reach no reader. The message of a check in a schema completes "Use …".
  */
 export interface Problem {
   readonly says: string;

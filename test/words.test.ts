@@ -1,0 +1,170 @@
+// Texts that people and models read: no banned words, and a description for every operation and argument.
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { inputSchema } from "../src/contract/json-schema.ts";
+import { type Operation, toolDescription } from "../src/contract/operation.ts";
+import { operations } from "../src/contract/operation-table.ts";
+import { bannedWords, passagesIn } from "./words.ts";
+
+/**
+ * The folders and files that are free of banned words already. Add yours when you have rewritten it; take nothing out. Once
+ * everything is on both lists, delete the lists and check the whole tree.
+ */
+const clean = {
+  text: [
+    "src/contract/",
+    "src/agents/",
+    "src/cli/",
+    "src/client/",
+    "src/daemon/",
+    "src/delegation/",
+    "src/dispatch/",
+    "src/doors/",
+    "src/events/",
+    "src/outcomes/",
+    "src/processes/",
+    "src/store/",
+    "docs/guide/",
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+  ],
+  comment: ["src/contract/", "src/cli/", "src/client/", "src/delegation/", "src/outcomes/"],
+} as const;
+
+const root = join(import.meta.dirname, "..");
+
+describe("no banned word", () => {
+  const passages = passagesIn(readProduct());
+  for (const kind of ["text", "comment"] as const)
+    for (const place of clean[kind])
+      test(`in a ${kind} of ${place}`, () => {
+        const found = passages.filter((passage) => passage.kind === kind && passage.file.startsWith(place));
+        assert.deepEqual(bannedWords(found), []);
+      });
+
+  test("the check finds one in a string, a template, a comment and a document", () => {
+    const planted = new Map([
+      [
+        "src/a/a.ts",
+        [
+          'const said = "Ask whoever hired it.";',
+          "const more = `${said} It goes on ${list.map((one) => `without ${one ? 'somebody' : ''}`)} here.`;",
+          "// Kept so that the next one finds it.",
+          "/**",
+          " * Told anew, of its",
+          " * own.",
+          " */",
+          'const fine = /"[`/]/.test(said) || "There is no agent Ada. It is not here, it is no longer employed.";',
+        ].join("\n"),
+      ],
+      ["docs/a.md", "# Title\n\nThis is no answer.\n"],
+    ]);
+    assert.deepEqual(
+      bannedWords(passagesIn(planted)).map((complaint) => complaint.split(": ").slice(0, 2).join(": ")),
+      [
+        'src/a/a.ts:1: a text says "whoever"',
+        'src/a/a.ts:2: a text says "somebody"',
+        'src/a/a.ts:2: a text says "goes on"',
+        'src/a/a.ts:3: a comment says "so that"',
+        'src/a/a.ts:4: a comment says "anew"',
+        'src/a/a.ts:4: a comment says "of its own"',
+        'docs/a.md:3: a text says "is no"',
+      ],
+    );
+  });
+});
+
+describe("every operation", () => {
+  const failing = (check: (operation: Operation) => boolean): string[] =>
+    operations.filter((operation) => !check(operation)).map(({ name }) => name);
+
+  test("has a summary that starts with a verb and ends with a period", () => {
+    const starts = new RegExp(`^(?:${verbs.join("|")})\\b`);
+    assert.deepEqual(
+      failing(({ summary }) => starts.test(summary) && summary.endsWith(".")),
+      [],
+    );
+  });
+
+  test("describes every argument, at any depth", () => {
+    const missing = operations.flatMap(({ name, input }) =>
+      undescribed(inputSchema(input), "").map((path) => `${name}.${path}`),
+    );
+    assert.deepEqual(missing, []);
+  });
+
+  test("that is a tool explains itself in two to five sentences and at most 1,000 characters", () => {
+    const tools = operations.filter(({ mcp }) => mcp !== undefined);
+    assert.deepEqual(
+      tools
+        .map((operation) => ({ name: operation.name, text: toolDescription(operation) }))
+        .filter(({ text }) => text.length > 1000 || sentences(text) < 2 || sentences(text) > 5)
+        .map(({ name, text }) => `${name}: ${text.length} characters, ${sentences(text)} sentences`),
+      [],
+    );
+  });
+
+  test("that is a command with arguments has an example with flags that exist", () => {
+    assert.deepEqual(
+      failing(({ cli, input }) => {
+        if (cli === undefined) return true;
+        if (cli.example === undefined) return (cli.args ?? []).length === 0;
+        const keys = [...Object.keys(input.shape), "file", "company"];
+        const flags = keys.map((key) => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
+        return [...cli.example.matchAll(/(?<=^|\s)--[a-z-]+/g)].every(([flag]) => flags.includes(flag));
+      }),
+      [],
+    );
+  });
+});
+
+/** How summaries start. A new verb is added here, a summary without one is rewritten. */
+const verbs = [
+  ..."Acknowledge Add Allow Apply Approve Ask Cancel Change Check Close Comment Complete Create Delegate Delete".split(
+    " ",
+  ),
+  ..."Divide Explain Export Give Hire List Pause Preview Read Reclaim Reject Remove Rename Reopen Resubmit Resume".split(
+    " ",
+  ),
+  ..."Revoke Search Send Show Submit Take Terminate Undo Verify Wait Withdraw Write".split(" "),
+];
+
+/** Without the example at the end. */
+const sentences = (text: string): number =>
+  (text.replace(/ Example: .*$/s, "").match(/[.!?](?=\s|$)/g) ?? []).length;
+
+interface Schema {
+  readonly description?: string;
+  readonly const?: unknown;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+}
+
+/** The arguments without a description. One that can also be null may be described inside. */
+function undescribed(schema: Schema, path: string): string[] {
+  const parts = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
+  const own = Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {
+    const place = path === "" ? key : `${path}.${key}`;
+    const isDescribed = [value, ...(value.anyOf ?? [])].some((one) => one.description !== undefined);
+    return [...(isDescribed || value.const !== undefined ? [] : [place]), ...undescribed(value, place)];
+  });
+  return [
+    ...own,
+    ...parts.flatMap((part) => undescribed(part, path)),
+    ...(schema.items === undefined ? [] : undescribed(schema.items, `${path}[]`)),
+  ];
+}
+
+/** What is shipped, and the documents. Tests and their support are not read by users. */
+function readProduct(): Map<string, string> {
+  const files = globSync(["src/**/*.{ts,tsx,md}", "{docs,skills}/**/*.md", "*.md"], { cwd: root })
+    .map((path) => path.replaceAll("\\", "/"))
+    .filter((path) => !path.endsWith(".test.ts") && !path.startsWith("src/testing/"));
+  return new Map(files.toSorted().map((path) => [path, readFileSync(join(root, path), "utf8")]));
+}

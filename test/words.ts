@@ -1,0 +1,141 @@
+// The texts and comments of the tree, and the words in them that make a sentence hard to read.
+import type { Files } from "./architecture.ts";
+
+export interface Passage {
+  readonly file: string;
+  readonly line: number;
+  readonly kind: "text" | "comment";
+  readonly words: string;
+}
+
+/**
+ * Words and phrases that make a sentence hard to read. Each has a plain replacement: name the agent, the board or the
+ * manager; say "has none", "continues", "again", "submits". "There is no agent Ada." and "who reports to whom" stay allowed.
+ */
+const banned: readonly RegExp[] = [
+  /\bwhoever\b/i,
+  /\bwhomever\b/i,
+  /(?<!\bwho [a-z ]{1,20}to )\bwhom\b/i,
+  /\bsomebody\b/i,
+  /\bnobody\b/i,
+  /\banew\b/i,
+  /\bof its own\b/i,
+  /\bin words\b/i,
+  /(?<!\bthere )\bis no\b(?! longer)/i,
+  /\bthere is no one\b/i,
+  /\bhands in\b/i,
+  /\bgoes on\b/i,
+  /\bis to be\b/i,
+  /\bso that\b/i,
+  /\blets go on\b/i,
+];
+
+/** One complaint for every banned word: file, line, word and what is around it. */
+export function bannedWords(passages: readonly Passage[]): string[] {
+  return passages.flatMap(({ file, line, kind, words }) => {
+    const flat = words.replace(/\s+(?:\*\s+)?/g, " ");
+    return banned.flatMap((word) => {
+      const found = word.exec(flat);
+      if (found === null) return [];
+      const around = flat.slice(Math.max(0, found.index - 40), found.index + 60).trim();
+      return [`${file}:${line}: a ${kind} says "${found[0]}": ${around}`];
+    });
+  });
+}
+
+export function passagesIn(files: Files): Passage[] {
+  return [...files].flatMap(([file, text]) =>
+    file.endsWith(".md")
+      ? text.split("\n").map((words, index) => ({ file, line: index + 1, kind: "text" as const, words }))
+      : sourcePassages(file, text),
+  );
+}
+
+/**
+ * The string literals, templates and comments of a TypeScript file. A template counts as one text with its expressions left
+ * out; texts inside those expressions count for themselves. A `/` starts a regular expression where a value is expected.
+ */
+function sourcePassages(file: string, text: string): Passage[] {
+  const found: Passage[] = [];
+  const lineAt = (index: number): number => text.slice(0, index).split("\n").length;
+  const keep = (kind: Passage["kind"], start: number, words: string): void => {
+    if (words.trim() !== "") found.push({ file, line: lineAt(start), kind, words });
+  };
+
+  /** Reads code until the `}` that closes a template's expression, or the end of the file. */
+  function code(from: number, inTemplate: boolean): number {
+    let at = from;
+    let depth = 0;
+    let valueEnded = false;
+    while (at < text.length) {
+      const rest = text.slice(at, at + 2);
+      const char = rest.charAt(0);
+      if (rest === "//") {
+        const end = endOf("\n", at);
+        keep("comment", at, text.slice(at + 2, end));
+        at = end;
+      } else if (rest === "/*") {
+        const end = endOf("*/", at + 2);
+        keep("comment", at, text.slice(at + 2, end));
+        at = end + 2;
+      } else if (char === '"' || char === "'") {
+        const end = closing(char, at + 1);
+        keep("text", at, text.slice(at + 1, end));
+        at = end + 1;
+        valueEnded = true;
+      } else if (char === "`") {
+        at = template(at);
+        valueEnded = true;
+      } else if (char === "/" && (!valueEnded || endsInKeyword(text.slice(0, at)))) {
+        at = closing("/", at + 1) + 1;
+        valueEnded = true;
+      } else {
+        if (char === "{") depth++;
+        if (char === "}" && depth-- === 0 && inTemplate) return at;
+        if (!/\s/.test(char)) valueEnded = /[\w$)\]]/.test(char);
+        at++;
+      }
+    }
+    return at;
+  }
+
+  function template(from: number): number {
+    let words = "";
+    let at = from + 1;
+    while (at < text.length && text.charAt(at) !== "`") {
+      if (text.startsWith("${", at)) {
+        at = code(at + 2, true) + 1;
+        words += "…";
+      } else {
+        const length = text.charAt(at) === "\\" ? 2 : 1;
+        words += text.slice(at, at + length);
+        at += length;
+      }
+    }
+    keep("text", from, words);
+    return at + 1;
+  }
+
+  const endOf = (mark: string, from: number): number => {
+    const end = text.indexOf(mark, from);
+    return end < 0 ? text.length : end;
+  };
+
+  function closing(mark: string, from: number): number {
+    let at = from;
+    for (let inClass = false; at < text.length; at++) {
+      const char = text.charAt(at);
+      if (char === "\\") at++;
+      else if (char === "\n" || (char === mark && !inClass)) break;
+      else if (mark === "/" && (char === "[" || char === "]")) inClass = char === "[";
+    }
+    return at;
+  }
+
+  code(0, false);
+  return found;
+}
+
+/** Words after which a value follows, although they look like one. */
+const endsInKeyword = (code: string): boolean =>
+  /(?:^|[^\w$.])(?:return|typeof|case|throw|else|await|of|in)\s*$/.test(code.slice(-20));
