@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { Refusal } from "../contract/refusal.ts";
-import { tooLarge } from "./workspace.ts";
+import { notBase64, notUnicode, tooLarge } from "./texts.ts";
 
-/** Pure rules about bytes: how they come in, how they go out, what can be searched and what they link to. */
+/** Pure rules about the bytes of a file: decoding, encoding, the words for search, and the links in it. */
 
 export function decodeContent(
   content: string,
@@ -10,27 +10,18 @@ export function decodeContent(
   maxBytes: number,
 ): Uint8Array {
   if (encoding === "base64") {
-    // Without the white space first: a pattern that allowed for it in two places would take the square of the length.
+    // White space is removed first. One pattern that also allows white space would take quadratic time on some inputs.
     const digits = content.replace(/\s+/g, "");
     if (!/^[A-Za-z0-9+/]*={0,2}$/.test(digits) || digits.replace(/={1,2}$/, "").length % 4 === 1)
-      throw new Refusal(
-        "invalid",
-        "The content is not valid base64.",
-        "Encode the bytes as standard base64, or send utf8 text.",
-      );
+      throw notBase64();
     if (digits.length * 0.75 > maxBytes + 4) throw tooLarge(Math.floor(digits.length * 0.75), maxBytes);
     return checked(Buffer.from(digits, "base64"), maxBytes);
   }
-  if (!content.isWellFormed())
-    throw new Refusal(
-      "invalid",
-      "The content is not valid Unicode.",
-      "Send well-formed text, or base64 for bytes.",
-    );
+  if (!content.isWellFormed()) throw notUnicode();
   return checked(Buffer.from(content, "utf8"), maxBytes);
 }
 
-/** The same of a file among others: a refusal names it. */
+/** Like decodeContent, for one of several files: the refusal names its path. */
 export function decodeFile(
   file: { path: string; content: string; encoding?: "utf8" | "base64" | undefined },
   maxBytes: number,
@@ -50,7 +41,7 @@ export function encodeContent(bytes: Uint8Array): { encoding: "utf8" | "base64";
     : { encoding: "base64", content: buffer.toString("base64") };
 }
 
-/** The part of a text that is indexed for search, normalized as the words of a query are; nothing of what is not text. */
+/** The part of a text that search indexes, normalized like the words of a query. Empty if the bytes are not text. */
 export function searchableText(bytes: Uint8Array): string {
   const head = Buffer.from(
     bytes.buffer,
@@ -79,7 +70,7 @@ export function linksIn(bytes: Uint8Array): string[] {
   return [...found];
 }
 
-/** The words of a query; what is between them does not matter. */
+/** The words of a query: letters and digits only, so a search engine's own syntax can't get through. */
 export function wordsOf(query: string): string[] {
   return (
     query

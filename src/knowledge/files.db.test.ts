@@ -239,7 +239,7 @@ for (const kind of storeKinds)
         report.call(writeFile, { ...saved, content: "s".repeat(32 * 1024 + 1) }),
         "too_large",
       );
-      assert.match(hint, /[Cc]ompact/);
+      assert.match(hint, /Keep what your next session needs/);
       await refusal(report.call(deleteFile, { id }), "refused");
       await refusal(org.board(deleteFile, { id }), "refused");
       await refusal(boss.call(readFile, { id }), "not_found");

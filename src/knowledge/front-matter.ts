@@ -10,7 +10,7 @@ export interface FrontMatter {
   readonly bodyLine: number;
 }
 
-/** Undefined where a text does not begin with any; refused, with file and line, where it cannot be read. */
+/** Undefined if the text has no front matter. Refuses, with file and line, if it can't be parsed. */
 export function readFrontMatter(file: string, content: string): FrontMatter | undefined {
   const match = /^\uFEFF?---[ \t]*\r?\n((?:[\s\S]*?\n)?)---[ \t]*(?:\r?\n|$)/.exec(content);
   if (match === null) return undefined;
@@ -28,8 +28,8 @@ export const wrongAt = (file: string, line: number, what: string, hint: string):
 function parseFront(file: string, front: string): Pick<FrontMatter, "values" | "lineOf"> {
   const lines = new LineCounter();
   let document = parse(front, lines);
-  // Claude Code takes a description with anything in it. To YAML, `Context: …` inside of one is a mistake, and what follows
-  // ` #` a remark to be left out.
+  // Claude Code accepts any text as a description. YAML rejects one that contains `Context: …` and drops what follows ` #`.
+  // So a file without a role (it was not written for Agency) is parsed again with its description in quotes.
   if (!/^role:/m.test(front)) {
     const isCut = plainDescription.exec(front)?.[1]?.includes(" #") === true;
     const again = document.errors.length > 0 || isCut ? parse(quoted(front), lines) : document;
@@ -41,11 +41,16 @@ function parseFront(file: string, front: string): Pick<FrontMatter, "values" | "
       file,
       (problem.linePos?.[0].line ?? 1) + 1,
       `${problem.message.split(/ at line |\n/)[0] ?? "not valid YAML"}.`,
-      "Front matter is YAML; put text with a colon in it in quotes.",
+      "Front matter is YAML. Put text that contains a colon in quotes.",
     );
   const { contents } = document;
   if (!isMap(contents))
-    throw wrongAt(file, 2, "the front matter is no list of keys.", "Write name: and what else there is.");
+    throw wrongAt(
+      file,
+      2,
+      "the front matter is not a list of keys.",
+      'Write one "key: value" a line, such as "name: writer".',
+    );
   let values: unknown;
   try {
     values = document.toJS({ maxAliasCount: 0 });
@@ -54,7 +59,7 @@ function parseFront(file: string, front: string): Pick<FrontMatter, "values" | "
       file,
       2,
       `${error instanceof Error ? error.message : "not valid"}.`,
-      "Write values out; no anchors and aliases.",
+      "Write each value out. Anchors and aliases are not supported.",
     );
   }
   return {
@@ -67,10 +72,10 @@ function parseFront(file: string, front: string): Pick<FrontMatter, "values" | "
   };
 }
 
-/** Not in quotes, on one line or going on in lines that are indented. */
+/** A description without quotes, on one line or continued on indented lines. */
 const plainDescription = /^description:[ \t]+(?!["'|>])([^\n]*(?:\n[ \t]+[^\n]*)*)/m;
 
-/** With as many lines as before, so that those of other keys are told right. */
+/** Keeps the number of lines, because refusals name the lines of other keys. */
 const quoted = (front: string): string =>
   front.replace(plainDescription, (_, words: string) => {
     const lines = words.split("\n").map((line) => line.trim());

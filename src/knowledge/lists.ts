@@ -98,7 +98,7 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
         .where("f.company_id", "=", filter.companyId)
         .where("f.deleted_at", "is", null)
         .where("f.num", ">", filter.after);
-      // Messages are in the inbox; they are listed here when they are asked for.
+      // Messages are read in the inbox. They are listed here only if the caller asks for their kind.
       if (filter.kind === undefined) files = files.where("f.kind", "<>", "message");
       if (filter.kind !== undefined) files = files.where("f.kind", "=", filter.kind);
       if (words.length > 0) files = files.where(sql<boolean>`f.${describedBy(tx.dialect, words)}`);
@@ -113,19 +113,19 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
   const { page, nextCursor } = pageAfter(rows, filter.limit, (row) => String(row.num));
   const visible = [];
   for (const { sure, most, ...row } of page) {
-    // A right handed on from structure counts only while the giver still has it.
+    // A right that its giver had by position counts only while the giver still has that position.
     const rank = sure >= most ? sure : await effectiveRank(tx, agentId, `kb:${row.id}`);
     if (rank >= filter.leastRank) visible.push({ ...row, rank });
   }
   return { page: visible, nextCursor };
 }
 
-/** The board may write whatever is written by hand at all. */
+/** The board may write every file except those that only the system writes. */
 export function rankOfBoard(file: Pick<FileRow, "kind">): number {
   return ["outcome", "log", "result", "skill"].includes(file.kind) ? ranks.read : ranks.write;
 }
 
-/** Best matches first, before anybody's rights are looked at. */
+/** Best matches first. The caller must filter them by rights. */
 export async function matches(
   tx: ReadTx,
   companyId: string,
@@ -155,6 +155,6 @@ function describedBy(dialect: Dialect, words: readonly string[]): RawBuilder<boo
     : sql<boolean>`num in (select rowid from search where words_in(description) @@ to_tsquery('simple', ${tsquery(words)}))`;
 }
 
-/** Words are letters and digits only (wordsOf), so neither syntax can be broken out of. Each matches as a prefix. */
+/** Words are letters and digits only (wordsOf), so they can't contain query syntax. Each word matches as a prefix. */
 const fts5 = (words: readonly string[]): string => words.map((word) => `"${word}"*`).join(" AND ");
 const tsquery = (words: readonly string[]): string => words.map((word) => `'${word}':*`).join(" & ");

@@ -1,5 +1,5 @@
 import * as contract from "../contract/knowledge.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { levelAt, ranks } from "../contract/resources.ts";
 import { aboutSubject, parseData, presentActor } from "../events/ledger.ts";
 import { dynamic, query } from "../store/query.ts";
@@ -20,9 +20,20 @@ import {
   versionAt,
   versionsBefore,
 } from "./table.ts";
-import { placeCopy, readFromWorkspace, tooLarge } from "./workspace.ts";
+import {
+  encodingNeedsContent,
+  fileDeleted,
+  noWorkspace,
+  pathOrContent,
+  refusedDelete,
+  refusedWrite,
+  stateTooLarge,
+  tooLarge,
+  versionConflict,
+} from "./texts.ts";
+import { placeCopy, readFromWorkspace } from "./workspace.ts";
 
-/** Brings a file whose content is derived up to date before somebody looks at it; outcomes hand theirs in. */
+/** Updates a file whose content is derived before it is read. outcomes/ provides this for the files of outcomes. */
 export type Refresh = (tx: Tx, file: FileRow) => Promise<FileRow>;
 
 export function knowledgeHandlers(refresh: Refresh): Guarded[] {
@@ -52,22 +63,12 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
   const onWrite = guarded(contract.writeFile, async (call) => {
     const { tx, actor, input } = call;
     const file = await liveFile(tx, input.id);
-    const [why, instead] = notWritten[file.kind] ?? [];
-    if (why !== undefined && instead !== undefined) throw new Refusal("refused", why, instead);
-    if (file.version !== input.version || file.hash !== input.hash)
-      throw new Refusal(
-        "conflict",
-        `The file is now at version ${file.version} with hash ${file.hash}.`,
-        "Read it again, merge your change into it, and write with that version and hash.",
-        { version: file.version, hash: file.hash },
-      );
+    const refusal = refusedWrite(file);
+    if (refusal !== undefined) throw refusal;
+    if (file.version !== input.version || file.hash !== input.hash) throw versionConflict(file);
     const content = await contentOf(call);
     if (file.kind === "state" && content.byteLength > stateDocumentBytes)
-      throw new Refusal(
-        "too_large",
-        `A state document may have ${stateDocumentBytes} bytes; this has ${content.byteLength}.`,
-        "Compact it: keep what the next session needs, move the rest into files of their own and link to them (kb://<id>).",
-      );
+      throw stateTooLarge(content.byteLength, stateDocumentBytes);
     const saved = await addVersion(tx, file, {
       content,
       description: input.description ?? file.description,
@@ -123,12 +124,7 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
         files.push(summary(row));
         continue;
       }
-      if (caller.workspace === null)
-        throw new Refusal(
-          "refused",
-          "Only a session has a workspace to copy into.",
-          "Read files one by one (read_file).",
-        );
+      if (caller.workspace === null) throw noWorkspace("Read the files one by one: read_file.");
       const file = await refresh(tx, row);
       const path = placeCopy(caller.workspace, file.id, await tx.blobs.read(file.id, file.hash));
       await call.record(file.id, { version: file.version }, "knowledge.read");
@@ -212,7 +208,7 @@ const onLinks = guarded(contract.viewLinks, async ({ tx, actor, companyId, input
   const backlinks = [];
   for (const row of await tx.all(linksTo, { id: file.id, companyId })) {
     const link = await present(row);
-    // Who links here is told only to those who may know of the linking file.
+    // A backlink is shown only to callers that may know of the linking file.
     if (link.state === "live") backlinks.push(link);
   }
   return { id: file.id, links, backlinks };
@@ -249,45 +245,21 @@ const onBrokenLinks = guarded(contract.listBrokenLinks, async ({ tx, companyId, 
 
 const onDelete = guarded(contract.deleteFile, async (call) => {
   const file = await liveFile(call.tx, call.input.id);
-  const [why, instead] = notDeleted[file.kind] ?? [];
-  if (why !== undefined && instead !== undefined) throw new Refusal("refused", why, instead);
+  const refusal = refusedDelete(file);
+  if (refusal !== undefined) throw refusal;
   await tombstone(call.tx, file);
   await call.record(file.id, { version: file.version, reason: call.input.reason ?? null });
   return { id: file.id, deletedAt: new Date(call.tx.now).toISOString() };
 });
 
-/** Kinds of files that belong to something else, and what to do there instead. */
-type Refused = Readonly<Record<string, readonly [why: string, instead: string]>>;
-const notWritten: Refused = {
-  outcome: ["This file is an outcome; it is rendered from its state.", "Use update_outcome."],
-  log: ["A log is written by the system only.", "Submit a summary instead."],
-  result: [
-    "This file is the result of an outcome.",
-    "Submit or complete the outcome anew, with the result as its note.",
-  ],
-  skill: ["This file is part of a skill.", "The board changes skills as a whole (agency skills add)."],
-};
-const notDeleted: Refused = {
-  outcome: ["An outcome is not deleted.", "Close it with a rationale."],
-  state: ["This is an agent's state document; it stays.", "Write a shorter version instead."],
-  log: ["This is an agent's log document; it stays.", "Write a shorter version instead."],
-  result: ["The result of an outcome stays with it.", "Reopen the outcome instead."],
-  skill: ["This file is part of a skill.", "The board changes skills as a whole (agency skills remove)."],
-};
-
 const stateDocumentBytes = 32 * 1024;
 const searchDepth = 500;
 
-/** A deleted file answers 410 to those who could reach it. */
+/** A caller that could reach a deleted file gets 410, not 404. */
 async function liveFile(tx: ReadTx, id: string): Promise<FileRow> {
   const file = await fileById(tx, id);
   if (file === undefined) throw notFound("file", id);
-  if (file.deleted_at !== null)
-    throw new Refusal(
-      "gone",
-      `The file ${id} was deleted.`,
-      "Remove or replace the link; the board can still read its history.",
-    );
+  if (file.deleted_at !== null) throw fileDeleted(file);
   return file;
 }
 
@@ -306,21 +278,11 @@ async function contentOf(
 ): Promise<Uint8Array> {
   const { path, content, encoding } = call.input;
   const { maxFileBytes } = await call.settings();
-  if ((path === undefined) === (content === undefined))
-    throw new Refusal(
-      "invalid",
-      "Send either path or content.",
-      "A session names a path in its workspace; anybody else sends content.",
-    );
+  if ((path === undefined) === (content === undefined)) throw pathOrContent();
   if (content !== undefined) return decodeContent(content, encoding, maxFileBytes);
-  if (encoding !== undefined)
-    throw new Refusal("invalid", "encoding goes with content.", "Leave it out when you name a path.");
+  if (encoding !== undefined) throw encodingNeedsContent();
   if (call.caller.workspace === null || path === undefined)
-    throw new Refusal(
-      "refused",
-      "Only a session has a workspace to read a path from.",
-      "Send content instead of path.",
-    );
+    throw noWorkspace("Send content instead of path.");
   const bytes = readFromWorkspace(call.caller.workspace, path, maxFileBytes);
   if (bytes.byteLength > maxFileBytes) throw tooLarge(bytes.byteLength, maxFileBytes);
   return bytes;

@@ -6,7 +6,7 @@ import type { Schema } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { linksIn, searchableText } from "./content.ts";
 
-/** Rows of knowledge files and their versions. The newest version's number, hash and size also stand on the file. */
+/** The rows of files and their versions. A file's row repeats the number, hash and size of its newest version. */
 export type FileRow = Omit<Schema["files"], "num"> & { num: number };
 
 export interface NewFile {
@@ -43,7 +43,7 @@ export async function insertFile(tx: Tx, file: NewFile): Promise<{ version: numb
   return { version: 1, hash };
 }
 
-/** Adds a version after the one on the row. The caller has checked that it may, and that nobody else did meanwhile. */
+/** Adds the next version. The caller has checked the right to write and that `file` is still the newest version. */
 export async function addVersion(
   tx: Tx,
   file: Pick<FileRow, "num" | "id" | "company_id" | "version">,

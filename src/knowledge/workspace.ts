@@ -15,15 +15,26 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
-import { Refusal } from "../contract/refusal.ts";
+import {
+  copyFailed,
+  isLink,
+  notRegular,
+  outside,
+  severalHardLinks,
+  tooLarge,
+  unopenable,
+  workspaceUnreadable,
+} from "./texts.ts";
 
 /**
  * Files that cross between a session's workspace and the knowledge base.
  *
- * A session controls its workspace and may change it while we look. So nothing is decided from a name: the file is
- * opened first, without following a link at its end and without waiting on a pipe; then the opened descriptor is asked
- * what it is and where it lies; and the bytes are read from that descriptor. Rejected: resolve the name, then read it
- * (swapping a link in between reads any file of the host).
+ * A session controls its workspace and may change it at any moment, so a name proves nothing. The file is opened first,
+ * without following a link at the end of the path and without waiting on a pipe. Then the open descriptor tells what kind
+ * of file it is and where it lies, and the bytes are read from that same descriptor.
+ *
+ * Rejected: resolve the name, then read it. A session that swaps in a link between the two steps would read any file of
+ * the host.
  */
 export function readFromWorkspace(workspace: string, path: string, maxBytes: number): Uint8Array {
   if (path.includes("\0")) throw outside(path);
@@ -32,23 +43,14 @@ export function readFromWorkspace(workspace: string, path: string, maxBytes: num
   const descriptor = openWithoutFollowing(target, path);
   try {
     const before = fstatSync(descriptor);
-    if (!before.isFile())
-      throw new Refusal(
-        "refused",
-        `${path} is not a regular file.`,
-        "Name a regular file in your workspace.",
-      );
-    // A second name may lie outside the workspace: the bytes would then not be the session's own.
-    if (before.nlink !== 1)
-      throw new Refusal(
-        "refused",
-        `${path} has more than one name (hard links).`,
-        "Copy it within your workspace and name the copy.",
-      );
+    if (!before.isFile()) throw notRegular(path);
+    // A second hard link may lie outside the workspace. The bytes would then belong to someone else.
+    if (before.nlink !== 1) throw severalHardLinks(path);
     const place = placeOf(descriptor, target);
     if (!liesWithin(place, root)) throw outside(path);
-    // A name that is being removed has left the count before it leaves the folder: a file outside looks for a moment as
-    // if it had one name, and that one here. Whoever removes it holds the folder; reading the folder waits for that.
+    // While a hard link is being removed, the kernel lowers the count before the name leaves its folder. For a moment, a
+    // file outside could look as if its only name were here. The removal holds the folder's lock, so reading the folder
+    // waits until it is done; after that the place is checked again.
     waitForFolder(dirname(place));
     if (placeOf(descriptor, target) !== place) throw outside(path);
     if (before.size > maxBytes) throw tooLarge(before.size, maxBytes);
@@ -59,9 +61,9 @@ export function readFromWorkspace(workspace: string, path: string, maxBytes: num
 }
 
 /**
- * A read-only copy of a version at `kb/<id>` in the workspace; answers its path. Made under another name and moved into
- * place, which replaces a link there instead of following it, and below the folder that was opened, which on Linux stays
- * the same whatever its name leads to by now.
+ * Writes a read-only copy of a version to `kb/<id>` in the workspace and returns its path. The copy is written under another
+ * name and renamed, because a rename replaces a link at the target instead of following it. On Linux, both names are
+ * reached through the open folder (/proc/self/fd), so it does not matter if `kb` becomes a link meanwhile.
  */
 export function placeCopy(workspace: string, fileId: string, content: Uint8Array): string {
   const folder = join(rootOf(workspace), "kb");
@@ -85,21 +87,9 @@ export function placeCopy(workspace: string, fileId: string, content: Uint8Array
       closeSync(directory);
     }
   } catch (error) {
-    throw new Refusal(
-      "refused",
-      `The copy of ${fileId} could not be placed in the workspace (${codeOf(error)}).`,
-      "Remove what stands in its way (kb must be a folder, not a link) and call again; or read_file.",
-    );
+    throw copyFailed(fileId, codeOf(error));
   }
   return join(folder, fileId);
-}
-
-export function tooLarge(size: number, maxBytes: number): Refusal {
-  return new Refusal(
-    "too_large",
-    `The content has ${size} bytes; a file may have ${maxBytes}.`,
-    "Split it into smaller files that link to each other (kb://<id>), or ask the board to raise maxFileBytes.",
-  );
 }
 
 function openWithoutFollowing(target: string, path: string): number {
@@ -108,13 +98,7 @@ function openWithoutFollowing(target: string, path: string): number {
     return openSync(target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
     const code = codeOf(error);
-    if (code === "ELOOP")
-      throw new Refusal("refused", `${path} is a link.`, "Name the file itself, in your workspace.");
-    throw new Refusal(
-      "refused",
-      `${path} cannot be opened (${code}).`,
-      "Name a file that exists in your workspace.",
-    );
+    throw code === "ELOOP" ? isLink(path) : unopenable(path, code);
   }
 }
 
@@ -122,11 +106,7 @@ function rootOf(workspace: string): string {
   try {
     return realpathSync(workspace);
   } catch (error) {
-    throw new Refusal(
-      "refused",
-      `Your workspace cannot be opened (${codeOf(error)}).`,
-      "Send content instead of path; read files one by one (read_file).",
-    );
+    throw workspaceUnreadable(codeOf(error));
   }
 }
 
@@ -134,7 +114,7 @@ function codeOf(error: unknown): string {
   return typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 }
 
-/** Where the opened file lies; the empty text when nobody can tell. */
+/** Where the open file lies. Empty if that can't be found out, which counts as outside. */
 function placeOf(descriptor: number, target: string): string {
   try {
     return process.platform === "linux"
@@ -155,11 +135,11 @@ function waitForFolder(folder: string): void {
     entries.readSync();
     entries.closeSync();
   } catch {
-    // It was moved or deleted; then the file is not where it was either.
+    // The folder was moved or deleted. Then the file has moved too, and the second check of its place refuses it.
   }
 }
 
-/** Without /proc: the name as it resolves now, if it still leads to the very file that was opened. */
+/** For systems without /proc: the path as it resolves now, if it still leads to the file that is open. */
 function whereItIsNow(descriptor: number, target: string): string | undefined {
   const place = realpathSync(target);
   const opened = fstatSync(descriptor);
@@ -167,7 +147,7 @@ function whereItIsNow(descriptor: number, target: string): string | undefined {
   return opened.dev === named.dev && opened.ino === named.ino ? place : undefined;
 }
 
-/** Reads to the end, also when the file grows meanwhile, but never more than one byte past the limit. */
+/** Reads to the end of the file. It may grow meanwhile, so reading stops one byte past the limit. */
 function readWhole(descriptor: number, maxBytes: number): Uint8Array {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -180,12 +160,4 @@ function readWhole(descriptor: number, maxBytes: number): Uint8Array {
     if (size > maxBytes) throw tooLarge(size, maxBytes);
   }
   return Buffer.concat(chunks);
-}
-
-function outside(path: string): Refusal {
-  return new Refusal(
-    "refused",
-    `${path} is not inside your workspace.`,
-    "Write the file into your workspace first, then name it.",
-  );
 }

@@ -182,14 +182,14 @@ for (const kind of storeKinds)
       await stage.rest();
       assert.deepEqual(await waiting(ben.call), []);
       // Nobody gets it, and whoever sent it and is still there hears of that.
-      const told = /^Your message .* was not delivered: (.*)\.$/;
+      const told = /^Your deferred message .* was not delivered: (.*)\.$/;
       const reasons = async (call: TestCaller) =>
         (await waiting(call)).map((body) => told.exec(body ?? "")?.[1]);
       assert.deepEqual(await reasons(org.root), ["Cleo is terminated"]);
-      assert.deepEqual(await reasons(ann.call), ["Ann may not write to Ben any more"]);
+      assert.deepEqual(await reasons(ann.call), ["Ann has no mail route to Ben any more"]);
       const seen = await ann.call(viewMessage, { id: lost.id });
       assert.equal(seen.deliveredAt, null);
-      assert.match(seen.failure ?? "", /Ann may not write to Ben any more/);
+      assert.match(seen.failure ?? "", /Ann has no mail route to Ben any more/);
       assert.match((await org.root(viewMessage, { id: toLeaver.id })).failure ?? "", /Cleo is terminated/);
       assert.match((await org.board(viewMessage, { id: byBoard.id })).failure ?? "", /Cleo is terminated/);
       assert.match(

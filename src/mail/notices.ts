@@ -1,10 +1,11 @@
 import type { Writing } from "../dispatch/context.ts";
-import { memberById } from "../capabilities/members.ts";
+import { memberName } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { notify } from "./operations.ts";
+import { limitReached } from "./texts.ts";
 
-/** Telling somebody of something that may happen again and again, once in a while. */
+/** Notices about things that may happen again and again: at most one a day about the same thing. */
 const day = 24 * 3600 * 1000;
 
 export async function tellOnce(
@@ -19,7 +20,7 @@ export async function tellOnce(
   return true;
 }
 
-/** Within the last day. */
+/** Was this notice sent within the last day? */
 export async function wasTold(
   tx: ReadTx,
   companyId: string,
@@ -30,16 +31,15 @@ export async function wasTold(
 }
 
 /**
- * An agent ran into one of the limits that keep an organization from running away. The board hears of the first in a day:
- * whoever runs away does so in many ways at once.
+ * An agent reached one of the limits that keep an organization from running away. The board gets one notice a day for the
+ * whole company, because an agent out of control usually hits many limits at once.
  */
 export async function tellOfLimit(
   call: Writing,
   agentId: string,
   refusal: { readonly message: string },
 ): Promise<void> {
-  const name = (await memberById(call.tx, agentId))?.name ?? "An agent";
-  const text = `${name} (${agentId}) has reached a limit: ${refusal.message}\n\nYou hear of the first in a day; all that was refused is on record (agency audit).`;
+  const text = limitReached(await memberName(call.tx, agentId), agentId, refusal.message);
   await tellOnce(call, { about: call.companyId, kind: "limit", to: null, text });
 }
 

@@ -1,5 +1,5 @@
 import * as contract from "../contract/mail.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { findMember, isActive, type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
@@ -7,6 +7,7 @@ import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { holds } from "../capabilities/rights.ts";
 import { append, system } from "../events/ledger.ts";
 import { fileById } from "../knowledge/table.ts";
+import { fileDeleted } from "../knowledge/texts.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { demandRoute, type Letter, post, settleInbox } from "./post.ts";
@@ -21,6 +22,17 @@ import {
   sentBy,
   waitingFor,
 } from "./table.ts";
+import {
+  alreadyAcknowledged,
+  boardToItself,
+  deferToYourself,
+  fileOrBody,
+  getsNoMail,
+  inboxFull,
+  inboxIsForAgents,
+  noReceiver,
+  onlyReceiverAcknowledges,
+} from "./texts.ts";
 
 const onSend = guarded(contract.sendMessage, (call) => send(call, call.input.to, null));
 
@@ -29,8 +41,7 @@ const onSendDeferred = guarded(contract.sendDeferredMessage, (call) =>
 );
 
 const onReadInbox = guarded(contract.readInbox, async ({ tx, actor, companyId, input }) => {
-  if (actor.agentId === null)
-    throw new Refusal("refused", "The board's inbox belongs to a company.", "GET /api/companies/:id/inbox.");
+  if (actor.agentId === null) throw inboxIsForAgents();
   const page = await inboxPage(tx, companyId, actor.agentId, input);
   for (const { id } of page.messages) await tx.run(markRead, { id, now: tx.now });
   return page;
@@ -41,12 +52,7 @@ const onAcknowledge = guarded(contract.acknowledgeMessage, async (call) => {
   const message = await messageById(tx, input.id);
   await demandReceiver(tx, actor.agentId, message);
   if (message.delivered_at === null) throw notFound("message", input.id);
-  if (message.acknowledged_at !== null)
-    throw new Refusal(
-      "conflict",
-      "This message is already acknowledged.",
-      "Read the inbox for those that wait.",
-    );
+  if (message.acknowledged_at !== null) throw alreadyAcknowledged(message.id);
   await tx.run(markAcknowledged, { id: message.id, result: input.result ?? null, now: tx.now });
   await call.record(message.to_id ?? companyId, { message: message.id, result: input.result ?? null });
   if (message.to_id !== null) await settleInbox(tx, companyId, message.to_id);
@@ -90,17 +96,17 @@ export const mailHandlers = [
 ];
 
 /**
- * A message of the system's own, to an agent or (null) the board. What automatic replies gave rise to counts as one of them
- * (autoTurn): otherwise two agents could go on for ever by way of its notices.
+ * Sends a notice of the system to an agent or, for null, to the board. A notice that an automatic reply caused counts as a
+ * turn of that chain of replies (autoTurn). Otherwise two agents could keep each other busy for ever through notices.
  */
 export async function notify(call: Writing, to: string | null, text: string, autoTurn = 0): Promise<void> {
   const { tx, companyId } = call;
   const id = call.newId();
-  // Whoever has left so many lying there reads no further one; it is on record all the same.
+  // A receiver that left so many messages unacknowledged would not read another. The notice goes on record only.
   if ((await waitingFor(tx, companyId, to, 0, mostWaiting)).length === mostWaiting) {
     const data = {
       message: id,
-      why: `${mostWaiting} messages wait`,
+      why: inboxFull(mostWaiting),
       text: text.slice(0, 500).toWellFormed(),
     };
     await append(tx, { companyId, actor: system, operation: "mail.drop", subject: to ?? companyId, data });
@@ -121,17 +127,11 @@ async function send(
   const deliverAt = later ?? tx.now;
   const sender = actor.agentId === null ? null : await memberById(tx, actor.agentId);
   const to = await receiverOf(tx, companyId, sender ?? null, reference);
-  if (later === null && to !== null && to.id === actor.agentId)
-    throw new Refusal(
-      "refused",
-      "A message to yourself now is a thought.",
-      "Give it a time: send_deferred_message.",
-    );
+  if (later === null && to !== null && to.id === actor.agentId) throw deferToYourself();
   if (sender !== null && sender !== undefined) await demandRoute(tx, sender, to);
-  else if (to === null) throw new Refusal("invalid", "The board does not write to itself.", "Name an agent.");
-  // Also where a route to it stands: it would lie there, or fail on delivery.
-  if (to !== null && !isActive(to))
-    throw new Refusal("refused", `${to.name} is ${to.status} and gets no mail.`, "Write to an active agent.");
+  else if (to === null) throw boardToItself();
+  // A route to an inactive agent may still exist, but a message to it would wait unread or fail on delivery.
+  if (to !== null && !isActive(to)) throw getsNoMail(to);
   const letter: Letter = {
     id: call.newId(),
     companyId,
@@ -140,7 +140,7 @@ async function send(
     content: await contentOf(call, input),
     deliverAt,
   };
-  // On record before it is delivered, so that the record reads in the order things happened.
+  // Recorded before delivery, because post() records the delivery and the ledger must show the two in order.
   await call.record(letter.to ?? companyId, { message: letter.id, file: letter.content.fileId, deliverAt });
   return presentMessage(tx, await post(tx, letter, call.newId));
 }
@@ -149,20 +149,14 @@ async function contentOf(
   call: Writing,
   input: { file?: string | undefined; body?: string | undefined },
 ): Promise<Letter["content"]> {
-  if ((input.file === undefined) === (input.body === undefined))
-    throw new Refusal(
-      "invalid",
-      "Send either file or body.",
-      "body is the text itself; file is a knowledge file you can read.",
-    );
+  if ((input.file === undefined) === (input.body === undefined)) throw fileOrBody();
   if (input.body !== undefined) return { fileId: call.newId(), text: input.body };
   const id = input.file ?? "";
   const file = await fileById(call.tx, id);
   const readable =
     call.actor.agentId === null || (await holds(call.tx, call.actor.agentId, `kb:${id}`, "read"));
   if (file === undefined || file.company_id !== call.companyId || !readable) throw notFound("file", id);
-  if (file.deleted_at !== null)
-    throw new Refusal("gone", `The file ${id} was deleted.`, "Send another file.");
+  if (file.deleted_at !== null) throw fileDeleted(file);
   return { fileId: id };
 }
 
@@ -174,7 +168,7 @@ async function receiverOf(
 ): Promise<Member | null> {
   const word = reference?.trim().replace(/^@/, "").toLowerCase();
   if (word === undefined) {
-    if (sender !== null) throw new Refusal("invalid", "To whom?", "Name the receiver: to.");
+    if (sender !== null) throw noReceiver();
     return findMember(tx, companyId, (await rootAgentOf(tx, companyId)) ?? "");
   }
   if (word === "board" || word === "human") return null;
@@ -184,17 +178,13 @@ async function receiverOf(
   return findMember(tx, companyId, word);
 }
 
-/** Who may say what became of a message: its receiver; the board for itself and for a position that a person holds. */
+/** Only the receiver may acknowledge a message. The board may do so for itself and for an agent that is a person. */
 async function demandReceiver(tx: ReadTx, agentId: string | null, message: MessageRow): Promise<void> {
   if (message.to_id === agentId) return;
   const receiver = message.to_id === null ? undefined : await tx.first(brainOf, { id: message.to_id });
   if (agentId === null && receiver?.brain_type === "human") return;
   if (agentId !== null) throw notFound("message", message.id);
-  throw new Refusal(
-    "refused",
-    "Only the receiver acknowledges a message.",
-    "Wait for the agent, or write to it.",
-  );
+  throw onlyReceiverAcknowledges();
 }
 
 async function inboxPage(

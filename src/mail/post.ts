@@ -1,6 +1,5 @@
 import { sql } from "kysely";
-import { Refusal } from "../contract/refusal.ts";
-import { isActive, type Member, memberById } from "../capabilities/members.ts";
+import { isActive, type Member, memberById, memberName } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { shiftScope } from "../capabilities/table.ts";
 import { type Actor, append, system } from "../events/ledger.ts";
@@ -16,21 +15,31 @@ import {
   messageById,
   type MessageRow,
 } from "./table.ts";
+import {
+  inboxDescription,
+  inboxTitle,
+  noRoute,
+  notDelivered,
+  receiverIs,
+  routeEnded,
+  senderIs,
+  tooManyUnanswered,
+} from "./texts.ts";
 
 /**
  * Posting and delivering. A message:
  *
- *   sent ──now, or when its time has come──▶ delivered ──read_inbox──▶ read ──acknowledge──▶ acknowledged
- *     └──the route is gone by then──▶ failed (with the reason; the sender is told)
+ *   sent ──at once, or when it is due──▶ delivered ──read_inbox──▶ read ──acknowledge──▶ acknowledged
+ *     └──when due, the sender has no mail route any more──▶ failed (with the reason; the sender gets a notice)
  *
- * Whether the sender may write to the receiver is checked when it sends and again when it is delivered. Delivery makes
- * sure that the receiver has one open inbox outcome, which makes it workable; the outcome completes itself when the last
- * message is acknowledged.
+ * The sender's route to the receiver is checked when the message is sent and again when it is delivered. Delivery makes
+ * sure that the receiver has exactly one open inbox outcome. That outcome is workable, so the scheduler starts the
+ * receiver; it completes when the last message is acknowledged.
  */
 export interface Letter {
   readonly id: string;
   readonly companyId: string;
-  /** The agent that sends; null for the board. System messages go everywhere. */
+  /** The agent that sends; null for the board. Messages of the system need no route. */
   readonly from: string | null;
   readonly bySystem?: boolean;
   /** The agent that gets it; null for the board. */
@@ -38,7 +47,7 @@ export interface Letter {
   /** An existing file, or the text of a new one. */
   readonly content: { readonly fileId: string } | { readonly fileId: string; readonly text: string };
   readonly deliverAt: number;
-  /** Of an automatic reply: the how manieth in a row it is. */
+  /** For an automatic reply: its number in the chain of replies, counted from 1. */
   readonly autoTurn?: number;
 }
 
@@ -76,16 +85,11 @@ export async function post(tx: Tx, letter: Letter, newId: () => string): Promise
   return messageById(tx, letter.id);
 }
 
-/** Nobody's inbox is filled up by one sender, and nobody sends itself into the future without end. */
+/** One sender can't fill an inbox, including its own with deferred messages. */
 async function demandPatience(tx: ReadTx, from: string, to: string | null): Promise<void> {
   const waiting = await tx.all(unansweredBetween, { from, to: to ?? "", limit: mostUnanswered });
   if (waiting.length < mostUnanswered) return;
-  const name = to === null ? "The board" : ((await memberById(tx, to))?.name ?? to);
-  throw new Refusal(
-    "limited",
-    `${name} has ${waiting.length} messages of yours that wait; nobody gets more from one sender.`,
-    "Put what you have to say into one message, and wait until the others are dealt with.",
-  );
+  throw tooManyUnanswered(await memberName(tx, to), waiting.length);
 }
 
 const mostUnanswered = 100;
@@ -101,7 +105,7 @@ const unansweredBetween = query((db, p: { from: string; to: string; limit: numbe
     .limit(p.limit),
 );
 
-/** Into the inbox, if the route still exists. */
+/** Puts the message into the inbox if the sender still has a route, and marks it failed otherwise. */
 export async function deliver(tx: Tx, message: Omit<MessageRow, "num">, newId: () => string): Promise<void> {
   const broken = await brokenRoute(tx, message);
   if (broken !== null) {
@@ -122,7 +126,7 @@ export async function deliver(tx: Tx, message: Omit<MessageRow, "num">, newId: (
   if (message.to_id !== null) await openInbox(tx, message.company_id, message.to_id, newId);
 }
 
-/** What was to come later and cannot: whoever counts on it would wait for an answer. */
+/** A deferred message failed. Its sender may be waiting for an answer, so it gets a notice. */
 async function tellSender(
   tx: Tx,
   message: Omit<MessageRow, "num">,
@@ -133,12 +137,12 @@ async function tellSender(
   if (message.from_system === 1) return;
   const member = sender === null ? undefined : await memberById(tx, sender);
   if (sender !== null && (member === undefined || !isActive(member))) return;
-  const text = `Your message kb://${fileId}, which was to come now, was not delivered: ${why}.`;
+  const text = notDelivered(fileId, why);
   const letter = { id: newId(), companyId, from: null, bySystem: true, to: sender, deliverAt: tx.now };
   await post(tx, { ...letter, content: { fileId: newId(), text } }, newId);
 }
 
-/** Completes the inbox outcome once nothing waits. */
+/** Completes the inbox outcome if no message is waiting. */
 export async function settleInbox(tx: Tx, companyId: string, agentId: string): Promise<void> {
   if ((await countWaiting(tx, companyId, agentId)) > 0) return;
   const inbox = await tx.first(openInboxOf, { agentId });
@@ -155,8 +159,8 @@ export async function settleInbox(tx: Tx, companyId: string, agentId: string): P
 }
 
 /**
- * What waits for an agent that leaves waits for whoever takes over, but for what that one wrote itself. What is still on its
- * way to or from who left is not delivered, and says so when its time comes.
+ * The messages that wait for a leaving agent go to its successor, except those the successor wrote itself. Deferred messages
+ * to or from the leaving agent stay as they are and fail when they are due.
  */
 export async function inheritMail(
   tx: Tx,
@@ -168,7 +172,7 @@ export async function inheritMail(
     await openInbox(tx, from.company_id, to, newId);
 }
 
-/** One inbox outcome is open exactly while something waits, also after mail was moved by hand. */
+/** Opens or completes the inbox outcome after messages were moved: it is open exactly while messages wait. */
 export async function balanceInbox(
   tx: Tx,
   companyId: string,
@@ -184,27 +188,23 @@ export async function balanceInbox(
 export async function brokenRoute(tx: ReadTx, message: Omit<MessageRow, "num">): Promise<string | null> {
   const receiver = message.to_id === null ? null : await memberById(tx, message.to_id);
   if (receiver === undefined || (receiver !== null && !isActive(receiver)))
-    return `${receiver?.name ?? "the receiver"} is ${receiver?.status ?? "gone"}`;
+    return receiverIs(receiver?.name, receiver?.status);
   if (message.from_id === null || message.from_system === 1) return null;
   const sender = await memberById(tx, message.from_id);
-  if (sender === undefined || !isActive(sender)) return `the sender is ${sender?.status ?? "gone"}`;
-  // What answers a person by itself was asked for by that person.
+  if (sender === undefined || !isActive(sender)) return senderIs(sender?.status);
+  // An automatic reply to the board needs no route, because the board wrote first.
   if (message.to_id === null && message.auto_turn > 0) return null;
   const route = message.to_id === null ? ("mail:board" as const) : (`mail:${message.to_id}` as const);
   return (await holds(tx, sender.id, route, "send"))
     ? null
-    : `${sender.name} may not write to ${receiver?.name ?? "the board"} any more`;
+    : routeEnded(sender.name, receiver?.name ?? "the board");
 }
 
-/** Refuses a route that does not exist, saying which do. */
+/** Refuses if the sender has no mail route to the receiver. */
 export async function demandRoute(tx: ReadTx, sender: Member, to: Member | null): Promise<void> {
   const route = to === null ? ("mail:board" as const) : (`mail:${to.id}` as const);
   if (await holds(tx, sender.id, route, "send")) return;
-  throw new Refusal(
-    "forbidden",
-    `You may not write to ${to?.name ?? "the board"}.`,
-    "Write to your boss (to: boss), who can pass it on, to a direct report, or to yourself.",
-  );
+  throw noRoute(to?.name ?? "the board");
 }
 
 async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () => string): Promise<void> {
@@ -219,9 +219,8 @@ async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () =
       id,
       company_id: companyId,
       kind: "inbox",
-      title: "Process inbox",
-      description:
-        "Read each message, turn it into outcomes or a note, and acknowledge it with what became of it.",
+      title: inboxTitle,
+      description: inboxDescription,
       acceptance: null,
       responsible_id: agentId,
       delegated: 0,
@@ -238,13 +237,13 @@ async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () =
     actor: system,
     operation: "outcome.create",
     subject: id,
-    data: { title: "Process inbox" },
+    data: { title: inboxTitle },
   });
 }
 
 /**
- * Sessions that failed may have blocked the inbox (the stall guard). Its agent is not started to unblock it, and nobody else
- * may change it, so the next message does: whoever wants another try writes.
+ * The stall guard (runtime/sessions.ts) may have blocked the inbox after failed sessions. Its agent is not started while it is
+ * blocked, and no other agent may change it. So the next message unblocks it: to try again, write to the agent.
  */
 async function unblock(tx: Tx, companyId: string, id: string): Promise<void> {
   const inbox = await outcomeById(tx, id);
@@ -296,7 +295,7 @@ const openInboxOf = query((db, p: { agentId: string }) =>
     .where("kind", "=", "inbox"),
 );
 
-/** Its file is rendered when somebody reads it: most never are, and there is one for each time an inbox was empty. */
+/** Only marks the file stale. Most of these files are never read, and a new one starts with every first message. */
 const completeInbox = query((db, p: { id: string; now: number }) =>
   db
     .updateTable("outcomes")

@@ -4,8 +4,8 @@ import { query } from "../store/query.ts";
 import type { Tx } from "../store/store.ts";
 
 /**
- * Messages that were acknowledged long ago lose their text; who wrote when, what became of it and the whole ledger stay.
- * Only files that were made for a message: a knowledge file that somebody sent is not the mail's to drop.
+ * Deletes the text of messages that were acknowledged before a given time. The message itself (sender, times, result) and the
+ * ledger stay. Only files that were created for a message are deleted, never a knowledge file that was sent.
  */
 export async function compactMail(tx: Tx, companyId: string, before: number, limit: number): Promise<number> {
   const old = await tx.all(longDone, { companyId, before, limit });
@@ -33,7 +33,7 @@ const longDone = query((db, p: { companyId: string; before: number; limit: numbe
     .where("m.acknowledged_at", "<", p.before)
     .where("f.kind", "=", "message")
     .where("f.deleted_at", "is", null)
-    // Passed on: whoever has not read it yet still can.
+    // The same file may have been sent on in another message. It stays until that one is old enough too.
     .where((eb) =>
       eb.not(
         eb.exists(

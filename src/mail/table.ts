@@ -19,7 +19,7 @@ export async function insertMessage(tx: Tx, row: Omit<MessageRow, "num">): Promi
   await tx.run(insertRow, row);
 }
 
-/** What waits for an agent (null: the board), oldest first. */
+/** The unacknowledged messages of an agent (null: the board), oldest first. */
 export function waitingFor(
   tx: ReadTx,
   companyId: string,
@@ -37,7 +37,7 @@ export async function countWaiting(tx: ReadTx, companyId: string, toId: string |
   return row?.count ?? 0;
 }
 
-/** Delivered and never looked at. */
+/** Delivered, and not yet returned by read_inbox. */
 export async function countUnread(tx: ReadTx, agentId: string): Promise<number> {
   return (await tx.first(unreadOf, { agentId }))?.count ?? 0;
 }

@@ -144,7 +144,7 @@ for (const [what, lines, message] of [
   [
     "a list instead of keys",
     ["---", "- name", "---"],
-    /^agents\/x\.md:2: the front matter is no list of keys/,
+    /^agents\/x\.md:2: the front matter is not a list of keys/,
   ],
   ["an alias", ["---", "name: &a Ada", "role: *a", "---"], /^agents\/x\.md:2: Alias resolution is disabled/],
   ["a tag", ["---", "name: !!js/function Ada", "role: x", "---"], /^agents\/x\.md:2: Unresolved tag/],

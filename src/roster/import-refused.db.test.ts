@@ -149,7 +149,7 @@ for (const kind of storeKinds)
       ],
       "base64 that is none": [
         [{ path: "agents/x.md", content: "%%%", encoding: "base64" }],
-        /agents\/x\.md: The content is not valid base64/,
+        /agents\/x\.md: content is not valid base64/,
       ],
       "no JSON": [[{ path: "company.json", content: "{" }], /company\.json: /],
       "JSON without end": [

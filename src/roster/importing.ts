@@ -19,7 +19,7 @@ import { readSkills, type Skill } from "../companies/skill.ts";
 import { demandRead, demandRoomForSkill, keepSkill } from "../companies/skill-operations.ts";
 import { checkDefaultBrain, presentCompany } from "../companies/operations.ts";
 import { append } from "../events/ledger.ts";
-import { tooLarge } from "../knowledge/workspace.ts";
+import { tooLarge } from "../knowledge/texts.ts";
 import { insertFile } from "../knowledge/table.ts";
 import { commandsIn } from "./commands.ts";
 import { type Definition, readDefinition } from "./definition.ts";

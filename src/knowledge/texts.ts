@@ -1,0 +1,147 @@
+import { Refusal } from "../contract/refusal.ts";
+
+/** Everything this folder says about knowledge files and the workspace. */
+interface Named {
+  readonly id: string;
+  readonly description: string;
+}
+
+const named = ({ id, description }: Named): string => `"${description.slice(0, 60).toWellFormed()}" (${id})`;
+
+export const notBase64 = (): Refusal =>
+  new Refusal(
+    "invalid",
+    "content is not valid base64.",
+    "Encode the bytes as standard base64, or send text and leave out encoding.",
+  );
+
+export const notUnicode = (): Refusal =>
+  new Refusal(
+    "invalid",
+    "content is not valid Unicode text.",
+    'Send well-formed text, or send the bytes as base64 with "encoding":"base64".',
+  );
+
+export const tooLarge = (size: number, maxBytes: number): Refusal =>
+  new Refusal(
+    "too_large",
+    `The content has ${size} bytes. The limit is ${maxBytes} bytes (maxFileBytes).`,
+    "Split it into smaller files that link to each other (kb://<id>), or ask the board to raise maxFileBytes.",
+  );
+
+export const stateTooLarge = (size: number, maxBytes: number): Refusal =>
+  new Refusal(
+    "too_large",
+    `A state document may have at most ${maxBytes} bytes. This one has ${size}.`,
+    "Keep what your next session needs. Move the rest into other files (create_file) and link to them (kb://<id>).",
+  );
+
+export const versionConflict = (file: Named & { readonly version: number; readonly hash: string }): Refusal =>
+  new Refusal(
+    "conflict",
+    `${named(file)} is now at version ${file.version} with hash ${file.hash}. Your change is based on another version.`,
+    `Read it again (read_file {"id":"${file.id}"}), merge your change into it, and write with that version and hash.`,
+    { version: file.version, hash: file.hash },
+  );
+
+/** Files of these kinds belong to something else. What they are, and what to call instead. */
+type Refused = Readonly<Record<string, readonly [why: string, instead: string]>>;
+
+const notWritable: Refused = {
+  outcome: ["shows an outcome and is written by the system", "Change the outcome: update_outcome."],
+  log: ["is an agent's log, which only the system writes", "Add to it with submit_summary."],
+  result: [
+    "is the result of an outcome",
+    "Submit or complete the outcome again, with the new result as the note.",
+  ],
+  skill: ["is part of a skill", "The board replaces a skill as a whole: agency skills add."],
+};
+
+const notDeletable: Refused = {
+  outcome: ["shows an outcome, which can't be deleted", "Close the outcome with a rationale: close_outcome."],
+  state: ["is an agent's state document, which can't be deleted", "Write a shorter version: write_file."],
+  log: ["is an agent's log, which can't be deleted", "The log stays with its agent."],
+  result: ["is the result of an outcome, which can't be deleted", "Reopen the outcome: reopen_outcome."],
+  skill: ["is part of a skill", "The board removes a skill as a whole: agency skills remove."],
+};
+
+/** Undefined: agents and people may write (delete) files of this kind. */
+export const refusedWrite = (file: Named & { kind: string }): Refusal | undefined =>
+  refusedBy(notWritable, file);
+export const refusedDelete = (file: Named & { kind: string }): Refusal | undefined =>
+  refusedBy(notDeletable, file);
+
+function refusedBy(refused: Refused, file: Named & { readonly kind: string }): Refusal | undefined {
+  const [why, instead] = refused[file.kind] ?? [];
+  if (why === undefined || instead === undefined) return undefined;
+  return new Refusal("refused", `${named(file)} ${why}.`, instead);
+}
+
+export const fileDeleted = (file: Named): Refusal =>
+  new Refusal(
+    "gone",
+    `${named(file)} was deleted.`,
+    "Use another file, and remove links to this one. The board can still read its history (agency kb history).",
+  );
+
+export const pathOrContent = (): Refusal =>
+  new Refusal(
+    "invalid",
+    "Send exactly one of path and content.",
+    "path names a file in a session's workspace; content is the text itself.",
+  );
+
+export const encodingNeedsContent = (): Refusal =>
+  new Refusal("invalid", "encoding belongs to content, but you sent path.", "Leave out encoding.");
+
+export const noWorkspace = (instead: string): Refusal =>
+  new Refusal("refused", "Only sessions have a workspace, and this call is not from a session.", instead);
+
+export const workspaceUnreadable = (code: string): Refusal =>
+  new Refusal(
+    "refused",
+    `Your workspace can't be opened (${code}).`,
+    "Send content instead of path, and read files one by one with read_file.",
+  );
+
+export const notRegular = (path: string): Refusal =>
+  new Refusal(
+    "refused",
+    `${path} is not a regular file.`,
+    "Use the path of a regular file in your workspace.",
+  );
+
+export const severalHardLinks = (path: string): Refusal =>
+  new Refusal(
+    "refused",
+    `${path} has several hard links, so it may also lie outside your workspace.`,
+    "Copy the file within your workspace and use the path of the copy.",
+  );
+
+export const outside = (path: string): Refusal =>
+  new Refusal(
+    "refused",
+    `${path} is not inside your workspace.`,
+    "Write the file into your workspace first, then use its path there.",
+  );
+
+export const isLink = (path: string): Refusal =>
+  new Refusal(
+    "refused",
+    `${path} is a symbolic link.`,
+    "Use the path of the file itself, in your workspace.",
+  );
+
+export const unopenable = (path: string, code: string): Refusal =>
+  new Refusal(
+    "refused",
+    `${path} can't be opened (${code}).`,
+    "Use the path of a file that exists in your workspace.",
+  );
+
+export const copyFailed = (fileId: string, code: string): Refusal =>
+  new Refusal(
+    "refused",
+    `The copy of file ${fileId} can't be written into your workspace (${code}).`,
+    "Remove what is in the way (kb must be a folder, not a link) and call list_files again, or call read_file.",
+  );

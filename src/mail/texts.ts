@@ -1,0 +1,78 @@
+import { Refusal } from "../contract/refusal.ts";
+
+/** Everything this folder says about messages. `who` is the name of an agent, or "the board". */
+export const inboxIsForAgents = (): Refusal =>
+  new Refusal("refused", "Only agents can call read_inbox.", "The board reads its inbox with agency inbox.");
+
+export const alreadyAcknowledged = (id: string): Refusal =>
+  new Refusal(
+    "conflict",
+    `Message ${id} is already acknowledged.`,
+    "read_inbox lists the messages that are waiting.",
+  );
+
+export const deferToYourself = (): Refusal =>
+  new Refusal(
+    "refused",
+    "You can send yourself only a deferred message.",
+    "Add `deliverAt`: send_deferred_message.",
+  );
+
+export const boardToItself = (): Refusal =>
+  new Refusal("invalid", "The board can't write to itself.", "Name an agent in to.");
+
+export const getsNoMail = ({ name, status }: { readonly name: string; readonly status: string }): Refusal =>
+  new Refusal("refused", `${name} is ${status} and can't get mail.`, "Write to an active agent.");
+
+export const fileOrBody = (): Refusal =>
+  new Refusal(
+    "invalid",
+    "Send exactly one of file and body.",
+    "body is the text itself; file is the id of a knowledge file that you can read.",
+  );
+
+export const noReceiver = (): Refusal =>
+  new Refusal("invalid", "The receiver is missing.", 'Add to: an agent, "boss", "board" or "self".');
+
+export const onlyReceiverAcknowledges = (): Refusal =>
+  new Refusal(
+    "refused",
+    "Only its receiver can acknowledge a message.",
+    "Wait for the agent, or write to it: agency send.",
+  );
+
+export const tooManyUnanswered = (who: string, count: number): Refusal =>
+  new Refusal(
+    "limited",
+    `${who} has ${count} messages from you that are not acknowledged, the maximum.`,
+    "Wait until some are acknowledged, and combine what you have to say into one message.",
+  );
+
+export const noRoute = (who: string): Refusal =>
+  new Refusal(
+    "forbidden",
+    `You have no mail route to ${who}.`,
+    "Write to your manager (to: boss), who can pass it on, to a direct report, or to yourself.",
+  );
+
+/** Why a deferred message fails: clauses, continued by notDelivered(). */
+export const receiverIs = (who: string | undefined, status: string | undefined): string =>
+  `${who ?? "the receiver"} is ${status ?? "no longer in the company"}`;
+export const senderIs = (status: string | undefined): string =>
+  `the sender is ${status ?? "no longer in the company"}`;
+export const routeEnded = (sender: string, who: string): string =>
+  `${sender} has no mail route to ${who} any more`;
+
+export const notDelivered = (fileId: string, why: string): string =>
+  `Your deferred message (kb://${fileId}) was due now, but it was not delivered: ${why}.`;
+
+export const inboxTitle = "Process inbox";
+export const inboxDescription =
+  "Read each message (read_inbox). Create outcomes or notes for what it asks. Then acknowledge it with the result (acknowledge_message).";
+
+/** On record, with the text of a notice that was not delivered. */
+export const inboxFull = (most: number): string => `the inbox already has ${most} unacknowledged messages`;
+
+/** To the board. */
+export const limitReached = (who: string, agentId: string, message: string): string =>
+  `${who} (${agentId}) has reached a limit: ${message}\n\nYou get at most one such notice a day. Run agency audit events to see everything that was refused.`;
