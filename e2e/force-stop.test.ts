@@ -7,6 +7,7 @@ import { sendMessage } from "../src/contract/mail.ts";
 import { listOutcomes, reclaimOutcome } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";
 import { sandboxWorks } from "../src/processes/sandbox.ts";
+import { byLength } from "../src/testing/run-length.ts";
 import { runaway, sleeper, tokensOf } from "./support/agents.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 import { checkRefused } from "./support/living-checker.ts";
@@ -15,7 +16,6 @@ import { gone, sessionProcesses } from "./support/processes.ts";
 
 // Stopping means: no token is accepted from that moment on, and seconds later no process is left, whatever it started.
 const promised = 5000;
-const isLong = process.env["AGENCY_TEST_LONG"] === "1";
 
 describe("stopping 200 sessions that run at once", () => {
   test("a reclaim of their boss's mandate leaves no process and no accepted token within 5 s", (t) =>
@@ -56,7 +56,7 @@ describe("stopping 200 sessions that run at once", () => {
 
 for (const sandbox of sandboxWorks() ? ["off", "on"] : ["off"])
   describe(`stopping with the sandbox ${sandbox}`, () => {
-    const workers = isLong ? 100 : 20;
+    const workers = byLength({ quick: 20, whole: 20, long: 100 });
 
     test("a pause or a firing stops just that agent, a resume lets it work again", (t) =>
       withCrowd(t, { sandbox, leads: 2, workers }, async ({ daemon, sessions }) => {

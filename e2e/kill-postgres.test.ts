@@ -2,37 +2,38 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createDatabase, startPostgres, testDatabase } from "../src/testing/postgres.ts";
+import { campaign } from "../src/testing/run-length.ts";
+import { baseSeed } from "../src/testing/seeds.ts";
 import { Arena } from "./support/arena.ts";
 import { runCampaign, startLoad } from "./support/campaign.ts";
 import { check, checkRecent } from "./support/checker.ts";
 import { isAlive, temporaryFolder } from "./support/daemon.ts";
 import { History } from "./support/history.ts";
-import { Random, seedOfThisRun } from "./support/random.ts";
+import { Random } from "./support/random.ts";
 import { postgresTables } from "./support/tables.ts";
 
-const isLong = process.env["AGENCY_TEST_LONG"] === "1";
+const daemonKills = campaign({ quick: 10, whole: 10, long: 100 });
+const serverKills = campaign({ quick: 2, whole: 2, long: 40 });
 
 test("kill -9 of the daemon with its store on PostgreSQL loses, halves and doubles nothing", async (t) => {
-  const seed = seedOfThisRun();
-  t.diagnostic(`AGENCY_TEST_SEED=${seed} repeats this run`);
   const home = temporaryFolder("kill");
   const database = await testDatabase();
   const arena = new Arena({ home: home.path, databaseUrl: database.url, env: { AGENCY_AGENTS: "off" } });
   try {
     const { history, kills, problems } = await runCampaign({
       arena,
-      random: new Random(seed),
-      kills: isLong ? 300 : 15,
+      random: new Random(baseSeed),
+      kills: daemonKills,
       moments: ["starting", "load", "load"],
       writes: [0, 60],
-      checkEvery: isLong ? 50 : 15,
+      checkEvery: 25,
       openTables: () => postgresTables(database.url),
     });
     t.diagnostic(
       `${[...kills].map(([moment, count]) => `${count} ${moment}`).join(", ")}; ${history.acknowledged} writes ` +
         `acknowledged, ${history.lost} lost an answer, ${history.repeated} repeated under their key`,
     );
-    assert.deepEqual(problems.slice(0, 20), [], `seed ${seed}`);
+    assert.deepEqual(problems.slice(0, 20), [], `seed ${baseSeed}`);
     assert.deepEqual(arena.failures, []);
     await arena.stop();
   } finally {
@@ -43,11 +44,9 @@ test("kill -9 of the daemon with its store on PostgreSQL loses, halves and doubl
 });
 
 test("kill -9 of PostgreSQL under load loses nothing, and the daemon goes on by itself", async (t) => {
-  const seed = seedOfThisRun();
-  t.diagnostic(`AGENCY_TEST_SEED=${seed} repeats this run`);
   const home = temporaryFolder("kill");
   const server = await startPostgres();
-  const random = new Random(seed);
+  const random = new Random(baseSeed);
   const history = new History();
   try {
     const database = await createDatabase(server.url);
@@ -56,7 +55,7 @@ test("kill -9 of PostgreSQL under load loses nothing, and the daemon goes on by 
       const daemon = await arena.start();
       const load = await startLoad(arena, random, history);
       const waits: number[] = [];
-      for (let crash = 0; crash < (isLong ? 200 : 3); crash++) {
+      for (let crash = 0; crash < serverKills; crash++) {
         await sleep(random.between(300, 900));
         await server.crash();
         const back = performance.now();
@@ -68,7 +67,7 @@ test("kill -9 of PostgreSQL under load loses nothing, and the daemon goes on by 
         }
         waits.push(Math.round(performance.now() - back));
         await arena.quiet();
-        assert.deepEqual(await checkRecent(daemon, history.files.slice(-500)), [], `seed ${seed}`);
+        assert.deepEqual(await checkRecent(daemon, history.files.slice(-500)), [], `seed ${baseSeed}`);
         arena.resume();
       }
       await load.stop();
@@ -80,7 +79,7 @@ test("kill -9 of PostgreSQL under load loses nothing, and the daemon goes on by 
       const tables = await postgresTables(database.url);
       const problems = await check(daemon, arena.options, tables, history);
       await tables.close();
-      assert.deepEqual(problems.slice(0, 20), [], `seed ${seed}`);
+      assert.deepEqual(problems.slice(0, 20), [], `seed ${baseSeed}`);
       await arena.stop();
     } finally {
       await arena.end();

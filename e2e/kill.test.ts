@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { byLength, campaign } from "../src/testing/run-length.ts";
+import { baseSeed } from "../src/testing/seeds.ts";
 import { Arena } from "./support/arena.ts";
 import { runCampaign } from "./support/campaign.ts";
 import { temporaryFolder } from "./support/daemon.ts";
-import { Random, seedOfThisRun } from "./support/random.ts";
+import { Random } from "./support/random.ts";
 import { sqliteTables } from "./support/tables.ts";
 
 // A long run is many homes, two at a time, because a home that grows for hours says little about a home in use.
-const isLong = process.env["AGENCY_TEST_LONG"] === "1";
-const homes = isLong ? 50 : 1;
+const homes = campaign({ quick: 1, whole: 1, long: 10 });
+const killsPerHome = byLength({ quick: 30, whole: 30, long: 100 });
 
 test("kill -9 again and again under load: no acknowledged write is lost, none is half, none happens twice", async (t) => {
-  const seed = seedOfThisRun();
-  t.diagnostic(`AGENCY_TEST_SEED=${seed} repeats this run`);
-  const seeds = Array.from({ length: homes }, (_, number) => seed + number);
+  const seeds = Array.from({ length: homes }, (_, number) => baseSeed + number);
   const work = async (): Promise<void> => {
-    for (let next = seeds.shift(); next !== undefined; next = seeds.shift()) await killHundredTimes(t, next);
+    for (let next = seeds.shift(); next !== undefined; next = seeds.shift()) await killOften(t, next);
   };
-  await Promise.all(isLong ? [work(), work()] : [work()]);
+  await Promise.all([work(), work()]);
 });
 
-async function killHundredTimes(t: TestContext, seed: number): Promise<void> {
+async function killOften(t: TestContext, seed: number): Promise<void> {
   const home = temporaryFolder("kill");
   const start = performance.now();
   const arena = new Arena({ home: home.path, env: { AGENCY_AGENTS: "off" } });
@@ -28,7 +28,7 @@ async function killHundredTimes(t: TestContext, seed: number): Promise<void> {
     const { history, kills, whileMoving, problems } = await runCampaign({
       arena,
       random: new Random(seed),
-      kills: 100,
+      kills: killsPerHome,
       moments: ["starting", "load", "load", "moving"],
       writes: [0, 60],
       checkEvery: 25,

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { type McpServerName, mcpServers } from "../src/contract/operation.ts";
+import { byLength } from "../src/testing/run-length.ts";
 import { answerOf, call, McpWorld, refused, revisions } from "./support/mcp.ts";
 
 // The tools of the design (§16) that exist now, with their arguments (`?` optional), and below them what we added.
@@ -241,7 +242,7 @@ for (const name of ["idempotencyKey", "claudecode/toolUseId", "agency/idempotenc
 }
 
 test("50 agents with equal request ids see nothing of each other", async (t) => {
-  const calls = process.env["AGENCY_TEST_LONG"] === "1" ? 10_000 : 2000;
+  const calls = byLength({ quick: 2000, whole: 2000, long: 10_000 });
   const agents: { kb: Client; canary: string; file: string }[] = [];
   for (let number = 0; number < 50; number++) {
     const agent = await world.agent();

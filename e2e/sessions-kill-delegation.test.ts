@@ -6,7 +6,8 @@ import { viewCompany } from "../src/contract/companies.ts";
 import { createAgent } from "../src/contract/hiring.ts";
 import { pauseAgent, resumeAgent, terminateAgent, updateAgent, viewAgent } from "../src/contract/agents.ts";
 import { reclaimOutcome } from "../src/contract/outcomes.ts";
-import { type StoreKind, storeKinds } from "../src/testing/organization.ts";
+import { bothStores, type StoreKind } from "../src/testing/organization.ts";
+import { sampleOf } from "../src/testing/seeds.ts";
 import { sleeper, tokensOf } from "./support/agents.ts";
 import { type BuiltDaemon, startDaemon } from "./support/daemon.ts";
 import { checkRefused } from "./support/living-checker.ts";
@@ -24,20 +25,30 @@ const stops = {
   "agent.pause": (board: BuiltDaemon["board"], id: string) => board.call(pauseAgent, { id }),
 } as const;
 
-for (const store of storeKinds) {
-  describe(`a daemon on ${store} that dies while work is handed down`, { concurrency: 2 }, () => {
-    for (const step of events.flatMap((event) => [`before ${event}`, `after ${event}`]))
-      test(`at "${step}" is followed by one that brings it to its end`, () => dieOnTheWay(store, step));
-  });
+const ways = bothStores.flatMap((store) =>
+  events.flatMap((event) => [`before ${event}`, `after ${event}`]).map((step) => ({ store, step })),
+);
+const stopping = bothStores.flatMap((store) =>
+  Object.entries(stops).flatMap(([event, stop]) =>
+    [false, true].map((committed) => ({ store, event, stop, committed })),
+  ),
+);
 
-  describe(`a daemon on ${store} that dies while it stops agents`, { concurrency: 2 }, () => {
-    for (const [event, stop] of Object.entries(stops)) {
-      test(`before "${event}" has stopped nobody`, () => dieWhileStopping(store, event, stop, false));
-      test(`after "${event}" has stopped them all, and their processes end`, () =>
-        dieWhileStopping(store, event, stop, true));
-    }
-  });
-}
+describe("a daemon that dies while work is handed down", { concurrency: 2 }, () => {
+  for (const { store, step } of sampleOf(ways, 3))
+    test(`on ${store} at "${step}" is followed by one that brings it to its end`, () =>
+      dieOnTheWay(store, step));
+});
+
+describe("a daemon that dies while it stops agents", { concurrency: 2 }, () => {
+  for (const { store, event, stop, committed } of sampleOf(stopping, 4))
+    test(
+      committed
+        ? `on ${store} after "${event}" has stopped them all, and their processes end`
+        : `on ${store} before "${event}" has stopped none of them`,
+      () => dieWhileStopping(store, event, stop, committed),
+    );
+});
 
 async function dieWhileStopping(
   store: StoreKind,

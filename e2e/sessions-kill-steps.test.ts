@@ -1,8 +1,7 @@
 import { describe, test } from "node:test";
-import { storeKinds } from "../src/testing/organization.ts";
+import { bothStores } from "../src/testing/organization.ts";
+import { sampleOf } from "../src/testing/seeds.ts";
 import { dieOnTheWay } from "./support/steps.ts";
-
-const isLong = process.env["AGENCY_TEST_LONG"] === "1";
 
 /** Steps of the scheduler, and the transactions of a session's life. */
 const steps = [
@@ -38,14 +37,14 @@ const further = [
   "after session.end",
 ].flatMap((step) => [`${step}#2`, `${step}#3`]);
 
-for (const store of storeKinds) {
-  describe(`a daemon on ${store} that dies while sessions start and end`, { concurrency: 2 }, () => {
-    for (const step of isLong ? [...steps, ...further] : steps)
-      test(`at "${step}" is followed by one that brings it to its end`, () => dieOnTheWay(store, step));
-  });
+const ways = [...steps, ...further, ...mail].flatMap((step) => bothStores.map((store) => ({ store, step })));
 
-  describe(`a daemon on ${store} that dies while mail is on its way`, { concurrency: 2 }, () => {
-    for (const step of mail)
-      test(`at "${step}" is followed by one that brings it to its end`, () => dieOnTheWay(store, step));
-  });
-}
+describe(
+  "a daemon that dies while sessions start and end, and while mail is on its way",
+  { concurrency: 2 },
+  () => {
+    for (const { store, step } of sampleOf(ways, 6))
+      test(`on ${store} at "${step}" is followed by one that brings it to its end`, () =>
+        dieOnTheWay(store, step));
+  },
+);

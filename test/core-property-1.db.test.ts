@@ -1,3 +1,3 @@
 import { corePropertyTest } from "./model/test.ts";
 
-corePropertyTest(1, 8);
+corePropertyTest(1, 4);

@@ -1,3 +1,3 @@
 import { corePropertyTest } from "./model/test.ts";
 
-corePropertyTest(2, 8);
+corePropertyTest(2, 4);

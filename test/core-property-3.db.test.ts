@@ -1,3 +1,3 @@
 import { corePropertyTest } from "./model/test.ts";
 
-corePropertyTest(3, 8);
+corePropertyTest(3, 4);

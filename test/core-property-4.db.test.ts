@@ -1,3 +1,3 @@
 import { corePropertyTest } from "./model/test.ts";
 
-corePropertyTest(4, 8);
+corePropertyTest(4, 4);

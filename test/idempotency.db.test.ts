@@ -4,10 +4,10 @@ import { describe, test } from "node:test";
 import { createFile } from "../src/contract/knowledge.ts";
 import { createKey } from "../src/contract/agents.ts";
 import { createOutcome, delegateOutcome } from "../src/contract/outcomes.ts";
-import { refusal, sharedOrganization, storeKinds } from "../src/testing/organization.ts";
+import { refusal, sharedOrganization, bothStores } from "../src/testing/organization.ts";
 import { digestOf, everythingIn, unchanged } from "./digest.ts";
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`idempotency keys on ${kind}`, async () => {
     const { org, store } = await sharedOrganization(kind);
     const boss = await org.agent("Boss");

@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { simulate } from "../src/simulator/simulate.ts";
 import { byLength } from "../src/testing/run-length.ts";
+import { baseSeed } from "../src/testing/seeds.ts";
 
 describe("the simulator", () => {
   test("does the same for the same seed, to the last line", async () => {
-    for (let seed = 1; seed <= byLength({ quick: 3, whole: 20, long: 200 }); seed++) {
+    for (let seed = baseSeed; seed < baseSeed + byLength({ quick: 2, whole: 5, long: 50 }); seed++) {
       const [first, second] = [await simulate(seed, 200), await simulate(seed, 200)];
       assert.equal(second.hash, first.hash, `seed ${seed}`);
       assert.deepEqual(second.counts, first.counts);

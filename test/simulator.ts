@@ -2,27 +2,28 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { describeFailure, simulate } from "../src/simulator/simulate.ts";
-import { byLength, isQuick } from "../src/testing/run-length.ts";
+import { byLength, campaign, runLength } from "../src/testing/run-length.ts";
+import { seedsOf } from "../src/testing/seeds.ts";
 
-const quarter = byLength({ quick: 3, whole: 50, long: 1250 });
-const steps = byLength({ quick: 500, whole: 500, long: 2000 });
-const seedsPerTest = byLength({ quick: 3, whole: 10, long: 50 });
+const count = campaign({ quick: 12, whole: 60, long: 600 });
+const steps = byLength({ quick: 500, whole: 500, long: 1000 });
+const seedsPerTest = byLength({ quick: 3, whole: 5, long: 25 });
 
-export function testQuarter(number: 1 | 2 | 3 | 4): void {
-  const first = (number - 1) * quarter + 1;
+export function testQuarter(part: 1 | 2 | 3 | 4): void {
+  const seeds = seedsOf("simulator", count, { part, parts: 4 });
   const counts = new Map<string, number>();
-  describe(`the simulated organization, seeds ${first} to ${first + quarter - 1}`, () => {
-    for (let from = first; from < first + quarter; from += seedsPerTest)
-      test(`keeps every rule for ${steps} steps and comes to rest, from seed ${from}`, async () => {
-        for (let seed = from; seed < from + seedsPerTest; seed++) {
+  describe(`the simulated organization, part ${part} of 4`, () => {
+    for (let from = 0; from < seeds.length; from += seedsPerTest)
+      test(`keeps every rule for ${steps} steps and comes to rest, from seed number ${from + 1}`, async () => {
+        for (const seed of seeds.slice(from, from + seedsPerTest)) {
           const { failure, counts: counted } = await simulate(seed, steps);
           assert.equal(failure, null, failure === null ? "" : describeFailure(failure, seed));
-          for (const [what, count] of Object.entries(counted))
-            counts.set(what, (counts.get(what) ?? 0) + count);
+          for (const [what, times] of Object.entries(counted))
+            counts.set(what, (counts.get(what) ?? 0) + times);
         }
       });
-    // A quarter is enough for everything, the few seeds of a quick run are not.
-    if (number === 1 && !isQuick)
+    // In the few seeds of a shorter run something may well not happen.
+    if (runLength === "long")
       test("lets everything happen: every deed, every fault, at every step of a start", () => {
         const missing = expected.filter((what) => (counts.get(what) ?? 0) === 0);
         assert.deepEqual(missing, []);

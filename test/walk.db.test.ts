@@ -17,7 +17,7 @@ import { type Daemon, startDaemon } from "../src/daemon/daemon.ts";
 import { newId } from "../src/daemon/ids.ts";
 import { endSession } from "../src/runtime/sessions.ts";
 import { query } from "../src/store/query.ts";
-import { createOrganization, storeKinds } from "../src/testing/organization.ts";
+import { createOrganization, bothStores } from "../src/testing/organization.ts";
 import { storeDatabase } from "../src/testing/postgres.ts";
 import { digestOf, eventsAfter, unchanged } from "./digest.ts";
 import type { Row, World } from "./walk-row.ts";
@@ -35,7 +35,7 @@ test("the table has every operation exactly once", () => {
   assert.deepEqual(walked, operations.map(({ name }) => name).toSorted());
 });
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`the walk on ${kind}`, () => {
     const home = mkdtempSync(join(tmpdir(), "agency-walk-"));
     const bugs: unknown[] = [];

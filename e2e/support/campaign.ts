@@ -67,9 +67,11 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     arena.resume();
   };
 
+  let round = 0;
   let checkedAt = killed;
   while (killed < options.kills && problems.size === 0) {
-    const moment = random.pick(options.moments);
+    // Each moment once, then any.
+    const moment = options.moments[round++] ?? random.pick(options.moments);
     await acknowledges(history, random.between(...options.writes));
     await sleep(random.between(0, 15));
     if (moment === "moving" && (await contentMoves(arena, random))) whileMoving += 1;

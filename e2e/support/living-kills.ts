@@ -1,31 +1,32 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { StoreKind } from "../../src/testing/organization.ts";
+import { byLength, campaign } from "../../src/testing/run-length.ts";
+import { baseSeed } from "../../src/testing/seeds.ts";
 import { Arena } from "./arena.ts";
 import { onNewHome } from "./home.ts";
 import { runLiving } from "./living-campaign.ts";
-import { Random, seedOfThisRun } from "./random.ts";
+import { Random } from "./random.ts";
 
 export interface Kills {
   readonly kills: number;
   readonly sandbox: "off" | "on";
   readonly store: StoreKind;
+  readonly seed: number;
 }
 
-const half =
-  process.env["AGENCY_TEST_LONG"] === "1" ? { sqlite: 500, postgres: 200 } : { sqlite: 50, postgres: 50 };
+const homes = campaign({ quick: 1, whole: 1, long: 4 });
+const killsPerHome = byLength({ quick: 12, whole: 12, long: 50 });
 
-/** Half of a hundred kills; the other half is in the file beside the calling one, so that both run side by side. */
-export function testHalfOfTheKills(store: StoreKind): void {
-  test(`kill -9 on ${store} while agents work: one accepted session each, no orphan, no stale write, nothing lost or doubled`, (t) =>
-    killWhileAgentsWork(t, { kills: half[store], sandbox: "off", store }));
+export function testKills(store: StoreKind): void {
+  for (let home = 1; home <= homes; home++)
+    test(`kill -9 on ${store} while agents work: one accepted session each, no orphan, no stale write, nothing lost or doubled, home ${home}`, (t) =>
+      killWhileAgentsWork(t, { kills: killsPerHome, sandbox: "off", store, seed: baseSeed + home }));
 }
 
 /** An organization of wild actors on a home of its own, whose daemon is killed this often, and what must hold of it. */
 export async function killWhileAgentsWork(t: TestContext, how: Kills): Promise<void> {
-  const seed = seedOfThisRun();
-  t.diagnostic(`AGENCY_TEST_SEED=${seed} repeats the plan of this run`);
-  const { kills, sandbox, store } = how;
+  const { kills, sandbox, store, seed } = how;
   await onNewHome(store, async (options, folder) => {
     const arena = new Arena({ ...options, env: { ...options.env, AGENCY_SANDBOX: sandbox } });
     try {

@@ -1,6 +1,7 @@
-import { randomInt } from "node:crypto";
-
-/** Chance that can be repeated: the same seed, the same sequence. */
+/**
+ * Chance that can be repeated: the same seed, the same sequence. A run is repeated as far as processes that race can be:
+ * the same plan of kills and contents.
+ */
 export class Random {
   #state: number;
 
@@ -43,10 +44,4 @@ export class Random {
   fork(): Random {
     return new Random(Math.floor(this.next() * 0x1_0000_0000));
   }
-}
-
-/** AGENCY_TEST_SEED repeats a run as far as processes that race can be repeated: the same plan of kills and contents. */
-export function seedOfThisRun(): number {
-  const given = process.env["AGENCY_TEST_SEED"];
-  return given === undefined ? randomInt(0x1_0000_0000) : Number(given);
 }

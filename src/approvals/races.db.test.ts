@@ -5,7 +5,7 @@ import { hireAgent } from "../contract/hiring.ts";
 import * as contract from "../contract/approvals.ts";
 import { Refusal, type RefusalCode } from "../contract/refusal.ts";
 import { dynamic } from "../store/query.ts";
-import { type Organization, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { type Organization, sharedOrganization, bothStores } from "../testing/organization.ts";
 import { byLength } from "../testing/run-length.ts";
 
 const rounds = byLength({ quick: 100, whole: 500 });
@@ -76,7 +76,7 @@ const statusAt: Readonly<Record<string, string>> = {
   cancelled: "terminated",
 };
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`races about approvals on ${kind}`, async () => {
     let number = 0;
     const { org, store } = await sharedOrganization(kind, { fast: true, approvals: true });

@@ -12,7 +12,7 @@ import type { Runner } from "../processes/runner.ts";
 import { sessionById } from "../runtime/sessions.ts";
 import { query } from "../store/query.ts";
 import type { Store } from "../store/store.ts";
-import { storeKinds } from "../testing/organization.ts";
+import { bothStores } from "../testing/organization.ts";
 import { scriptedRunner } from "../testing/scripted-runner.ts";
 import {
   demandConserved,
@@ -25,7 +25,7 @@ import {
 } from "../testing/spenders.ts";
 import type { Stage } from "../testing/stage.ts";
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`what is set aside for sessions, on ${kind}`, () => {
     const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
       test(name, () => onBudget(kind, play));

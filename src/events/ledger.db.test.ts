@@ -4,10 +4,10 @@ import { sql } from "kysely";
 import { listEvents, readAuditLog, verifyLedger } from "../contract/ledger.ts";
 import { createFile, readFile } from "../contract/knowledge.ts";
 import { dynamic } from "../store/query.ts";
-import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { refusal, sharedOrganization, bothStores } from "../testing/organization.ts";
 import { follow } from "./follow.ts";
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`the ledger on ${kind}`, async () => {
     const { org, store } = await sharedOrganization(kind);
 

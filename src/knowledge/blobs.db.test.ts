@@ -14,7 +14,7 @@ import {
   createOrganization,
   type Organization,
   sharedOrganization,
-  storeKinds,
+  bothStores,
 } from "../testing/organization.ts";
 
 const countBlobs = query((db, _: Record<never, never>) =>
@@ -55,7 +55,7 @@ async function allThere(org: Organization, made: Awaited<ReturnType<typeof fill>
   }
 }
 
-if (storeKinds.includes("sqlite"))
+if (bothStores.includes("sqlite"))
   describe("content of knowledge on sqlite", () => {
     const folder = mkdtempSync(join(tmpdir(), "agency-blobs-"));
     const knowledge = join(folder, "knowledge");
@@ -140,7 +140,7 @@ if (storeKinds.includes("sqlite"))
     });
   });
 
-if (storeKinds.includes("postgres"))
+if (bothStores.includes("postgres"))
   describe("content of knowledge on postgres", async () => {
     const { org, store } = await sharedOrganization("postgres");
 

@@ -17,11 +17,11 @@ import {
 } from "../contract/knowledge.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { viewAgent } from "../contract/agents.ts";
-import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { refusal, sharedOrganization, bothStores } from "../testing/organization.ts";
 
 const sha256 = (text: string | Uint8Array): string => createHash("sha256").update(text).digest("hex");
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`knowledge files on ${kind}`, async () => {
     const { org } = await sharedOrganization(kind);
     const boss = await org.agent("Boss");

@@ -3,12 +3,12 @@ import { describe, test } from "node:test";
 import { grantPermission } from "../contract/capabilities.ts";
 import { createFile, readVersion, viewHistory, writeFile } from "../contract/knowledge.ts";
 import { Refusal } from "../contract/refusal.ts";
-import { type Organization, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { type Organization, sharedOrganization, bothStores } from "../testing/organization.ts";
 
 const writers = 50;
 const rounds = 200;
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`writers of one file on ${kind}`, async () => {
     const { org } = await sharedOrganization(kind);
 

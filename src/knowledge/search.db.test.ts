@@ -12,9 +12,9 @@ import {
   viewLinks,
   writeFile,
 } from "../contract/knowledge.ts";
-import { type TestCaller, sharedOrganization, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, sharedOrganization, bothStores } from "../testing/organization.ts";
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`search and links on ${kind}`, async () => {
     const { org } = await sharedOrganization(kind);
     const boss = await org.agent("Boss");

@@ -7,9 +7,9 @@ import { pauseAgent, terminateAgent } from "../contract/agents.ts";
 import { createOutcome, submitOutcome, updateOutcome, delegateOutcome } from "../contract/outcomes.ts";
 import { viewOrg } from "../contract/roster.ts";
 import { drawOrg } from "../cli/org.ts";
-import { createOrganization, openTestStore, refusal, storeKinds } from "../testing/organization.ts";
+import { createOrganization, openTestStore, refusal, bothStores } from "../testing/organization.ts";
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   test(`the organization is a tree that says what each is doing or waiting for (${kind})`, async () => {
     const opened = await openTestStore(kind);
     try {

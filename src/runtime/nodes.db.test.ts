@@ -6,7 +6,7 @@ import { updateCompany } from "../contract/companies.ts";
 import { pauseAgent, resumeAgent, viewAgent } from "../contract/agents.ts";
 import { completeOutcome, createOutcome, viewOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
-import { type TestCaller, refusal, storeKinds } from "../testing/organization.ts";
+import { type TestCaller, refusal, bothStores } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { clearInbox, forEver, hang } from "../testing/scripts.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
@@ -26,7 +26,7 @@ function dieAt(step: string): { at: (name: string) => Promise<void>; dead: Promi
   };
 }
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`nodes on ${kind}`, () => {
     const staged = stagedOn(kind);
     /** Newest first, also when the clock stood still between them. */

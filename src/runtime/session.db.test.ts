@@ -6,13 +6,13 @@ import { listAgentEvents } from "../contract/ledger.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
 import { putMcpServer } from "../contract/companies.ts";
 import { listAgentSessions, submitSummary, viewSession } from "../contract/sessions.ts";
-import { refusal, storeKinds } from "../testing/organization.ts";
+import { refusal, bothStores } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { clearInbox } from "../testing/scripts.ts";
 import { promptVersion } from "./prompt.ts";
 import { stagedOn } from "../testing/stage.ts";
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`a session on ${kind}`, () => {
     const staged = stagedOn(kind);
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { openTestStore, storeKinds, type TestStore } from "../testing/organization.ts";
+import { openTestStore, bothStores, type TestStore } from "../testing/organization.ts";
 import { query } from "./query.ts";
 import type { Store } from "./store.ts";
 
@@ -24,7 +24,7 @@ const get = query((db, p: { id: string }) =>
 
 const nameOf = (store: Store, id: string) => store.read(async (tx) => (await tx.first(get, { id }))?.name);
 
-for (const kind of storeKinds)
+for (const kind of bothStores)
   describe(`the store on ${kind}`, () => {
     const withStore = async (use: (store: Store) => Promise<void>): Promise<void> => {
       const opened: TestStore = await openTestStore(kind);

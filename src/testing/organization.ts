@@ -18,14 +18,20 @@ import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 import { storeDatabase, testStores } from "./postgres.ts";
 
-/**
- * An organization for tests: the real program on a real store, without its doors. `storeKinds` are the stores this run
- * tests; every store test loops over them.
- */
-export const storeKinds: readonly StoreKind[] = (["sqlite", "postgres"] as const).filter((kind) =>
+/** An organization for tests: the real program on a real store, without its doors. */
+export type StoreKind = "sqlite" | "postgres";
+
+/** The stores of this run. A suite of code that works differently on each store loops over these. */
+export const bothStores: readonly StoreKind[] = (["sqlite", "postgres"] as const).filter((kind) =>
   testStores.has(kind),
 );
-export type StoreKind = "sqlite" | "postgres";
+
+/**
+ * The stores of every other suite. What it tests is the same code on both stores, over queries that are prepared on
+ * PostgreSQL in every run (store/queries.db.test.ts), so a whole run plays it on SQLite and a long run on both.
+ */
+export const storeKinds: readonly StoreKind[] =
+  process.env["AGENCY_TEST_LEAN"] === "1" ? bothStores.filter((kind) => kind === "sqlite") : bothStores;
 
 export interface TestStore {
   readonly store: Store;

@@ -8,7 +8,7 @@ import { openTestStore, type StoreKind } from "../../src/testing/organization.ts
 /** Plays seeds, and when one fails, finds out how little of it still fails. */
 export interface Run {
   readonly kind: StoreKind;
-  readonly seeds: { readonly from: number; readonly count: number };
+  readonly seeds: readonly number[];
   readonly steps: number;
   /** Compare everything each so many steps; in between, a sample. */
   readonly wholeEach: number;
@@ -26,12 +26,11 @@ export async function playSeeds(
   run: Run,
   { shrinkSeconds = 30 }: { shrinkSeconds?: number } = {},
 ): Promise<Failure | undefined> {
-  const { from, count } = run.seeds;
-  for (let seed = from; seed < from + count;) {
+  // A store is used for several seeds, until it has grown so much that a new one is faster.
+  for (let begin = 0; begin < run.seeds.length; begin += seedsPerStore) {
     const bench = await openBench(run.kind);
     try {
-      // A store is used for several seeds, until it has grown so much that a new one is faster.
-      for (const end = Math.min(seed + seedsPerStore, from + count); seed < end; seed++) {
+      for (const seed of run.seeds.slice(begin, begin + seedsPerStore)) {
         const trace: Numbered[] = [];
         const error = await playOne(bench, seed, run, generated(seed, run.steps), trace);
         if (error !== undefined) return await shrink(run, seed, trace, error, shrinkSeconds);

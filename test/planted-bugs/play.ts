@@ -2,6 +2,11 @@
 import { playSeeds } from "../model/run.ts";
 
 const count = Number(process.argv[2] ?? 1);
-const run = { kind: "sqlite", seeds: { from: 1, count }, steps: 200, wholeEach: 20 } as const;
+const run = {
+  kind: "sqlite",
+  seeds: Array.from({ length: count }, (_, index) => index + 1),
+  steps: 200,
+  wholeEach: 20,
+} as const;
 const failure = await playSeeds(run, { shrinkSeconds: 0 });
 console.log(JSON.stringify({ found: failure === undefined ? null : failure.message, seed: failure?.seed }));

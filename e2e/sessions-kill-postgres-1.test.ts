@@ -1,3 +1,0 @@
-import { testHalfOfTheKills } from "./support/living-kills.ts";
-
-testHalfOfTheKills("postgres");

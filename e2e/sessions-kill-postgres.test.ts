@@ -1,0 +1,3 @@
+import { testKills } from "./support/living-kills.ts";
+
+testKills("postgres");

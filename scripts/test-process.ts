@@ -1,0 +1,112 @@
+// One process that runs test files, seen from the runner.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { Report } from "./test-reporter.ts";
+
+export type FileResult = {
+  file: string;
+  seconds: number;
+  passed: number;
+  failures: string[];
+  output: string;
+};
+
+export interface Service {
+  /** The next file to run. A process that serves several asks again after each. */
+  readonly next: () => string | undefined;
+  readonly shared: boolean;
+  readonly env: NodeJS.ProcessEnv;
+  readonly minutesPerFile: number;
+  readonly interrupted: AbortSignal;
+  readonly ended: (result: FileResult) => void;
+}
+
+/** Starts a process that runs files until there are none, and resolves when it has ended. A crash ends it earlier. */
+export async function serve(service: Service): Promise<void> {
+  const here = import.meta.dirname;
+  const imports = ["--import", join(here, "end-with-runner.ts")];
+  const reporter = `--test-reporter=${join(here, "test-reporter.ts")}`;
+  const child = spawn(process.execPath, [...imports, reporter, join(here, "test-entry.ts")], {
+    // Node marks the processes of a test run of its own, and a marked one reports to that run.
+    env: { ...service.env, NODE_TEST_CONTEXT: undefined },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  const running = new Map<string, Running>();
+  let last: Running | undefined;
+  let stopped: string | undefined;
+  const stop = (why: string): void => {
+    stopped ??= why;
+    child.kill("SIGTERM");
+    setTimeout(() => child.kill("SIGKILL"), 10_000).unref();
+  };
+  const interrupt = (): void => stop("interrupted");
+  service.interrupted.addEventListener("abort", interrupt);
+
+  const begin = (): string | undefined => {
+    const file = last === undefined || service.shared ? service.next() : undefined;
+    if (file === undefined) return undefined;
+    const { minutesPerFile } = service;
+    const tooLate = setTimeout(
+      () => stop(`did not end within ${minutesPerFile} minutes`),
+      minutesPerFile * 60_000,
+    );
+    last = {
+      result: nothing(file),
+      start: performance.now(),
+      tooLate,
+    };
+    running.set(file, last);
+    return file;
+  };
+  const end = ({ result, start, tooLate }: Running): void => {
+    clearTimeout(tooLate);
+    running.delete(result.file);
+    if (result.passed + result.failures.length === 0 && !mayBeEmpty(result.file, service.env))
+      result.failures.push("the file itself\nran no test");
+    result.seconds = (performance.now() - start) / 1000;
+    service.ended(result);
+  };
+
+  child.on("message", (report: Report) => {
+    if (report.type === "next") {
+      const file = begin();
+      child.send(file === undefined ? {} : { file }, () => undefined);
+      return;
+    }
+    const about = running.get(report.file);
+    if (report.type === "failed" && about === undefined)
+      service.ended({ ...nothing(report.file), failures: [report.failure] });
+    if (about === undefined) return;
+    if (report.type === "passed") about.result.passed += 1;
+    else if (report.type === "failed") about.result.failures.push(report.failure);
+    else end(about);
+  });
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding("utf8").on("data", (chunk: string) => {
+      if (last !== undefined) last.result.output += chunk;
+    });
+
+  await once(child, "close");
+  service.interrupted.removeEventListener("abort", interrupt);
+  const how = stopped ?? `ended with ${String(child.exitCode ?? child.signalCode)} before its last test`;
+  for (const left of running.values()) {
+    left.result.failures.push(`the file itself\n${how}`);
+    end(left);
+  }
+}
+
+interface Running {
+  readonly result: FileResult;
+  readonly start: number;
+  readonly tooLate: NodeJS.Timeout;
+}
+
+function nothing(file: string): FileResult {
+  return { file, seconds: 0, passed: 0, failures: [], output: "" };
+}
+
+/** A file for a store that this run leaves out has nothing to run. */
+function mayBeEmpty(file: string, env: NodeJS.ProcessEnv): boolean {
+  return file.endsWith(".db.test.ts") && env["AGENCY_TEST_STORES"] !== "sqlite,postgres";
+}

@@ -1,0 +1,55 @@
+// The seeds of what is played by chance. Every run plays fresh ones, from a base seed that the runner prints, and the
+// suite's seeds in test/corpus.txt.
+//   AGENCY_TEST_SEED=17   the base seed: repeats a run
+//   AGENCY_TEST_ONLY=17   only that seed, in the files that were named
+import { randomInt } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { runLength } from "./run-length.ts";
+
+type Suite = "core" | "reorganization" | "simulator";
+
+export const baseSeed = Number(process.env["AGENCY_TEST_SEED"] ?? randomInt(2 ** 31));
+
+const only = process.env["AGENCY_TEST_ONLY"];
+
+/** Part `part` (from 1) of a suite that is split into `parts` files; `count` fresh seeds in all files together. */
+export function seedsOf(suite: Suite, count: number, { part, parts } = { part: 1, parts: 1 }): number[] {
+  if (only !== undefined) return [Number(only)];
+  const fresh = Array.from({ length: count }, (_, number) => baseSeed + number);
+  return [...corpusOf(suite), ...fresh].filter((_, index) => index % parts === part - 1);
+}
+
+/** Of a matrix that only a long run plays whole, some, in their order; other ones for another base seed. */
+export function sampleOf<T>(all: readonly T[], count: number): T[] {
+  if (runLength === "long") return [...all];
+  const numbered = all.map((item, index) => ({ item, index, rank: mixed(baseSeed + index) }));
+  return numbered
+    .toSorted((a, b) => a.rank - b.rank)
+    .slice(0, count)
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ item }) => item);
+}
+
+/** How to play one seed again, for the message of a failed test. */
+export function replay(seed: number, file: string): string {
+  return `Play it again: AGENCY_TEST_ONLY=${seed} npm test -- ${file}`;
+}
+
+/** Seeds that once failed, or that find a bug few seeds find: one a line, `suite seed: reason`. */
+function corpusOf(suite: Suite): number[] {
+  const lines = readFileSync(new URL("../../test/corpus.txt", import.meta.url), "utf8").split("\n");
+  return lines.flatMap((line) => {
+    const [, name, seed] = /^(\w+) (\d+): \S/.exec(line) ?? [];
+    if (name === undefined && line !== "" && !line.startsWith("#"))
+      throw new Error(`test/corpus.txt: not "suite seed: reason": ${line}`);
+    return name === suite ? [Number(seed)] : [];
+  });
+}
+
+/** The finalizer of MurmurHash3: neighbours come out far apart. */
+function mixed(value: number): number {
+  let bits = value | 0;
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}

@@ -1,3 +1,0 @@
-import { corePropertyTest } from "./model/test.ts";
-
-corePropertyTest(8, 8);

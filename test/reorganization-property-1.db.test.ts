@@ -1,0 +1,3 @@
+import { reorganizationPropertyTest } from "./reorganization/test.ts";
+
+reorganizationPropertyTest(1, 2);

@@ -1,0 +1,3 @@
+import { reorganizationPropertyTest } from "./reorganization/test.ts";
+
+reorganizationPropertyTest(2, 2);

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bothStores } from "../../src/testing/organization.ts";
+import { campaign } from "../../src/testing/run-length.ts";
+import { replay, seedsOf } from "../../src/testing/seeds.ts";
+import { playReorganizations } from "./play.ts";
+
+const countOn = {
+  sqlite: campaign({ quick: 6, whole: 20, long: 200 }),
+  postgres: campaign({ quick: 0, whole: 2, long: 20 }),
+};
+
+/** Organizations that grow, work and are reorganized at random, split over files that run side by side. */
+export function reorganizationPropertyTest(part: number, parts: number): void {
+  for (const kind of bothStores)
+    test(`whatever is moved and put back on ${kind}, nothing is stranded and no agent may do more, part ${part} of ${parts}`, async (t) => {
+      const sum = { applied: 0, undone: 0, refused: 0 };
+      const seeds = seedsOf("reorganization", countOn[kind], { part, parts });
+      for (const seed of seeds) {
+        const played = await playReorganizations(kind, seed, 120).catch((error: unknown) => {
+          throw new Error(replay(seed, "reorganization-property-1"), { cause: error });
+        });
+        sum.applied += played.applied;
+        sum.undone += played.undone;
+        sum.refused += played.refused;
+      }
+      t.diagnostic(JSON.stringify(sum));
+      const { length } = seeds;
+      assert.ok(sum.applied >= length * 5 && sum.refused >= length, JSON.stringify(sum));
+    });
+}
