@@ -40,9 +40,8 @@ test("whatever is not a passed test is a failure with its detail", async () => {
       test("fine as well", async () => { await new Promise((resolve) => setTimeout(resolve, 50)); });`,
     "src/hook.test.ts": `${start} describe("a suite", () => { after(() => { throw new Error("in a hook"); }); test("fine", () => {}); });`,
     "src/empty.test.ts": "",
-    "src/gone.test.ts": `${start} test("leaves", () => process.exit(0));`,
   });
-  assert.equal(lines.at(-1), "4 passed, 8 failed");
+  assert.equal(lines.at(-1), "4 passed, 7 failed");
   assert.equal(code, 1);
   const output = lines.join("\n");
   assert.match(output, /a parent › wrong\n.*deep-equal[^]*\+ +a: 1\n[^]*- +a: 2\n[^]*wrong\.test\.ts:4/);
@@ -56,6 +55,17 @@ test("whatever is not a passed test is a failure with its detail", async () => {
   ]) {
     assert.ok(output.includes(detail), `${detail} in\n${output}`);
   }
+});
+
+test("a file that ends its process fails, and the files after it still run", async () => {
+  const { code, lines } = await runTests({
+    "src/gone.test.ts": `${start} test("fine", () => {}); test("leaves", () => process.exit(0));`,
+    "src/later-1.test.ts": `${start} test("one", () => {});`,
+    "src/later-2.test.ts": `${start} test("two", () => {});`,
+  });
+  assert.match(lines.at(-1) ?? "", /^[23] passed, 1 failed$/);
+  assert.match(lines.join("\n"), /ended with 0 before its last test/);
+  assert.equal(code, 1);
 });
 
 test("a run that finds no test fails", async () => {

@@ -4,9 +4,10 @@ import { grantPermission } from "../contract/capabilities.ts";
 import { createFile, readVersion, viewHistory, writeFile } from "../contract/knowledge.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { type Organization, sharedOrganization, bothStores } from "../testing/organization.ts";
+import { byLength } from "../testing/run-length.ts";
 
 const writers = 50;
-const rounds = 200;
+const rounds = byLength({ quick: 40, whole: 80, long: 200 });
 
 for (const kind of bothStores)
   describe(`writers of one file on ${kind}`, async () => {
