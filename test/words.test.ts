@@ -115,10 +115,21 @@ describe("every operation", () => {
     assert.deepEqual(
       tools
         .map((operation) => ({ name: operation.name, text: toolDescription(operation) }))
-        .filter(({ text }) => text.length > 1000 || sentences(text) < 2 || sentences(text) > 5)
-        .map(({ name, text }) => `${name}: ${text.length} characters, ${sentences(text)} sentences`),
+        .map(({ name, text }) => ({ name, length: text.length, sentences: sentencesIn(text).length }))
+        .filter(({ length, sentences }) => length > 1000 || sentences < 2 || sentences > 5),
       [],
     );
+  });
+
+  test("is described in sentences of at most 25 words", () => {
+    const long = operations.flatMap((operation) =>
+      [toolDescription(operation), ...descriptionsIn(inputSchema(operation.input))].flatMap((text) =>
+        sentencesIn(text)
+          .filter((sentence) => sentence.split(/\s+/).length > 25)
+          .map((sentence) => `${operation.name}: ${sentence}`),
+      ),
+    );
+    assert.deepEqual(long, []);
   });
 
   test("that is a command with arguments has an example with flags that exist", () => {
@@ -147,8 +158,7 @@ const verbs = [
 ];
 
 /** Without the example at the end. */
-const sentences = (text: string): number =>
-  (text.replace(/ Example: .*$/s, "").match(/[.!?](?=\s|$)/g) ?? []).length;
+const sentencesIn = (text: string): string[] => text.replace(/ Example: .*$/s, "").split(/(?<=[.!?])\s+/);
 
 interface Schema {
   readonly description?: string;
@@ -172,6 +182,13 @@ function undescribed(schema: Schema, path: string): string[] {
     ...parts.flatMap((part) => undescribed(part, path)),
     ...(schema.items === undefined ? [] : undescribed(schema.items, `${path}[]`)),
   ];
+}
+
+function descriptionsIn(schema: unknown): string[] {
+  if (typeof schema !== "object" || schema === null) return [];
+  return Object.entries(schema).flatMap(([key, value]) =>
+    key === "description" && typeof value === "string" ? [value] : descriptionsIn(value),
+  );
 }
 
 /** What is shipped, and the documents. Tests and their support are not read by users. */

@@ -40,7 +40,7 @@ export const listPermissions = operation({
   name: "permission.list",
   summary: "List your rights and the permission requests of your direct reports.",
   guidance:
-    "Returns `grants` (rights you were given), `structural` (rights that follow from your position, such as mail to your manager) and `requests` (what your reports ask you for; answer with grant_permission). To find out why one call is refused, use explain_access.",
+    "Returns `grants` (rights you were given) and `structural` (rights that follow from your position, such as mail to your manager). `requests` is what your reports ask you for; answer with grant_permission. To find out why one call is refused, use explain_access.",
   lists: "grant",
   input: z.strictObject({ ...Page }),
   output: z.object({
@@ -113,7 +113,7 @@ export const requestPermission = operation({
   name: "permission.request",
   summary: "Ask your manager for a right you need.",
   guidance:
-    'Use it when a call was refused for a missing right and your work depends on it. Your manager gets a message; the answer comes by mail, so continue with other work. Returns status `open`, or `already_held` if you have the right. Example: {"resource": "org:hire", "reason": "The release needs a tester."}.',
+    'Use it when a call was refused for a missing right and your work depends on it. Your manager gets a message. Continue with other work: list_permissions shows the right once it is granted. Returns status `open`, or `already_held` if you have the right. Example: {"resource": "org:hire", "reason": "The release needs a tester."}.',
   input: z.strictObject({
     resource: ResourceName,
     level: LevelArgument,

@@ -111,7 +111,7 @@ export const viewOutcome = operation({
   name: "outcome.view",
   summary: "Show an outcome with its parents, children, owner, results it builds on, and history.",
   guidance:
-    "Read it before you start to work on an outcome: `acceptance` says how the result is judged, and `context` has the results of the outcomes it depends on. To see why the outcome exists, use view_ancestors; for everything below it, view_subtree.",
+    "Read it before you start to work on an outcome. `acceptance` says how the result is judged; `context` has the results of the outcomes it depends on. To see why the outcome exists, use view_ancestors; for everything below it, view_subtree.",
   input: z.strictObject({ id: outcomeId }),
   output: Outcome.extend({
     depth: z.number().describe("How many times the work was delegated to get here."),
@@ -283,7 +283,7 @@ export const submitOutcome = operation({
   name: "outcome.submit",
   summary: "Submit an outcome that was delegated to you, to be verified by your manager.",
   guidance:
-    "Use it when the result meets the acceptance criteria and nothing below the outcome is still open. Your manager then completes it or reopens it with what is missing; the decision arrives by mail. Outcomes you created yourself you finish with complete_outcome. Returns the outcome with status `submitted`.",
+    "Use it when the result meets the acceptance criteria and nothing below the outcome is still open. Your manager then completes it, or reopens it and tells you by mail what is missing. Outcomes you created yourself you finish with complete_outcome. Returns the outcome with status `submitted`.",
   input: z.strictObject({
     id: outcomeId,
     note: Result.optional().describe(
@@ -406,7 +406,7 @@ export const reclaimOutcome = operation({
   name: "outcome.reclaim",
   summary: "Take back an outcome you delegated, with everything below it.",
   guidance:
-    "A last resort: try a message or reopen_outcome first. Sessions that work on it end, and rights granted for it are revoked. If an agent was created for this outcome, that agent and all agents below it are terminated; their documents stay and you get links to them by mail.",
+    "A last resort: try a message or reopen_outcome first. Sessions that work on it end, and rights granted for it are revoked. If an agent was created for this outcome, that agent and all agents below it are terminated. You get links to their documents by mail.",
   input: z.strictObject({
     id: outcomeId,
     reason: Note.min(1).describe("Why, up to 10,000 characters. The former owner reads it."),

@@ -38,7 +38,7 @@ export const planWork = operation({
   name: "org.plan_work",
   summary: "Divide an outcome into tasks for your direct reports.",
   guidance:
-    'Creates and delegates one outcome per task, hires agents for roles your team lacks (needs the right `org:hire`, and usually an approval), and creates one integration outcome for you, which starts when all tasks are completed. For a single task, use delegate_outcome. Example: {"outcome": "<outcome id>", "tasks": [{"title": "Draft", "assignee": "Writer"}, {"title": "Review", "assignee": "Editor", "dependsOn": ["Draft"]}]}.',
+    'Creates and delegates one outcome per task, and hires agents for roles your team lacks if you hold the right `org:hire`. You get one integration outcome, in which you combine the results once all tasks are completed. For a single task, use delegate_outcome. Returns the ids of everything it created. Example: {"outcome": "<outcome id>", "tasks": [{"title": "Draft", "assignee": "Writer"}, {"title": "Review", "assignee": "Editor", "dependsOn": ["Draft"]}]}.',
   input: z.strictObject({
     outcome: idOf("outcome").describe("Id of the outcome to divide (UUID). You must be responsible for it."),
     tasks: PlanTasks.describe("1 to 20 tasks."),

@@ -84,7 +84,7 @@ export const submitSummary = operation({
   name: "session.submit_summary",
   summary: "Submit the summary of your session, which ends the session.",
   guidance:
-    "Call it last, after you have updated your state document and finished or blocked your outcomes. The summary is appended to your log, which your later sessions can read. No other call is accepted afterwards. Returns the id of the log file.",
+    "Call it last, after you have updated your state document and finished or blocked your outcomes. The summary is appended to your log, which your later sessions can read. Make no other call afterwards: the session is stopped. Returns the id of the log file.",
   input: z.strictObject({
     summary: text(20_000)
       .min(1)

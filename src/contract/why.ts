@@ -8,7 +8,7 @@ export const why = operation({
   name: "why",
   summary: "Explain why an agent or outcome is or isn't moving.",
   guidance:
-    "Use it when work seems stuck: it follows what the agent or outcome waits for until it finds a running session, a timer, a person, or the broken link. Works for outcomes you can read, for yourself and for your direct reports. Returns `moves`, the `path` of what waits for what, and `says`, the explanation.",
+    "Use it when work seems stuck. It follows what waits for what until it finds a running session, a timer, a person, or the broken link. Works for outcomes you can read, for yourself and for your direct reports. Returns `moves`, the `path` of what waits for what, and `says`, the explanation.",
   input: z.strictObject({
     id: idOf("agent or outcome"),
   }),
