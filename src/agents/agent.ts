@@ -1,5 +1,5 @@
 import { nameKey } from "../contract/names.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { reservedName } from "./texts.ts";
 
 /**
  * Rules of an agent's name and slug, without I/O. Stored status:
@@ -10,21 +10,16 @@ import { Refusal } from "../contract/refusal.ts";
  */
 const reserved = new Set(["human", "user", "board", "system", "agency"]);
 
-/** Also as a slug: whoever writes to @human means a person, not an agent named "Human!". */
+/** Compared as a slug too: a message to @human is meant for a person, never for an agent called "Human!". */
 export function isReserved(name: string): boolean {
   return reserved.has(nameKey(name)) || reserved.has(dashed(name));
 }
 
 export function demandUsableName(name: string): void {
-  if (isReserved(name))
-    throw new Refusal(
-      "refused",
-      `The name ${name} is reserved.`,
-      "Choose another; human, user, board, system and agency are taken.",
-    );
+  if (isReserved(name)) throw reservedName(name);
 }
 
-/** Letters and digits of every script, the rest becomes dashes; a name without any is addressed by a piece of its id. */
+/** Keeps letters and digits of every script; everything else becomes a dash. A name without any gets a part of its id. */
 export function slugOf(name: string, id: string): string {
   const slug = dashed(name);
   return slug === "" ? `agent-${id.slice(0, 8)}` : slug;

@@ -1,5 +1,5 @@
 import * as contract from "../contract/agents.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { hashToken } from "../dispatch/identity.ts";
 import { isActive } from "../capabilities/members.ts";
@@ -7,17 +7,13 @@ import { query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { Tx } from "../store/store.ts";
 import { agentById } from "./table.ts";
+import { keyAlreadyRevoked, noKeyFor } from "./texts.ts";
 
 /** Credentials: API keys of agents, tokens of sessions, the board's token. Only hashes are stored. */
 
 const onCreateKey = guarded(contract.createKey, async (call) => {
   const agent = await agentById(call.tx, call.input.id);
-  if (!isActive(agent))
-    throw new Refusal(
-      "refused",
-      `${agent.name} is ${agent.status} and cannot hold keys.`,
-      "Only an active agent has keys.",
-    );
+  if (!isActive(agent)) throw noKeyFor(agent);
   const key = `agk_${call.newSecret()}`;
   const id = call.newId();
   const label = call.input.label ?? "key";
@@ -43,8 +39,7 @@ const onRevokeKey = guarded(contract.revokeKey, async (call) => {
   const { tx, input } = call;
   const row = (await tx.all(keysOf, { agentId: input.id })).find(({ id }) => id === input.keyId);
   if (row === undefined) throw notFound("key", input.keyId);
-  if (row.revoked_at !== null)
-    throw new Refusal("conflict", "This key is already revoked.", "There is nothing left to do.");
+  if (row.revoked_at !== null) throw keyAlreadyRevoked();
   await tx.run(revokeCredential, { id: row.id, now: tx.now });
   await call.record(input.id, { key: row.id });
   return present({ ...row, revoked_at: tx.now });

@@ -2,8 +2,12 @@ import type { Writing } from "../dispatch/context.ts";
 import { post } from "../mail/post.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import type { AgentRow } from "./table.ts";
+import { workForYou } from "./texts.ts";
 
-/** Tells an agent what it was given to do. A person works from the inbox: without a word it would lie there unseen. */
+/**
+ * Sends the message that comes with delegated work. A model finds its work in the briefing, so without a message from the
+ * manager nothing is sent. A person works from the inbox and always gets one.
+ */
 export async function sendOrder(
   call: Writing,
   from: string,
@@ -13,7 +17,7 @@ export async function sendOrder(
 ): Promise<void> {
   if (message === undefined && to.brain_type !== "human") return;
   const text = [
-    message ?? "This is yours now.",
+    message ?? workForYou,
     "",
     `Outcome: "${outcome.title}" kb://${outcome.id}`,
     ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),

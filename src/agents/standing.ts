@@ -1,17 +1,12 @@
-import { Refusal } from "../contract/refusal.ts";
 import { isActive } from "../capabilities/members.ts";
 import type { Call } from "../dispatch/guarded.ts";
 import type { ReadTx } from "../store/store.ts";
 import { agentById, type AgentRow } from "./table.ts";
+import { hasLeft, notActive, notADirectReport } from "./texts.ts";
 
 export async function demandThere(tx: ReadTx, id: string): Promise<AgentRow> {
   const agent = await agentById(tx, id);
-  if (agent.status === "terminated")
-    throw new Refusal(
-      "refused",
-      `${agent.name} has left.`,
-      "An agent that left does not come back; make a new one.",
-    );
+  if (agent.status === "terminated") throw hasLeft(agent);
   return agent;
 }
 
@@ -19,13 +14,7 @@ export async function demandBossOrBoard(
   call: Pick<Call<{ id: string }>, "tx" | "actor" | "input">,
 ): Promise<AgentRow> {
   const agent = await demandThere(call.tx, call.input.id);
-  if (call.actor.agentId !== null && agent.boss_id !== call.actor.agentId)
-    throw new Refusal(
-      "forbidden",
-      `${agent.name} is not your direct report.`,
-      "Its own boss can do that; message your report.",
-    );
-  if (!isActive(agent))
-    throw new Refusal("refused", `${agent.name} is ${agent.status}.`, "That is for active agents only.");
+  if (call.actor.agentId !== null && agent.boss_id !== call.actor.agentId) throw notADirectReport(agent);
+  if (!isActive(agent)) throw notActive(agent);
   return agent;
 }

@@ -16,7 +16,7 @@ export async function insertAgent(tx: Tx, row: AgentRow): Promise<void> {
   await tx.run(insertRow, row);
 }
 
-/** Saves what can change: not the id, the company, the mandate or when it was made. */
+/** Saves every column that can change. The id, company, mandate and creation time stay as they were inserted. */
 export async function saveAgent(tx: Tx, row: AgentRow): Promise<void> {
   const {
     company_id: _c,
@@ -36,7 +36,7 @@ export async function agentById(tx: ReadTx, id: string): Promise<AgentRow> {
   return row;
 }
 
-/** The agent that answers for this mandate now. */
+/** The active agent of this mandate. */
 export async function agentOfMandate(tx: ReadTx, mandateId: string): Promise<AgentRow | undefined> {
   return tx.first(byMandate, { mandateId });
 }
@@ -87,7 +87,7 @@ export async function presentAgent(tx: ReadTx, id: string) {
   };
 }
 
-/** With what a list shows beside its own columns. */
+/** The row with the further values a list shows. */
 export async function shownAgent(tx: ReadTx, id: string) {
   const row = await tx.first(shownById, { id });
   if (row === undefined) throw notFound("agent", id);
@@ -110,7 +110,7 @@ export function presentShown(row: Shown): Agent {
   };
 }
 
-/** What a departure touches: live outcomes it answers for, live ones it handed down. */
+/** The live outcomes that a departure moves: those the agent is responsible for and those it delegated. */
 export const liveWorkOf = query((db, p: { agentId: string }) =>
   db
     .selectFrom("outcomes")
@@ -120,7 +120,7 @@ export const liveWorkOf = query((db, p: { agentId: string }) =>
     .orderBy("num"),
 );
 
-/** Ended outcomes too: one that is reopened later has somebody to verify it. */
+/** Ended outcomes are rerouted too. If one is reopened later, the new manager verifies it. */
 export const reroute = query((db, p: { from: string; to: string | null; now: number }) =>
   db
     .updateTable("outcomes")
@@ -152,7 +152,7 @@ export const endSessions = query((db, p: { agentId: string; now: number; reason:
     .where("ended_at", "is", null),
 );
 
-/** Live outcomes an agent handed to somebody else, its reports' standing mandates aside. */
+/** Live outcomes the agent delegated, without the standing mandates of its reports. */
 export const liveDelegationsOf = query((db, p: { agentId: string }) =>
   db
     .selectFrom("outcomes")
@@ -171,7 +171,7 @@ const byMandate = query((db, p: { mandateId: string }) =>
     .where("status", "<>", "terminated"),
 );
 
-/** A list shows these; reading a row's other columns would take most of its time. */
+/** The columns a list shows. Reading the other columns of every row would take most of the time. */
 const shownColumns = [
   "id",
   "name",
@@ -195,7 +195,7 @@ const shown = (db: Db) =>
 
 type Place = { companyId: string; at: number; id: string; limit: number };
 
-/** The next stretch of a company's agents, oldest first. */
+/** The next page of a company's agents, oldest first. */
 export const shownAfter = (db: Db, p: Place) =>
   shown(db)
     .select(shownOfA)
@@ -207,7 +207,7 @@ export const shownAfter = (db: Db, p: Place) =>
     .orderBy("a.id")
     .limit(p.limit);
 
-/** One statement for each kind of filter, so that none is built anew for a request. */
+/** One prepared statement per kind of filter, because building a statement costs more than running it. */
 const stored = (status: Agent["status"]) =>
   query((db, p: Place) => shownAfter(db, p).where("a.status", "=", status));
 const pages = {

@@ -1,5 +1,5 @@
 import * as contract from "../contract/approvals.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { memberById, rootAgentOf } from "../capabilities/members.ts";
@@ -20,21 +20,32 @@ import {
   setPayload,
   setStatus,
 } from "./table.ts";
+import {
+  changedSinceSeen,
+  concluded,
+  expired,
+  newComment,
+  onlyRequester,
+  onlyRootProposes,
+  revisionWanted,
+  tooManyComments,
+  yesOrNo,
+} from "./texts.ts";
 
 /**
- * Deciding, the same for everything that waits for a person. What a yes or a no does is the kind's own affair, in the
- * transaction of the decision: after it either all of it happened or nothing.
+ * Decisions work the same way for every kind of request. The kind says what approving or rejecting does, in the
+ * transaction of the decision: afterwards either all of it has happened or nothing.
  */
 export interface ApprovalKind {
   readonly approve: (call: Writing, approval: ApprovalRow) => Promise<void>;
   readonly deny: (call: Writing, approval: ApprovalRow, why: string) => Promise<void>;
   /**
-   * The payload with these changes, checked; absent where the answer is only yes or no. What comes back as it was shown,
-   * [redacted], is still the secret.
+   * Applies the changes to the payload and checks the result. Absent for kinds that can only be approved or rejected. A
+   * value that comes back as "[redacted]" stands for the secret that was hidden.
    */
   readonly redraft?: (call: CallContext, approval: ApprovalRow, changes: Payload) => Promise<Payload>;
   readonly changes: (tx: ReadTx, approval: ApprovalRow) => Promise<string[]>;
-  /** For whoever asked, when it was sent back, approved or denied. */
+  /** Names the request in notices to the requester. */
   readonly title: (approval: ApprovalRow) => string;
 }
 
@@ -51,24 +62,13 @@ type Decision = {
 export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
   const conclude = concluder(kinds);
 
-  /** The approval as the caller may decide on it now, and as it saw it. */
+  /** The approval, if the caller may see it, it can move to this status, and its payload is the one the caller saw. */
   async function considered(call: Call<Decision>, to: contract.ApprovalStatus): Promise<ApprovalRow> {
     const approval = await visible(call, call.input.id);
     demandMove(approval.status, to);
-    if (approval.expires_at !== null && approval.expires_at <= call.tx.now)
-      throw new Refusal(
-        "conflict",
-        "The time to decide is over.",
-        "It counts as denied; let it be asked anew.",
-      );
+    if (approval.expires_at !== null && approval.expires_at <= call.tx.now) throw expired();
     const seen = call.input.payloadHash;
-    if (seen !== undefined && seen !== approval.payload_hash)
-      throw new Refusal(
-        "conflict",
-        "What is asked for has changed since it was looked at.",
-        "Look at it again, and decide on what it is now.",
-        { payloadHash: approval.payload_hash },
-      );
+    if (seen !== undefined && seen !== approval.payload_hash) throw changedSinceSeen(approval.payload_hash);
     return approval;
   }
 
@@ -81,11 +81,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
   const onRequest = guarded(contract.requestApproval, async (call) => {
     const { tx, actor, companyId, input } = call;
     if (actor.agentId === null || actor.agentId !== (await rootAgentOf(tx, companyId)))
-      throw new Refusal(
-        "forbidden",
-        "Only the root agent lays a plan before the board.",
-        "Propose it to your boss in a message.",
-      );
+      throw onlyRootProposes();
     const approval = await openApproval(tx, {
       id: call.newId(),
       companyId,
@@ -103,20 +99,11 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
   const onRequestRevision = guarded(contract.requestRevision, async (call) => {
     const approval = await considered(call, "revision_requested");
     const kind = kinds[approval.type];
-    if (kind.redraft === undefined)
-      throw new Refusal("refused", "The answer to this is yes or no.", "Approve or reject it.");
+    if (kind.redraft === undefined) throw yesOrNo();
     const saved = await setStatus(call.tx, approval, "revision_requested", call.input.decisionNote ?? null);
     await recordOf(call, saved);
     if (approval.requested_by !== null)
-      await tell(
-        call,
-        approval,
-        [
-          `The board asks for a revision of ${kind.title(approval)}: ${call.input.decisionNote ?? "see the comments"}`,
-          "",
-          `Approval ${approval.id}. Read what was said (list_comments), then resubmit_approval with the changed keys as payload, or cancel_approval.`,
-        ].join("\n"),
-      );
+      await tell(call, approval, revisionWanted(kind.title(approval), approval.id, call.input.decisionNote));
     return presentApproval(call.tx, saved);
   });
 
@@ -161,11 +148,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     const { tx, actor, companyId, input } = call;
     const approval = await visible(call, input.id);
     if (actor.agentId !== null && (await commentsInARow(tx, approval.id, actor.agentId)) >= mostInARow)
-      throw new Refusal(
-        "limited",
-        `You have said ${mostInARow} things in a row about this approval.`,
-        "Wait until the board has answered.",
-      );
+      throw tooManyComments(mostInARow);
     const id = call.newId();
     await insertComment(tx, {
       id,
@@ -178,7 +161,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     await call.record(approval.agent_id ?? approval.id, { approval: approval.id, comment: id });
     const title = kinds[approval.type].title(approval);
     if (actor.agentId !== approval.requested_by)
-      await tell(call, approval, `About ${title} (approval ${approval.id}):\n\n${input.body}`);
+      await tell(call, approval, newComment(title, approval.id, input.body));
     const author = actor.agentId === null ? null : await memberById(tx, actor.agentId);
     return {
       id,
@@ -223,7 +206,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
   ];
 }
 
-/** Ends an approval with all that follows from it; who may do so, and whether it is open, is for the caller to check. */
+/** Ends an approval and does what follows from it. The caller checks that it is open and that the actor may decide. */
 export function concluder(kinds: ApprovalKinds) {
   return async (
     call: Writing,
@@ -238,11 +221,7 @@ export function concluder(kinds: ApprovalKinds) {
     await recordOf(call, saved);
     const { requested_by: requester } = approval;
     if (requester !== null && requester !== call.actor.agentId && (await isThere(call.tx, requester)))
-      await notify(
-        call,
-        requester,
-        `${kind.title(approval)} was ${to}${note === null ? "." : `: ${note}`} (approval ${approval.id})`,
-      );
+      await notify(call, requester, concluded(kind.title(approval), approval.id, to, note));
     return saved;
   };
 }
@@ -264,7 +243,7 @@ const events: Readonly<Record<contract.ApprovalStatus, string>> = {
   cancelled: "approval.cancel",
 };
 
-/** The board sees all; an agent what it asked for, what would be its report, and as the root agent everything. */
+/** The board and the root agent see every approval. Other agents see their own requests and those about their reports. */
 async function visible(call: Writing, id: string): Promise<ApprovalRow> {
   const { tx, actor, companyId } = call;
   const approval = await approvalById(tx, id);
@@ -277,11 +256,7 @@ async function visible(call: Writing, id: string): Promise<ApprovalRow> {
 
 async function demandRequester(call: Writing, approval: ApprovalRow): Promise<void> {
   if (call.actor.agentId === null || call.actor.agentId === approval.requested_by) return;
-  throw new Refusal(
-    "forbidden",
-    "Only whoever asked for this, or the board, changes it or takes it back.",
-    "Say what you think in a comment.",
-  );
+  throw onlyRequester();
 }
 
 export async function presentApproval(tx: ReadTx, row: ApprovalRow): Promise<contract.Approval> {

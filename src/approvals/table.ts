@@ -5,18 +5,19 @@ import {
   type ApprovalType,
   approvalTypes,
 } from "../contract/approvals.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { canonicalJson } from "../contract/canonical.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
+import { tooManyOpen } from "./texts.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { append, system } from "../events/ledger.ts";
 import { openStatuses, type Payload, payloadHash } from "./approval.ts";
 
-/** Literally as in the indexes of open approvals: with parameters neither store would see that it may use them. */
+/** Spelled exactly as in the partial indexes of open approvals: with parameters, neither store would use those indexes. */
 const isOpen = sql<SqlBool>`status in ('pending', 'revision_requested')`;
 
-/** Rows of approvals and of what was said about them. */
+/** Rows of approvals and of their comments. */
 export type ApprovalRow = Omit<Schema["approvals"], "num" | "status" | "type"> & {
   readonly num: number;
   readonly status: ApprovalStatus;
@@ -35,15 +36,10 @@ export interface NewApproval {
 }
 
 export async function openApproval(tx: Tx, approval: NewApproval): Promise<ApprovalRow> {
-  // More of a budget is not what the agent asks for: it is asked in its name when it is stopped, whatever else waits.
+  // The daemon asks for more budget in the agent's name when it stops the agent, so that request is never limited.
   const isAsked = approval.requestedBy !== null && approval.type !== "budget_override";
-  if (isAsked && (await isTooEager(tx, approval.requestedBy)))
-    throw new Refusal(
-      "limited",
-      `${mostOpen} approvals you asked for are not decided; nobody has more.`,
-      "Wait for the board, or take some back: cancel_approval.",
-    );
-  // A revision number makes every payload another one, also when it is sent again unchanged.
+  if (isAsked && (await isTooEager(tx, approval.requestedBy))) throw tooManyOpen(mostOpen);
+  // The revision number changes the hash even if a payload is resubmitted unchanged.
   const payload = { ...approval.payload, revision: 1 };
   const row = {
     id: approval.id,
@@ -66,7 +62,7 @@ export async function openApproval(tx: Tx, approval: NewApproval): Promise<Appro
   return { ...row, num: 0 };
 }
 
-/** The board is not asked without end by one agent. */
+/** Whether the agent has the maximum number of open requests. */
 export async function isTooEager(tx: ReadTx, agentId: string): Promise<boolean> {
   return (await tx.all(openByRequester, { agentId, limit: mostOpen })).length === mostOpen;
 }
@@ -77,7 +73,7 @@ const openByRequester = query((db, p: { agentId: string; limit: number }) =>
   db.selectFrom("approvals").select("id").where("requested_by", "=", p.agentId).where(isOpen).limit(p.limit),
 );
 
-/** How many of the last comments are by this agent. */
+/** How many of the newest comments in a row are by this agent. */
 export async function commentsInARow(tx: ReadTx, approvalId: string, agentId: string): Promise<number> {
   const last = await tx.all(lastComments, { approvalId, limit: 100 });
   const others = last.findIndex(({ author_id }) => author_id !== agentId);
@@ -99,13 +95,13 @@ export async function approvalById(tx: ReadTx, id: string): Promise<ApprovalRow>
   return typed(row);
 }
 
-/** The open approval of an agent that waits for one. */
+/** The open approval of a pending agent. */
 export async function openApprovalOf(tx: ReadTx, agentId: string): Promise<ApprovalRow | undefined> {
   const row = await tx.first(openOfAgent, { agentId });
   return row === undefined ? undefined : typed(row);
 }
 
-/** Open ones about the agent, and those for an agent that only a yes would make, asked for by it. */
+/** Open approvals about the agent, and its own create_agent requests, whose agent does not exist yet. */
 export async function openApprovalsOf(tx: ReadTx, agentId: string): Promise<ApprovalRow[]> {
   return (await tx.all(openAround, { agentId })).map(typed);
 }
@@ -162,7 +158,7 @@ export async function setPayload(tx: Tx, row: ApprovalRow, payload: Payload): Pr
   return { ...row, ...changed, updated_at: tx.now };
 }
 
-/** Nobody answered in time: that is a no. */
+/** Rejects an approval whose time to decide is over. */
 export async function expire(tx: Tx, approval: ApprovalRow | undefined): Promise<boolean> {
   const isOver =
     approval !== undefined &&
@@ -181,7 +177,7 @@ export async function expire(tx: Tx, approval: ApprovalRow | undefined): Promise
   return true;
 }
 
-/** The newest request of this agent for an agent of this name. */
+/** The newest create_agent request of this agent for this name. */
 export async function lastOfNameBy(
   tx: ReadTx,
   companyId: string,
@@ -192,7 +188,7 @@ export async function lastOfNameBy(
   return row === undefined ? undefined : typed(row);
 }
 
-/** The agent that the yes made. */
+/** Stores the agent that the approval created. */
 export const nameAgent = query((db, p: { id: string; agentId: string }) =>
   db.updateTable("approvals").set({ agent_id: p.agentId }).where("id", "=", p.id),
 );

@@ -3,28 +3,28 @@ import { type BudgetLine, type Measure, measures } from "../contract/budgets.ts"
 /**
  * Rules of budgets, without I/O.
  *
- * A pool is what somebody may spend of one measure in a calendar month: the company's own, and one for each part of an
- * agent's budget. An agent draws from the nearest pool at or above it. Of every pool, in every month:
+ * A pool is the amount of one measure that may be spent in a calendar month. The company has one per measure, and so has
+ * each part of an agent's budget. An agent draws from the nearest pool at or above it. For every pool and month:
  *
- *   spent + reserved for live sessions + limits of the pools right below ≤ limit
+ *   spent + reserved for live sessions + limits of the pools directly below ≤ limit
  *
- * so that whatever all of them do, together they spend no more than the pool has. Amounts are whole numbers: of money,
- * millionths of a dollar, so that sums are exact.
+ * Therefore all agents together never spend more than the pool has. Amounts are whole numbers, money in millionths of a
+ * dollar, because sums must be exact.
  */
 export interface Figures {
-  /** Null: no limit. Only the board can say so, and only of the company. */
+  /** Null: no limit. Only the board can set this, and only for the company. */
   readonly limit: number | null;
   readonly spent: number;
   readonly reserved: number;
   readonly handedDown: number;
 }
 
-/** What can still be handed out; negative when the limit was lowered, or the last word of a session was too much. */
+/** What can still be given out. Negative after the limit was lowered, or after a last report exceeded it. */
 export function left({ limit, spent, reserved, handedDown }: Figures): number {
   return limit === null ? Number.POSITIVE_INFINITY : limit - spent - reserved - handedDown;
 }
 
-/** Nothing comes back by itself this month: what is not handed down is spent. */
+/** Everything that was not given to pools below is spent. Nothing comes back before the next month. */
 export function isUsedUp({ limit, spent, handedDown }: Figures): boolean {
   return limit !== null && spent >= limit - handedDown;
 }
@@ -33,12 +33,12 @@ export function isNearlyUsedUp({ limit, spent, handedDown }: Figures): boolean {
   return limit !== null && limit > handedDown && spent * 10 >= (limit - handedDown) * 8;
 }
 
-/** What a session gets at a time: a share, as far as there is one. */
+/** The amount reserved for a session at a time: one quantum, or what is left. */
 export function share(quantum: number, figures: Figures): number {
   return Math.max(0, Math.min(quantum, left(figures)));
 }
 
-/** A report of use so far, against what was set aside for the session and what its pool has left besides. */
+/** Books a report of usage: first against the session's reservation, then against the rest of the pool. */
 export function spend(
   { used, held, quantum }: { used: number; held: number; quantum: number },
   figures: Figures,
@@ -80,16 +80,16 @@ export function lineOf(measure: Measure, figures: Figures): BudgetLine {
   };
 }
 
-/** What a brain says it used so far, all sessions of consultants included. Whatever it says: it is checked here. */
+/** Usage so far as a brain reports it, consultants included. The figures are not trusted until they are checked here. */
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costUsd: number;
-  /** The part of it that consultants used. */
+  /** The part that consultants used. */
   readonly consultants?: Omit<Usage, "consultants">;
 }
 
-/** Both are of all use so far: of each figure the greater one. */
+/** Both reports are totals, so the greater of each figure counts. */
 export function furthest(one: Usage | undefined, other: Usage): Usage {
   const greater = (a: Omit<Usage, "consultants"> | undefined, b: Omit<Usage, "consultants"> | undefined) => ({
     inputTokens: Math.max(a?.inputTokens ?? 0, b?.inputTokens ?? 0),
@@ -100,7 +100,7 @@ export function furthest(one: Usage | undefined, other: Usage): Usage {
   return { ...greater(one, other), consultants: greater(one?.consultants, other.consultants) };
 }
 
-/** Up to where a session may go, of all its use, before it needs another share. */
+/** The total usage up to which a session may continue before it needs another reservation. */
 export type Allowance = Readonly<Partial<Record<"usd" | "tokens", number>>>;
 
 export function isUsed({ usd, tokens }: Allowance, said: Usage): boolean {
@@ -108,17 +108,17 @@ export function isUsed({ usd, tokens }: Allowance, said: Usage): boolean {
   return used.usd >= (usd ?? Infinity) || used.input + used.output >= (tokens ?? Infinity);
 }
 
-/** In whole units, never less than before. */
+/** Usage in whole units. It never decreases. */
 export type Used = Readonly<
   Record<"input" | "output" | "usd" | "consultantInput" | "consultantOutput" | "consultantUsd", number>
 >;
 
-/** What no session can have used is no amount: whoever says so must not empty the budgets of all above it. */
+/** An amount that no session can have used. Booking it would empty the budgets of everyone above the agent. */
 export function isIncredible({ inputTokens, outputTokens, costUsd }: Usage): boolean {
   return [inputTokens, outputTokens, costUsd * perDollar].some((amount) => amount > mostOfASession);
 }
 
-/** A report is of all use so far. One that goes backwards changes nothing; what is no number counts as nothing. */
+/** A report is a total. A smaller figure than before changes nothing, and a value that is not a number counts as 0. */
 export function advance(before: Used, said: Usage): Used {
   const { consultants } = said;
   const input = Math.max(before.input, whole(said.inputTokens));
@@ -145,7 +145,7 @@ export const unused: Used = {
   consultantUsd: 0,
 };
 
-/** Ten thousand dollars, or ten thousand million tokens. */
+/** $10,000, or 10 billion tokens. */
 const mostOfASession = 1e10;
 
 function whole(amount: number): number {
@@ -165,7 +165,7 @@ export function less(after: Used, before: Used): Used {
 
 export const isNothing = (used: Used): boolean => Object.values(used).every((amount) => amount === 0);
 
-/** Parts of a budget as it is stored with an agent. */
+/** The parts of a budget as it is stored with an agent. */
 export function partsOf(stored: Readonly<Record<string, unknown>> | null): [Measure, number][] {
   return measures.flatMap((measure): [Measure, number][] => {
     const amount = stored?.[measure];

@@ -11,16 +11,16 @@ import { lineOf, monthOf, type Used } from "./budget.ts";
 import { ownPools, placeOf, poolOf } from "./table.ts";
 
 /**
- * What things cost. Sums are kept up at each report, for the agent and everybody above it, for the outcome and everything
- * above that; so asking costs as much as a page is long, however many sessions there were. What was spent stays where it
- * was spent: somebody who moves takes nothing along.
+ * What agents and outcomes cost. Each report adds to the sums of the agent and all agents above it, and of the outcome and
+ * all its ancestors. Reading a page of costs therefore takes the same time however many sessions there were. Costs stay
+ * where they arose: an agent that moves to another manager takes none along.
  */
 type Amounts = Used & { sessions: number };
 
 interface Spender {
   readonly companyId: string;
   readonly agentId: string;
-  /** The agent and everybody above it. */
+  /** The agent and all agents above it. */
   readonly chain: readonly string[];
   readonly firstOutcomeId: string | null;
 }
@@ -33,7 +33,7 @@ export async function addCosts(tx: Tx, spender: Spender, amounts: Amounts): Prom
   for (const id of chain) await add("agent", id, 0);
   if (firstOutcomeId === null) return;
   await add("outcome", firstOutcomeId, 1);
-  // An outcome may serve several others, and each of them has cost it, once.
+  // An outcome can have several parents. Each ancestor gets the cost once.
   for (const { id } of await tx.all(whysOf, { id: firstOutcomeId })) await add("outcome", id, 0);
 }
 
@@ -61,7 +61,7 @@ const onList = guarded(listCosts, async ({ tx, actor, companyId, input }) => {
 
 export const costHandlers = [onList];
 
-/** The board looks at everybody, an agent at itself and those below it. */
+/** The board sees all agents. An agent sees itself and the agents below it. */
 async function visible(
   tx: ReadTx,
   companyId: string,
@@ -74,7 +74,7 @@ async function visible(
   throw notFound("agent", agentId);
 }
 
-/** Of the company, or the parts an agent has of its own. */
+/** The lines of the company's budget, or of the agent's separate budget. */
 export async function budgetLines(tx: ReadTx, companyId: string, agentId: string | null) {
   const pools =
     agentId === null
@@ -126,7 +126,7 @@ const empty: Sums = {
 
 const sumsOfC = sums.map((column) => `c.${column}` as const);
 
-/** Below an agent: what agents of its subtree spent, or outcomes they answer for cost. */
+/** Limits the page to the agents of a subtree, or to the outcomes those agents are responsible for. */
 const page = (p: {
   companyId: string;
   month: string;
@@ -214,7 +214,7 @@ const addRow = query((db, p: NewCost) =>
     ),
 );
 
-/** The outcome and everything it is for. */
+/** The outcome and all its ancestors. */
 const whysOf = query((db, p: { id: string }) =>
   db
     .withRecursive("up(id)", (q) =>

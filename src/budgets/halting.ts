@@ -12,49 +12,60 @@ import { notify } from "../mail/operations.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { agentById, type AgentRow, endSessions, saveAgent } from "../agents/table.ts";
+import {
+  budgetChanged,
+  hasBudgetAgain,
+  heldByOthers,
+  impossibleUsage,
+  noLimitLeft,
+  notPossibleYet,
+  pausedForUsage,
+  raiseChanges,
+  raiseTitle,
+  usedUp,
+} from "./texts.ts";
 
 /**
- * A budget that is used up: the session that noticed ends, its agent is paused, and the board is asked, once in a month,
- * for more. Whom a budget has paused works again when there is more: the board said yes, somebody raised it, or another
- * month began.
+ * When a budget is used up, the session that noticed it ends, its agent is paused, and the board is asked for more, once
+ * per month and budget. The agent works again as soon as the budget has something left: the board approved, the budget
+ * was raised, or a new month began.
  */
 
-/** Ends its session. Paused only if nothing comes back by itself; otherwise it waits for others to give back. */
+/** Ends the session. The agent is paused only if the budget is used up; if other sessions reserved the rest, it waits for them. */
 export async function halt(writing: Writing, agentId: string, pool: Pool): Promise<void> {
   const { tx } = writing;
   const agent = await agentById(tx, agentId);
   const { words } = await poolOwnerOf(tx, pool);
-  const usedUp = isUsedUp(pool);
-  const reason = usedUp ? `${words} is used up` : `${words} has nothing left but what other sessions hold`;
+  const isEmpty = isUsedUp(pool);
+  const reason = isEmpty ? usedUp(words) : heldByOthers(words);
   await saveAgent(tx, { ...agent, epoch: agent.epoch + 1 });
   await tx.run(endSessions, { agentId, now: tx.now, reason });
-  if (usedUp) await pauseFor(writing, agentId, pool);
+  if (isEmpty) await pauseFor(writing, agentId, pool);
 }
 
-/** Says it used what nobody can have used: that is no amount, and it does nothing more until somebody has looked. */
+/** Pauses an agent that reported an impossible usage, until a person has looked at it. The report is not counted. */
 export async function distrust(writing: Writing, agentId: string): Promise<void> {
   const { tx } = writing;
   const agent = await agentById(tx, agentId);
-  const reason = "it reported more use than a session can have";
+  const reason = impossibleUsage;
   await saveAgent(tx, { ...agent, status: "paused", epoch: agent.epoch + 1 });
   await tx.run(endSessions, { agentId, now: tx.now, reason });
   await writing.record(agentId, { reason }, "agent.pause");
-  const text = `${agent.name} is paused: ${reason}, so nobody knows what it costs. Look at its last session and at what runs it, then resume it.`;
-  await notify(writing, agent.boss_id, text);
+  await notify(writing, agent.boss_id, pausedForUsage(agent.name));
 }
 
-/** Has work and nothing to begin with: as if a session had just used it up. */
+/** Pauses an agent that has work but no budget to start with. */
 export async function pauseFor(writing: Writing, agentId: string, pool: Pool): Promise<void> {
   const { tx } = writing;
   const { words } = await poolOwnerOf(tx, pool);
   await saveAgent(tx, { ...(await agentById(tx, agentId)), status: "paused" });
   await tx.run(notePause, { agentId, companyId: writing.companyId, poolId: pool.id });
-  const reason = `${words} is used up`;
+  const reason = usedUp(words);
   await writing.record(agentId, { reason, pool: pool.id, measure: pool.measure }, "agent.pause");
   await askForMore(writing, pool);
 }
 
-/** Whom a budget had paused and somebody let go on: paused again, if there is nothing left for it and it does not work. */
+/** Pauses an agent again that was resumed although its budget is still used up, unless a session of it is running. */
 export async function haltAgain(writing: Writing, agentId: string): Promise<void> {
   const { tx } = writing;
   const agent = await agentById(tx, agentId);
@@ -63,7 +74,7 @@ export async function haltAgain(writing: Writing, agentId: string): Promise<void
   if ((await tx.first(liveSession, { agentId })) === undefined) await pauseFor(writing, agentId, lacks);
 }
 
-/** One approval in a month for each pool, whatever is tried meanwhile; another after a yes. */
+/** Opens at most one approval per pool and month, and another one only after an approval. */
 async function askForMore(writing: Writing, pool: Pool): Promise<void> {
   const { tx, companyId, newId } = writing;
   const key = { poolId: pool.id, month: monthOf(tx.now), kind: override(pool.measure) };
@@ -71,7 +82,7 @@ async function askForMore(writing: Writing, pool: Pool): Promise<void> {
   const owner = await poolOwnerOf(tx, pool);
   const { measure } = pool;
   const limit = pool.limit ?? 0;
-  // After a yes work goes on: what a last report said beyond the limit is to be made up for as well.
+  // Approving must let work continue, so the raise also covers what the last report spent beyond the limit.
   const beyond = Math.max(0, pool.spent + pool.handedDown - limit);
   const more = Math.max(Math.round(limit / 2), quantumOf(await settingsOf(tx, companyId), measure));
   const raiseBy = beyond + more;
@@ -91,7 +102,7 @@ async function askForMore(writing: Writing, pool: Pool): Promise<void> {
     agentId: null,
     nameKey: null,
     requestedBy: owner.agentId,
-    // A new month has a new budget, and nothing is left to decide.
+    // A new month brings a new budget, so the request expires with the month.
     expiresAt: nextMonth(tx.now),
   });
   await tx.run(putAlert, { ...key, approvalId: approval.id });
@@ -102,7 +113,7 @@ async function askForMore(writing: Writing, pool: Pool): Promise<void> {
   );
 }
 
-/** Was the board asked for more of this pool this month? */
+/** The request for more of this pool in this month, if there is one. */
 export async function overrideOf(
   tx: ReadTx,
   { id, measure }: Pick<Pool, "id" | "measure">,
@@ -113,14 +124,14 @@ export async function overrideOf(
     : approvalById(tx, alert.approval_id);
 }
 
-/** After a budget was changed: whoever it had paused and has something left works again, and nobody need be asked. */
+/** After a change of a budget: cancels requests that are no longer needed and resumes agents that have something left. */
 export async function afterChange(writing: Writing, poolId: string): Promise<void> {
   const { tx, companyId } = writing;
   for (const measure of measures) {
     const asked = await overrideOf(tx, { id: poolId, measure });
     if (asked === undefined || isUsedUp(await poolOf(tx, { companyId, id: poolId, measure }))) continue;
     if (asked.status === "pending") {
-      await setStatus(tx, asked, "cancelled", "the budget was changed");
+      await setStatus(tx, asked, "cancelled", budgetChanged);
       await writing.record(asked.id, { approval: asked.id, type: asked.type }, "approval.cancel");
     }
     await tx.run(dropAlert, { poolId, kind: override(measure) });
@@ -130,7 +141,7 @@ export async function afterChange(writing: Writing, poolId: string): Promise<voi
 
 const override = (measure: Measure): string => `override ${measure}`;
 
-/** Everybody in the company whom a budget paused that has something left now. */
+/** Resumes every agent of the company that a budget paused and that has something left now. */
 export async function resumeHalted(writing: Writing): Promise<void> {
   const { tx, companyId } = writing;
   for (const { agent_id: id } of await tx.all(pausedByBudget, { companyId })) {
@@ -139,7 +150,7 @@ export async function resumeHalted(writing: Writing): Promise<void> {
     await tx.run(forgetPause, { agentId: id });
     if (agent.status !== "paused") continue;
     await saveAgent(tx, { ...agent, status: "idle", idle_sessions: 0, not_before: 0 });
-    await writing.record(id, { reason: "its budget has something left again" }, "agent.resume");
+    await writing.record(id, { reason: hasBudgetAgain }, "agent.resume");
   }
 }
 
@@ -147,14 +158,13 @@ export const companiesWithHalted = query((db, _: Record<never, never>) =>
   db.selectFrom("budget_pauses").select("company_id").distinct(),
 );
 
-/** What the decision does. */
+/** What the decision on a raise does. */
 export const overriding: ApprovalKind = {
   approve: async (call, approval) => {
     const { tx, companyId } = call;
     const { pool: id, measure, raiseBy } = wanted(approval);
     const pool = await poolOf(tx, { companyId, id, measure });
-    if (pool.limit === null)
-      throw new Refusal("conflict", "There is no limit any more.", "Reject this; nothing is to be raised.");
+    if (pool.limit === null) throw noLimitLeft();
     const limit = fromUnits(measure, pool.limit + inUnits(measure, raiseBy));
     if (id === companyId) await raiseCompany(tx, companyId, measure, limit);
     else await raiseAgent(tx, await agentById(tx, id), measure, limit);
@@ -167,17 +177,24 @@ export const overriding: ApprovalKind = {
     const { pool: id, budget, measure, raiseBy } = wanted(approval);
     const { limit, spent } = await poolOf(tx, { companyId: approval.company_id, id, measure });
     const paused = await tx.all(pausedByPool, { poolId: id });
+    const after = (limit ?? 0) + inUnits(measure, raiseBy);
     return [
-      `${budget}: ${inWords(measure, limit ?? 0)} a month now, ${inWords(measure, (limit ?? 0) + inUnits(measure, raiseBy))} after.`,
-      `Spent this month: ${inWords(measure, spent)}.`,
-      `Resumed: ${paused.length === 0 ? "nobody was paused" : paused.map(({ name }) => name).join(", ")}.`,
-      ...(await obstacle(tx, approval, (limit ?? 0) + inUnits(measure, raiseBy))),
+      ...raiseChanges(
+        {
+          budget,
+          now: inWords(measure, limit ?? 0),
+          after: inWords(measure, after),
+          spent: inWords(measure, spent),
+        },
+        paused.map(({ name }) => name),
+      ),
+      ...(await obstacle(tx, approval, after)),
     ];
   },
-  title: (approval) => `More for ${wanted(approval).budget.replace(/^The/, "the")}`,
+  title: (approval) => raiseTitle(wanted(approval).budget),
 };
 
-/** Where the budget above has no room for it, a yes is refused: whoever decides learns it before. */
+/** Says before the decision that the budget above has no room for the raise, because approving would then be refused. */
 async function obstacle(tx: ReadTx, approval: ApprovalRow, limit: number): Promise<string[]> {
   const { pool: id, measure } = wanted(approval);
   if (id === approval.company_id) return [];
@@ -186,7 +203,7 @@ async function obstacle(tx: ReadTx, approval: ApprovalRow, limit: number): Promi
     return [];
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return [`Not possible yet: ${error.message} ${error.hint}`];
+    return [notPossibleYet(error)];
   }
 }
 
@@ -210,7 +227,7 @@ async function raiseAgent(tx: Tx, agent: AgentRow, measure: Measure, limit: numb
   await saveAgent(tx, { ...agent, budget: withParts(agent.budget, { [measure]: limit }) });
 }
 
-/** The budget as it is kept with the agent, after a change. */
+/** The budget as it is stored with the agent, after a change. */
 export function withParts(
   stored: string | null,
   change: Readonly<Partial<Record<Measure, number | null | undefined>>>,
@@ -232,7 +249,7 @@ const notePause = query((db, p: { agentId: string; companyId: string; poolId: st
     ),
 );
 
-/** Somebody else decides about it now. */
+/** Forgets that a budget caused the pause. */
 export const forgetPause = query((db, p: { agentId: string }) =>
   db.deleteFrom("budget_pauses").where("agent_id", "=", p.agentId),
 );

@@ -1,5 +1,4 @@
 import * as contract from "../contract/budgets.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { partsOf } from "./budget.ts";
 import { carve } from "./carving.ts";
 import { budgetLines } from "./costs.ts";
@@ -9,8 +8,9 @@ import type { Writing } from "../dispatch/context.ts";
 import { afterChange, withParts } from "./halting.ts";
 import { demandBossOrBoard } from "../agents/standing.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
+import { notYoursToShare } from "./texts.ts";
 
-/** Budgets of agents: who gives them to whom. What fits is for budgets/carving.ts to say. */
+/** Setting an agent's budget. carving.ts decides what fits. */
 const onSet = guarded(contract.setBudget, async (call) => {
   const { id, ...change } = call.input;
   const agent = await demandBossOrBoard(call);
@@ -37,8 +37,8 @@ export async function changeBudget(
 }
 
 /**
- * An agent hands on what is its own, or was handed on below it; the company's budget is the root agent's to share. Out of
- * a budget it only draws from together with others it cannot set anything apart: that would take it from them.
+ * An agent may give away parts of its separate budget, or of one below it. The root agent may give away the company's. An
+ * agent that shares a budget with others can't set a part of it apart, because that would take it from the others.
  */
 export async function demandOwnToShare(
   call: Writing,
@@ -52,10 +52,6 @@ export async function demandOwnToShare(
   for (const [measure] of partsOf(change)) {
     const { id } = await drawnFrom(tx, companyId, agent.boss_id, measure);
     if (id !== companyId && !chain.slice(1).includes(id)) continue;
-    throw new Refusal(
-      "refused",
-      `You have no ${measure} budget of your own to share; you draw from one that others draw from too.`,
-      "Leave the budget out, or ask your boss for one of your own.",
-    );
+    throw notYoursToShare(measure);
   }
 }

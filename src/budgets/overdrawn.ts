@@ -1,7 +1,6 @@
 /**
- * For whoever checks the rows, and written without what the program uses: agents (as `id`) whose budget has spent, set
- * aside and handed down more than it is. The company's is not looked at: what a session used beyond every limit is on its
- * account.
+ * Finds agents (as `id`) whose budget has spent, reserved and given out more than its limit. It is written independently of
+ * the code it checks. The company's budget is left out, because usage beyond every limit is charged to it.
  */
 export const overdrawn = `with recursive under(measure, amount, boss_id) as (
     select b.measure, b.amount, a.boss_id from budgets b join agents a on a.id = b.agent_id

@@ -36,18 +36,19 @@ import {
   reserve,
   settingsOf,
 } from "./table.ts";
+import { nearlyUsedUp } from "./texts.ts";
 
 /**
- * The money of one session.
+ * What one session may spend.
  *
- *   set aside, in the transaction of the intent ──reports──▶ spent ──ended, process gone──▶ the rest is given back
+ *   reserved, when the start of the session is recorded ──reports──▶ spent ──ended, process gone──▶ the rest returns
  *
- * Each report is of all use so far and is written down at once, so a crash loses nothing that was said. What was set aside
- * is used first; then as much again, if the pool has it; then the session has to stop. What its last report says beyond
- * all that was spent all the same: the pools above pay for it, so that no pool gives out more than it has.
+ * A report is a total and is stored at once, so a crash loses nothing that was reported. The reservation is used first.
+ * Then the session gets another one of the same size if the pool has it, and otherwise it has to stop. What a last report
+ * spent beyond that is charged to the pools above, because no pool may give out more than it has.
  */
 
-/** The first pool without anything left, if there is one. */
+/** The first pool that has nothing left. */
 export function lacking({ pools }: Place): Pool | undefined {
   return [pools.sessions, pools.usd, pools.tokens].find((pool) => left(pool) <= 0);
 }
@@ -140,14 +141,14 @@ async function take(
   await charge(tx, pool.id, measure, fromPool);
   if (reservation !== undefined) await tx.run(reserve, { sessionId, measure, poolId: pool.id, amount: held });
   await chargeAbove(tx, pool, beyond);
-  // Above the company there is nobody else to pay.
+  // No pool lies above the company's, so the company pays.
   const own = fromPool + (pool.id === companyId ? beyond : 0);
   const now = { ...pool, spent: pool.spent + own, reserved: pool.reserved - before + held };
   await tell(writing, now);
   return { held, lacks: reservation !== undefined && held <= 0 ? now : undefined };
 }
 
-/** Each pays what it has; the company the rest, because it was spent. */
+/** Each pool above pays what it has left. The company pays the rest, because the money was really spent. */
 async function chargeAbove(tx: Tx, pool: Pool, amount: number): Promise<void> {
   for (let rest = amount, below = pool; rest > 0;) {
     const above = await poolAbove(tx, below);
@@ -158,12 +159,12 @@ async function chargeAbove(tx: Tx, pool: Pool, amount: number): Promise<void> {
   }
 }
 
-/** When the session has ended and nothing of it runs any more. */
+/** Returns the reservation after the session has ended and its process is gone. */
 export async function giveBack(tx: Tx, sessionId: string): Promise<boolean> {
   return (await tx.run(dropReservations, { sessionId })) > 0;
 }
 
-/** Once in a month: whoever owns the pool, and whom it answers to, learn that it runs out. */
+/** Tells the pool's owner and its manager, once per month, that the pool is nearly used up. */
 async function tell(writing: Writing, pool: Pool): Promise<void> {
   const { tx } = writing;
   if (!isNearlyUsedUp(pool)) return;
@@ -171,7 +172,8 @@ async function tell(writing: Writing, pool: Pool): Promise<void> {
   if ((await tx.first(alertOf, key)) !== undefined) return;
   await tx.run(putAlert, { ...key, approvalId: null });
   const owner = await poolOwnerOf(tx, pool);
-  const text = `${owner.words} is nearly used up: ${inWords(pool.measure, pool.spent)} of ${inWords(pool.measure, (pool.limit ?? 0) - pool.handedDown)} spent this month. At the limit sessions are stopped.`;
+  const limit = inWords(pool.measure, (pool.limit ?? 0) - pool.handedDown);
+  const text = nearlyUsedUp(owner.words, inWords(pool.measure, pool.spent), limit);
   await writing.record(
     pool.id,
     { measure: pool.measure, spent: pool.spent, limit: pool.limit },
@@ -181,14 +183,14 @@ async function tell(writing: Writing, pool: Pool): Promise<void> {
   if (owner.isThere) await notify(writing, owner.agentId, text);
 }
 
-/** Whose a pool is: an agent's, or the company's, for which its root agent answers. */
+/** The owner of a pool: its agent, or for the company's pool the root agent. */
 export async function poolOwnerOf(
   tx: ReadTx,
   pool: Pick<Pool, "companyId" | "id" | "measure">,
 ): Promise<{ agentId: string; bossId: string | null; words: string; called: string; isThere: boolean }> {
   const isCompanys = pool.id === pool.companyId;
   const agent = await tx.first(isCompanys ? rootAgent : agentRow, { id: pool.id });
-  if (agent === undefined) throw new Error(`nobody has the budget ${pool.id}`);
+  if (agent === undefined) throw new Error(`the budget ${pool.id} has no owner`);
   const called = `the ${measureWords[pool.measure]} budget of ${isCompanys ? "the company" : agent.name}`;
   return {
     agentId: agent.id,
@@ -206,7 +208,7 @@ const measureWords: Readonly<Record<Measure, string>> = {
 };
 
 export function quantumOf({ sessionBudget }: Settings, measure: Measure): number {
-  // A share of nothing would let nobody go on.
+  // A quantum of 0 would let no session start.
   return measure === "sessions" ? 1 : Math.max(1, inUnits(measure, sessionBudget[measure] ?? 0));
 }
 

@@ -7,24 +7,24 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { type Figures, inUnits, monthOf } from "./budget.ts";
 
 /**
- * Which pool an agent draws from follows from the tree each time it is asked: nothing has to be moved when somebody gets
- * another boss. What was spent and what is set aside stays with the pool it was taken from.
+ * The pool an agent draws from is found from the tree each time. A change of manager therefore moves no rows. What was
+ * spent or reserved stays with the pool it was taken from.
  */
 export interface Pool extends Figures {
   readonly companyId: string;
-  /** Of the agent whose budget it is, or of the company. */
+  /** The id of the agent that owns the budget, or of the company. */
   readonly id: string;
   readonly measure: Measure;
 }
 
 export interface Place {
   readonly companyId: string;
-  /** The agent and everybody above it, itself first. */
+  /** The agent and all agents above it, starting with itself. */
   readonly chain: readonly string[];
   readonly pools: Readonly<Record<Measure, Pool>>;
 }
 
-/** Where an agent stands: who is above it, and what it draws from. */
+/** The agents above an agent, and the pools it draws from. */
 export async function placeOf(
   tx: ReadTx,
   agent: { id: string; company_id: string },
@@ -40,7 +40,7 @@ export async function placeOf(
   return { companyId, chain, pools };
 }
 
-/** The same for whoever needs the figures of one measure only. */
+/** The same for one measure only. */
 export async function standingOf(
   tx: ReadTx,
   agent: { id: string; company_id: string },
@@ -62,7 +62,7 @@ export async function settingsOf(tx: ReadTx, companyId: string): Promise<Setting
   return parseSettings((await tx.first(companySettings, { id: companyId }))?.settings ?? "{}");
 }
 
-/** The pool with its figures of this month. */
+/** The pool with its figures for this month. */
 export async function poolOf(
   tx: ReadTx,
   { companyId, id, measure }: Pick<Pool, "companyId" | "id" | "measure">,
@@ -90,7 +90,7 @@ export function companyLimit({ monthlyBudget }: Settings, measure: Measure): num
   return limit === null ? null : inUnits(measure, limit);
 }
 
-/** The pool above this agent's own; undefined above the company's. */
+/** The pool above this one. Undefined for the company's pool. */
 export async function poolAbove(
   tx: ReadTx,
   pool: Pick<Pool, "companyId" | "id" | "measure">,
@@ -100,7 +100,7 @@ export async function poolAbove(
   return drawnFrom(tx, pool.companyId, boss, pool.measure);
 }
 
-/** What whoever reports to this boss draws from, if it has nothing of its own. */
+/** The pool that reports of this manager draw from when they have no separate budget. */
 export async function drawnFrom(
   tx: ReadTx,
   companyId: string,
@@ -115,15 +115,15 @@ export async function amountOf(tx: ReadTx, agentId: string, measure: Measure): P
   return (await tx.first(budgetRow, { agentId, measure }))?.amount;
 }
 
-/** The parts an agent has of its own. */
+/** The parts of the agent's separate budget. */
 export async function ownPools(tx: ReadTx, agent: { id: string; company_id: string }): Promise<Pool[]> {
   const { pools } = await placeOf(tx, agent);
   return measures.map((measure) => pools[measure]).filter(({ id }) => id === agent.id);
 }
 
 /**
- * The budgets that would hang elsewhere if this agent, with everybody below it, got another boss: for each measure its
- * own, or else the topmost below it. What they have spent and handed down goes with them.
+ * The budgets that move to another pool when this agent gets another manager: for each measure its own, or the topmost
+ * ones below it. What they have spent and given out moves with them.
  */
 export async function budgetsUnder(
   tx: ReadTx,
@@ -136,7 +136,7 @@ export async function budgetsUnder(
   return found;
 }
 
-/** A budget, and whose it is part of; null is the company's. */
+/** A budget and the budget it is part of. Null stands for the company's. */
 export interface BudgetPart {
   readonly agentId: string;
   readonly measure: Measure;
@@ -144,7 +144,7 @@ export interface BudgetPart {
   readonly above: string | null;
 }
 
-/** Every budget there is in a company. */
+/** All budgets of a company. */
 export async function budgetsOf(tx: ReadTx, companyId: string): Promise<BudgetPart[]> {
   const found: BudgetPart[] = [];
   for (const measure of measures)
@@ -153,7 +153,7 @@ export async function budgetsOf(tx: ReadTx, companyId: string): Promise<BudgetPa
   return found;
 }
 
-/** Whose budget an agent draws from, its own or one above; null is the company's. */
+/** The owner of the budget an agent draws from, itself or an agent above it. Null stands for the company. */
 export async function sourcesOf(tx: ReadTx, agentId: string): Promise<[Measure, string | null][]> {
   const rows = await tx.all(above, { agentId });
   return measures.map((measure) => [measure, rows.find((row) => row.measure === measure)?.id ?? null]);
@@ -243,7 +243,7 @@ const above = query((db, p: { agentId: string }) =>
             .selectFrom("up")
             .innerJoin("agents as a", "a.id", "up.boss_id")
             .select(["a.id", "a.boss_id", sql<number>`up.depth + 1`.as("depth")])
-            // Whatever is wrong with the tree, asking comes to an end.
+            // The depth limit ends the query even if the tree is broken and has a circle.
             .where("up.depth", "<", deepest),
         ),
     )
@@ -255,7 +255,7 @@ const above = query((db, p: { agentId: string }) =>
 
 const deepest = 10_000;
 
-/** Every budget climbs to the nearest above it; so the work grows with the number of budgets, not of agents. */
+/** Starts at the budgets and climbs to the nearest one above, so the work grows with the number of budgets, not of agents. */
 const climbing = (db: Db, p: { companyId: string; measure: string }) =>
   db
     .withRecursive("climb(agent_id, amount, boss_id, depth)", (q) =>

@@ -1,4 +1,3 @@
-import { Refusal } from "../contract/refusal.ts";
 import { openApprovalOf, openApprovalsOf, payloadOf, setPayload, setStatus } from "../approvals/table.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { Writing } from "../dispatch/context.ts";
@@ -32,15 +31,17 @@ import {
   reroute,
   saveAgent,
 } from "../agents/table.ts";
+import { agentGone, hasLeftNote, noLongerWaits, openDelegations, outcomeEnded } from "./texts.ts";
 import { returnParts } from "./waiting-parts.ts";
 
 /**
- * Three ways to leave, each in one transaction, after which nothing of the agent is accepted any more:
- *   fired      its reports, its reviews, its live work and its unanswered mail go to its boss, or to another heir; a
- *              standing mandate closes, an outcome it was made for goes on like any other work
- *   retired    the mandate it was made for ended; the same, but the mandate has its own ending
- *   reclaimed  its boss takes the mandate back: the agent and everybody below it end, all their live work is the boss's
- * Processes are ended afterwards, by whoever runs them: a session that is no longer live is stopped (runtime/).
+ * An agent leaves in one of three ways. Each is one transaction, and after it no call of the agent is accepted:
+ *   fired      Its reports, reviews, live work and unread mail go to its manager or to another heir. A standing mandate
+ *              closes. An outcome that the agent was hired for stays open and moves like other work.
+ *   retired    The outcome it was hired for ended. The rest is as for a fired agent.
+ *   reclaimed  Its manager takes the mandate back. The agent and all agents below it end, and all their live work goes to
+ *              that manager.
+ * The processes are stopped afterwards by the node that runs them, which finds that their sessions have ended (runtime/).
  */
 
 export async function fire(
@@ -58,31 +59,23 @@ export async function fire(
   await call.record(agent.id, { reason, boss: heirId, moved }, "agent.terminate");
 }
 
-/** Called when an outcome ends: if an agent was made for it, that agent has done what it was for. */
+/** Called when an outcome ends. An agent that was hired for this outcome retires. */
 export async function retire(call: Writing, outcome: OutcomeRow): Promise<void> {
   const agent = await madeFor(call.tx, outcome.id);
   if (agent === undefined) return;
   await demandDone(call.tx, outcome);
-  const moved = await depart(call, agent, agent.boss_id, "its outcome ended", false);
-  await call.record(agent.id, { reason: "its outcome ended", boss: agent.boss_id, moved }, "agent.retire");
+  const moved = await depart(call, agent, agent.boss_id, outcomeEnded, false);
+  await call.record(agent.id, { reason: outcomeEnded, boss: agent.boss_id, moved }, "agent.retire");
 }
 
 /**
- * An agent made for the outcome waits for nothing it delegated. Asked when the outcome is submitted too: otherwise its boss
- * could only send it back, and it would be submitted again, for ever.
+ * Refuses to end an outcome while the agent hired for it still waits for work it delegated. Submitting is refused too:
+ * the manager could not complete such a submission, and it would go back and forth without end.
  */
 export async function demandDone(tx: ReadTx, { id }: Pick<OutcomeRow, "id">): Promise<void> {
   const agent = await madeFor(tx, id);
   const open = agent === undefined ? [] : await tx.all(liveDelegationsOf, { agentId: agent.id });
-  if (agent !== undefined && open.length > 0)
-    throw new Refusal(
-      "refused",
-      `${agent.name} still waits for ${open.length} outcome${open.length === 1 ? "" : "s"} it delegated: ${open
-        .slice(0, 5)
-        .map(({ id, title }) => `"${title.slice(0, 60)}" (${id})`)
-        .join(", ")}.`,
-      "Let them end first, or reclaim the outcome.",
-    );
+  if (agent !== undefined && open.length > 0) throw openDelegations(agent.name, open);
 }
 
 /** The agent that retires when this outcome ends. */
@@ -93,7 +86,7 @@ async function madeFor(tx: ReadTx, id: string): Promise<(AgentRow & { boss_id: s
     : { ...agent, boss_id: agent.boss_id };
 }
 
-/** The agent of a reclaimed mandate and everybody below it; answers who ended. */
+/** Ends the agent of a reclaimed mandate and all agents below it, and returns them. */
 export async function reclaimAgents(
   call: Writing,
   agent: AgentRow,
@@ -110,10 +103,10 @@ export async function reclaimAgents(
   }
   for (const member of ended) {
     await end(call, member, reason);
-    // Also of what has ended: when it is reopened, there is somebody to verify it.
+    // Ended outcomes are rerouted too: if one is reopened, the manager verifies it.
     await tx.run(reroute, { from: member.id, to: bossId, now: tx.now });
     for (const work of await tx.all(liveWorkOf, { agentId: member.id })) {
-      if (work.kind === "inbox") await endOutcome(call, work.id, "its agent is gone");
+      if (work.kind === "inbox") await endOutcome(call, work.id, agentGone);
       else await saveOutcome(tx, takenBack(await outcomeById(tx, work.id), bossId), call.actor);
     }
     await call.record(member.id, { reason, boss: bossId }, "agent.reclaim");
@@ -133,30 +126,30 @@ function takenBack(row: OutcomeRow, bossId: string): OutcomeRow {
   };
 }
 
-/** No credential, session or right of the agent works from here on. */
+/** From here on no credential, session or right of the agent works. */
 async function end(call: Writing, agent: AgentRow, reason: string): Promise<void> {
   const { tx } = call;
   await saveAgent(tx, { ...agent, status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
   await tx.run(endCredentials, { agentId: agent.id, now: tx.now });
-  // Nobody is left for whom an open approval could say yes; requests of its own end with it as well.
+  // An approval about an agent that has left has nothing to approve, and requests by that agent end with it.
   for (const approval of await openApprovalsOf(tx, agent.id)) {
     const {
       id,
       type,
       decision_note: note,
-    } = await setStatus(tx, approval, "cancelled", `${agent.name} has left`);
+    } = await setStatus(tx, approval, "cancelled", hasLeftNote(agent.name));
     await call.record(agent.id, { approval: id, type, status: "cancelled", note }, "approval.cancel");
   }
   await returnParts(call, agent, reason);
   await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);
   await tx.run(forgetPause, { agentId: agent.id });
-  // Whoever drew from its budget draws from the one above now.
+  // Agents that drew from this budget now draw from the one above it.
   await dissolveAll(tx, agent);
   await resumeHalted(call);
 }
 
-/** What it leaves, the heir has: its boss, or one that has the same boss. Answers which outcomes moved. */
+/** Moves everything the agent leaves to the heir, which is its manager or a colleague. Returns the outcomes that moved. */
 async function depart(
   call: Writing,
   agent: AgentRow,
@@ -182,11 +175,11 @@ async function depart(
   for (const work of await tx.all(liveWorkOf, { agentId: agent.id })) {
     if (work.id === agent.mandate_id && !mandateGoesOn) continue;
     if (work.kind === "inbox") {
-      await endOutcome(call, work.id, "its agent is gone");
-      await call.record(work.id, { rationale: "its agent is gone" }, "outcome.close");
+      await endOutcome(call, work.id, agentGone);
+      await call.record(work.id, { rationale: agentGone }, "outcome.close");
       continue;
     }
-    // Who handed it down has it back, open again: nobody is left to have done it, and its new owner decides anew.
+    // Work that the heir delegated comes back to the heir, open: a submission of a departed agent can't be reworked.
     const back = { delegated: 0, delegatedBy: null, status: "open" };
     const same = { delegated: work.delegated, delegatedBy: work.delegated_by };
     const isBack = work.delegated === 0 || work.delegated_by === heirId;
@@ -197,7 +190,7 @@ async function depart(
   return moved;
 }
 
-/** A hire that waits is the heir's. The approval names another boss now: who has seen it as it was looks again. */
+/** A pending hire of the agent goes to the heir. The payload changes, so a decision on the earlier hash is refused. */
 async function expectBy(call: Writing, agentId: string, heir: AgentRow): Promise<void> {
   const approval = await openApprovalOf(call.tx, agentId);
   if (approval?.type !== "hire_agent") return;
@@ -207,11 +200,11 @@ async function expectBy(call: Writing, agentId: string, heir: AgentRow): Promise
   await call.record(agentId, { approval: approval.id, boss: heir.id }, "approval.update");
 }
 
-/** What lives below a mandate that ends, and the standing mandates of its reports in any case, serve the heir's from now on. */
+/** Hangs live children of an ending mandate below the heir's mandate. Standing mandates of its reports always move. */
 async function rehang(tx: Tx, agent: AgentRow, heir: AgentRow, mandateGoesOn: boolean): Promise<void> {
   for (const child of await liveChildrenOf(tx, agent.mandate_id)) {
     if (child.kind === "inbox" || (mandateGoesOn && child.kind !== "mandate")) continue;
-    // Somewhere above is always the boss's own mandate; the heir's may itself wait for the child.
+    // The heir's mandate may depend on the child, which would be a circle. The manager's mandate lies above both.
     const isCircle = await wouldWaitForItself(tx, heir.mandate_id, child.id);
     const boss = agent.boss_id === null ? undefined : await agentById(tx, agent.boss_id);
     const parent = isCircle ? boss?.mandate_id : heir.mandate_id;
@@ -221,14 +214,14 @@ async function rehang(tx: Tx, agent: AgentRow, heir: AgentRow, mandateGoesOn: bo
   }
 }
 
-/** Ends what nobody is left to end. Whoever waited for its completion, or would if reopened, does not: that cannot come. */
+/** Closes an outcome that has no owner any more. Outcomes that depended on it no longer do, because it can't complete. */
 async function endOutcome(call: Writing, id: string, rationale: string): Promise<void> {
   const { tx } = call;
   await shiftScope(tx, id, 1);
   await tx.run(closeRow, { id, rationale, now: tx.now });
   for (const waiter of await freeDependents(tx, id)) {
     if (!isLive(await outcomeById(tx, waiter))) continue;
-    const note = `it does not wait for ${id} any more: ${rationale}`;
+    const note = noLongerWaits(id, rationale);
     await call.record(waiter, { changed: ["dependsOn"], note }, "outcome.update");
   }
 }

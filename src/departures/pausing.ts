@@ -1,15 +1,14 @@
 import * as contract from "../contract/agents.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { demandBossOrBoard, demandThere } from "../agents/standing.ts";
 import { endSessions, presentAgent, saveAgent } from "../agents/table.ts";
 import { forgetPause } from "../budgets/halting.ts";
 import { guarded } from "../dispatch/guarded.ts";
+import { alreadyPaused, notPaused, notWakeable } from "./texts.ts";
 
 const onPause = guarded(contract.pauseAgent, async (call) => {
   const { tx, input } = call;
   const agent = await demandBossOrBoard(call);
-  if (agent.status === "paused")
-    throw new Refusal("conflict", `${agent.name} is already paused.`, "Resume it when it should work again.");
+  if (agent.status === "paused") throw alreadyPaused(agent);
   await saveAgent(tx, { ...agent, status: "paused", epoch: agent.epoch + 1 });
   await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent was paused" });
   await call.record(agent.id, { reason: input.reason ?? null });
@@ -18,8 +17,7 @@ const onPause = guarded(contract.pauseAgent, async (call) => {
 
 const onResume = guarded(contract.resumeAgent, async (call) => {
   const agent = await demandBossOrBoard(call);
-  if (agent.status !== "paused")
-    throw new Refusal("conflict", `${agent.name} is not paused.`, "There is nothing to resume.");
+  if (agent.status !== "paused") throw notPaused(agent);
   await saveAgent(call.tx, { ...agent, status: "idle", idle_sessions: 0, not_before: 0 });
   await call.tx.run(forgetPause, { agentId: agent.id });
   await call.record(agent.id, {});
@@ -28,12 +26,7 @@ const onResume = guarded(contract.resumeAgent, async (call) => {
 
 const onWake = guarded(contract.wakeAgent, async (call) => {
   const agent = await demandThere(call.tx, call.input.id);
-  if (agent.status !== "idle")
-    throw new Refusal(
-      "refused",
-      `${agent.name} is ${agent.status} and cannot be woken.`,
-      "Resume or approve it first.",
-    );
+  if (agent.status !== "idle") throw notWakeable(agent);
   await saveAgent(call.tx, { ...agent, idle_sessions: 0, not_before: 0 });
   await call.record(agent.id, {});
   return presentAgent(call.tx, agent.id);

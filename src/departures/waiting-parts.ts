@@ -7,10 +7,12 @@ import { outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { Tx } from "../store/store.ts";
 import type { AgentRow } from "../agents/table.ts";
+import { doesNotCome, notYourReportAnyMore, waitsForApproval, workReturned } from "./texts.ts";
 
 /**
- * Work for an agent that is not approved yet. Such an agent is given nothing; the work stays with its boss, blocked, and says
- * for whom it waits. A yes hands it over, in the same transaction; a no, or any other end, gives it back with the reason.
+ * Work that is planned for a pending agent. A pending agent can't be assigned work, so the outcome stays with its manager,
+ * blocked, and names the agent it waits for. Approving the hire delegates it in the same transaction. Rejecting the hire,
+ * or any other end of it, returns the work with the reason.
  */
 
 export async function holdFor(
@@ -18,11 +20,10 @@ export async function holdFor(
   outcomeId: string,
   agent: Pick<AgentRow, "id" | "name">,
 ): Promise<void> {
-  const reason = `it waits until ${agent.name} is approved`;
-  await tx.run(setHeld, { id: outcomeId, agentId: agent.id, reason });
+  await tx.run(setHeld, { id: outcomeId, agentId: agent.id, reason: waitsForApproval(agent.name) });
 }
 
-/** What it is called has changed while it waits. */
+/** Renews the reason after a pending agent was renamed. */
 export async function renameHeld(tx: Tx, agent: Pick<AgentRow, "id" | "name">): Promise<void> {
   for (const { id } of await tx.all(heldFor, { agentId: agent.id })) await holdFor(tx, id, agent);
 }
@@ -35,7 +36,7 @@ export async function releaseParts(call: Writing, agent: AgentRow): Promise<Outc
   for (const { id } of await tx.all(heldFor, { agentId: agent.id })) {
     const outcome = await outcomeById(tx, id);
     const free = await saveOutcome(tx, { ...outcome, for_agent_id: null, blocked_reason: null }, call.actor);
-    // Whoever holds it now may be somebody else than the boss of that agent; then it is simply theirs.
+    // The outcome may have moved to an owner that is not this agent's manager. Then it stays with that owner.
     if (to === undefined || outcome.responsible_id !== agent.boss_id || agent.boss_id === null) {
       kept.set(outcome.responsible_id, [...(kept.get(outcome.responsible_id) ?? []), outcome]);
       continue;
@@ -45,7 +46,7 @@ export async function releaseParts(call: Writing, agent: AgentRow): Promise<Outc
     await call.record(id, { from: agent.boss_id, to: agent.id, moved }, "outcome.delegate");
     released.push(free);
   }
-  await tellOwners(call, kept, `${agent.name} is not your report`);
+  await tellOwners(call, kept, notYourReportAnyMore(agent.name));
   return released;
 }
 
@@ -58,7 +59,7 @@ export async function returnParts(call: Writing, agent: AgentRow, why: string): 
     await call.record(id, { changed: ["blocked"], blocked: null, reason: why }, "outcome.update");
     returned.set(outcome.responsible_id, [...(returned.get(outcome.responsible_id) ?? []), outcome]);
   }
-  await tellOwners(call, returned, `${agent.name} does not come: ${why}`);
+  await tellOwners(call, returned, doesNotCome(agent.name, why));
 }
 
 async function tellOwners(
@@ -66,15 +67,7 @@ async function tellOwners(
   returned: ReadonlyMap<string | null, readonly OutcomeRow[]>,
   why: string,
 ): Promise<void> {
-  for (const [owner, outcomes] of returned)
-    await notify(
-      call,
-      owner,
-      [
-        `${why}. What was meant for it is yours to do or to give to somebody else:`,
-        ...outcomes.map(({ id, title }) => `- "${title}" (kb://${id})`),
-      ].join("\n"),
-    );
+  for (const [owner, outcomes] of returned) await notify(call, owner, workReturned(why, outcomes));
 }
 
 const heldFor = query((db, p: { agentId: string }) =>

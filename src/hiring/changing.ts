@@ -1,5 +1,4 @@
 import * as contract from "../contract/agents.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { freeName, freeSlug } from "../agents/naming.ts";
 import { demandThere } from "../agents/standing.ts";
 import { type AgentRow, presentAgent, saveAgent } from "../agents/table.ts";
@@ -7,17 +6,13 @@ import { checkBrainConfig } from "../brains/registry.ts";
 import { changeBudget } from "../budgets/operations.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { Tx } from "../store/store.ts";
+import { changeByRevision } from "./texts.ts";
 
-/** Changing what an employed agent is made of. */
+/** The board changes the name, role, brain or budget of an employed agent. */
 const onUpdate = guarded(contract.updateAgent, async (call) => {
   const { tx, input } = call;
   const agent = await demandThere(tx, input.id);
-  if (agent.status === "pending_approval")
-    throw new Refusal(
-      "refused",
-      `${agent.name} waits for approval; what was asked for stays as it is.`,
-      "Ask for a revision, and let it be resubmitted.",
-    );
+  if (agent.status === "pending_approval") throw changeByRevision(agent.name);
   const renamed = input.name === undefined ? {} : await rename(tx, agent, input.name);
   await saveAgent(tx, {
     ...agent,

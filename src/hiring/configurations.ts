@@ -1,6 +1,5 @@
 import { setPermissions } from "../contract/agents.ts";
 import * as contract from "../contract/hiring.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { indexText, pageText } from "../brains/documentation.ts";
 import { brains, findBrain } from "../brains/registry.ts";
 import { give, isWithin, revoke } from "../capabilities/grants.ts";
@@ -14,6 +13,7 @@ import { redact } from "../capabilities/redaction.ts";
 import { holds } from "../capabilities/rights.ts";
 import { heldOn } from "../capabilities/table.ts";
 import { query } from "../store/query.ts";
+import { cannotHoldRights, configurationsForHirers, onlyBoardAllowsHiring } from "./texts.ts";
 import type { Schema } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { configurationOf } from "./snapshot.ts";
@@ -26,7 +26,7 @@ import {
   shownAgent,
 } from "../agents/table.ts";
 
-/** How agents are made, for whoever may hire; and who may hire. */
+/** Configurations of agents and brains, for callers that may hire, and the switch that decides who may hire. */
 
 const onList = guarded(contract.listConfigurations, async (call) => {
   const { tx, companyId, input } = call;
@@ -51,19 +51,9 @@ const onView = guarded(contract.viewConfiguration, async (call) => {
 const onSetPermissions = guarded(setPermissions, async (call) => {
   const { tx, actor, input } = call;
   const isRoot = actor.agentId === (await tx.first(companyRow, { id: call.companyId }))?.root_agent_id;
-  if (actor.agentId !== null && !isRoot)
-    throw new Refusal(
-      "forbidden",
-      "Only the board and the root agent say who may hire.",
-      'Ask your boss: request_permission {"resource":"org:hire","reason":"…"}.',
-    );
+  if (actor.agentId !== null && !isRoot) throw onlyBoardAllowsHiring();
   const agent = await agentById(tx, input.id);
-  if (!isActive(agent))
-    throw new Refusal(
-      "refused",
-      `${agent.name} is ${agent.status} and cannot hold rights.`,
-      "Choose an active agent.",
-    );
+  if (!isActive(agent)) throw cannotHoldRights(agent);
   if (input.canCreateAgents && !(await isStanding(tx, agent))) await allow(call, agent);
   if (!input.canCreateAgents)
     for (const grant of await heldOn(tx, agent.id, "org:hire"))
@@ -86,17 +76,13 @@ const onPage = guarded(contract.brainPage, async (call) => {
 
 export const configurationHandlers = [onList, onView, onSetPermissions, onIndex, onPage];
 
-/** The root agent is the chief also when somebody took its own right to hire. */
+/** The root agent always sees configurations, even after its own right to hire was revoked. */
 async function demandHirer({ tx, caller }: CallContext): Promise<Schema["companies"] | undefined> {
   const { agentId } = caller.actor;
   if (agentId === null || caller.companyId === null) return undefined;
   const company = await tx.first(companyRow, { id: caller.companyId });
   if (agentId === company?.root_agent_id || (await holds(tx, agentId, "org:hire", "use"))) return company;
-  throw new Refusal(
-    "forbidden",
-    "How agents are made is for whoever may hire.",
-    'Ask your boss: request_permission {"resource":"org:hire","reason":"…"}. list_roster shows who is here.',
-  );
+  throw configurationsForHirers();
 }
 
 async function shown(tx: ReadTx, agent: AgentRow) {
@@ -104,7 +90,7 @@ async function shown(tx: ReadTx, agent: AgentRow) {
   return { configuration: { ...Object(value) }, redactedPaths };
 }
 
-/** For as long as it works here; a right to hire for one outcome is less. */
+/** Whether the agent may hire for as long as it works here. A right that is scoped to one outcome is less than that. */
 async function isStanding(tx: ReadTx, agent: AgentRow): Promise<boolean> {
   for (const grant of await heldOn(tx, agent.id, "org:hire"))
     if (grant.broken === 0 && (await isWithin(tx, agent.mandate_id, grant.scope_id))) return true;
@@ -112,8 +98,8 @@ async function isStanding(tx: ReadTx, agent: AgentRow): Promise<boolean> {
 }
 
 /**
- * By the board, out of its own right. By the root agent, handed on from its own: it may do so for anybody in the company,
- * not only for direct reports, and what it gave ends with what it has.
+ * The board grants the right as its own. The root agent passes on its own right; it may do this for every agent of the
+ * company, not only for direct reports, and the grant ends with the root agent's right.
  */
 async function allow(call: Call<{ id: string }>, agent: AgentRow): Promise<void> {
   const { tx, actor, companyId } = call;

@@ -39,11 +39,12 @@ import { isReserved } from "../agents/agent.ts";
 import { employ } from "./employ.ts";
 import { headcount } from "./headcount.ts";
 import { agentById, sameName } from "../agents/table.ts";
+import { creating, creationChanges, creationOutdated, creationTitle, onlyAgentsCreate } from "./texts.ts";
 
 /**
- * create_agent. Asking makes an approval and keeps the name; nothing else exists before the yes. The yes makes the agent,
- * active, in the same transaction. The same call again, by the same agent with the same words, is the same request:
- * while it is open, and once more after the answer if that never reached the caller.
+ * create_agent. A call opens an approval and reserves the name; nothing else exists until a person approves. Approving
+ * creates the agent, active, in the same transaction. Calling again with the same arguments joins the same request while
+ * it is open, and once more after the decision if the answer never reached the caller.
  */
 interface Asked {
   readonly name: string;
@@ -54,8 +55,7 @@ interface Asked {
 
 const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult> => {
   const { tx, companyId, actor } = call;
-  if (actor.agentId === null)
-    throw new Refusal("refused", "An agent asks for this; the board decides.", "Create the agent directly.");
+  if (actor.agentId === null) throw onlyAgentsCreate();
   const asked = argumentsIn(call.input);
   if (typeof asked === "string") return failed("validation_error", asked);
   const key = nameKey(asked.name);
@@ -64,25 +64,19 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
   if (same !== undefined) return answer(tx, same);
   const next = await nextOf(tx, companyId, asked);
   if (next === undefined)
-    return failed(
-      "validation_error",
-      `There is no agent ${asked.nextAgent.slice(0, 100).toWellFormed()} here for it to answer.`,
-    );
-  if (await isTaken(tx, companyId, key))
-    return failed("agent_exists", `The name ${asked.name} is taken. Choose another.`);
+    return failed("validation_error", creating.noSuchNext(asked.nextAgent.slice(0, 100).toWellFormed()));
+  if (await isTaken(tx, companyId, key)) return failed("agent_exists", creating.nameTaken(asked.name));
   const settings = await call.settings();
   const count = (await tx.first(headcount, { companyId }))?.count ?? 0;
   if (settings.maxAgents !== null && count >= settings.maxAgents)
-    return failed("limit_reached", `The company has ${count} agents and wants no more (maxAgents).`);
-  if (await isTooEager(tx, actor.agentId))
-    return failed("limit_reached", "Too many of your requests are not decided yet. Wait for the board.");
+    return failed("limit_reached", creating.companyFull(count));
+  if (await isTooEager(tx, actor.agentId)) return failed("limit_reached", creating.tooManyOpen);
   const provider = settings.chatLLMProvider ?? settings.defaultAdapterType;
   let adapterConfig: unknown;
   try {
     adapterConfig = JSON.parse(configFor(provider, settings));
   } catch (error) {
-    if (error instanceof Refusal)
-      return failed("create_failed", `${error.message} The board sets it: defaultAdapterConfig.`);
+    if (error instanceof Refusal) return failed("create_failed", creating.brainBroken(error.message));
     throw error;
   }
   const approval = await openApproval(tx, {
@@ -130,12 +124,8 @@ export const creation: ApprovalKind = {
       wanted(approval);
     const boss = approval.requested_by === null ? undefined : await memberById(tx, approval.requested_by);
     const next = nextAgentId === null ? null : await memberById(tx, nextAgentId);
-    if (boss === undefined || !isActive(boss) || next === undefined || (next !== null && !isActive(next)))
-      throw new Refusal(
-        "conflict",
-        `${boss === undefined || !isActive(boss) ? "Whoever asked for it" : "Whom it was to answer"} is not here any more.`,
-        "Reject it, and let it be asked anew.",
-      );
+    if (boss === undefined || !isActive(boss)) throw creationOutdated(true);
+    if (next === undefined || (next !== null && !isActive(next))) throw creationOutdated(false);
     const id = call.newId();
     await insertOutcome(
       tx,
@@ -189,18 +179,21 @@ export const creation: ApprovalKind = {
     const { name, role, provider, model, nextAgent, autoReply } = wanted(approval);
     const boss = approval.requested_by === null ? undefined : await memberById(tx, approval.requested_by);
     const count = (await tx.first(headcount, { companyId: approval.company_id }))?.count ?? 0;
-    return [
-      `${name}${role === null ? "" : ` (${role})`} joins below ${boss?.name ?? "whoever asked"}.`,
-      `Headcount: ${count} now, ${count + 1} after.`,
-      `Brain: ${provider}${model === null ? "" : `, ${model}`}.`,
-      `It answers @${nextAgent}, and may write there.${autoReply ? " It replies by itself." : ""}`,
-      "Budget: none of its own.",
-    ];
+    return creationChanges({
+      name,
+      role,
+      manager: boss?.name,
+      agents: count,
+      brain: provider,
+      model,
+      nextAgent,
+      autoReply,
+    });
   },
-  title: (approval) => `The agent ${wanted(approval).name}`,
+  title: (approval) => creationTitle(wanted(approval).name),
 };
 
-/** What is meant, whatever spelling was used; or, as text, what is wrong. */
+/** The arguments under their canonical names, or a sentence that says what is wrong with them. */
 export function argumentsIn(input: Readonly<Record<string, unknown>>): Asked | string {
   const given = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
   for (const [alias, key] of Object.entries(createAgentAliases)) {
@@ -209,21 +202,19 @@ export function argumentsIn(input: Readonly<Record<string, unknown>>): Asked | s
   }
   for (const [key, value] of given) {
     const type = Object.entries(createAgentArguments).find(([known]) => known === key)?.[1];
-    if (type === undefined)
-      return `create_agent knows no ${key.slice(0, 60)}; it takes ${Object.keys(createAgentArguments).join(", ")}.`;
-    if (typeof value !== type) return `${key} must be a ${type}.`;
+    if (type === undefined) return creating.unknownKey(key.slice(0, 60), Object.keys(createAgentArguments));
+    if (typeof value !== type) return creating.wrongType(key, type);
     if (typeof value === "string" && (!value.isWellFormed() || value.includes("\u0000")))
-      return `${key} must be valid Unicode without NUL characters.`;
+      return creating.badText(key);
   }
   const seconds = given.get("waitSeconds");
   if (typeof seconds === "number" && !(seconds >= 0 && seconds <= longestWaitSeconds))
-    return `waitSeconds must be from 0 to ${longestWaitSeconds}.`;
+    return creating.badWait(longestWaitSeconds);
   const name = check(Name, given.get("name"), "name");
   if ("problems" in name) return sentencesOf(name.problems);
-  if (isReserved(name.data)) return `The name ${name.data} is reserved; choose another.`;
+  if (isReserved(name.data)) return creating.reservedName(name.data);
   const nextAgent = collapsed(given.get("nextAgent")).replace(/^[@\s]+/, "") || "human";
-  if (nameKey(nextAgent) === nameKey(name.data))
-    return "nextAgent must be somebody else than the agent itself.";
+  if (nameKey(nextAgent) === nameKey(name.data)) return creating.nextIsItself;
   return {
     name: name.data,
     autoReply: given.get("autoReply") !== false,
@@ -232,7 +223,7 @@ export function argumentsIn(input: Readonly<Record<string, unknown>>): Asked | s
   };
 }
 
-/** Exactly this, word for word; nothing in it is ever expanded. */
+/** The wording is fixed, and nothing in it is ever expanded as a placeholder. */
 export function createdPromptFor({ name, role, nextAgent }: Omit<Asked, "autoReply">): string {
   const sentence = role === null ? "" : ` Your role is ${role.replace(/\.$/, "")}.`;
   return [
@@ -259,7 +250,7 @@ async function sameRequest(
   return canonicalJson({ name, autoReply, role, nextAgent }) === canonicalJson(asked) ? last : undefined;
 }
 
-/** Null: a person. Undefined: nobody. */
+/** Null stands for a person. Undefined means that there is no such agent. */
 async function nextOf(tx: ReadTx, companyId: string, asked: Asked): Promise<string | null | undefined> {
   const key = nameKey(asked.nextAgent);
   if (["human", "user", "board"].includes(key)) return null;
@@ -274,7 +265,7 @@ async function isTaken(tx: ReadTx, companyId: string, key: string): Promise<bool
   );
 }
 
-/** The approval is also a yes to writing there. */
+/** The approval also permits mail to the next agent. */
 async function openRoute(call: Writing, agentId: string, next: Member | null): Promise<void> {
   const { tx, companyId } = call;
   const resource = next === null ? ("mail:board" as const) : (`mail:${next.id}` as const);
@@ -308,7 +299,7 @@ async function answer(tx: Tx, approval: ApprovalRow, delivers = true): Promise<C
       created: false,
       requestId: approval.id,
       name,
-      message: "A person has not answered yet. wait_for_approval goes on waiting.",
+      message: creating.pending,
     };
   if (delivers) await tx.run(markAnswered, { id: approval.id, now: tx.now });
   if (approval.status === "approved" && approval.agent_id !== null) {
@@ -321,7 +312,8 @@ async function answer(tx: Tx, approval: ApprovalRow, delivers = true): Promise<C
       effective: { autoReply, role, nextAgent, provider, model, systemPrompt },
     };
   }
-  // Nobody decides after the time is over, so whatever was decided then was the clock's; a person may write any note.
+  // After the expiry no person can decide any more, so a later rejection came from the clock. The note can't tell the two
+  // apart, because a person may write any note.
   const isLate = approval.expires_at !== null && (approval.decided_at ?? 0) >= approval.expires_at;
   const reason = approval.status === "rejected" && isLate ? "timeout" : "user_denied";
   return { ok: false, status: "denied", created: false, reason, name };

@@ -1,7 +1,7 @@
 import * as contract from "../contract/hiring.ts";
 import type { Input } from "../contract/operation.ts";
 import { check, sentencesOf } from "../contract/problems.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { defaultLevel, resourceKind } from "../contract/resources.ts";
 import { type ApprovalRow, payloadOf } from "../approvals/table.ts";
 import { weigh } from "../capabilities/grants.ts";
@@ -11,15 +11,16 @@ import { restore } from "../capabilities/redaction.ts";
 import { holds } from "../capabilities/rights.ts";
 import { chooseBrain } from "./employ.ts";
 import type { AgentRow } from "../agents/table.ts";
+import { cannotManage, fixedInPayload, grantBeyondYours, invalidHire, outsideYourTeam } from "./texts.ts";
 
-/** What is asked for in a hire: every key said, checked against what the brain takes and the asker may ask for. */
+/** What a hire asks for, before the defaults are filled in. */
 export type HireInput = Omit<Input<typeof contract.hireAgent>, "companyId">;
 
 export function snapshotOf(approval: ApprovalRow): contract.HireConfiguration {
   return contract.HireConfiguration.parse(payloadOf(approval)["requestedConfigurationSnapshot"]);
 }
 
-/** The boss the hire names: an active agent at or below whoever asks; by default that agent, of the board the root. */
+/** The manager of the hire: an active agent at or below the requester. Default: the requester, or the root agent for the board. */
 export async function bossOf(call: Writing, reference: string | undefined): Promise<Member> {
   const { tx, companyId, actor } = call;
   const top = actor.agentId ?? (await rootAgentOf(tx, companyId)) ?? "";
@@ -27,24 +28,14 @@ export async function bossOf(call: Writing, reference: string | undefined): Prom
   const boss = await memberById(tx, id);
   if (boss === undefined || boss.company_id !== companyId) throw notFound("agent", id);
   for (let above: Member | undefined = boss; above?.id !== top;) {
-    if (above === undefined || above.boss_id === null)
-      throw new Refusal(
-        "forbidden",
-        `${boss.name} is not in your part of the organization.`,
-        "Let it report to you, or to somebody below you.",
-      );
+    if (above === undefined || above.boss_id === null) throw outsideYourTeam(boss.name);
     above = await memberById(tx, above.boss_id);
   }
-  if (!isActive(boss))
-    throw new Refusal(
-      "refused",
-      `${boss.name} is ${boss.status} and cannot have reports.`,
-      "Choose an active boss.",
-    );
+  if (!isActive(boss)) throw cannotManage(boss);
   return boss;
 }
 
-/** Every key said, checked against what the brain takes and what the asker may ask for. */
+/** The complete configuration: defaults filled in, the brain checked against its schema and the company's rules. */
 export async function configured(
   call: CallContext,
   input: HireInput,
@@ -76,7 +67,7 @@ export async function configured(
   };
 }
 
-/** The former configuration with the changes, as an input that is checked like any other. */
+/** The earlier configuration with the changes applied, checked like a new hire. */
 export function redrafted(
   approval: ApprovalRow,
   former: contract.HireConfiguration,
@@ -88,22 +79,14 @@ export function redrafted(
   const { requestedConfigurationSnapshot: inner, ...outer } = changes;
   for (const [key, value] of whole ? Object.entries(outer) : [])
     if (!(key in payload) || JSON.stringify(value) !== JSON.stringify(payload[key]))
-      throw new Refusal(
-        "invalid",
-        `${key} of the payload does not change by resubmitting.`,
-        "Change keys of requestedConfigurationSnapshot only.",
-      );
+      throw fixedInPayload(key);
   const given = { ...Object(restore(whole ? inner : changes, former)) };
   const said = Object.fromEntries(
     Object.entries({ ...former, reportsTo: agent.boss_id, ...given }).filter(([, value]) => value !== null),
   );
   const checked = check(contract.hireAgent.input.omit({ companyId: true }), said);
   if ("data" in checked) return checked.data;
-  throw new Refusal(
-    "invalid",
-    `The changed hire is not valid. ${sentencesOf(checked.problems)}`,
-    `A hire takes ${Object.keys(former).join(", ")}.`,
-  );
+  throw invalidHire(sentencesOf(checked.problems), Object.keys(former));
 }
 
 export function rowOf(configuration: contract.HireConfiguration) {
@@ -120,7 +103,7 @@ export function rowOf(configuration: contract.HireConfiguration) {
   };
 }
 
-/** An agent may ask for what it holds itself, handed on by the boss; the board for anything. */
+/** An agent may request rights that it holds itself and that the manager can pass on. The board may request any. */
 export async function weighGrants(
   call: CallContext,
   configuration: contract.HireConfiguration,
@@ -131,10 +114,6 @@ export async function weighGrants(
   for (const { resource, level } of configuration.grants) {
     await weigh(tx, { companyId, giver, receiver, resource, level, scopeId: undefined });
     if (actor.agentId !== null && !(await holds(tx, actor.agentId, resource, level)))
-      throw new Refusal(
-        "refused",
-        `You do not hold ${level} on ${resource}, so you cannot ask for it for somebody else.`,
-        "list_permissions shows what you hold.",
-      );
+      throw grantBeyondYours(resource, level);
   }
 }

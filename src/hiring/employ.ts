@@ -1,4 +1,3 @@
-import { Refusal } from "../contract/refusal.ts";
 import { checkBrainConfig, findBrain } from "../brains/registry.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import type { Actor } from "../events/ledger.ts";
@@ -6,8 +5,9 @@ import { insertFile } from "../knowledge/table.ts";
 import type { Tx } from "../store/store.ts";
 import { freeName, freeSlug } from "../agents/naming.ts";
 import { insertAgent } from "../agents/table.ts";
+import { brainNotAllowed } from "./texts.ts";
 
-/** Making an agent: the row and its state document. Its mandate is an outcome that the caller makes or hands over. */
+/** What a new agent consists of: its row and its state document. The caller creates or delegates its mandate. */
 export interface NewAgent {
   readonly id: string;
   readonly companyId: string;
@@ -21,9 +21,9 @@ export interface NewAgent {
   readonly effort: string | null;
   readonly budget: string | null;
   readonly autoReply: boolean;
-  /** It waits for an approval before it is anybody. */
+  /** The agent can do nothing until its approval. */
   readonly pending: boolean;
-  /** Null: the board is its boss. */
+  /** Null: the agent reports to the board. */
   readonly bossId: string | null;
   readonly mandateId: string;
   readonly madeForMandate: boolean;
@@ -83,24 +83,20 @@ export async function employ(tx: Tx, agent: NewAgent, by: Actor): Promise<void> 
 }
 
 /**
- * The brain somebody asked for, checked against its own schema; without one, the company's default. A configuration that
- * an agent proposes never becomes a command on this machine: an agent hires only with brains the company allows.
+ * The requested brain, checked against its schema, or the company's default. A configuration that an agent proposes must
+ * never become a command on this machine, so agents can hire only with the brains that the company allows.
  */
 export async function chooseBrain(
   call: CallContext,
   asked: { adapterType?: string | undefined; adapterConfig?: Record<string, unknown> | undefined },
 ): Promise<BrainChoice> {
   const { defaultAdapterType, defaultAdapterConfig, allowedAdapterTypes } = await call.settings();
-  // Leaving the type out takes the board's choice, but not with a configuration of the agent's own.
+  // Without a type the board's choice applies, but never together with a configuration that the agent proposes.
   const isAsked = asked.adapterType !== undefined || asked.adapterConfig !== undefined;
   if (!isAsked)
     return { type: defaultAdapterType, config: checkBrainConfig(defaultAdapterType, defaultAdapterConfig) };
   const type = findBrain(asked.adapterType ?? defaultAdapterType).type;
   if (call.actor.kind === "agent" && !allowedAdapterTypes.includes(type))
-    throw new Refusal(
-      "refused",
-      `Agents may not hire with the brain ${type}.`,
-      `Use one of: ${allowedAdapterTypes.join(", ")}; or ask the board.`,
-    );
+    throw brainNotAllowed(type, allowedAdapterTypes);
   return { type, config: checkBrainConfig(type, asked.adapterConfig) };
 }

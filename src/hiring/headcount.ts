@@ -1,13 +1,13 @@
-import { Refusal } from "../contract/refusal.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { type Member, reportsOf } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
+import { companyFull, roleFilled } from "./texts.ts";
 
-/** What keeps agents from multiplying. The board is not bound by it. */
+/** The limits on hiring by agents. They do not bind the board. */
 
 /**
- * Where nobody approves hires there is a limit even if none was set, and so there is for what an organization hires by
- * itself, from a plan or a directive. Whoever waits for approval is counted: a yes must not lead beyond the limit.
+ * Hires without approval, and hires from a plan or a directive, are limited even if the company has set no limit. Pending
+ * agents count too, because approving them must not exceed the limit.
  */
 export async function demandRoomForAgent(
   call: CallContext,
@@ -19,26 +19,18 @@ export async function demandRoomForAgent(
   if (most === null) return;
   const count = (await call.tx.first(headcount, { companyId: call.companyId }))?.count ?? 0;
   if (count < most) return;
-  throw new Refusal(
-    "limited",
-    `The company has ${count} agents; agents hire no further than ${most}.`,
-    "Use those there are, or ask the board to raise maxAgents.",
-  );
+  throw companyFull(count, most);
 }
 
 /**
- * By itself an organization hires one of a kind for a manager: saying the same hire again in every session must not grow the
- * team. Whoever fills in a hire, name and all, means it.
+ * A plan or a directive hires one agent per role and manager, because a brain that repeats the same hire in every session
+ * must not grow the team. A call that fills in the whole hire, name included, is taken at its word.
  */
 export async function demandNewRole(call: CallContext, boss: Member, role: string): Promise<void> {
   if (call.actor.agentId === null) return;
   const same = (await reportsOf(call.tx, boss.id)).find((report) => roleKey(report.role) === roleKey(role));
   if (same === undefined) return;
-  throw new Refusal(
-    "refused",
-    `${boss.name} has a report with the role ${role} already: ${same.name} (${same.id})${same.status === "pending_approval" ? ", who waits for approval" : ""}.`,
-    "Delegate to that one, or hire for another role.",
-  );
+  throw roleFilled(boss.name, role, same);
 }
 
 export const roleKey = (role: string): string =>

@@ -26,11 +26,20 @@ import { fire, reclaimAgents } from "../departures/leaving.ts";
 import { sendOrder } from "../agents/orders.ts";
 import { agentById, type AgentRow, presentAgent, saveAgent } from "../agents/table.ts";
 import { releaseParts, renameHeld } from "../departures/waiting-parts.ts";
+import {
+  boundToOutcome,
+  grantsNotHeld,
+  hireChanges,
+  hireTitle,
+  managerGone,
+  notDeletable,
+  workIsBack,
+} from "./texts.ts";
 
 /**
- * Hiring: the one door through which agents come, whoever opens it. Where the company wants it, an agent that is not
- * made by the board itself waits as pending_approval: it is in the tree and can be looked at, and can do nothing and be
- * given nothing until its approval. It is pending exactly while one approval for it is open.
+ * The only way an agent enters a company. If the company requires approval, an agent that the board did not create itself
+ * starts as pending_approval. A pending agent is in the tree and can be reviewed, but it can't run, be assigned work or
+ * hold rights. An agent is pending exactly while one approval for it is open.
  */
 
 const onCreate = guarded(createAgent, async (call) => {
@@ -49,17 +58,12 @@ const onHire = guarded(contract.hireAgent, async (call) => {
   };
 });
 
-/** The row goes; what was said and decided about it stays, and so does the closed mandate. */
+/** Deletes the row. The approval with its thread and the closed mandate stay. */
 const onDelete = guarded(deleteAgent, async (call) => {
   const agent = await agentById(call.tx, call.input.id);
   const approval = await lastApprovalOf(call.tx, agent.id);
   const wasDenied = approval?.status === "rejected" || approval?.status === "cancelled";
-  if (agent.status !== "terminated" || !wasDenied)
-    throw new Refusal(
-      "refused",
-      `${agent.name} is ${agent.status}${agent.status === "terminated" ? " and has worked here" : ""}.`,
-      "Only an agent whose hire was not approved is deleted; terminate any other.",
-    );
+  if (agent.status !== "terminated" || !wasDenied) throw notDeletable(agent);
   await call.tx.run(deleteRow, { id: agent.id });
   await call.tx.run(markDeleted, { id: agent.state_file_id, now: call.tx.now });
   await call.record(agent.id, { name: agent.name, approval: approval.id });
@@ -71,17 +75,17 @@ export const hireHandlers = [onCreate, onHire, onDelete];
 export interface Hire {
   readonly input: HireInput;
   readonly boss: Member;
-  /** Whether it waits for an approval. */
+  /** Whether the hire needs an approval first. */
   readonly waits: boolean;
-  /** It comes from a plan or a directive: the organization grows by itself. */
+  /** The hire comes from a plan or a directive, not from a call that fills in the whole hire. */
   readonly byItself?: boolean;
-  /** The outcome it is made for, and what to tell it; without it, it gets a standing mandate of its own. */
+  /** The outcome the agent is hired for, and the message to send with it. Without one, the agent gets a standing mandate. */
   readonly made?: { readonly outcome: OutcomeRow; readonly message: string | undefined };
-  /** Of an agent with a standing mandate, where others refer to it before it is there. */
+  /** The id of an agent with a standing mandate, where other records refer to the agent before it exists. */
   readonly id?: string;
 }
 
-/** Makes the agent, and an approval for it if it waits. For an outcome it is made for, the caller hands that down. */
+/** Creates the agent, and its approval if it needs one. If the agent is hired for an outcome, the caller delegates that outcome. */
 export async function takeOn(
   call: CallContext,
   hire: Hire,
@@ -91,7 +95,8 @@ export async function takeOn(
   if (hire.byItself === true) await demandNewRole(call, boss, hire.input.role);
   await demandRoomForAgent(call, { waits: hire.waits, byItself: hire.byItself === true });
   const configuration = await configured(call, hire.input, boss, made?.outcome.description);
-  // The first agent of a mandate has the mandate's id; a successor has one of its own, so nothing of the old one revives.
+  // The first agent of a mandate has the mandate's id. A successor gets a new id: with the old one, the tokens, mail and
+  // grants of its predecessor would work again.
   const generation =
     made === undefined ? 1 : ((await tx.first(generations, { mandateId: made.outcome.id }))?.count ?? 0) + 1;
   const id = made !== undefined && generation === 1 ? made.outcome.id : (hire.id ?? call.newId());
@@ -154,7 +159,7 @@ export async function takeOn(
   return { agent, approval };
 }
 
-/** What the decision on a hire does. */
+/** What approving, rejecting or revising a hire does. */
 export const hiring: ApprovalKind = {
   approve: async (call, approval) => {
     const { tx } = call;
@@ -162,22 +167,14 @@ export const hiring: ApprovalKind = {
     const configuration = snapshotOf(approval);
     const boss = agent.boss_id === null ? undefined : await memberById(tx, agent.boss_id);
     if (boss === undefined || !isActive(boss) || boss.id !== configuration.reportsTo)
-      throw new Refusal(
-        "conflict",
-        `${agent.name} was to report to somebody who cannot have reports now.`,
-        "Ask for a revision, so that it gets another boss; or reject it.",
-      );
+      throw managerGone(agent);
     await saveAgent(tx, { ...agent, status: "idle" });
     await carve(tx, agent, configuration.budget ?? {});
     try {
       await giveGrants(call, agent, configuration, giverFor(approval, boss));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      throw new Refusal(
-        "conflict",
-        `${boss.name} cannot give ${agent.name} what it was to begin with: ${error.message}`,
-        "Give it to the boss first, ask for a revision without it, or reject the hire.",
-      );
+      throw grantsNotHeld(boss.name, agent.name, error.message);
     }
     const { outcomeId, message } = payloadOf(approval);
     if (typeof outcomeId === "string")
@@ -192,13 +189,9 @@ export const hiring: ApprovalKind = {
     if (agent.made_for_mandate === 0) return fire(call, agent, agent.boss_id, reason);
     const { title } = await outcomeById(call.tx, agent.mandate_id);
     await reclaimAgents(call, agent, agent.boss_id, reason);
-    // Whoever asked is told of the decision; the boss, if it is somebody else, that the work is back.
+    // The requester is told of the decision anyway. A manager that is another agent is told that the work is back.
     if (approval.requested_by !== agent.boss_id)
-      await notify(
-        call,
-        agent.boss_id,
-        `"${title}" (kb://${agent.mandate_id}) is yours again: the hire of ${agent.name} was ${reason}`,
-      );
+      await notify(call, agent.boss_id, workIsBack({ id: agent.mandate_id, title }, agent.name, reason));
   },
   redraft: async (call, approval, changes) => {
     const { tx } = call;
@@ -208,12 +201,8 @@ export const hiring: ApprovalKind = {
     const made = agent.made_for_mandate === 1;
     const boss = await bossOf(call, input.reportsTo ?? agent.boss_id ?? undefined);
     if (made && (boss.id !== agent.boss_id || (input.mandate ?? former.mandate) !== former.mandate))
-      throw new Refusal(
-        "refused",
-        `${agent.name} is made for an outcome of its boss; that and the boss stay.`,
-        "Cancel it, change the outcome, and delegate anew.",
-      );
-    // The same brain with the same configuration was allowed before; whoever proposes another is held to the rules.
+      throw boundToOutcome(agent.name);
+    // An unchanged brain was allowed before. A changed one is checked like a new proposal.
     const kept =
       input.adapterType === former.adapterType &&
       JSON.stringify(input.adapterConfig) === JSON.stringify(former.adapterConfig);
@@ -249,16 +238,18 @@ export const hiring: ApprovalKind = {
     const { name, role, reportsTo, adapterType, grants, budget, mandate } = snapshotOf(approval);
     const boss = reportsTo === null ? undefined : await memberById(tx, reportsTo);
     const count = (await tx.first(headcount, { companyId: approval.company_id }))?.count ?? 0;
-    return [
-      `${name} (${role}) joins below ${boss?.name ?? "the board"}.`,
-      `Headcount: ${count - 1} now, ${count} after.`,
-      `Brain: ${adapterType}.`,
-      `Rights: ${grants.length === 0 ? "those of its place only" : grants.map(({ resource, level }) => `${level} on ${resource}`).join(", ")}.`,
-      `Budget: ${budget === null ? "none of its own" : JSON.stringify(budget)}.`,
-      `Mandate: ${mandate === "" ? "none in words" : mandate}`,
-    ];
+    return hireChanges({
+      name,
+      role,
+      manager: boss?.name,
+      agents: count,
+      brain: adapterType,
+      grants,
+      budget,
+      mandate,
+    });
   },
-  title: (approval) => `The hire of ${snapshotOf(approval).name}`,
+  title: (approval) => hireTitle(snapshotOf(approval).name),
 };
 
 const mandateTitle = ({ name, role }: contract.HireConfiguration): string => `${name}: ${role}`;

@@ -5,7 +5,7 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { AgentRow } from "../agents/table.ts";
 
-/** What an agent is made of, as it runs: in the shape in which it was asked for, so that the two can be compared. */
+/** The configuration an agent runs with, in the shape of a hire request. The two can be compared field by field. */
 export async function configurationOf(tx: ReadTx, agent: AgentRow): Promise<HireConfiguration> {
   const grants = await tx.all(givenFor, { agentId: agent.id, scopeId: agent.mandate_id });
   return {

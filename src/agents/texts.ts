@@ -1,0 +1,58 @@
+import { Refusal } from "../contract/refusal.ts";
+
+/** What the product says about agents, their names and their keys. */
+interface Named {
+  readonly name: string;
+  readonly status: string;
+}
+
+export const reservedName = (name: string): Refusal =>
+  new Refusal(
+    "refused",
+    `"${name}" is a reserved name.`,
+    "Choose another name. Reserved are: human, user, board, system, agency.",
+  );
+
+export const nameTaken = (name: string): Refusal =>
+  new Refusal("conflict", `The company already has an agent called "${name}".`, "Choose another name.");
+
+export const nameHeld = (name: string): Refusal =>
+  new Refusal(
+    "conflict",
+    `The name "${name}" is held for an agent that is waiting for approval.`,
+    "Choose another name, or wait for the decision.",
+  );
+
+export const hasLeft = ({ name }: Pick<Named, "name">): Refusal =>
+  new Refusal(
+    "refused",
+    `${name} has left the company.`,
+    "Hire a new agent; a departed agent can't come back.",
+  );
+
+export const notADirectReport = ({ name }: Pick<Named, "name">): Refusal =>
+  new Refusal(
+    "forbidden",
+    `${name} is not your direct report.`,
+    `Only ${name}'s own manager and the board can do this. Ask the report of yours that ${name} works under.`,
+  );
+
+export const notActive = ({ name, status }: Named): Refusal =>
+  new Refusal(
+    "refused",
+    `${name} is ${status}, and this needs an active agent.`,
+    "Choose an idle or paused agent.",
+  );
+
+export const noKeyFor = ({ name, status }: Named): Refusal =>
+  new Refusal(
+    "refused",
+    `${name} is ${status} and can't have an API key.`,
+    "Only an active agent can have keys.",
+  );
+
+export const keyAlreadyRevoked = (): Refusal =>
+  new Refusal("conflict", "This key is already revoked.", "There is nothing left to do.");
+
+/** The message that comes with work, where the manager wrote none. */
+export const workForYou = "You are now responsible for this outcome.";

@@ -1,0 +1,90 @@
+import type { ApprovalStatus } from "../contract/approvals.ts";
+import { Refusal } from "../contract/refusal.ts";
+
+/** What the product says about approvals. */
+export const notPossibleFrom = (from: ApprovalStatus, to: ApprovalStatus): Refusal =>
+  new Refusal("conflict", `This approval is ${shown[from]}, so it can't become ${shown[to]}.`, hints[from], {
+    status: from,
+  });
+
+const shown: Readonly<Record<ApprovalStatus, string>> = {
+  pending: "pending",
+  revision_requested: "waiting for a revision",
+  approved: "approved",
+  rejected: "rejected",
+  cancelled: "cancelled",
+};
+
+const decided = "It was decided in the meantime. Look at the approval again.";
+const hints: Readonly<Record<ApprovalStatus, string>> = {
+  pending: "It waits for a decision. Only an approval that was sent back for revision can be resubmitted.",
+  revision_requested: "The requester has to resubmit it first.",
+  approved: decided,
+  rejected: decided,
+  cancelled: "The requester withdrew it. It can be requested again.",
+};
+
+export const expired = (): Refusal =>
+  new Refusal(
+    "conflict",
+    "The time to decide this approval is over, so it counts as rejected.",
+    "The requester can ask again.",
+  );
+
+export const changedSinceSeen = (payloadHash: string): Refusal =>
+  new Refusal(
+    "conflict",
+    "The request has changed since you looked at it.",
+    "Look at it again, then decide with its current payloadHash.",
+    { payloadHash },
+  );
+
+export const onlyRootProposes = (): Refusal =>
+  new Refusal(
+    "forbidden",
+    "Only the root agent can propose a plan to the board.",
+    "Send your proposal to your manager with send_message.",
+  );
+
+export const yesOrNo = (): Refusal =>
+  new Refusal("refused", "This request can't be revised.", "Approve it or reject it.");
+
+export const revisionWanted = (title: string, id: string, note: string | undefined): string =>
+  [
+    `The board asks you to revise this request: ${title}. ${note ?? "The comments say what to change."}`,
+    "",
+    `Read the thread with list_comments {"id":"${id}"}. Then call resubmit_approval with the changed keys as payload, or cancel_approval.`,
+  ].join("\n");
+
+export const tooManyComments = (most: number): Refusal =>
+  new Refusal(
+    "limited",
+    `Your last ${most} comments on this approval have no answer yet, the maximum in a row.`,
+    "Wait until the board answers.",
+  );
+
+export const newComment = (title: string, id: string, body: string): string =>
+  `New comment on this request: ${title} (approval ${id})\n\n${body}`;
+
+export const concluded = (title: string, id: string, status: ApprovalStatus, note: string | null): string =>
+  `${title} was ${shown[status]}${note === null ? "." : `: ${note}`} (approval ${id})`;
+
+export const onlyRequester = (): Refusal =>
+  new Refusal(
+    "forbidden",
+    "Only the requester or the board can change or cancel this request.",
+    "Add a comment instead: comment_on_approval.",
+  );
+
+export const tooManyOpen = (most: number): Refusal =>
+  new Refusal(
+    "limited",
+    `You have ${most} pending requests, the maximum.`,
+    "Wait for decisions, or cancel some with cancel_approval.",
+  );
+
+export const notAPlan = (): Refusal =>
+  new Refusal("invalid", "A plan is Markdown text.", 'Send {"payload":{"plan":"…"}}.');
+
+export const strategyChanges = (plan: string): string[] => ["The root agent will follow this plan:", plan];
+export const strategyTitle = "Your plan";

@@ -1,0 +1,191 @@
+import { Refusal } from "../contract/refusal.ts";
+
+/** What the product says about hires, create_agent and configurations. */
+interface Named {
+  readonly name: string;
+  readonly status: string;
+}
+
+const askForHiring =
+  'Ask your manager for the right to hire: request_permission {"resource":"org:hire","reason":"…"}.';
+
+export const notDeletable = ({ name, status }: Named): Refusal =>
+  new Refusal(
+    "refused",
+    status === "terminated"
+      ? `${name} has worked here, so its record can't be deleted.`
+      : `${name} is ${status} and can't be deleted.`,
+    `Only an agent whose hire was rejected or cancelled can be deleted. To end any other: agency fire ${name}.`,
+  );
+
+export const managerGone = ({ name }: Pick<Named, "name">): Refusal =>
+  new Refusal(
+    "conflict",
+    `${name}'s manager has left or is not active, so the hire can't be approved.`,
+    "Request a revision that names another manager, or reject the hire.",
+  );
+
+export const grantsNotHeld = (manager: string, name: string, why: string): Refusal =>
+  new Refusal(
+    "conflict",
+    `${manager} can't give ${name} the rights of this hire: ${why}`,
+    `Grant ${manager} the right first, request a revision without it, or reject the hire.`,
+  );
+
+export const workIsBack = (outcome: { id: string; title: string }, name: string, reason: string): string =>
+  `You are responsible for "${outcome.title}" (kb://${outcome.id}) again: the hire of ${name} was ${reason}`;
+
+export const boundToOutcome = (name: string): Refusal =>
+  new Refusal(
+    "refused",
+    `${name} is hired for one outcome, so its manager and mandate can't change.`,
+    "Cancel the request, change the outcome, and delegate it again.",
+  );
+
+export const hireChanges = (hire: {
+  readonly name: string;
+  readonly role: string;
+  readonly manager: string | undefined;
+  readonly agents: number;
+  readonly brain: string;
+  readonly grants: readonly { readonly resource: string; readonly level: string }[];
+  readonly budget: unknown;
+  readonly mandate: string;
+}): string[] => [
+  `${hire.name} (${hire.role}) will report to ${hire.manager ?? "the board"}.`,
+  `Agents: ${hire.agents - 1} now, ${hire.agents} after.`,
+  `Brain: ${hire.brain}.`,
+  `Rights: ${hire.grants.length === 0 ? "only those that come with the position" : hire.grants.map(({ resource, level }) => `${level} on ${resource}`).join(", ")}.`,
+  `Budget: ${hire.budget === null ? "shared with its manager" : JSON.stringify(hire.budget)}.`,
+  `Mandate: ${hire.mandate === "" ? "not described" : hire.mandate}`,
+];
+
+export const hireTitle = (name: string): string => `The hire of ${name}`;
+
+export const outsideYourTeam = (name: string): Refusal =>
+  new Refusal(
+    "forbidden",
+    `${name} is not you or an agent below you, so you can't hire for ${name}.`,
+    "Leave reportsTo out, or name an agent below you. list_roster shows the organization.",
+  );
+
+export const cannotManage = ({ name, status }: Named): Refusal =>
+  new Refusal("refused", `${name} is ${status} and can't have reports.`, "Choose an active manager.");
+
+export const fixedInPayload = (key: string): Refusal =>
+  new Refusal(
+    "invalid",
+    `"${key}" can't change when a hire is resubmitted.`,
+    "Send only keys of requestedConfigurationSnapshot.",
+  );
+
+export const invalidHire = (problems: string, keys: readonly string[]): Refusal =>
+  new Refusal(
+    "invalid",
+    `The changed hire is not valid. ${problems}`,
+    `A hire has these keys: ${keys.join(", ")}.`,
+  );
+
+export const grantBeyondYours = (resource: string, level: string): Refusal =>
+  new Refusal(
+    "refused",
+    `You can't give a hire ${level} on ${resource}, because you don't hold it.`,
+    "Call list_permissions to see your rights, or request_permission to ask for more.",
+  );
+
+export const companyFull = (count: number, most: number): Refusal =>
+  new Refusal(
+    "limited",
+    `The company has ${count} agents, and agents can hire up to ${most}.`,
+    "Delegate to an existing agent, or ask the board to raise the setting maxAgents.",
+  );
+
+export const roleFilled = (
+  manager: string,
+  role: string,
+  report: { readonly id: string; readonly name: string; readonly status: string },
+): Refusal =>
+  new Refusal(
+    "refused",
+    `${manager} already has a report with the role "${role}": ${report.name} (${report.id})${report.status === "pending_approval" ? ", pending approval" : ""}.`,
+    `Delegate to ${report.name}, or hire for another role.`,
+  );
+
+export const brainNotAllowed = (type: string, allowed: readonly string[]): Refusal =>
+  new Refusal(
+    "refused",
+    `Agents can't hire with the brain "${type}" in this company.`,
+    `Use one of: ${allowed.join(", ")}. The board can hire with any brain, or allow this one (setting allowedAdapterTypes).`,
+  );
+
+export const changeByRevision = (name: string): Refusal =>
+  new Refusal(
+    "refused",
+    `${name} is pending approval, so its configuration can't be edited.`,
+    "Request a revision of the approval; the requester then resubmits it.",
+  );
+
+export const onlyBoardAllowsHiring = (): Refusal =>
+  new Refusal("forbidden", "Only the board and the root agent decide who may hire.", askForHiring);
+
+export const cannotHoldRights = ({ name, status }: Named): Refusal =>
+  new Refusal("refused", `${name} is ${status} and can't hold rights.`, "Choose an active agent.");
+
+export const configurationsForHirers = (): Refusal =>
+  new Refusal(
+    "forbidden",
+    "Only agents that may hire can see how agents are configured.",
+    `${askForHiring} list_roster shows names, roles and managers.`,
+  );
+
+/** create_agent. Its answers are JSON, so most of these are plain sentences and not refusals. */
+export const onlyAgentsCreate = (): Refusal =>
+  new Refusal(
+    "refused",
+    "Only agents call create_agent; the board answers.",
+    "Create the agent directly: POST /api/companies/:companyId/agents, or `agency agents create`.",
+  );
+
+export const creating = {
+  noSuchNext: (next: string) => `nextAgent: there is no active agent called "${next}" in this company.`,
+  nameTaken: (name: string) => `The name "${name}" is taken. Choose another name.`,
+  companyFull: (count: number) => `The company has ${count} agents, the maximum (setting maxAgents).`,
+  tooManyOpen: "You have the maximum number of pending requests. Wait for the board's decisions.",
+  brainBroken: (why: string) => `${why} The board can correct this with the setting defaultAdapterConfig.`,
+  unknownKey: (key: string, known: readonly string[]) =>
+    `create_agent has no argument "${key}". It takes: ${known.join(", ")}.`,
+  wrongType: (key: string, type: string) => `${key} must be a ${type}.`,
+  badText: (key: string) => `${key} must be valid Unicode without NUL characters.`,
+  badWait: (most: number) => `waitSeconds must be from 0 to ${most}.`,
+  reservedName: (name: string) => `"${name}" is a reserved name. Choose another name.`,
+  nextIsItself: "nextAgent must be another agent than the new one.",
+  pending: "A person has not decided yet. Call wait_for_approval with this requestId to keep waiting.",
+};
+
+export const creationOutdated = (isRequester: boolean): Refusal =>
+  new Refusal(
+    "conflict",
+    isRequester
+      ? "The agent that asked for this has left the company."
+      : "The agent it should reply to has left the company.",
+    "Reject the request. It can be asked again with another nextAgent.",
+  );
+
+export const creationChanges = (agent: {
+  readonly name: string;
+  readonly role: string | null;
+  readonly manager: string | undefined;
+  readonly agents: number;
+  readonly brain: string;
+  readonly model: string | null;
+  readonly nextAgent: string;
+  readonly autoReply: boolean;
+}): string[] => [
+  `${agent.name}${agent.role === null ? "" : ` (${agent.role})`} will report to ${agent.manager ?? "the agent that asked"}.`,
+  `Agents: ${agent.agents} now, ${agent.agents + 1} after.`,
+  `Brain: ${agent.brain}${agent.model === null ? "" : `, ${agent.model}`}.`,
+  `It replies to @${agent.nextAgent} and may send mail there.${agent.autoReply ? " Replies are sent automatically." : ""}`,
+  "Budget: shared with its manager.",
+];
+
+export const creationTitle = (name: string): string => `The agent ${name}`;
