@@ -50,7 +50,7 @@ for (const kind of storeKinds)
       assert.equal(agent.status, "pending_approval");
       assert.equal(approval.status, "pending");
       const { approvals } = await org.board(contract.listApprovals, { companyId: org.companyId });
-      assert.equal(approvals[0]?.title, "Ada (Engineer) joins below Root.");
+      assert.equal(approvals[0]?.title, "Ada (Engineer) will report to Root.");
       assert.equal(approval.payload["agentId"], agent.id);
       assert.equal(approval.payload["requestedByAgentId"], org.rootId);
       const approved = await org.board(contract.approve, {

@@ -137,8 +137,8 @@ describe("the command line", () => {
     assert.equal(waits.code, 0, waits.err);
     // What a yes would change: boss, headcount, brain, rights, budget.
     for (const line of [
-      /Vera \(Writer\) joins below Root/,
-      /Headcount: \d+ now/,
+      /Vera \(Writer\) will report to Root/,
+      /Agents: \d+ now/,
       /Brain: /,
       /use on org:hire/,
       /"usd":5/,
@@ -171,7 +171,7 @@ describe("the command line", () => {
       },
     });
     assert.equal(code, 0, out.join("\n"));
-    assert.match(out.join("\n"), /Quinn \(Tester\) joins/);
+    assert.match(out.join("\n"), /Quinn \(Tester\) will report to/);
     // An empty role is asked for again.
     assert.equal(asked.filter((question) => question.startsWith("Role")).length, 2);
     const direct = await json("hire", "Noa", "--role", "Helper", "--now");

@@ -150,7 +150,7 @@ for (const kind of storeKinds)
           for (const decide of [approve, reject, cancelApproval])
             assert.match(
               (await refusal(org.board(decide, { id }), "conflict")).message,
-              /time to decide is over/,
+              /time to decide this approval is over/,
             );
         assert.equal((await org.root(waitForApproval, { requestId: ids[0] ?? "" })).reason, "timeout");
         // The name is free for whoever comes next, by whichever way.

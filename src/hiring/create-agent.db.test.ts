@@ -103,7 +103,7 @@ for (const kind of storeKinds)
       assert.equal(shown.type, "create_agent");
       assert.equal(shown.requestedBy?.id, ann.id);
       assert.deepEqual([shown.payload["options"], shown.payload["default"]], [["yes", "no"], "no"]);
-      assert.ok(shown.changes.some((line) => line.includes("joins below Ann")));
+      assert.ok(shown.changes.some((line) => line.includes("will report to Ann")));
       await refusal(org.board(approve, { id: requestId, payloadHash: "0".repeat(64) }), "conflict");
       await refusal(ann.call(approve, { id: requestId }), "forbidden");
       await org.board(approve, { id: requestId, payloadHash: shown.payloadHash });
@@ -294,7 +294,10 @@ for (const kind of storeKinds)
         "%",
         "_",
       ])
-        assert.match(await failedWith("validation_error", { name: "Lost", nextAgent }), /There is no agent/);
+        assert.match(
+          await failedWith("validation_error", { name: "Lost", nextAgent }),
+          /there is no active agent/,
+        );
     });
 
     test("a next agent that leaves before the answer: a yes is refused, a no works", async () => {
@@ -303,7 +306,7 @@ for (const kind of storeKinds)
       await org.board(terminateAgent, { id: next.id });
       assert.match(
         (await refusal(org.board(approve, { id: requestId }), "conflict")).message,
-        /Whom it was to answer/,
+        /The agent it should reply to has left/,
       );
       assert.equal((await org.root(waitForApproval, { requestId })).status, "pending");
       await org.board(reject, { id: requestId });
@@ -369,7 +372,7 @@ for (const kind of storeKinds)
       assert.equal((await own.root(waitForApproval, { requestId })).effective?.provider, "process");
       const { code, message } = await own.root(requestAgent, { name: "Six" });
       assert.equal(code, "create_failed");
-      assert.match(message ?? "", /The board sets it/);
+      assert.match(message ?? "", /The board can correct this/);
     });
 
     test("a company that wants no more agents says so before anybody is asked", async () => {

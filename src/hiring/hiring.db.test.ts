@@ -200,7 +200,7 @@ for (const kind of storeKinds)
         const { payload, changes } = await org.board(approvals.viewApproval, { id });
         const asked: unknown = payload["requestedConfigurationSnapshot"];
         assert.equal(Reflect.get(Object(asked), "reportsTo"), boss.id);
-        assert.match(changes.join(), /joins below Boss/);
+        assert.match(changes.join(), /will report to Boss/);
         if (inRevision) await boss.call(approvals.resubmit, { id });
         await refusal(org.board(approvals.approve, { id, payloadHash: seen }), "conflict");
         assert.equal(await statusOf(agent.id), "pending_approval");

@@ -126,7 +126,7 @@ for (const kind of storeKinds)
         [definition("Ada"), definition("Eve", "reprotsTo: Ada\n")],
         /agents\/eve\.md:4: the key \w+ is unknown/,
       ],
-      "a reserved name": [[definition("Human")], /agents\/human\.md: The name Human is reserved/],
+      "a reserved name": [[definition("Human")], /agents\/human\.md: "Human" is a reserved name/],
       "a brain that is not there": [
         [definition("Ada", "adapterType: oracle\n")],
         /agents\/ada\.md: There is no brain oracle/,

@@ -101,7 +101,7 @@ for (const kind of storeKinds)
         await board(decide, { id: writer, decisionNote: "too dear" });
         assert.match(
           await told(stage, rootId),
-          /Writer does not come: .*too dear\. What was meant for it is yours[\s\S]*- "Write\."/,
+          /Writer was not hired: .*too dear\. The work that was planned for it is back with you[\s\S]*- "Write\."/,
           word,
         );
         await ends(stage);
@@ -115,7 +115,7 @@ for (const kind of storeKinds)
         await board(approvals.requestRevision, { id: writer, decisionNote: "call her Wanda" });
         assert.match(await waits(stage, "Write."), /waits to be revised and resubmitted/);
         await board(approvals.resubmit, { id: writer, payload: { name: "Wanda", role: "Author" } });
-        assert.equal((await byTitle(stage, "Write.")).blocked?.reason, "it waits until Wanda is approved");
+        assert.equal((await byTitle(stage, "Write.")).blocked?.reason, "waiting for the approval of Wanda");
         for (const id of [writer, checker]) await board(approvals.approve, { id });
         await ends(stage);
         assert.equal((await byTitle(stage, "Write.")).responsible?.name, "Wanda");
@@ -128,7 +128,10 @@ for (const kind of storeKinds)
       await board(approvals.requestRevision, { id: ids.writer, decisionNote: "below Mia" });
       await board(approvals.resubmit, { id: ids.writer, payload: { reportsTo: mia } });
       await board(approvals.approve, { id: ids.writer });
-      assert.match(await told(stage, rootId), /Writer is not your report\. What was meant for it is yours/);
+      assert.match(
+        await told(stage, rootId),
+        /Writer doesn.t report to you\. The work that was planned for it is back with you/,
+      );
       await board(approvals.approve, { id: ids.checker });
       await ends(stage);
       assert.equal((await byTitle(stage, "Write.")).responsible?.id, rootId);
