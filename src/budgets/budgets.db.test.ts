@@ -90,7 +90,7 @@ for (const kind of storeKinds)
         const seen = await org.board(why, { id: job });
         assert.ok(seen.moves && seen.says.includes(asked.id), seen.says);
         const { changes } = await org.board(viewApproval, { id: asked.id });
-        assert.match(changes.join("\n"), /100 tokens a month now, 160 tokens after[^]*Resumed: Ann/);
+        assert.match(changes.join("\n"), /100 tokens a month now, 160 tokens after[^]*Will work again: Ann/);
         const end = Promise.withResolvers<void>();
         runner.plan(ann.id, uses(end.promise, 10));
         await org.board(approve, { id: asked.id });

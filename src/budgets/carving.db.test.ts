@@ -84,7 +84,7 @@ for (const kind of storeKinds)
           const { message, hint } = await refusal(call(), "refused");
           assert.match(
             message,
-            /the money budget of Ann has \$10\.00 left \(limit \$60\.00, spent \$0\.00, set aside \$0\.00, handed down \$50\.00\)/,
+            /the money budget of Ann has \$10\.00 left \(limit \$60\.00, spent \$0\.00, reserved \$0\.00, given to reports \$50\.00\)/,
           );
           assert.match(hint, /at most \$(10|60)\.00/);
         }
@@ -94,11 +94,11 @@ for (const kind of storeKinds)
         // Not less than what is handed down below.
         assert.match(
           (await refusal(board(setBudget, { id: ann.id, usd: 49 }), "refused")).message,
-          /handed down \(\$50\.00\)/,
+          /reports hold \$50\.00/,
         );
         assert.match(
           (await refusal(board(updateCompany, { companyId, monthlyBudget: { usd: 99 } }), "refused")).message,
-          /amount to \$100\.00/,
+          /hold budgets of \$100\.00/,
         );
         assert.deepEqual(await lineOf(org), [100, 0, 100, 0]);
       },
@@ -166,7 +166,7 @@ for (const kind of storeKinds)
         const cid = await org.agent("Cid", ben.id);
         assert.match(
           (await refusal(ann.call(setBudget, { id: ben.id, usd: 1 }), "refused")).message,
-          /no usd budget of your own/,
+          /give away a usd budget/,
         );
         await org.board(grantPermission, { companyId: org.companyId, to: ann.id, resource: "org:hire" });
         await refusal(ann.call(hireAgent, { name: "Dan", role: "worker", budget: { usd: 1 } }), "refused");
@@ -243,7 +243,7 @@ for (const kind of storeKinds)
       );
       assert.match(
         no.message,
-        /Budgets of \$50\.00 would move, and the money budget of Ben has \$40\.00 left/,
+        /Budgets of \$50\.00 would move, but the money budget of Ben has only \$40\.00 left/,
       );
       await refusal(
         store.read((tx) => demandRoomFor(tx, moved, org.rootId)),

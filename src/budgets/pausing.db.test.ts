@@ -88,7 +88,7 @@ for (const kind of storeKinds)
       assert.match(await last(), /^Not possible yet: .*the token budget of Lead has 0 tokens left.*raise/);
       await refusal(org.board(approve, { id }), "refused");
       await org.board(setBudget, { id: lead.id, tokens: 2_000_000 });
-      assert.match(await last(), /^Resumed: Ann/);
+      assert.match(await last(), /^Will work again: Ann/);
       await org.board(approve, { id });
       assert.equal(await statusOf(stage, ann.id), "idle");
       gate.resolve();
@@ -120,7 +120,7 @@ for (const kind of storeKinds)
             assert.equal(spent, measure === "sessions" ? round + 1 : 0);
           const told = (await org.board(agentInbox, { id: org.rootId })).messages;
           const about = told.filter(
-            ({ body }) => body?.includes("Ann is paused: it reported more use") === true,
+            ({ body }) => body?.includes("Ann is paused: it reported more usage") === true,
           );
           assert.equal(about.length, round + 1);
           await org.board(resumeAgent, { id: ann.id });
