@@ -9,7 +9,7 @@ import { notFound } from "../contract/refusal.ts";
 import { canonicalJson } from "../contract/canonical.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
-import { tooManyOpen } from "./texts.ts";
+import { tooManyRequests } from "./texts.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { append, system } from "../events/ledger.ts";
 import { openStatuses, type Payload, payloadHash } from "./approval.ts";
@@ -38,7 +38,7 @@ export interface NewApproval {
 export async function openApproval(tx: Tx, approval: NewApproval): Promise<ApprovalRow> {
   // The daemon asks for more budget in the agent's name when it stops the agent, so that request is never limited.
   const isAsked = approval.requestedBy !== null && approval.type !== "budget_override";
-  if (isAsked && (await isTooEager(tx, approval.requestedBy))) throw tooManyOpen(mostOpen);
+  if (isAsked && (await isTooEager(tx, approval.requestedBy))) throw tooManyRequests(mostOpen);
   // The revision number changes the hash even if a payload is resubmitted unchanged.
   const payload = { ...approval.payload, revision: 1 };
   const row = {

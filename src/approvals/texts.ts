@@ -76,7 +76,7 @@ export const onlyRequester = (): Refusal =>
     "Add a comment instead: comment_on_approval.",
   );
 
-export const tooManyOpen = (most: number): Refusal =>
+export const tooManyRequests = (most: number): Refusal =>
   new Refusal(
     "limited",
     `You have ${most} pending requests, the maximum.`,
