@@ -1,13 +1,12 @@
 import { newId } from "../src/daemon/ids.ts";
 import { type Db, query } from "../src/store/query.ts";
-import type { Schema } from "../src/store/schema.ts";
+import type { NewRow } from "../src/store/schema.ts";
 import type { Store } from "../src/store/store.ts";
 import { fillAgents, insertEdges, insertOutcomes, insertRows, outcomeRow, type Place } from "./fill.ts";
 
 /** Agents with a program for a brain, and what they have done and wait for. */
 
-const insertMessages = (db: Db, rows: Omit<Schema["messages"], "num">[]) =>
-  db.insertInto("messages").values(rows);
+const insertMessages = (db: Db, rows: NewRow<"messages">[]) => db.insertInto("messages").values(rows);
 
 const setBrain = query((db, p: { id: string; type: string; config: string }) =>
   db.updateTable("agents").set({ brain_type: p.type, brain_config: p.config }).where("id", "=", p.id),
@@ -38,7 +37,9 @@ export async function fillRestingAgents(
     return {
       owner,
       row:
-        index % 2 === 0 ? { ...row, status: "completed" } : { ...row, blocked_reason: "waits for an answer" },
+        index % 2 === 0
+          ? { ...row, status: "completed" as const }
+          : { ...row, blocked_reason: "waits for an answer" },
     };
   });
   await insertRows(
@@ -63,7 +64,7 @@ export async function fillMessages(
 ): Promise<void> {
   const fileId = newId();
   const now = Date.now();
-  function* rows(): Iterable<Omit<Schema["messages"], "num">> {
+  function* rows(): Iterable<NewRow<"messages">> {
     let index = 0;
     for (const time of times) {
       const receiver = agents[index++ % agents.length];

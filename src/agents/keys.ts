@@ -1,10 +1,11 @@
+import { sql } from "kysely";
 import * as contract from "../contract/agents.ts";
 import { notFound } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { hashToken } from "../dispatch/identity.ts";
 import { isActive } from "../capabilities/members.ts";
-import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { insertion, query } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import type { Tx } from "../store/store.ts";
 import { agentById } from "./table.ts";
 import { keyAlreadyRevoked, noKeyFor } from "./texts.ts";
@@ -59,11 +60,20 @@ export async function keepCredential(
     label: string;
   },
 ): Promise<void> {
-  const { token, ...columns } = credential;
-  await tx.run(insertCredential, { ...columns, hash: hashToken(token), now: tx.now });
+  await tx.run(insertCredential, {
+    id: credential.id,
+    hash: hashToken(credential.token),
+    kind: credential.kind,
+    company_id: credential.companyId,
+    agent_id: credential.agentId,
+    session_id: credential.sessionId,
+    label: credential.label,
+    created_at: tx.now,
+    revoked_at: null,
+  });
 }
 
-function present(row: Pick<Schema["credentials"], "id" | "label" | "created_at" | "revoked_at">) {
+function present(row: Pick<Row<"credentials">, "id" | "label" | "created_at" | "revoked_at">) {
   return {
     id: row.id,
     label: row.label,
@@ -86,32 +96,4 @@ const revokeCredential = query((db, p: { id: string; now: number }) =>
   db.updateTable("credentials").set({ revoked_at: p.now }).where("id", "=", p.id),
 );
 
-const insertCredential = query(
-  (
-    db,
-    p: {
-      id: string;
-      hash: string;
-      kind: string;
-      companyId: string | null;
-      agentId: string | null;
-      sessionId: string | null;
-      label: string;
-      now: number;
-    },
-  ) =>
-    db
-      .insertInto("credentials")
-      .values({
-        id: p.id,
-        hash: p.hash,
-        kind: p.kind,
-        company_id: p.companyId,
-        agent_id: p.agentId,
-        session_id: p.sessionId,
-        label: p.label,
-        created_at: p.now,
-        revoked_at: null,
-      })
-      .onConflict((conflict) => conflict.column("hash").doNothing()),
-);
+const insertCredential = insertion("credentials", sql`on conflict (hash) do nothing`);

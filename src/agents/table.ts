@@ -1,12 +1,12 @@
-import { type Agent, agentStatuses } from "../contract/agents.ts";
+import type { Agent } from "../contract/agents.ts";
 import { notFound } from "../contract/refusal.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { reviewsOf } from "../outcomes/review.ts";
-import { type Db, query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { type Db, insertion, query, saving } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
-export type AgentRow = Schema["agents"];
+export type AgentRow = Row<"agents">;
 type Shown = Pick<AgentRow, (typeof shownColumns)[number]> & {
   boss_name: string | null;
   live_session: string | null;
@@ -18,16 +18,7 @@ export async function insertAgent(tx: Tx, row: AgentRow): Promise<void> {
 
 /** Saves every column that can change. The id, company, mandate and creation time stay as they were inserted. */
 export async function saveAgent(tx: Tx, row: AgentRow): Promise<void> {
-  const {
-    company_id: _c,
-    mandate_id: _m,
-    generation: _g,
-    state_file_id: _s,
-    made_for_mandate: _f,
-    created_at: _a,
-    ...rest
-  } = row;
-  await tx.run(updateRow, rest);
+  await tx.run(updateRow, row);
 }
 
 export async function agentById(tx: ReadTx, id: string): Promise<AgentRow> {
@@ -95,14 +86,13 @@ export async function shownAgent(tx: ReadTx, id: string) {
 }
 
 export function presentShown(row: Shown): Agent {
-  const stored = agentStatuses.find((status) => status === row.status) ?? "idle";
   return {
     id: row.id,
     name: row.name,
     slug: row.slug,
     role: row.role,
     title: row.title,
-    status: stored === "idle" && row.live_session !== null ? "running" : stored,
+    status: row.status === "idle" && row.live_session !== null ? "running" : row.status,
     boss: row.boss_id === null ? null : { id: row.boss_id, name: row.boss_name ?? "" },
     mandateId: row.mandate_id,
     generation: row.generation,
@@ -208,7 +198,7 @@ export const shownAfter = (db: Db, p: Place) =>
     .limit(p.limit);
 
 /** One prepared statement per kind of filter, because building a statement costs more than running it. */
-const stored = (status: Agent["status"]) =>
+const stored = (status: AgentRow["status"]) =>
   query((db, p: Place) => shownAfter(db, p).where("a.status", "=", status));
 const pages = {
   any: query(shownAfter),
@@ -227,73 +217,13 @@ const shownById = query((db, p: { id: string }) =>
   shown(db).selectAll("a").where("a.id", "=", p.id).limit(1),
 );
 
-const insertRow = query((db, p: AgentRow) =>
-  db.insertInto("agents").values({
-    id: p.id,
-    company_id: p.company_id,
-    name: p.name,
-    name_key: p.name_key,
-    slug: p.slug,
-    role: p.role,
-    title: p.title,
-    capabilities: p.capabilities,
-    boss_id: p.boss_id,
-    mandate_id: p.mandate_id,
-    generation: p.generation,
-    status: p.status,
-    state_file_id: p.state_file_id,
-    log_file_id: p.log_file_id,
-    state_stale: p.state_stale,
-    brain_type: p.brain_type,
-    brain_config: p.brain_config,
-    prompt: p.prompt,
-    model: p.model,
-    effort: p.effort,
-    budget: p.budget,
-    auto_reply: p.auto_reply,
-    made_for_mandate: p.made_for_mandate,
-    idle_sessions: p.idle_sessions,
-    not_before: p.not_before,
-    last_session_at: p.last_session_at,
-    epoch: p.epoch,
-    created_at: p.created_at,
-    ended_at: p.ended_at,
-  }),
-);
+const insertRow = insertion("agents");
 
-const updateRow = query(
-  (
-    db,
-    p: Omit<
-      AgentRow,
-      "company_id" | "mandate_id" | "generation" | "state_file_id" | "made_for_mandate" | "created_at"
-    >,
-  ) =>
-    db
-      .updateTable("agents")
-      .set({
-        name: p.name,
-        name_key: p.name_key,
-        slug: p.slug,
-        role: p.role,
-        title: p.title,
-        capabilities: p.capabilities,
-        boss_id: p.boss_id,
-        status: p.status,
-        epoch: p.epoch,
-        log_file_id: p.log_file_id,
-        state_stale: p.state_stale,
-        brain_type: p.brain_type,
-        brain_config: p.brain_config,
-        prompt: p.prompt,
-        model: p.model,
-        effort: p.effort,
-        budget: p.budget,
-        auto_reply: p.auto_reply,
-        idle_sessions: p.idle_sessions,
-        not_before: p.not_before,
-        last_session_at: p.last_session_at,
-        ended_at: p.ended_at,
-      })
-      .where("id", "=", p.id),
-);
+const updateRow = saving("agents", [
+  "company_id",
+  "mandate_id",
+  "generation",
+  "state_file_id",
+  "made_for_mandate",
+  "created_at",
+]);

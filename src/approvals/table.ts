@@ -1,14 +1,9 @@
 import { sql, type SqlBool } from "kysely";
-import {
-  type ApprovalStatus,
-  approvalStatuses,
-  type ApprovalType,
-  approvalTypes,
-} from "../contract/approvals.ts";
+import type { ApprovalStatus, ApprovalType } from "../contract/approvals.ts";
 import { notFound } from "../contract/refusal.ts";
 import { canonicalJson } from "../contract/canonical.ts";
-import { dynamic, query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { dynamic, insertion, query } from "../store/query.ts";
+import { type NewRow, type Row, tables } from "../store/schema.ts";
 import { tooManyRequests } from "./texts.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { append, system } from "../events/ledger.ts";
@@ -18,11 +13,7 @@ import { openStatuses, type Payload, payloadHash } from "./approval.ts";
 const isOpen = sql<SqlBool>`status in ('pending', 'revision_requested')`;
 
 /** Rows of approvals and of their comments. */
-export type ApprovalRow = Omit<Schema["approvals"], "num" | "status" | "type"> & {
-  readonly num: number;
-  readonly status: ApprovalStatus;
-  readonly type: ApprovalType;
-};
+export type ApprovalRow = Row<"approvals">;
 
 export interface NewApproval {
   readonly id: string;
@@ -41,11 +32,11 @@ export async function openApproval(tx: Tx, approval: NewApproval): Promise<Appro
   if (isAsked && (await isTooEager(tx, approval.requestedBy))) throw tooManyRequests(mostOpen);
   // The revision number changes the hash even if a payload is resubmitted unchanged.
   const payload = { ...approval.payload, revision: 1 };
-  const row = {
+  const row: NewRow<"approvals"> = {
     id: approval.id,
     company_id: approval.companyId,
     type: approval.type,
-    status: "pending" as const,
+    status: "pending",
     payload: canonicalJson(payload),
     payload_hash: payloadHash(payload),
     agent_id: approval.agentId,
@@ -92,23 +83,21 @@ const lastComments = query((db, p: { approvalId: string; limit: number }) =>
 export async function approvalById(tx: ReadTx, id: string): Promise<ApprovalRow> {
   const row = await tx.first(byId, { id });
   if (row === undefined) throw notFound("approval", id);
-  return typed(row);
+  return row;
 }
 
 /** The open approval of a pending agent. */
-export async function openApprovalOf(tx: ReadTx, agentId: string): Promise<ApprovalRow | undefined> {
-  const row = await tx.first(openOfAgent, { agentId });
-  return row === undefined ? undefined : typed(row);
+export function openApprovalOf(tx: ReadTx, agentId: string): Promise<ApprovalRow | undefined> {
+  return tx.first(openOfAgent, { agentId });
 }
 
 /** Open approvals about the agent, and its own create_agent requests, whose agent does not exist yet. */
 export async function openApprovalsOf(tx: ReadTx, agentId: string): Promise<ApprovalRow[]> {
-  return (await tx.all(openAround, { agentId })).map(typed);
+  return tx.all(openAround, { agentId });
 }
 
-export async function lastApprovalOf(tx: ReadTx, agentId: string): Promise<ApprovalRow | undefined> {
-  const row = await tx.first(lastOfAgent, { agentId });
-  return row === undefined ? undefined : typed(row);
+export function lastApprovalOf(tx: ReadTx, agentId: string): Promise<ApprovalRow | undefined> {
+  return tx.first(lastOfAgent, { agentId });
 }
 
 export async function openApprovalOfName(
@@ -116,12 +105,11 @@ export async function openApprovalOfName(
   companyId: string,
   nameKey: string,
 ): Promise<ApprovalRow | undefined> {
-  const row = await tx.first(openOfName, { companyId, nameKey });
-  return row === undefined ? undefined : typed(row);
+  return tx.first(openOfName, { companyId, nameKey });
 }
 
 export async function dueApprovals(tx: ReadTx, limit: number): Promise<ApprovalRow[]> {
-  return (await tx.all(due, { now: tx.now, limit })).map(typed);
+  return tx.all(due, { now: tx.now, limit });
 }
 
 export const nextExpiry = query((db, _: Record<never, never>) =>
@@ -184,8 +172,7 @@ export async function lastOfNameBy(
   nameKey: string,
   requestedBy: string,
 ): Promise<ApprovalRow | undefined> {
-  const row = await tx.first(lastByName, { companyId, nameKey, requestedBy });
-  return row === undefined ? undefined : typed(row);
+  return tx.first(lastByName, { companyId, nameKey, requestedBy });
 }
 
 /** Stores the agent that the approval created. */
@@ -202,7 +189,7 @@ export const markAnswered = query((db, p: { id: string; now: number }) =>
 );
 
 export function payloadOf(row: Pick<ApprovalRow, "payload">): Payload {
-  return { ...Object(JSON.parse(row.payload)) };
+  return tables.approvals.payload.parse(row.payload);
 }
 
 export async function pageOfApprovals(
@@ -215,7 +202,7 @@ export async function pageOfApprovals(
     limit: number;
   },
 ): Promise<ApprovalRow[]> {
-  const rows = await tx.all(
+  return tx.all(
     dynamic((db) => {
       let list = db
         .selectFrom("approvals")
@@ -228,12 +215,11 @@ export async function pageOfApprovals(
     }),
     {},
   );
-  return rows.map(typed);
 }
 
-export type CommentRow = Omit<Schema["approval_comments"], "num"> & { readonly num: number };
+export type CommentRow = Row<"approval_comments">;
 
-export async function insertComment(tx: Tx, comment: Omit<CommentRow, "num">): Promise<void> {
+export async function insertComment(tx: Tx, comment: NewRow<"approval_comments">): Promise<void> {
   await tx.run(insertCommentRow, comment);
 }
 
@@ -244,14 +230,6 @@ export function commentsOf(
   limit: number,
 ): Promise<(CommentRow & { author_name: string | null })[]> {
   return tx.all(commentsAfter, { approvalId, after, limit });
-}
-
-function typed(row: Omit<Schema["approvals"], "num"> & { num: number }): ApprovalRow {
-  return {
-    ...row,
-    status: approvalStatuses.find((status) => status === row.status) ?? "cancelled",
-    type: approvalTypes.find((type) => type === row.type) ?? "hire_agent",
-  };
 }
 
 const byId = query((db, p: { id: string }) => db.selectFrom("approvals").selectAll().where("id", "=", p.id));
@@ -318,28 +296,13 @@ const due = query((db, p: { now: number; limit: number }) =>
     .limit(p.limit),
 );
 
-const insertRow = query((db, p: Omit<Schema["approvals"], "num">) =>
-  db.insertInto("approvals").values({
-    id: p.id,
-    company_id: p.company_id,
-    type: p.type,
-    status: p.status,
-    payload: p.payload,
-    payload_hash: p.payload_hash,
-    agent_id: p.agent_id,
-    name_key: p.name_key,
-    requested_by: p.requested_by,
-    decision_note: p.decision_note,
-    created_at: p.created_at,
-    updated_at: p.updated_at,
-    decided_at: p.decided_at,
-    expires_at: p.expires_at,
-    answered_at: p.answered_at,
-  }),
-);
+const insertRow = insertion("approvals");
 
 const updateStatus = query(
-  (db, p: { id: string; status: string; note: string | null; now: number; decidedAt: number | null }) =>
+  (
+    db,
+    p: { id: string; status: ApprovalStatus; note: string | null; now: number; decidedAt: number | null },
+  ) =>
     db
       .updateTable("approvals")
       .set({ status: p.status, decision_note: p.note, updated_at: p.now, decided_at: p.decidedAt })
@@ -353,16 +316,7 @@ const updatePayload = query((db, p: { id: string; payload: string; payloadHash: 
     .where("id", "=", p.id),
 );
 
-const insertCommentRow = query((db, p: Omit<Schema["approval_comments"], "num">) =>
-  db.insertInto("approval_comments").values({
-    id: p.id,
-    company_id: p.company_id,
-    approval_id: p.approval_id,
-    author_id: p.author_id,
-    body: p.body,
-    created_at: p.created_at,
-  }),
-);
+const insertCommentRow = insertion("approval_comments");
 
 const commentsAfter = query((db, p: { approvalId: string; after: number; limit: number }) =>
   db

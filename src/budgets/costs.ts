@@ -5,7 +5,7 @@ import { guarded } from "../dispatch/guarded.ts";
 import { memberById, rootAgentOf } from "../capabilities/members.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { dynamic, query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { lineOf, monthOf, type Used } from "./budget.ts";
 import { ownPools, placeOf, poolOf } from "./table.ts";
@@ -27,7 +27,7 @@ interface Spender {
 
 export async function addCosts(tx: Tx, spender: Spender, amounts: Amounts): Promise<void> {
   const { companyId, agentId, chain, firstOutcomeId } = spender;
-  const add = (kind: string, id: string, own: number): Promise<number> =>
+  const add = (kind: CostRow["kind"], id: string, own: 0 | 1): Promise<number> =>
     tx.run(addRow, { kind, id, own, companyId, month: monthOf(tx.now), ...amounts });
   await add("agent", agentId, 1);
   for (const id of chain) await add("agent", id, 0);
@@ -83,12 +83,19 @@ export async function budgetLines(tx: ReadTx, companyId: string, agentId: string
   return pools.map((pool) => lineOf(pool.measure, pool));
 }
 
-async function costOf(tx: ReadTx, kind: string, id: string, month: string, own: number): Promise<Cost> {
+async function costOf(
+  tx: ReadTx,
+  kind: CostRow["kind"],
+  id: string,
+  month: string,
+  own: 0 | 1,
+): Promise<Cost> {
   const row = await tx.first(oneRow, { kind, id, month, own });
   return present(row ?? empty);
 }
 
-type Sums = Pick<Schema["costs"], (typeof sums)[number]>;
+type CostRow = Row<"costs">;
+type Sums = Pick<CostRow, (typeof sums)[number]>;
 
 function present(row: Sums): Cost {
   return {
@@ -165,7 +172,7 @@ const page = (p: {
     return rows.orderBy("c.id").limit(p.limit);
   });
 
-const oneRow = query((db, p: { kind: string; id: string; month: string; own: number }) =>
+const oneRow = query((db, p: Pick<CostRow, "kind" | "id" | "month" | "own">) =>
   db
     .selectFrom("costs as c")
     .select(sumsOfC)
@@ -175,7 +182,7 @@ const oneRow = query((db, p: { kind: string; id: string; month: string; own: num
     .where("c.own", "=", p.own),
 );
 
-type NewCost = Amounts & { kind: string; id: string; own: number; month: string; companyId: string };
+type NewCost = Amounts & Pick<CostRow, "kind" | "id" | "month" | "own"> & { companyId: string };
 const addRow = query((db, p: NewCost) =>
   db
     .insertInto("costs")

@@ -3,7 +3,7 @@ import type { Settings } from "../contract/companies.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { notify } from "../mail/operations.ts";
 import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import {
   advance,
@@ -76,7 +76,7 @@ export async function setAside(
 /** What a session says it used so far. Answers how far it may go now, and the pool that has nothing left for it. */
 export async function reportUsage(
   writing: Writing,
-  session: Schema["sessions"],
+  session: Row<"sessions">,
   usage: Usage,
 ): Promise<{ allowance: Allowance; lacks?: Pool | undefined }> {
   const { tx, companyId } = writing;
@@ -212,7 +212,7 @@ export function quantumOf({ sessionBudget }: Settings, measure: Measure): number
   return measure === "sessions" ? 1 : Math.max(1, inUnits(measure, sessionBudget[measure] ?? 0));
 }
 
-function usedBy(session: Schema["sessions"]): Used {
+function usedBy(session: Row<"sessions">): Used {
   return {
     input: session.input_tokens,
     output: session.output_tokens,

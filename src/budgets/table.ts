@@ -164,7 +164,7 @@ export async function charge(tx: Tx, poolId: string, measure: Measure, amount: n
 }
 
 export const setAmount = query(
-  (db, p: { agentId: string; measure: string; companyId: string; amount: number }) =>
+  (db, p: { agentId: string; measure: Measure; companyId: string; amount: number }) =>
     db
       .insertInto("budgets")
       .values({ agent_id: p.agentId, measure: p.measure, company_id: p.companyId, amount: p.amount })
@@ -175,12 +175,12 @@ export const setAmount = query(
       ),
 );
 
-export const dropAmount = query((db, p: { agentId: string; measure: string }) =>
+export const dropAmount = query((db, p: { agentId: string; measure: Measure }) =>
   db.deleteFrom("budgets").where("agent_id", "=", p.agentId).where("measure", "=", p.measure),
 );
 
 export const reserve = query(
-  (db, p: { sessionId: string; measure: string; poolId: string; amount: number }) =>
+  (db, p: { sessionId: string; measure: Measure; poolId: string; amount: number }) =>
     db
       .insertInto("reservations")
       .values({ session_id: p.sessionId, measure: p.measure, pool_id: p.poolId, amount: p.amount })
@@ -191,7 +191,7 @@ export const reserve = query(
       ),
 );
 
-export const reservationOf = query((db, p: { sessionId: string; measure: string }) =>
+export const reservationOf = query((db, p: { sessionId: string; measure: Measure }) =>
   db
     .selectFrom("reservations")
     .selectAll()
@@ -203,7 +203,7 @@ export const dropReservations = query((db, p: { sessionId: string }) =>
   db.deleteFrom("reservations").where("session_id", "=", p.sessionId),
 );
 
-export const moveReservations = query((db, p: { from: string; to: string; measure: string }) =>
+export const moveReservations = query((db, p: { from: string; to: string; measure: Measure }) =>
   db
     .updateTable("reservations")
     .set({ pool_id: p.to })
@@ -256,7 +256,7 @@ const above = query((db, p: { agentId: string }) =>
 const deepest = 10_000;
 
 /** Starts at the budgets and climbs to the nearest one above, so the work grows with the number of budgets, not of agents. */
-const climbing = (db: Db, p: { companyId: string; measure: string }) =>
+const climbing = (db: Db, p: { companyId: string; measure: Measure }) =>
   db
     .withRecursive("climb(agent_id, amount, boss_id, depth)", (q) =>
       q
@@ -283,17 +283,17 @@ const climbing = (db: Db, p: { companyId: string; measure: string }) =>
     )
     .where((eb) => eb.or([eb("c.boss_id", "is", null), eb("x.agent_id", "is not", null)]));
 
-const handedDown = query((db, p: { companyId: string; measure: string }) =>
+const handedDown = query((db, p: { companyId: string; measure: Measure }) =>
   climbing(db, p)
     .select(["c.boss_id as pool", sql<number>`cast(sum(c.amount) as bigint)`.as("amount")])
     .groupBy("c.boss_id"),
 );
 
-const partOf = query((db, p: { companyId: string; measure: string }) =>
+const partOf = query((db, p: { companyId: string; measure: Measure }) =>
   climbing(db, p).select(["c.agent_id", "c.amount", "c.boss_id as pool"]).orderBy("c.agent_id"),
 );
 
-const topmost = query((db, p: { agentId: string; measure: string }) =>
+const topmost = query((db, p: { agentId: string; measure: Measure }) =>
   db
     .withRecursive("down(id)", (q) =>
       q
@@ -325,7 +325,7 @@ const topmost = query((db, p: { agentId: string; measure: string }) =>
     .where("b.measure", "=", p.measure),
 );
 
-const budgetRow = query((db, p: { agentId: string; measure: string }) =>
+const budgetRow = query((db, p: { agentId: string; measure: Measure }) =>
   db
     .selectFrom("budgets")
     .select("amount")
@@ -333,7 +333,7 @@ const budgetRow = query((db, p: { agentId: string; measure: string }) =>
     .where("measure", "=", p.measure),
 );
 
-const charged = query((db, p: { poolId: string; month: string; measure: string }) =>
+const charged = query((db, p: { poolId: string; month: string; measure: Measure }) =>
   db
     .selectFrom("charges")
     .select("amount")
@@ -342,7 +342,7 @@ const charged = query((db, p: { poolId: string; month: string; measure: string }
     .where("measure", "=", p.measure),
 );
 
-const addCharge = query((db, p: { poolId: string; month: string; measure: string; amount: number }) =>
+const addCharge = query((db, p: { poolId: string; month: string; measure: Measure; amount: number }) =>
   db
     .insertInto("charges")
     .values({ pool_id: p.poolId, month: p.month, measure: p.measure, amount: p.amount })
@@ -353,7 +353,7 @@ const addCharge = query((db, p: { poolId: string; month: string; measure: string
     ),
 );
 
-const reservedOf = query((db, p: { poolId: string; measure: string }) =>
+const reservedOf = query((db, p: { poolId: string; measure: Measure }) =>
   db
     .selectFrom("reservations")
     .select(sql<number>`cast(coalesce(sum(amount), 0) as bigint)`.as("amount"))

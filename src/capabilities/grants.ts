@@ -12,6 +12,7 @@ import {
   resourceKind,
 } from "../contract/resources.ts";
 import { query } from "../store/query.ts";
+import type { NewRow } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isActive, type Member } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
@@ -39,7 +40,7 @@ export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
   checkLevel(gift.resource, gift.level);
   checkReceiver(gift.acrossLevels === true ? null : gift.giver, gift.receiver);
   const { level, scopeId, source } = await weigh(tx, gift);
-  const row = {
+  const row: NewRow<"grants"> = {
     id: gift.id,
     company_id: gift.companyId,
     grantee_id: gift.receiver.id,
@@ -117,7 +118,7 @@ export async function isWithin(tx: ReadTx, outcomeId: string, scopeId: string): 
   return outcomeId === scopeId || (await tx.first(isBelow, { id: outcomeId, above: scopeId })) !== undefined;
 }
 
-const board = { parent_id: null, structural: 0 };
+const board = { parent_id: null, structural: 0 } as const;
 
 function checkLevel(resource: Resource, level: GrantableLevel | undefined): GrantableLevel {
   const kind = resourceKind(resource);
@@ -186,7 +187,7 @@ export async function sourceFor(
   resource: Resource,
   rank: number,
   scopeId: string,
-): Promise<{ parent_id: string | null; structural: number }> {
+): Promise<{ parent_id: string | null; structural: 0 | 1 }> {
   if (resourceKind(resource) === "mail")
     throw new Refusal(
       "refused",

@@ -1,12 +1,12 @@
 import { nameKey } from "../contract/names.ts";
 import { notFound } from "../contract/refusal.ts";
 import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /** What authorization must know of agents. */
 export type Member = Pick<
-  Schema["agents"],
+  Row<"agents">,
   "id" | "company_id" | "name" | "slug" | "role" | "boss_id" | "mandate_id" | "status"
 >;
 

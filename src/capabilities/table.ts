@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import { type Grant, grantOrigins } from "../contract/capabilities.ts";
+import type { Grant } from "../contract/capabilities.ts";
 import { levelAt, resourceKind, type Resource } from "../contract/resources.ts";
-import { dynamic, query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { dynamic, insertion, query } from "../store/query.ts";
+import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
@@ -12,7 +12,7 @@ import type { ReadTx, Tx } from "../store/store.ts";
  * however deep the chain. Rejected: walking the chain at each check (six joins of three tables, 25,000/s instead of
  * more than 100,000/s).
  */
-export type GrantRow = Omit<Schema["grants"], "num"> & { num: number };
+export type GrantRow = Row<"grants">;
 
 /** A scope outcome, or an agent, ended (+1) or came back (-1). */
 export async function shiftScope(tx: Tx, scopeId: string, by: 1 | -1): Promise<void> {
@@ -28,7 +28,7 @@ export async function markRevoked(tx: Tx, grantId: string): Promise<void> {
   await tx.run(shiftByGrant, { id: grantId });
 }
 
-export async function insertGrant(tx: Tx, row: Omit<Schema["grants"], "num">): Promise<void> {
+export async function insertGrant(tx: Tx, row: NewRow<"grants">): Promise<void> {
   await tx.run(insertRow, row);
 }
 
@@ -67,7 +67,7 @@ export function givenTo(tx: ReadTx, agentId: string, giverId: string): Promise<G
 export async function rebase(
   tx: Tx,
   id: string,
-  on: { giverId: string | null; parentId: string | null; structural: number },
+  on: { giverId: string | null; parentId: string | null; structural: GrantRow["structural"] },
 ): Promise<void> {
   await tx.run(setBase, { id, ...on });
   await recount(tx, id);
@@ -113,7 +113,7 @@ export async function presentGrant(tx: ReadTx, row: GrantRow, stands: boolean): 
     id: row.id,
     to: { id: row.grantee_id, name: names?.to_name ?? "" },
     by: row.granted_by === null ? null : { id: row.granted_by, name: names?.by_name ?? "" },
-    origin: grantOrigins.find((origin) => origin === row.origin) ?? "board",
+    origin: row.origin,
     resource: row.resource,
     level: levelAt(resourceKind(row.resource), row.level) ?? "none",
     scope: { id: row.scope_id, title: names?.scope_title ?? "", status: names?.scope_status ?? "" },
@@ -147,7 +147,10 @@ const byHolderAndGiver = query((db, p: { agentId: string; giverId: string }) =>
 );
 
 const setBase = query(
-  (db, p: { id: string; giverId: string | null; parentId: string | null; structural: number }) =>
+  (
+    db,
+    p: { id: string; giverId: string | null; parentId: string | null; structural: GrantRow["structural"] },
+  ) =>
     db
       .updateTable("grants")
       .set({ granted_by: p.giverId, parent_id: p.parentId, structural: p.structural })
@@ -167,7 +170,7 @@ const ownReasons = query((db, p: { id: string }) =>
     .where("g.id", "=", p.id),
 );
 
-const setCount = query((db, p: { id: string; broken: number; structural: number }) =>
+const setCount = query((db, p: { id: string; broken: number; structural: GrantRow["structural"] }) =>
   db.updateTable("grants").set({ broken: p.broken, structural: p.structural }).where("id", "=", p.id),
 );
 
@@ -175,23 +178,7 @@ const handedOnFrom = query((db, p: { id: string }) =>
   db.selectFrom("grants").select("id").where("parent_id", "=", p.id).orderBy("num"),
 );
 
-const insertRow = query((db, p: Omit<Schema["grants"], "num">) =>
-  db.insertInto("grants").values({
-    id: p.id,
-    company_id: p.company_id,
-    grantee_id: p.grantee_id,
-    resource: p.resource,
-    level: p.level,
-    scope_id: p.scope_id,
-    origin: p.origin,
-    granted_by: p.granted_by,
-    parent_id: p.parent_id,
-    structural: p.structural,
-    broken: p.broken,
-    created_at: p.created_at,
-    revoked_at: p.revoked_at,
-  }),
-);
+const insertRow = insertion("grants");
 
 const setRevoked = query((db, p: { id: string; at: number }) =>
   db.updateTable("grants").set({ revoked_at: p.at }).where("id", "=", p.id),

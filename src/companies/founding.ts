@@ -3,8 +3,8 @@ import { employ, type NewAgent } from "../hiring/employ.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { insertGrant } from "../capabilities/table.ts";
 import { insertOutcome } from "../outcomes/table.ts";
-import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { insertion } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 
 /** A company begins with its root agent, which answers to the board, and the perpetual outcome that agent serves. */
 export interface Founding {
@@ -36,7 +36,7 @@ export const plainRoot = {
   autoReply: false,
 };
 
-export async function foundCompany(call: Writing, founding: Founding): Promise<Schema["companies"]> {
+export async function foundCompany(call: Writing, founding: Founding): Promise<Row<"companies">> {
   const { tx, actor } = call;
   const { id, rootId, name, settings } = founding;
   const row = { id, name, settings, root_agent_id: rootId, root_outcome_id: rootId, created_at: tx.now };
@@ -95,13 +95,4 @@ export async function foundCompany(call: Writing, founding: Founding): Promise<S
   return row;
 }
 
-const insertRow = query((db, p: Schema["companies"]) =>
-  db.insertInto("companies").values({
-    id: p.id,
-    name: p.name,
-    settings: p.settings,
-    root_agent_id: p.root_agent_id,
-    root_outcome_id: p.root_outcome_id,
-    created_at: p.created_at,
-  }),
-);
+const insertRow = insertion("companies");

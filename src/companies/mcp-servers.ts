@@ -1,11 +1,12 @@
+import { sql } from "kysely";
 import * as contract from "../contract/companies.ts";
 import { notFound } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { insertion, query } from "../store/query.ts";
+import { type Row, tables } from "../store/schema.ts";
 
 /** Further MCP servers are records of the company. Which agent gets which is a matter of grants (mcp:<name>). */
-type Row = Schema["mcp_servers"];
+type ServerRow = Row<"mcp_servers">;
 
 const onPut = guarded(contract.putMcpServer, async (call) => {
   const { tx, companyId, input } = call;
@@ -36,16 +37,17 @@ const onRemove = guarded(contract.removeMcpServer, async (call) => {
 
 export const mcpServerHandlers = [onPut, onList, onRemove];
 
-function present(row: Row) {
-  const config: unknown = JSON.parse(row.config);
-  return { name: row.name, config: { ...Object(config) }, createdAt: new Date(row.created_at).toISOString() };
+function present(row: ServerRow) {
+  return {
+    name: row.name,
+    config: tables.mcp_servers.config.parse(row.config),
+    createdAt: new Date(row.created_at).toISOString(),
+  };
 }
 
-export const putServer = query((db, p: Row) =>
-  db
-    .insertInto("mcp_servers")
-    .values({ company_id: p.company_id, name: p.name, config: p.config, created_at: p.created_at })
-    .onConflict((conflict) => conflict.columns(["company_id", "name"]).doUpdateSet({ config: p.config })),
+export const putServer = insertion(
+  "mcp_servers",
+  sql`on conflict (company_id, name) do update set config = excluded.config`,
 );
 export const serversOf = query((db, p: { companyId: string }) =>
   db.selectFrom("mcp_servers").selectAll().where("company_id", "=", p.companyId).orderBy("name"),

@@ -9,7 +9,7 @@ import { demandCovers } from "../budgets/carving.ts";
 import { afterChange } from "../budgets/halting.ts";
 import { chooseBrain } from "../hiring/employ.ts";
 import { dynamic, query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { foundCompany, plainRoot, standingPurpose } from "./founding.ts";
 
@@ -93,7 +93,7 @@ export function checkDefaultBrain(
 
 export const companyHandlers = [onCreate, onList, onView, onUpdate];
 
-export function presentCompany(row: Schema["companies"]) {
+export function presentCompany(row: Row<"companies">) {
   return {
     id: row.id,
     name: row.name,
@@ -109,7 +109,7 @@ function withoutSecrets(settings: contract.Settings): contract.Settings {
   return { ...settings, defaultAdapterConfig: { ...Object(redact(settings.defaultAdapterConfig).value) } };
 }
 
-export async function companyById(tx: ReadTx, id: string): Promise<Schema["companies"]> {
+export async function companyById(tx: ReadTx, id: string): Promise<Row<"companies">> {
   const row = await tx.first(byId, { id });
   if (row === undefined) throw notFound("company", id);
   return row;

@@ -5,7 +5,7 @@ import { guarded } from "../dispatch/guarded.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { decodeFile } from "../knowledge/content.ts";
 import { addVersion, fileById, insertFile, tombstone } from "../knowledge/table.ts";
-import { query } from "../store/query.ts";
+import { insertion, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { readSkills, type Skill, skillOf } from "./skill.ts";
 
@@ -65,7 +65,7 @@ export async function keepSkill(
         content,
         author: actor,
       });
-      await tx.run(place, { companyId, path, fileId: id });
+      await tx.run(place, { company_id: companyId, path, file_id: id });
       await call.record(id, { ...saved, description }, "knowledge.create");
     } else if (
       file.description !== description ||
@@ -145,9 +145,7 @@ const inSkill = (name: string, file: CompanyFile) => ({
   content: decodeFile(file, contract.mostSkillBytes),
 });
 
-const place = query((db, p: { companyId: string; path: string; fileId: string }) =>
-  db.insertInto("skill_files").values({ company_id: p.companyId, path: p.path, file_id: p.fileId }),
-);
+const place = insertion("skill_files");
 const displace = query((db, p: { companyId: string; path: string }) =>
   db.deleteFrom("skill_files").where("company_id", "=", p.companyId).where("path", "=", p.path),
 );

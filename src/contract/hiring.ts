@@ -73,7 +73,7 @@ export const HireConfiguration = z.object({
   adapterType: z.string(),
   adapterConfig: z.record(z.string(), z.unknown()),
   model: z.string().nullable(),
-  effort: z.string().nullable(),
+  effort: z.enum(efforts).nullable(),
   budget: Budget.nullable(),
   grants: z.array(z.object({ resource: ResourceName, level: LevelName })),
 });

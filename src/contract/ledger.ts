@@ -4,12 +4,14 @@ import { CompanyId, idOf, nextCursor, Page, whole } from "./words.ts";
 
 /** The ledger: one event for every change, every read of a knowledge file and every refusal. */
 
+export const actorKinds = ["board", "agent", "system"] as const;
+
 export const Event = z.object({
   seq: z.number(),
   companyId: z.string().nullable(),
   at: z.string(),
   actor: z.object({
-    kind: z.enum(["board", "agent", "system"]),
+    kind: z.enum(actorKinds),
     agentId: z.string().nullable(),
     sessionId: z.string().nullable(),
   }),

@@ -10,6 +10,8 @@ export const outcomeKinds = ["perpetual", "mandate", "work", "integration", "inb
 export type OutcomeKind = (typeof outcomeKinds)[number];
 export const outcomeStatuses = ["open", "submitted", "completed", "closed"] as const;
 export type OutcomeStatus = (typeof outcomeStatuses)[number];
+export const reviewVerdicts = ["pass", "rework", "escalated", "unreadable"] as const;
+export type ReviewVerdict = (typeof reviewVerdicts)[number];
 
 const Blocked = z.strictObject({
   reason: text(1000).min(1).describe("What is missing, up to 1,000 characters."),

@@ -5,6 +5,9 @@ import { z } from "zod";
  * what is expected. problems.ts adds which argument is wrong and what was given.
  */
 
+/** Any JSON object: what it may hold is for its reader to check. */
+export const JsonObject = z.record(z.string(), z.unknown());
+
 /** The things that have ids. */
 export const nouns = [
   "company",

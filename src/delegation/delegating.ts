@@ -147,7 +147,7 @@ async function takeBack(
     // An agent that was created for this part leaves, and everything it was responsible for comes back.
     if (agent !== undefined) await reclaimAgents(call, agent, owner.id, call.input.reason);
     // A submitted part is open again, because the agent that reclaims it decides what happens with it.
-    const status = row.status === "submitted" ? { status: "open" } : {};
+    const status = row.status === "submitted" ? { status: "open" as const } : {};
     await assign(tx, id, { responsibleId: owner.id, delegated: 0, delegatedBy: null, ...status });
     moved.push(id);
     for (const { id: grantId } of await tx.all(grantsFor, { scopeId: id, keeper: owner.id }))

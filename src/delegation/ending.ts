@@ -111,7 +111,7 @@ export async function sendBack(call: CallContext, outcome: OutcomeRow, reason: s
   demandReopenable(outcome, parents);
   if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);
   const owner = await ownerAfterReopening(tx, outcome, parents);
-  const opened = { ...outcome, ...owner, stalls: 0, status: "open", rationale: null };
+  const opened: OutcomeRow = { ...outcome, ...owner, stalls: 0, status: "open", rationale: null };
   const isReview = outcome.status === "submitted" && actor.agentId === outcome.delegated_by;
   const escalated = isReview ? await escalation(tx, outcome) : null;
   if (isReview) await recordReview(call, outcome, escalated === null ? "rework" : "escalated", reason);

@@ -61,10 +61,10 @@ export async function fanOut(
     const id = ids[index] ?? "";
     const { to, title, description, acceptance } = part;
     const dependsOn = part.dependsOn.flatMap((place) => ids[place] ?? []);
-    const owner = isHanded(to)
+    const owner: Pick<OutcomeRow, "responsible_id" | "delegated" | "delegated_by"> = isHanded(to)
       ? { responsible_id: to.id, delegated: 1, delegated_by: from.id }
       : { responsible_id: from.id, delegated: 0, delegated_by: null };
-    const said = { kind: "work", title, description, acceptance };
+    const said = { kind: "work" as const, title, description, acceptance };
     await insertOutcome(tx, { id, ...base, ...said, ...owner, dependsOn }, actor);
     await call.record(id, { title, parents: [whole.id], dependsOn }, "outcome.create");
     if (isHanded(to)) {

@@ -180,7 +180,7 @@ async function depart(
       continue;
     }
     // Work that the heir delegated comes back to the heir, open: a submission of a departed agent can't be reworked.
-    const back = { delegated: 0, delegatedBy: null, status: "open" };
+    const back = { delegated: 0, delegatedBy: null, status: "open" } as const;
     const same = { delegated: work.delegated, delegatedBy: work.delegated_by };
     const isBack = work.delegated === 0 || work.delegated_by === heirId;
     await assign(tx, work.id, { responsibleId: heirId, ...(isBack ? back : same) });

@@ -5,7 +5,7 @@ import type { Operation } from "../contract/operation.ts";
 import { problemsIn, sentencesOf } from "../contract/problems.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { type Actor, append } from "../events/ledger.ts";
-import { query } from "../store/query.ts";
+import { insertion, query } from "../store/query.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
 import { bySystem, callContext, type Writing } from "./context.ts";
 import type { Accepted, Guarded } from "./guarded.ts";
@@ -139,9 +139,9 @@ async function run(
       actor: who,
       key,
       operation: operation.name,
-      inputHash,
+      input_hash: inputHash,
       output: JSON.stringify(withoutSecrets(operation, output)),
-      at: tx.now,
+      created_at: tx.now,
     });
   return output;
 }
@@ -286,14 +286,4 @@ const firstResult = query((db, p: { actor: string; key: string }) =>
   db.selectFrom("idempotency").selectAll().where("actor", "=", p.actor).where("key", "=", p.key),
 );
 
-const keepResult = query(
-  (db, p: { actor: string; key: string; operation: string; inputHash: string; output: string; at: number }) =>
-    db.insertInto("idempotency").values({
-      actor: p.actor,
-      key: p.key,
-      operation: p.operation,
-      input_hash: p.inputHash,
-      output: p.output,
-      created_at: p.at,
-    }),
-);
+const keepResult = insertion("idempotency");

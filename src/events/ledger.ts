@@ -1,8 +1,9 @@
 import { hash as digest } from "node:crypto";
-import { type Event } from "../contract/ledger.ts";
+import { actorKinds, type Event } from "../contract/ledger.ts";
 import { type ReadTx, type Tx } from "../store/store.ts";
-import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { insertion, query } from "../store/query.ts";
+import { known } from "../store/columns.ts";
+import { type Row as RowOf, tables } from "../store/schema.ts";
 
 /**
  * The ledger: one sequence for the installation, appended in the transaction whose effect it records, each row hashed
@@ -10,7 +11,7 @@ import type { Schema } from "../store/schema.ts";
  * the end shows against the head, which is kept apart (and can be written down elsewhere by who distrusts this machine).
  */
 export interface Actor {
-  readonly kind: "board" | "agent" | "system";
+  readonly kind: (typeof actorKinds)[number];
   readonly agentId: string | null;
   readonly sessionId: string | null;
 }
@@ -25,7 +26,7 @@ export interface NewEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-type Row = Schema["events"];
+type Row = RowOf<"events">;
 /** Held from the first event to the end of its transaction: numbers become visible in order, so followers miss none. */
 export const ledgerLock = "ledger";
 export const genesis = "0".repeat(64);
@@ -167,14 +168,11 @@ export function presentEvent(row: Row): Event {
 }
 
 export function presentActor(row: Pick<Row, "actor_kind" | "agent_id" | "session_id">): Event["actor"] {
-  const kind = row.actor_kind === "board" || row.actor_kind === "agent" ? row.actor_kind : "system";
+  const kind = known(actorKinds, row.actor_kind, "events.actor_kind");
   return { kind, agentId: row.agent_id, sessionId: row.session_id };
 }
 
-export function parseData(text: string): Record<string, unknown> {
-  const data: unknown = JSON.parse(text);
-  return typeof data === "object" && data !== null ? { ...data } : {};
-}
+export const parseData = tables.events.data.parse<string>;
 
 export const ledgerEnd = query((db, _: Record<never, never>) =>
   db.selectFrom("ledger_head").select(["seq", "hash"]),
@@ -187,21 +185,7 @@ const moveHead = query((db, p: { seq: number; hash: string }) =>
     .onConflict((conflict) => conflict.column("id").doUpdateSet({ seq: p.seq, hash: p.hash })),
 );
 
-const insertRow = query((db, p: Row) =>
-  db.insertInto("events").values({
-    seq: p.seq,
-    company_id: p.company_id,
-    at: p.at,
-    actor_kind: p.actor_kind,
-    agent_id: p.agent_id,
-    session_id: p.session_id,
-    operation: p.operation,
-    subject: p.subject,
-    data: p.data,
-    previous: p.previous,
-    hash: p.hash,
-  }),
-);
+const insertRow = insertion("events");
 
 const rowAt = query((db, p: { seq: number }) =>
   db.selectFrom("events").select("hash").where("seq", "=", p.seq),

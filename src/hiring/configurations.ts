@@ -14,7 +14,7 @@ import { holds } from "../capabilities/rights.ts";
 import { heldOn } from "../capabilities/table.ts";
 import { query } from "../store/query.ts";
 import { cannotHoldRights, configurationsForHirers, onlyBoardAllowsHiring } from "./texts.ts";
-import type { Schema } from "../store/schema.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { configurationOf } from "./snapshot.ts";
 import {
@@ -77,7 +77,7 @@ const onPage = guarded(contract.brainPage, async (call) => {
 export const configurationHandlers = [onList, onView, onSetPermissions, onIndex, onPage];
 
 /** The root agent always sees configurations, even after its own right to hire was revoked. */
-async function demandHirer({ tx, caller }: CallContext): Promise<Schema["companies"] | undefined> {
+async function demandHirer({ tx, caller }: CallContext): Promise<Row<"companies"> | undefined> {
   const { agentId } = caller.actor;
   if (agentId === null || caller.companyId === null) return undefined;
   const company = await tx.first(companyRow, { id: caller.companyId });

@@ -4,7 +4,7 @@ import type { Actor } from "../events/ledger.ts";
 import { insertFile } from "../knowledge/table.ts";
 import type { Tx } from "../store/store.ts";
 import { freeName, freeSlug } from "../agents/naming.ts";
-import { insertAgent } from "../agents/table.ts";
+import { type AgentRow, insertAgent } from "../agents/table.ts";
 import { brainNotAllowed } from "./texts.ts";
 
 /** What a new agent consists of: its row and its state document. The caller creates or delegates its mandate. */
@@ -18,7 +18,7 @@ export interface NewAgent {
   readonly prompt: string | null;
   readonly brain: BrainChoice;
   readonly model: string | null;
-  readonly effort: string | null;
+  readonly effort: AgentRow["effort"];
   readonly budget: string | null;
   readonly autoReply: boolean;
   /** The agent can do nothing until its approval. */

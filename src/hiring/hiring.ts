@@ -14,7 +14,7 @@ import { recordGrant } from "../permissions/operations.ts";
 import { markDeleted } from "../knowledge/table.ts";
 import { notify } from "../mail/operations.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
-import { insertOutcome, outcomeById, saveOutcome, setParents } from "../outcomes/table.ts";
+import { insertOutcome, type NewOutcome, outcomeById, saveOutcome, setParents } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { demandOwnToShare } from "../budgets/operations.ts";
@@ -260,7 +260,7 @@ async function insertMandate(
   configuration: contract.HireConfiguration,
   boss: Member,
 ): Promise<void> {
-  const mandate = {
+  const mandate: NewOutcome = {
     id,
     company_id: call.companyId,
     kind: "mandate",

@@ -14,7 +14,7 @@ export interface ListFilter {
   readonly agentId: string | null;
   readonly leastRank: number;
   readonly query: string | undefined;
-  readonly kind: string | undefined;
+  readonly kind: FileRow["kind"] | undefined;
   readonly after: number;
   readonly limit: number;
 }
@@ -62,12 +62,12 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
           sql<number>`case when kind = 'log' then ${sql.lit(ranks.read)} else ${sql.lit(ranks.write)} end`.as(
             "level",
           ),
-          sql<number>`0`.as("structural"),
+          sql<0>`0`.as("structural"),
         ])
         .where("owner_id", "=", agentId);
       const driven = db
         .selectFrom("outcomes")
-        .select(["id", sql<number>`${sql.lit(ranks.read)}`.as("level"), sql<number>`0`.as("structural")])
+        .select(["id", sql<number>`${sql.lit(ranks.read)}`.as("level"), sql<0>`0`.as("structural")])
         .where("responsible_id", "=", agentId)
         .where("status", "in", ["open", "submitted"]);
       const mailed = db
@@ -75,7 +75,7 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
         .select([
           "file_id as id",
           sql<number>`${sql.lit(ranks.read)}`.as("level"),
-          sql<number>`0`.as("structural"),
+          sql<0>`0`.as("structural"),
         ])
         .where("to_id", "=", agentId)
         .where("delivered_at", "is not", null);
@@ -84,7 +84,7 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
         .select([
           "file_id as id",
           sql<number>`${sql.lit(ranks.read)}`.as("level"),
-          sql<number>`0`.as("structural"),
+          sql<0>`0`.as("structural"),
         ])
         .where("company_id", "=", filter.companyId);
       let files = db

@@ -303,7 +303,7 @@ async function contentAt(tx: ReadTx, file: FileRow, at: { version: number; hash:
 async function pageFor(
   call: Call<{
     query?: string | undefined;
-    kind?: string | undefined;
+    kind?: FileRow["kind"] | undefined;
     limit?: number | undefined;
     cursor?: string | undefined;
   }>,
@@ -325,7 +325,7 @@ function summary(row: FileRow & { rank: number }): contract.FileSummary {
   const level = levelAt("kb", row.rank);
   return {
     id: row.id,
-    kind: contract.fileKinds.find((kind) => kind === row.kind) ?? "file",
+    kind: row.kind,
     description: row.description,
     mediaType: row.media_type,
     level: level === "read" || level === "write" ? level : "none",

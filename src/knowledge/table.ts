@@ -1,18 +1,18 @@
 import { hash as digest } from "node:crypto";
 import { sql } from "kysely";
 import type { Actor } from "../events/ledger.ts";
-import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { insertion, query } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { linksIn, searchableText } from "./content.ts";
 
 /** The rows of files and their versions. A file's row repeats the number, hash and size of its newest version. */
-export type FileRow = Omit<Schema["files"], "num"> & { num: number };
+export type FileRow = Row<"files">;
 
 export interface NewFile {
   readonly id: string;
   readonly companyId: string;
-  readonly kind: "file" | "outcome" | "state" | "log" | "message" | "result" | "skill";
+  readonly kind: FileRow["kind"];
   readonly description: string;
   readonly mediaType: string;
   readonly ownerId: string | null;
@@ -24,14 +24,17 @@ export async function insertFile(tx: Tx, file: NewFile): Promise<{ version: numb
   const hash = digest("sha256", file.content);
   const row = await tx.first(insertRow, {
     id: file.id,
-    companyId: file.companyId,
+    company_id: file.companyId,
     kind: file.kind,
     description: file.description,
-    mediaType: file.mediaType,
+    media_type: file.mediaType,
+    version: 1,
     hash,
     size: file.content.byteLength,
-    ownerId: file.ownerId,
-    now: tx.now,
+    owner_id: file.ownerId,
+    created_at: tx.now,
+    updated_at: tx.now,
+    deleted_at: null,
   });
   await insertVersion(tx, { fileId: file.id, version: 1, hash, content: file.content, author: file.author });
   await tx.run(indexNew, {
@@ -98,58 +101,27 @@ async function insertVersion(
   tx: Tx,
   version: { fileId: string; version: number; hash: string; content: Uint8Array; author: Actor },
 ): Promise<void> {
-  await tx.run(insertBlob, { fileId: version.fileId, hash: version.hash, content: version.content });
+  await tx.run(insertBlob, { file_id: version.fileId, hash: version.hash, content: version.content });
   await tx.run(insertVersionRow, {
-    fileId: version.fileId,
+    file_id: version.fileId,
     version: version.version,
     hash: version.hash,
     size: version.content.byteLength,
-    kind: version.author.kind,
-    agentId: version.author.agentId,
-    sessionId: version.author.sessionId,
-    now: tx.now,
+    author_kind: version.author.kind,
+    author_agent_id: version.author.agentId,
+    author_session_id: version.author.sessionId,
+    created_at: tx.now,
   });
 }
 
 async function insertLinks(tx: Tx, companyId: string, fromId: string, content: Uint8Array): Promise<void> {
-  for (const toId of linksIn(content)) await tx.run(insertLink, { fromId, toId, companyId });
+  for (const toId of linksIn(content))
+    await tx.run(insertLink, { from_id: fromId, to_id: toId, company_id: companyId });
 }
 
 const byId = query((db, p: { id: string }) => db.selectFrom("files").selectAll().where("id", "=", p.id));
 
-const insertRow = query(
-  (
-    db,
-    p: {
-      id: string;
-      companyId: string;
-      kind: string;
-      description: string;
-      mediaType: string;
-      hash: string;
-      size: number;
-      ownerId: string | null;
-      now: number;
-    },
-  ) =>
-    db
-      .insertInto("files")
-      .values({
-        id: p.id,
-        company_id: p.companyId,
-        kind: p.kind,
-        description: p.description,
-        media_type: p.mediaType,
-        version: 1,
-        hash: p.hash,
-        size: p.size,
-        owner_id: p.ownerId,
-        created_at: p.now,
-        updated_at: p.now,
-        deleted_at: null,
-      })
-      .returning("num"),
-);
+const insertRow = insertion("files", sql<{ num: number }>`returning num`);
 
 const updateRow = query(
   (db, p: { id: string; version: number; hash: string; size: number; description: string; now: number }) =>
@@ -163,45 +135,11 @@ export const markDeleted = query((db, p: { id: string; now: number }) =>
   db.updateTable("files").set({ deleted_at: p.now, updated_at: p.now }).where("id", "=", p.id),
 );
 
-const insertVersionRow = query(
-  (
-    db,
-    p: {
-      fileId: string;
-      version: number;
-      hash: string;
-      size: number;
-      kind: string;
-      agentId: string | null;
-      sessionId: string | null;
-      now: number;
-    },
-  ) =>
-    db.insertInto("versions").values({
-      file_id: p.fileId,
-      version: p.version,
-      hash: p.hash,
-      size: p.size,
-      author_kind: p.kind,
-      author_agent_id: p.agentId,
-      author_session_id: p.sessionId,
-      created_at: p.now,
-    }),
-);
+const insertVersionRow = insertion("versions");
 
-const insertBlob = query((db, p: { fileId: string; hash: string; content: Uint8Array }) =>
-  db
-    .insertInto("blobs")
-    .values({ file_id: p.fileId, hash: p.hash, content: p.content })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+const insertBlob = insertion("blobs", sql`on conflict do nothing`);
 
-const insertLink = query((db, p: { fromId: string; toId: string; companyId: string }) =>
-  db
-    .insertInto("links")
-    .values({ from_id: p.fromId, to_id: p.toId, company_id: p.companyId })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+const insertLink = insertion("links", sql`on conflict do nothing`);
 
 const dropLinks = query((db, p: { id: string }) => db.deleteFrom("links").where("from_id", "=", p.id));
 

@@ -6,6 +6,7 @@ import { type Actor, append, system } from "../events/ledger.ts";
 import { insertFile } from "../knowledge/table.ts";
 import { insertOutcome, outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
+import type { NewRow } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import {
   countWaiting,
@@ -64,7 +65,7 @@ export async function post(tx: Tx, letter: Letter, newId: () => string): Promise
       content: Buffer.from(letter.content.text),
       author: authorOf(letter),
     });
-  const row = {
+  const row: NewRow<"messages"> = {
     id: letter.id,
     company_id: letter.companyId,
     file_id: letter.content.fileId,
@@ -106,7 +107,7 @@ const unansweredBetween = query((db, p: { from: string; to: string; limit: numbe
 );
 
 /** Puts the message into the inbox if the sender still has a route, and marks it failed otherwise. */
-export async function deliver(tx: Tx, message: Omit<MessageRow, "num">, newId: () => string): Promise<void> {
+export async function deliver(tx: Tx, message: NewRow<"messages">, newId: () => string): Promise<void> {
   const broken = await brokenRoute(tx, message);
   if (broken !== null) {
     await tx.run(markFailed, { id: message.id, failure: broken });
@@ -129,7 +130,7 @@ export async function deliver(tx: Tx, message: Omit<MessageRow, "num">, newId: (
 /** A deferred message failed. Its sender may be waiting for an answer, so it gets a notice. */
 async function tellSender(
   tx: Tx,
-  message: Omit<MessageRow, "num">,
+  message: NewRow<"messages">,
   why: string,
   newId: () => string,
 ): Promise<void> {
@@ -185,7 +186,7 @@ export async function balanceInbox(
 }
 
 /** Why the sender may not write to the receiver now; null when it may. */
-export async function brokenRoute(tx: ReadTx, message: Omit<MessageRow, "num">): Promise<string | null> {
+export async function brokenRoute(tx: ReadTx, message: NewRow<"messages">): Promise<string | null> {
   const receiver = message.to_id === null ? null : await memberById(tx, message.to_id);
   if (receiver === undefined || (receiver !== null && !isActive(receiver)))
     return receiverIs(receiver?.name, receiver?.status);
@@ -259,7 +260,7 @@ async function unblock(tx: Tx, companyId: string, id: string): Promise<void> {
   });
 }
 
-function eventOf(message: Omit<MessageRow, "num">) {
+function eventOf(message: NewRow<"messages">) {
   return { companyId: message.company_id, actor: system, subject: message.to_id ?? message.company_id };
 }
 

@@ -3,11 +3,11 @@ import type { Message } from "../contract/mail.ts";
 import { notFound } from "../contract/refusal.ts";
 import { encodeContent } from "../knowledge/content.ts";
 import { fileById } from "../knowledge/table.ts";
-import { dynamic, query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { dynamic, insertion, query } from "../store/query.ts";
+import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
-export type MessageRow = Omit<Schema["messages"], "num"> & { num: number };
+export type MessageRow = Row<"messages">;
 
 export async function messageById(tx: ReadTx, id: string): Promise<MessageRow> {
   const row = await tx.first(byId, { id });
@@ -15,7 +15,7 @@ export async function messageById(tx: ReadTx, id: string): Promise<MessageRow> {
   return row;
 }
 
-export async function insertMessage(tx: Tx, row: Omit<MessageRow, "num">): Promise<void> {
+export async function insertMessage(tx: Tx, row: NewRow<"messages">): Promise<void> {
   await tx.run(insertRow, row);
 }
 
@@ -194,24 +194,7 @@ const countForAgent = query((db, p: { companyId: string; toId: string }) =>
     .where("acknowledged_at", "is", null),
 );
 
-const insertRow = query((db, p: Omit<MessageRow, "num">) =>
-  db.insertInto("messages").values({
-    id: p.id,
-    company_id: p.company_id,
-    file_id: p.file_id,
-    from_id: p.from_id,
-    from_system: p.from_system,
-    to_id: p.to_id,
-    sent_at: p.sent_at,
-    deliver_at: p.deliver_at,
-    delivered_at: p.delivered_at,
-    read_at: p.read_at,
-    acknowledged_at: p.acknowledged_at,
-    result: p.result,
-    failure: p.failure,
-    auto_turn: p.auto_turn,
-  }),
-);
+const insertRow = insertion("messages");
 
 const unreadOf = query((db, p: { agentId: string }) =>
   db

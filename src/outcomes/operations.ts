@@ -94,8 +94,8 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
       description: input.description ?? outcome.description,
       acceptance: input.acceptance === undefined ? outcome.acceptance : input.acceptance,
       stalls: 0,
-      urgent: input.urgent === undefined ? outcome.urgent : Number(input.urgent),
-      important: input.important === undefined ? outcome.important : Number(input.important),
+      urgent: input.urgent === undefined ? outcome.urgent : input.urgent ? 1 : 0,
+      important: input.important === undefined ? outcome.important : input.important ? 1 : 0,
       ...(input.blocked === undefined
         ? {}
         : {

@@ -1,4 +1,4 @@
-import type { Schema } from "../store/schema.ts";
+import type { Row } from "../store/schema.ts";
 import {
   alreadyOpen,
   alreadySubmitted,
@@ -25,7 +25,7 @@ import {
  * open outcome, not a state. Two invariants: a completed outcome has no live child, and every live outcome except the
  * root has a live parent.
  */
-export type OutcomeRow = Omit<Schema["outcomes"], "num"> & { num: number };
+export type OutcomeRow = Row<"outcomes">;
 
 export function isLive(outcome: Pick<OutcomeRow, "status">): boolean {
   return outcome.status === "open" || outcome.status === "submitted";

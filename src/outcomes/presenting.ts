@@ -1,4 +1,4 @@
-import { type Outcome, outcomeKinds, outcomeStatuses, type OutcomeSummary } from "../contract/outcomes.ts";
+import type { Outcome, OutcomeSummary } from "../contract/outcomes.ts";
 import { memberById } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -8,7 +8,7 @@ import { workable } from "./workable.ts";
 
 /** One outcome with its neighbours, as `view_outcome` shows it. */
 export async function presentOutcome(tx: ReadTx, row: OutcomeRow): Promise<Outcome> {
-  const brief = ({ id, title, status }: Ref) => ({ id, title, status: statusOf(status) });
+  const brief = ({ id, title, status }: Ref) => ({ id, title, status });
   const isWorkable = await tx.first(workableNow, { id: row.id, now: tx.now });
   return {
     ...presentRow({ ...row, responsible_name: await nameOf(tx, row.responsible_id) }),
@@ -68,8 +68,8 @@ export function presentRow(row: ListedRow): OutcomeSummary {
   return {
     id: row.id,
     title: row.title,
-    status: statusOf(row.status),
-    kind: outcomeKinds.find((kind) => kind === row.kind) ?? "work",
+    status: row.status,
+    kind: row.kind,
     urgent: row.urgent === 1,
     important: row.important === 1,
     responsible:
@@ -86,10 +86,6 @@ export function presentRow(row: ListedRow): OutcomeSummary {
     createdAt: new Date(row.created_at).toISOString(),
     updatedAt: new Date(row.updated_at).toISOString(),
   };
-}
-
-export function statusOf(status: string): OutcomeSummary["status"] {
-  return outcomeStatuses.find((known) => known === status) ?? "open";
 }
 
 async function nameOf(tx: ReadTx, agentId: string | null): Promise<string | null> {

@@ -6,7 +6,7 @@ import { outcomeRights, readsBelow } from "../capabilities/structure.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
-import { listedColumns, type ListedRow, presentRow, statusOf } from "./presenting.ts";
+import { listedColumns, type ListedRow, presentRow } from "./presenting.ts";
 import { childrenOf, outcomeById, parentsOf } from "./table.ts";
 import { onlyAgentsHaveOutcomes } from "./texts.ts";
 import { workable } from "./workable.ts";
@@ -62,7 +62,7 @@ const onAncestors = guarded(contract.viewAncestors, async ({ tx, input }) => {
   const ancestors = [...known.values()].map(({ id, title, status, description }) => ({
     id,
     title,
-    status: statusOf(status),
+    status,
     description,
   }));
   return { id: input.id, ancestors, chains, truncated };
@@ -124,9 +124,9 @@ function placeOf(row: Pick<Listed, "important" | "urgent" | "num">): number {
   return (3 - 2 * row.important - row.urgent) * quadrant + row.num;
 }
 
-function afterPlace(place: number): { important: number; urgent: number; num: number } {
+function afterPlace(place: number): Pick<OutcomeRow, "important" | "urgent" | "num"> {
   const behind = 3 - Math.min(3, Math.floor(place / quadrant));
-  return { important: behind >> 1, urgent: behind & 1, num: place % quadrant };
+  return { important: behind > 1 ? 1 : 0, urgent: behind % 2 === 1 ? 1 : 0, num: place % quadrant };
 }
 
 const quadrant = 1_000_000_000_000;
@@ -201,9 +201,9 @@ const nextInStatus = query(
     db,
     p: {
       agentId: string;
-      status: string;
-      important: number;
-      urgent: number;
+      status: OutcomeRow["status"];
+      important: 0 | 1;
+      urgent: 0 | 1;
       num: number;
       now: number;
       limit: number;

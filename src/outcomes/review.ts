@@ -1,8 +1,8 @@
+import type { ReviewVerdict } from "../contract/outcomes.ts";
 import { sql } from "kysely";
 import type { Writing } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
-import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { insertion, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
 import { askToDecide, awaitsDecision, notYoursToDecide } from "./texts.ts";
@@ -15,8 +15,6 @@ import { askToDecide, awaitsDecision, notYoursToDecide } from "./texts.ts";
  *   escalated   the reviewer would send it back a second time; it waits, blocked, for the reviewer's manager to decide
  *   unreadable  the reviewer's last words held no verdict that can be parsed; this never counts as a pass
  */
-export const verdicts = ["pass", "rework", "escalated", "unreadable"] as const;
-export type ReviewVerdict = (typeof verdicts)[number];
 
 export async function recordReview(
   { tx, actor, companyId }: Writing,
@@ -115,10 +113,7 @@ export const escalatedTo = query((db, p: { agentId: string; at: number; limit: n
 /** How often each verdict was given on the work of an agent. */
 export async function reviewsOf(tx: ReadTx, agentId: string): Promise<Record<ReviewVerdict, number>> {
   const counts = { pass: 0, rework: 0, escalated: 0, unreadable: 0 };
-  for (const { verdict, count } of await tx.all(countsOf, { agentId })) {
-    const known = verdicts.find((name) => name === verdict);
-    if (known !== undefined) counts[known] = count;
-  }
+  for (const { verdict, count } of await tx.all(countsOf, { agentId })) counts[verdict] = count;
   return counts;
 }
 
@@ -129,17 +124,7 @@ export async function unreadableInARow(tx: ReadTx, outcomeId: string): Promise<n
   return readable < 0 ? last.length : readable;
 }
 
-const insertReview = query((db, p: Omit<Schema["reviews"], "num">) =>
-  db.insertInto("reviews").values({
-    company_id: p.company_id,
-    outcome_id: p.outcome_id,
-    agent_id: p.agent_id,
-    reviewer_id: p.reviewer_id,
-    verdict: p.verdict,
-    note: p.note,
-    created_at: p.created_at,
-  }),
-);
+const insertReview = insertion("reviews");
 
 const countsOf = query((db, p: { agentId: string }) =>
   db

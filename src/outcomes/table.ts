@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import { notFound } from "../contract/refusal.ts";
 import { type Actor, system } from "../events/ledger.ts";
 import { addVersion, fileById, type FileRow, insertFile } from "../knowledge/table.ts";
-import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { insertion, query, saving } from "../store/query.ts";
+import type { NewRow } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isLive, type OutcomeRow, render } from "./outcome.ts";
 
@@ -25,7 +25,7 @@ export type NewOutcome = Pick<
 
 export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor): Promise<void> {
   const { parents, dependsOn, ...columns } = outcome;
-  const row = {
+  const row: NewRow<"outcomes"> = {
     ...columns,
     status: "open",
     rationale: null,
@@ -43,10 +43,11 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
   };
   await tx.run(insertRow, row);
   for (const parentId of parents) {
-    await tx.run(insertEdge, { parentId, childId: outcome.id });
+    await tx.run(insertEdge, { parent_id: parentId, child_id: outcome.id });
     await tx.run(markStale, { id: parentId });
   }
-  for (const dependsOnId of dependsOn) await tx.run(insertDependency, { outcomeId: outcome.id, dependsOnId });
+  for (const dependsOnId of dependsOn)
+    await tx.run(insertDependency, { outcome_id: outcome.id, depends_on_id: dependsOnId });
   const text = render(
     { ...row, num: 0 },
     { parents, children: [], dependsOn, responsible: outcome.responsible_id },
@@ -65,9 +66,8 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
 
 /** Saves all columns of an outcome and writes a new version of its file. */
 export async function saveOutcome(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<OutcomeRow> {
-  const saved = { ...outcome, stale: 0, updated_at: tx.now };
-  const { num: _num, company_id: _company, created_at: _created, ...columns } = saved;
-  await tx.run(updateRow, columns);
+  const saved: OutcomeRow = { ...outcome, stale: 0, updated_at: tx.now };
+  await tx.run(updateRow, saved);
   await renderFile(tx, saved, author);
   return saved;
 }
@@ -114,7 +114,7 @@ export async function setParents(tx: Tx, id: string, wanted: readonly string[]):
 }
 
 export async function addParent(tx: Tx, id: string, parentId: string): Promise<void> {
-  await tx.run(insertEdge, { parentId, childId: id });
+  await tx.run(insertEdge, { parent_id: parentId, child_id: id });
   await tx.run(markStale, { id: parentId });
   await tx.run(markStale, { id });
 }
@@ -138,7 +138,8 @@ export async function freeDependents(tx: Tx, dependsOnId: string): Promise<strin
 
 export async function setDependencies(tx: Tx, id: string, wanted: readonly string[]): Promise<void> {
   await tx.run(deleteDependencies, { id });
-  for (const dependsOnId of wanted) await tx.run(insertDependency, { outcomeId: id, dependsOnId });
+  for (const dependsOnId of wanted)
+    await tx.run(insertDependency, { outcome_id: id, depends_on_id: dependsOnId });
 }
 
 export async function liveDependentsOf(tx: ReadTx, id: string): Promise<OutcomeRow[]> {
@@ -151,7 +152,7 @@ export async function liveDependentsOf(tx: ReadTx, id: string): Promise<OutcomeR
 export async function repointDependents(tx: Tx, fromId: string, toId: string): Promise<void> {
   for (const { id } of await tx.all(dependents, { id: fromId })) {
     await tx.run(deleteDependency, { outcomeId: id, dependsOnId: fromId });
-    await tx.run(insertDependency, { outcomeId: id, dependsOnId: toId });
+    await tx.run(insertDependency, { outcome_id: id, depends_on_id: toId });
     await tx.run(markStale, { id });
   }
 }
@@ -178,7 +179,12 @@ export async function wouldWaitForItself(tx: ReadTx, waiterId: string, targetId:
 export async function assign(
   tx: Tx,
   id: string,
-  to: { responsibleId: string | null; delegated: number; delegatedBy: string | null; status?: string },
+  to: {
+    responsibleId: string | null;
+    delegated: 0 | 1;
+    delegatedBy: string | null;
+    status?: OutcomeRow["status"];
+  },
 ): Promise<void> {
   await tx.run(setOwner, {
     id,
@@ -265,63 +271,9 @@ const waitersOn = query((db, p: { id: string }) =>
     .unionAll(db.selectFrom("dependencies").select("outcome_id as id").where("depends_on_id", "=", p.id)),
 );
 
-const insertRow = query((db, p: Omit<Schema["outcomes"], "num">) =>
-  db.insertInto("outcomes").values({
-    id: p.id,
-    company_id: p.company_id,
-    kind: p.kind,
-    title: p.title,
-    description: p.description,
-    acceptance: p.acceptance,
-    status: p.status,
-    rationale: p.rationale,
-    responsible_id: p.responsible_id,
-    delegated: p.delegated,
-    delegated_by: p.delegated_by,
-    urgent: p.urgent,
-    important: p.important,
-    blocked_reason: p.blocked_reason,
-    blocked_until: p.blocked_until,
-    blocked_on: p.blocked_on,
-    stalls: p.stalls,
-    stale: p.stale,
-    result_id: p.result_id,
-    for_agent_id: p.for_agent_id,
-    reply_to: p.reply_to,
-    reworks: p.reworks,
-    created_at: p.created_at,
-    updated_at: p.updated_at,
-  }),
-);
+const insertRow = insertion("outcomes");
 
-const updateRow = query((db, p: Omit<Schema["outcomes"], "num" | "company_id" | "created_at">) =>
-  db
-    .updateTable("outcomes")
-    .set({
-      kind: p.kind,
-      title: p.title,
-      description: p.description,
-      acceptance: p.acceptance,
-      status: p.status,
-      rationale: p.rationale,
-      responsible_id: p.responsible_id,
-      delegated: p.delegated,
-      delegated_by: p.delegated_by,
-      urgent: p.urgent,
-      important: p.important,
-      blocked_reason: p.blocked_reason,
-      blocked_until: p.blocked_until,
-      blocked_on: p.blocked_on,
-      stalls: p.stalls,
-      stale: p.stale,
-      result_id: p.result_id,
-      for_agent_id: p.for_agent_id,
-      reply_to: p.reply_to,
-      reworks: p.reworks,
-      updated_at: p.updated_at,
-    })
-    .where("id", "=", p.id),
-);
+const updateRow = saving("outcomes", ["company_id", "created_at"]);
 
 const setOwner = query(
   (
@@ -329,9 +281,9 @@ const setOwner = query(
     p: {
       id: string;
       responsibleId: string | null;
-      delegated: number;
+      delegated: 0 | 1;
       delegatedBy: string | null;
-      status: string | null;
+      status: OutcomeRow["status"] | null;
       now: number;
     },
   ) =>
@@ -341,7 +293,7 @@ const setOwner = query(
         responsible_id: p.responsibleId,
         delegated: p.delegated,
         delegated_by: p.delegatedBy,
-        status: sql<string>`coalesce(cast(${p.status} as text), status)`,
+        status: sql<OutcomeRow["status"]>`coalesce(cast(${p.status} as text), status)`,
         // A new owner starts with a clean review record.
         reworks: 0,
         stale: 1,
@@ -354,23 +306,13 @@ const markStale = query((db, p: { id: string }) =>
   db.updateTable("outcomes").set({ stale: 1 }).where("id", "=", p.id).where("stale", "=", 0),
 );
 
-const insertEdge = query((db, p: { parentId: string; childId: string }) =>
-  db
-    .insertInto("edges")
-    .values({ parent_id: p.parentId, child_id: p.childId })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+const insertEdge = insertion("edges", sql`on conflict do nothing`);
 
 const deleteEdge = query((db, p: { parentId: string; childId: string }) =>
   db.deleteFrom("edges").where("parent_id", "=", p.parentId).where("child_id", "=", p.childId),
 );
 
-const insertDependency = query((db, p: { outcomeId: string; dependsOnId: string }) =>
-  db
-    .insertInto("dependencies")
-    .values({ outcome_id: p.outcomeId, depends_on_id: p.dependsOnId })
-    .onConflict((conflict) => conflict.doNothing()),
-);
+const insertDependency = insertion("dependencies", sql`on conflict do nothing`);
 
 const deleteDependencies = query((db, p: { id: string }) =>
   db.deleteFrom("dependencies").where("outcome_id", "=", p.id),

@@ -9,7 +9,7 @@ import {
   type Resource,
   resourceKind,
 } from "../contract/resources.ts";
-import { dynamic, query } from "../store/query.ts";
+import { dynamic, insertion, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { explain } from "../capabilities/explain.ts";
 import { give, revoke } from "../capabilities/grants.ts";
@@ -148,12 +148,13 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
     );
   await tx.run(insertRequest, {
     id: request.id,
-    companyId,
-    agentId: me.id,
+    company_id: companyId,
+    agent_id: me.id,
     resource: input.resource,
     level: ranks[level],
     reason: input.reason,
-    at: tx.now,
+    created_at: tx.now,
+    answered_at: null,
   });
   await call.record(me.id, { resource: input.resource, level, reason: input.reason });
   await notify(
@@ -312,30 +313,7 @@ const openRequestsOf = query((db, p: { companyId: string; agentId: string; limit
     .limit(p.limit),
 );
 
-const insertRequest = query(
-  (
-    db,
-    p: {
-      id: string;
-      companyId: string;
-      agentId: string;
-      resource: Resource;
-      level: number;
-      reason: string;
-      at: number;
-    },
-  ) =>
-    db.insertInto("permission_requests").values({
-      id: p.id,
-      company_id: p.companyId,
-      agent_id: p.agentId,
-      resource: p.resource,
-      level: p.level,
-      reason: p.reason,
-      created_at: p.at,
-      answered_at: null,
-    }),
-);
+const insertRequest = insertion("permission_requests");
 
 const drivenRoots = query((db, p: { agentId: string }) =>
   db

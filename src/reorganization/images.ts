@@ -1,41 +1,26 @@
 import { type RawBuilder, sql } from "kysely";
-import { dynamic, type Value } from "../store/query.ts";
+import type { Value } from "../store/columns.ts";
+import { dynamic } from "../store/query.ts";
+import { imagedNames, type ImagedTable, imagedTables } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
  * The rows around some agents, before and after a change, and the difference between the two. What is kept of a changed
  * row is the columns that changed, so that undoing puts back just those, whatever else has happened to the row.
  */
-export type Row = Readonly<Record<string, Value>>;
-export type Images = { readonly [table in Table]: Map<string, Row> };
-export type Table = keyof typeof keys;
-
-/** What tells the rows of each table apart. */
-export const keys = {
-  agents: ["id"],
-  outcomes: ["id"],
-  edges: ["parent_id", "child_id"],
-  dependencies: ["outcome_id", "depends_on_id"],
-  grants: ["id"],
-  approvals: ["id"],
-  permission_requests: ["id"],
-  credentials: ["id"],
-  messages: ["id"],
-  budgets: ["agent_id", "measure"],
-  budget_pauses: ["agent_id"],
-  charges: ["pool_id", "month", "measure"],
-} as const;
-export const tables = Object.keys(keys).filter((name): name is Table => name in keys);
+export type Image = Readonly<Record<string, Value>>;
+export type Images = { readonly [table in ImagedTable]: Map<string, Image> };
 
 /** One changed row. `before` null: it was made; `after` null: it is gone. Otherwise only the columns that differ. */
 export interface Difference {
-  readonly table: Table;
-  readonly key: Row;
-  readonly before: Row | null;
-  readonly after: Row | null;
+  readonly table: ImagedTable;
+  readonly key: Image;
+  readonly before: Image | null;
+  readonly after: Image | null;
 }
 
-export const textOf = (table: Table, row: Row): string => keys[table].map((column) => row[column]).join(" ");
+export const textOf = (table: ImagedTable, row: Image): string =>
+  imagedTables[table].map((column) => row[column]).join(" ");
 
 /** Everything that a change of these agents' places can touch. */
 export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promise<Images> {
@@ -43,7 +28,7 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
   const own = listOf(agents);
   const outcomes = await rowsOf(
     tx,
-    sql<Row>`select * from outcomes where responsible_id in (${own}) and (${live} or kind <> 'inbox')
+    sql<Image>`select * from outcomes where responsible_id in (${own}) and (${live} or kind <> 'inbox')
       union select * from outcomes where delegated_by in (${own})
       union select * from outcomes where for_agent_id in (${own})`,
   );
@@ -135,7 +120,7 @@ export async function differences(
 ): Promise<Difference[]> {
   const around = await imagesAround(tx, [...agents, ...made]);
   const found: Difference[] = [];
-  for (const table of tables) {
+  for (const table of imagedNames) {
     for (const [text, was] of before[table]) {
       const key = keyOf(table, was);
       const is = around[table].get(text) ?? (await rowAt(tx, table, key));
@@ -152,17 +137,17 @@ export async function differences(
   return found;
 }
 
-export async function rowAt(tx: ReadTx, table: Table, key: Row): Promise<Row | undefined> {
+export async function rowAt(tx: ReadTx, table: ImagedTable, key: Image): Promise<Image | undefined> {
   return (await rowsOf(tx, sql`select * from ${sql.table(table)} where ${at(key)}`))[0];
 }
 
-export async function setColumns(tx: Tx, table: Table, key: Row, columns: Row): Promise<void> {
+export async function setColumns(tx: Tx, table: ImagedTable, key: Image, columns: Image): Promise<void> {
   const set = Object.entries(columns).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
   if (set.length > 0)
     await tx.run(statement(sql`update ${sql.table(table)} set ${sql.join(set)} where ${at(key)}`), {});
 }
 
-export async function insertRow(tx: Tx, table: Table, row: Row): Promise<void> {
+export async function insertRow(tx: Tx, table: ImagedTable, row: Image): Promise<void> {
   const columns = Object.keys(row);
   await tx.run(
     statement(
@@ -173,11 +158,11 @@ export async function insertRow(tx: Tx, table: Table, row: Row): Promise<void> {
   );
 }
 
-export async function deleteLink(tx: Tx, table: "edges" | "dependencies", key: Row): Promise<void> {
+export async function deleteLink(tx: Tx, table: "edges" | "dependencies", key: Image): Promise<void> {
   await tx.run(statement(sql`delete from ${sql.table(table)} where ${at(key)}`), {});
 }
 
-const at = (key: Row) =>
+const at = (key: Image) =>
   sql.join(
     Object.entries(key).map(([column, value]) => sql`${sql.ref(column)} = ${value}`),
     sql` and `,
@@ -186,19 +171,19 @@ const at = (key: Row) =>
 /** An empty list is written as one that nothing is in. */
 const listOf = (ids: readonly string[]) => sql.join(ids.length === 0 ? [""] : ids);
 
-const mapOf = (table: Table, rows: readonly Row[]): Map<string, Row> =>
+const mapOf = (table: ImagedTable, rows: readonly Image[]): Map<string, Image> =>
   new Map(
-    rows.map((row): [string, Row] => [textOf(table, row), row]).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    rows.map((row): [string, Image] => [textOf(table, row), row]).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
 
-const keyOf = (table: Table, row: Row): Row => only(row, keys[table]);
+const keyOf = (table: ImagedTable, row: Image): Image => only(row, imagedTables[table]);
 
-function only(row: Row, columns: readonly string[]): Row {
+function only(row: Image, columns: readonly string[]): Image {
   return Object.fromEntries(columns.map((column) => [column, row[column] ?? null]));
 }
 
-const rowsOf = (tx: ReadTx, text: RawBuilder<Row>): Promise<Row[]> => tx.all(statement(text), {});
+const rowsOf = (tx: ReadTx, text: RawBuilder<Image>): Promise<Image[]> => tx.all(statement(text), {});
 
-function statement(text: RawBuilder<Row>) {
+function statement(text: RawBuilder<Image>) {
   return dynamic((db) => ({ compile: () => text.compile(db) }));
 }

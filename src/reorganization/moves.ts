@@ -1,8 +1,10 @@
 import type { Move } from "../contract/reorganization.ts";
 import { isResource, levelAt, resourceKind } from "../contract/resources.ts";
-import { query, type Value } from "../store/query.ts";
+import type { Value } from "../store/columns.ts";
+import { query } from "../store/query.ts";
+import type { ImagedTable } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { type Difference, type Images, type Row, rowAt, type Table } from "./images.ts";
+import { type Difference, type Images, type Image, rowAt } from "./images.ts";
 
 /** The difference between two states, told as what moved from whom to whom. */
 export async function movesIn(
@@ -29,7 +31,7 @@ const tellers = {
   budgets: "nothing",
   budget_pauses: "nothing",
   charges: "nothing",
-} as const satisfies Readonly<Record<Table, string>>;
+} as const satisfies Readonly<Record<ImagedTable, string>>;
 
 class Telling {
   readonly moves: Move[] = [];
@@ -189,7 +191,7 @@ class Telling {
     this.moves.push({ kind, id, what, from, to });
   }
 
-  async #row(table: Table, id: string): Promise<Row> {
+  async #row(table: ImagedTable, id: string): Promise<Image> {
     return (await rowAt(this.#tx, table, { id })) ?? this.#before[table].get(id) ?? {};
   }
 

@@ -1,17 +1,19 @@
-import { z } from "zod";
-import { Move, type Reorganization, reorganizationStatuses } from "../contract/reorganization.ts";
+import { type Reorganization, reorganizationStatuses } from "../contract/reorganization.ts";
+import { JsonObject } from "../contract/words.ts";
 import { notFound } from "../contract/refusal.ts";
 import { memberById } from "../capabilities/members.ts";
 import { redact } from "../capabilities/redaction.ts";
-import { dynamic, query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { dynamic, insertion, query } from "../store/query.ts";
+import { type NewRow, type Row, tables } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { type Difference, tables } from "./images.ts";
+import type { Difference } from "./images.ts";
+
+const stored = tables.reorganizations;
 
 /** Rows of reorganizations. */
-export type ReorganizationRow = Omit<Schema["reorganizations"], "num"> & { readonly num: number };
+export type ReorganizationRow = Row<"reorganizations">;
 
-export async function insertReorganization(tx: Tx, row: Omit<ReorganizationRow, "num">): Promise<void> {
+export async function insertReorganization(tx: Tx, row: NewRow<"reorganizations">): Promise<void> {
   await tx.run(insertRow, row);
 }
 
@@ -62,42 +64,19 @@ export async function presentSummary(tx: ReadTx, row: ReorganizationRow) {
 export async function presentReorganization(tx: ReadTx, row: ReorganizationRow): Promise<Reorganization> {
   return {
     ...(await presentSummary(tx, row)),
-    change: { ...Object(redact(JSON.parse(row.change)).value) },
-    moves: z.array(Move).parse(JSON.parse(row.moves)),
-    warnings: z.array(z.string()).parse(JSON.parse(row.warnings)),
+    change: JsonObject.parse(redact(stored.change.parse(row.change)).value),
+    moves: stored.moves.parse(row.moves),
+    warnings: stored.warnings.parse(row.warnings),
     hash: row.hash,
   };
 }
 
 export function differencesOf(row: ReorganizationRow): Difference[] {
-  return z.array(Stored).parse(JSON.parse(row.images));
+  return stored.images.parse(row.images);
 }
-
-const StoredRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
-const Stored = z.object({
-  table: z.enum(tables),
-  key: StoredRow,
-  before: StoredRow.nullable(),
-  after: StoredRow.nullable(),
-});
 
 const byId = query((db, p: { id: string }) =>
   db.selectFrom("reorganizations").selectAll().where("id", "=", p.id),
 );
 
-const insertRow = query((db, p: Omit<ReorganizationRow, "num">) =>
-  db.insertInto("reorganizations").values({
-    id: p.id,
-    company_id: p.company_id,
-    kind: p.kind,
-    summary: p.summary,
-    change: p.change,
-    moves: p.moves,
-    warnings: p.warnings,
-    images: p.images,
-    hash: p.hash,
-    applied_by: p.applied_by,
-    applied_at: p.applied_at,
-    undone_at: p.undone_at,
-  }),
-);
+const insertRow = insertion("reorganizations");

@@ -11,9 +11,11 @@ import { measures } from "../contract/budgets.ts";
 import { balanceInbox } from "../mail/post.ts";
 import { isLive } from "../outcomes/outcome.ts";
 import { outcomeById, parentsOf, wouldWaitForItself } from "../outcomes/table.ts";
-import { query, type Value } from "../store/query.ts";
+import { known, type Value } from "../store/columns.ts";
+import { query } from "../store/query.ts";
+import type { ImagedTable } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { deleteLink, type Difference, insertRow, type Row, rowAt, setColumns, type Table } from "./images.ts";
+import { deleteLink, type Difference, insertRow, type Image, rowAt, setColumns } from "./images.ts";
 
 import { takeAway } from "./moving.ts";
 
@@ -54,7 +56,7 @@ function withoutResuming(difference: Difference, resumed: readonly string[]): Di
   const { table, key, before, after } = difference;
   if (table === "budget_pauses") return resumed.includes(textIn(key["agent_id"])) ? [] : [difference];
   if (!isResuming(difference)) return [difference];
-  const rest = (row: Row | null): Row =>
+  const rest = (row: Image | null): Image =>
     Object.fromEntries(
       Object.entries(row ?? {}).filter(
         ([column]) => !["status", "idle_sessions", "not_before"].includes(column),
@@ -82,15 +84,14 @@ async function returnBudgets(tx: Tx, all: readonly Difference[]): Promise<void> 
     if (table === "budgets" && before !== null && back.has(textIn(key["agent_id"])))
       await tx.run(setAmount, {
         agentId: textIn(key["agent_id"]),
-        measure: textIn(key["measure"]),
+        measure: known(measures, key["measure"] ?? null, "budgets.measure"),
         companyId: textIn(before["company_id"]),
         amount: Number(before["amount"]),
       });
   for (const { table, key, before, after } of all) {
     const id = textIn(key["pool_id"]);
-    const measure = measures.find((name) => name === key["measure"]);
-    if (table !== "charges" || !back.has(id) || measure === undefined || key["month"] !== monthOf(tx.now))
-      continue;
+    if (table !== "charges" || !back.has(id) || key["month"] !== monthOf(tx.now)) continue;
+    const measure = known(measures, key["measure"] ?? null, "charges.measure");
     const { company_id, boss_id } = await agentById(tx, id);
     const spent = Number(before?.["amount"] ?? 0) - Number(after?.["amount"] ?? 0);
     await charge(tx, id, measure, spent);
@@ -107,12 +108,12 @@ function isOfNewcomer({ table, key, before }: Difference, all: readonly Differen
 }
 
 /** Derived, or moving on with every session: neither compared, and of these the first are not put back either. */
-const notPutBack: Partial<Record<Table, readonly string[]>> = {
+const notPutBack: Partial<Record<ImagedTable, readonly string[]>> = {
   agents: ["epoch"],
   grants: ["broken"],
   outcomes: ["stale"],
 };
-const notCompared: Partial<Record<Table, readonly string[]>> = {
+const notCompared: Partial<Record<ImagedTable, readonly string[]>> = {
   agents: ["epoch"],
   grants: ["broken", "structural"],
   outcomes: ["stale", "updated_at"],
@@ -172,11 +173,11 @@ async function restore(tx: Tx, { table, key, before, after }: Difference): Promi
   if (table === "approvals" && "payload" in before && !(await isStillOpen(tx, key))) return;
   const skipped = notPutBack[table] ?? [];
   const columns = Object.entries(before).filter(([column]) => !skipped.includes(column));
-  const again: Row = table === "outcomes" ? { stale: 1 } : {};
+  const again: Image = table === "outcomes" ? { stale: 1 } : {};
   await setColumns(tx, table, key, { ...Object.fromEntries(columns), ...again });
 }
 
-async function isStillOpen(tx: ReadTx, key: Row): Promise<boolean> {
+async function isStillOpen(tx: ReadTx, key: Image): Promise<boolean> {
   const status = textIn((await rowAt(tx, "approvals", key))?.["status"]);
   return status === "pending" || status === "revision_requested";
 }
@@ -291,7 +292,7 @@ function demandNone(reasons: readonly string[]): void {
   );
 }
 
-async function nameOf(tx: ReadTx, table: Table, key: Row): Promise<string> {
+async function nameOf(tx: ReadTx, table: ImagedTable, key: Image): Promise<string> {
   const row = await rowAt(tx, table, key);
   const id = textIn(key["id"]);
   const title = async (of: Value | undefined) => `"${(await outcomeById(tx, textIn(of))).title}"`;

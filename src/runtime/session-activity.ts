@@ -1,6 +1,6 @@
 import type { AgentRow } from "../agents/table.ts";
 import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /** What a session did, read from the ledger. */
@@ -14,7 +14,7 @@ export interface Activity {
 
 export async function activityOf(
   tx: ReadTx,
-  session: Pick<Schema["sessions"], "id">,
+  session: Pick<Row<"sessions">, "id">,
   agent: AgentRow,
 ): Promise<Activity> {
   const calls = await tx.all(callsOf, { sessionId: session.id });

@@ -6,8 +6,8 @@ import { append, system } from "../events/ledger.ts";
 import { notify } from "../mail/operations.ts";
 import { waitingFor } from "../mail/table.ts";
 import { outcomeById, saveOutcome } from "../outcomes/table.ts";
-import { dynamic, query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { dynamic, insertion, query } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { appendToLog } from "./log.ts";
 import { type Activity, activityOf } from "./session-activity.ts";
@@ -22,7 +22,7 @@ import { type Activity, activityOf } from "./session-activity.ts";
  * process exists, so whatever was started is always found again. At most one row per agent is not ended (an index
  * enforces it). Ending is one transaction; the process is ended after it.
  */
-export type SessionRow = Schema["sessions"];
+export type SessionRow = Row<"sessions">;
 
 export interface NewSession {
   readonly id: string;
@@ -57,6 +57,7 @@ export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch:
     ended_at: null,
     end_reason: null,
     exit_code: null,
+    settled: 0,
     summarized: 0,
     prompt_version: session.promptVersion ?? null,
     first_outcome_id: session.firstOutcomeId ?? null,
@@ -330,32 +331,4 @@ const setStalls = query((db, p: { id: string; stalls: number }) =>
   db.updateTable("outcomes").set({ stalls: p.stalls }).where("id", "=", p.id),
 );
 
-const insertRow = query((db, p: Omit<SessionRow, "settled">) =>
-  db.insertInto("sessions").values({
-    id: p.id,
-    company_id: p.company_id,
-    agent_id: p.agent_id,
-    epoch: p.epoch,
-    workspace: p.workspace,
-    node_id: p.node_id,
-    pid: p.pid,
-    pid_started: p.pid_started,
-    lease_until: p.lease_until,
-    started_at: p.started_at,
-    ended_at: p.ended_at,
-    end_reason: p.end_reason,
-    exit_code: p.exit_code,
-    summarized: p.summarized,
-    settled: 0,
-    prompt_version: p.prompt_version,
-    first_outcome_id: p.first_outcome_id,
-    briefing: p.briefing,
-    assignment: p.assignment,
-    input_tokens: p.input_tokens,
-    output_tokens: p.output_tokens,
-    cost_usd: p.cost_usd,
-    consultant_input_tokens: p.consultant_input_tokens,
-    consultant_output_tokens: p.consultant_output_tokens,
-    consultant_cost_usd: p.consultant_cost_usd,
-  }),
-);
+const insertRow = insertion("sessions");

@@ -1,7 +1,7 @@
-import type { Schema } from "../store/schema.ts";
+import type { Row } from "../store/schema.ts";
 import { Broken } from "./broken.ts";
 
-export type EventRow = Schema["events"];
+export type EventRow = Row<"events">;
 
 export interface WatchedMember {
   readonly id: string;

@@ -1,4 +1,5 @@
-import { dynamic, type Value } from "../store/query.ts";
+import type { Value } from "../store/columns.ts";
+import { dynamic } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 

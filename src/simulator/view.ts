@@ -1,5 +1,5 @@
 import { query } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import type { Row } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 
 /** What the simulator sees of a company when it decides what somebody does next: everything, unlike the agents. */
@@ -10,11 +10,11 @@ export interface View {
 }
 
 export type AgentView = Pick<
-  Schema["agents"],
+  Row<"agents">,
   "id" | "name" | "status" | "boss_id" | "mandate_id" | "state_file_id" | "made_for_mandate" | "brain_type"
 >;
 export type OutcomeView = Pick<
-  Schema["outcomes"],
+  Row<"outcomes">,
   "id" | "status" | "kind" | "responsible_id" | "delegated" | "delegated_by" | "blocked_reason"
 > & {
   /** How many outcomes that can be worked on wait for it above. */

@@ -2,7 +2,9 @@ import { createHash } from "node:crypto";
 import pg from "pg";
 import type { ReadTx, Store, Tx } from "./store.ts";
 import { migrations, statementsFor } from "./migrations.ts";
-import { fill, type PreparedQuery, type Query, query, type Value } from "./query.ts";
+import { checkRow } from "./checks.ts";
+import type { Value } from "./columns.ts";
+import { fill, type PreparedQuery, type Query, query } from "./query.ts";
 
 /**
  * PostgreSQL, shared by several nodes. READ COMMITTED with an advisory lock per company taken before anything is
@@ -103,8 +105,15 @@ function clockIn(results: unknown): number {
 }
 
 function txOn(client: pg.PoolClient, now: number): Tx {
-  const ask = (prepared: PreparedQuery, params: Readonly<Record<string, Value>>): Promise<pg.QueryResult> =>
-    client.query({ name: nameOf(prepared.sql), text: prepared.sql, values: fill(prepared.slots, params) });
+  const ask = async (
+    prepared: PreparedQuery,
+    params: Readonly<Record<string, Value>>,
+  ): Promise<pg.QueryResult> => {
+    const { sql, slots, checks } = prepared;
+    const result = await client.query({ name: nameOf(sql), text: sql, values: fill(slots, params) });
+    if (checks.length > 0) for (const row of result.rows) checkRow(row, checks);
+    return result;
+  };
   return {
     dialect: "postgres",
     now,

@@ -5,11 +5,15 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
+  type RawBuilder,
+  sql,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import type { Schema } from "./schema.ts";
+import { checksOf, type Check } from "./checks.ts";
+import type { Value } from "./columns.ts";
+import { columnsOf, type NewRow, type Schema, type TableName } from "./schema.ts";
 
 /**
  * Kysely builds and types the SQL; the store runs it. A `query` is built once per dialect, with named holes where the
@@ -17,7 +21,6 @@ import type { Schema } from "./schema.ts";
  */
 export type Dialect = "sqlite" | "postgres";
 export type Db = Kysely<Schema>;
-export type Value = string | number | null | Uint8Array;
 type Params = Readonly<Record<string, Value>>;
 
 export interface Query<P, R> {
@@ -29,6 +32,8 @@ export interface Query<P, R> {
 export interface PreparedQuery {
   readonly sql: string;
   readonly slots: readonly (Hole | Value)[];
+  /** For each row that comes back. */
+  readonly checks: readonly Check[];
 }
 
 export class Hole {
@@ -48,6 +53,34 @@ export function query<P extends Params, R>(build: (db: Db, params: P) => Compila
 /** For queries whose text depends on the request, such as a list with optional filters. */
 export function dynamic<R>(build: (db: Db) => Compilable<R>): Query<Record<never, never>, R> {
   return { on: (dialect) => prepare(build(builders[dialect])) };
+}
+
+/** Inserts a whole row, its columns as schema.ts has them. The ending may say what to do on a conflict, or what to return. */
+export function insertion<T extends TableName, R = never>(
+  table: T,
+  ending: RawBuilder<R> = sql``,
+): Query<NewRow<T>, R> {
+  return query((db, p: Params) => {
+    const columns = columnsOf(table);
+    const names = columns.map((column) => sql.ref(column));
+    const values = columns.map((column) => sql`${p[column]}`);
+    const text = sql<R>`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.join(values)}) ${ending}`;
+    return { compile: () => text.compile(db) };
+  });
+}
+
+/** Saves a row by its id, all columns but those that never change. */
+export function saving<T extends TableName, F extends keyof NewRow<T> & string>(
+  table: T,
+  fixed: readonly F[],
+): Query<Omit<NewRow<T>, F>, never> {
+  const kept: readonly string[] = ["id", ...fixed];
+  return query((db, p: Params) => {
+    const columns = columnsOf(table).filter((column) => !kept.includes(column));
+    const set = columns.map((column) => sql`${sql.ref(column)} = ${p[column]}`);
+    const text = sql<never>`update ${sql.table(table)} set ${sql.join(set)} where id = ${p["id"]}`;
+    return { compile: () => text.compile(db) };
+  });
 }
 
 export function fill(slots: PreparedQuery["slots"], params: Params): Value[] {
@@ -79,8 +112,12 @@ const builders: Readonly<Record<Dialect, Db>> = {
 };
 
 function prepare(compilable: Compilable<unknown>): PreparedQuery {
-  const { sql, parameters } = compilable.compile();
-  return { sql, slots: parameters.map((slot) => (slot instanceof Hole ? slot : asValue(slot))) };
+  const { sql: text, parameters, query: node } = compilable.compile();
+  return {
+    sql: text,
+    checks: checksOf(node),
+    slots: parameters.map((slot) => (slot instanceof Hole ? slot : asValue(slot))),
+  };
 }
 
 function asValue(value: unknown): Value {

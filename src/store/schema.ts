@@ -1,337 +1,481 @@
 import type { Generated } from "kysely";
-import type { Resource } from "../contract/resources.ts";
+import { z } from "zod";
+import { agentStatuses } from "../contract/agents.ts";
+import { approvalStatuses, approvalTypes } from "../contract/approvals.ts";
+import { Budget, measures } from "../contract/budgets.ts";
+import { grantOrigins } from "../contract/capabilities.ts";
+import { Settings } from "../contract/companies.ts";
+import { efforts } from "../contract/hiring.ts";
+import { fileKinds } from "../contract/knowledge.ts";
+import { actorKinds } from "../contract/ledger.ts";
+import { outcomeKinds, outcomeStatuses, reviewVerdicts } from "../contract/outcomes.ts";
+import { Move } from "../contract/reorganization.ts";
+import { JsonObject } from "../contract/words.ts";
+import { isResource } from "../contract/resources.ts";
+import {
+  blob,
+  type Column,
+  flag,
+  integer,
+  json,
+  jsonOrNull,
+  oneOf,
+  orNull,
+  real,
+  serial,
+  text,
+  textThat,
+} from "./columns.ts";
 
 /**
- * The tables, as the query builder sees them; migrations.ts makes them. One shape for both stores:
- * ids are text, times are milliseconds, booleans are 0 or 1, JSON is text.
+ * The tables and their columns, written once: row types, inserts, saves and the check of stored values derive from here.
+ * migrations.ts is the history of the tables; a test compares the two.
  */
-export interface Schema {
+
+/** What tells the rows of a table apart, for the tables whose rows a reorganization changes and an undo puts back. */
+export const imagedTables = {
+  agents: ["id"],
+  outcomes: ["id"],
+  edges: ["parent_id", "child_id"],
+  dependencies: ["outcome_id", "depends_on_id"],
+  grants: ["id"],
+  approvals: ["id"],
+  permission_requests: ["id"],
+  credentials: ["id"],
+  messages: ["id"],
+  budgets: ["agent_id", "measure"],
+  budget_pauses: ["agent_id"],
+  charges: ["pool_id", "month", "measure"],
+} as const;
+
+export type ImagedTable = keyof typeof imagedTables;
+export const imagedNames = Object.keys(imagedTables).filter(
+  (name): name is ImagedTable => name in imagedTables,
+);
+
+/** One changed row. `before` null: it was made; `after` null: it is gone. Otherwise only the columns that differ. */
+const Image = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
+const Difference = z.object({
+  table: z.enum(imagedNames),
+  key: Image,
+  before: Image.nullable(),
+  after: Image.nullable(),
+});
+
+/** Running is a live session, never stored. */
+const storedAgentStatuses = agentStatuses.filter((status) => status !== "running");
+
+export const tables = {
   companies: {
-    id: string;
-    name: string;
-    settings: string;
-    root_agent_id: string;
-    root_outcome_id: string;
-    created_at: number;
-  };
+    id: text,
+    name: text,
+    settings: json(Settings.partial()),
+    root_agent_id: text,
+    root_outcome_id: text,
+    created_at: integer,
+  },
   agents: {
-    id: string;
-    company_id: string;
-    name: string;
+    id: text,
+    company_id: text,
+    name: text,
     /** The name as compared: normalized, case-folded. Unique among agents that are not terminated. */
-    name_key: string;
-    slug: string;
-    role: string;
-    title: string | null;
-    capabilities: string | null;
+    name_key: text,
+    slug: text,
+    role: text,
+    title: orNull(text),
+    capabilities: orNull(text),
     /** Null: the board is its boss. */
-    boss_id: string | null;
-    mandate_id: string;
-    generation: number;
+    boss_id: orNull(text),
+    mandate_id: text,
+    generation: integer,
     /** Stored: pending_approval, idle, paused or terminated. Running is a live session, never stored here. */
-    status: string;
-    state_file_id: string;
+    status: oneOf(storedAgentStatuses),
+    state_file_id: text,
     /** Made when the first session ends; null before. */
-    log_file_id: string | null;
+    log_file_id: orNull(text),
     /** 1: the last session ended without updating the state document. */
-    state_stale: number;
+    state_stale: flag,
     /** What thinks for it: adapter type, and its configuration as JSON. */
-    brain_type: string;
-    brain_config: string;
-    prompt: string | null;
+    brain_type: text,
+    brain_config: json(JsonObject),
+    prompt: orNull(text),
     /** Asked of the brain, where it has a choice. */
-    model: string | null;
-    effort: string | null;
+    model: orNull(text),
+    effort: orNull(oneOf(efforts)),
     /** What it may spend, as JSON; null: nothing was said. */
-    budget: string | null;
+    budget: jsonOrNull(Budget),
     /** 1: what a session of it says last answers the message that woke it. */
-    auto_reply: number;
+    auto_reply: flag,
     /** 1: it was made for its mandate and retires when that ends. 0: it has a standing mandate. */
-    made_for_mandate: number;
+    made_for_mandate: flag,
     /** Sessions in a row that changed nothing; no session starts before not_before. */
-    idle_sessions: number;
-    not_before: number;
-    last_session_at: number;
+    idle_sessions: integer,
+    not_before: integer,
+    last_session_at: integer,
     /** The only epoch whose session may write. */
-    epoch: number;
-    created_at: number;
-    ended_at: number | null;
-  };
+    epoch: integer,
+    created_at: integer,
+    ended_at: orNull(integer),
+  },
   sessions: {
-    id: string;
-    company_id: string;
-    agent_id: string;
-    epoch: number;
-    workspace: string | null;
+    id: text,
+    company_id: text,
+    agent_id: text,
+    epoch: integer,
+    workspace: orNull(text),
     /** The daemon that runs it; null when nothing is run (tests, people). */
-    node_id: string | null;
+    node_id: orNull(text),
     /** Null before it is started and once it is known to be gone. */
-    pid: number | null;
+    pid: orNull(integer),
     /** The process's own start time: a recycled pid is not it. */
-    pid_started: string | null;
-    lease_until: number;
-    started_at: number;
-    ended_at: number | null;
-    end_reason: string | null;
-    exit_code: number | null;
+    pid_started: orNull(text),
+    lease_until: integer,
+    started_at: integer,
+    ended_at: orNull(integer),
+    end_reason: orNull(text),
+    exit_code: orNull(integer),
     /** 1: what it left behind was dealt with after it ended. */
-    settled: number;
+    settled: flag,
     /** 1: it handed in its own summary. */
-    summarized: number;
-    prompt_version: string | null;
+    summarized: flag,
+    prompt_version: orNull(text),
     /** The outcome the briefing put first, and how many calls the session made. */
-    first_outcome_id: string | null;
-    briefing: string | null;
+    first_outcome_id: orNull(text),
+    briefing: orNull(text),
     /** The work itself in words, for a brain that has no tools to look it up. */
-    assignment: string | null;
-    input_tokens: number;
-    output_tokens: number;
-    cost_usd: number;
+    assignment: orNull(text),
+    input_tokens: integer,
+    output_tokens: integer,
+    cost_usd: real,
     /** The part of the three above that its consultants used. */
-    consultant_input_tokens: number;
-    consultant_output_tokens: number;
-    consultant_cost_usd: number;
-  };
+    consultant_input_tokens: integer,
+    consultant_output_tokens: integer,
+    consultant_cost_usd: real,
+  },
   credentials: {
-    id: string;
+    id: text,
     /** SHA-256 of the token; the token itself is stored nowhere. */
-    hash: string;
-    kind: string;
-    company_id: string | null;
-    agent_id: string | null;
-    session_id: string | null;
-    label: string;
-    created_at: number;
-    revoked_at: number | null;
-  };
+    hash: text,
+    kind: oneOf(["board", "key", "session"]),
+    company_id: orNull(text),
+    agent_id: orNull(text),
+    session_id: orNull(text),
+    label: text,
+    created_at: integer,
+    revoked_at: orNull(integer),
+  },
   files: {
-    num: Generated<number>;
-    id: string;
-    company_id: string;
-    kind: string;
-    description: string;
-    media_type: string;
-    version: number;
-    hash: string;
-    size: number;
+    num: serial,
+    id: text,
+    company_id: text,
+    kind: oneOf(fileKinds),
+    description: text,
+    media_type: text,
+    version: integer,
+    hash: text,
+    size: integer,
     /** Whose state document or log this is. */
-    owner_id: string | null;
-    created_at: number;
-    updated_at: number;
-    deleted_at: number | null;
-  };
+    owner_id: orNull(text),
+    created_at: integer,
+    updated_at: integer,
+    deleted_at: orNull(integer),
+  },
   versions: {
-    file_id: string;
-    version: number;
-    hash: string;
-    size: number;
-    author_kind: string;
-    author_agent_id: string | null;
-    author_session_id: string | null;
-    created_at: number;
-  };
-  blobs: { file_id: string; hash: string; content: Uint8Array };
-  links: { from_id: string; to_id: string; company_id: string };
+    file_id: text,
+    version: integer,
+    hash: text,
+    size: integer,
+    author_kind: oneOf(actorKinds),
+    author_agent_id: orNull(text),
+    author_session_id: orNull(text),
+    created_at: integer,
+  },
+  blobs: {
+    file_id: text,
+    hash: text,
+    content: blob,
+  },
+  links: {
+    from_id: text,
+    to_id: text,
+    company_id: text,
+  },
   outcomes: {
-    num: Generated<number>;
-    id: string;
-    company_id: string;
-    kind: string;
-    title: string;
-    description: string;
-    acceptance: string | null;
-    status: string;
-    rationale: string | null;
-    responsible_id: string | null;
+    num: serial,
+    id: text,
+    company_id: text,
+    kind: oneOf(outcomeKinds),
+    title: text,
+    description: text,
+    acceptance: orNull(text),
+    status: oneOf(outcomeStatuses),
+    rationale: orNull(text),
+    responsible_id: orNull(text),
     /** 1: handed down. Then delegated_by says by whom; null is the board. */
-    delegated: number;
-    delegated_by: string | null;
-    urgent: number;
-    important: number;
-    blocked_reason: string | null;
-    blocked_until: number | null;
-    blocked_on: string | null;
+    delegated: flag,
+    delegated_by: orNull(text),
+    urgent: flag,
+    important: flag,
+    blocked_reason: orNull(text),
+    blocked_until: orNull(integer),
+    blocked_on: orNull(text),
     /** Sessions in a row that had it first and changed nothing. */
-    stalls: number;
+    stalls: integer,
     /** 1: an edge changed since its file was rendered; the next reader renders it first. */
-    stale: number;
+    stale: flag,
     /** The knowledge file with what came out of it. */
-    result_id: string | null;
+    result_id: orNull(text),
     /** The agent it goes to once that agent is approved. */
-    for_agent_id: string | null;
+    for_agent_id: orNull(text),
     /** The message it came from, whose sender is told how it ended. */
-    reply_to: string | null;
+    reply_to: orNull(text),
     /** How often whoever verifies it has sent it back since somebody looked into why. */
-    reworks: number;
-    created_at: number;
-    updated_at: number;
-  };
+    reworks: integer,
+    created_at: integer,
+    updated_at: integer,
+  },
   messages: {
-    num: Generated<number>;
-    id: string;
-    company_id: string;
-    file_id: string;
+    num: serial,
+    id: text,
+    company_id: text,
+    file_id: text,
     /** Null: the board, or the system where from_system is 1. */
-    from_id: string | null;
-    from_system: number;
+    from_id: orNull(text),
+    from_system: flag,
     /** Null: the board. */
-    to_id: string | null;
-    sent_at: number;
-    deliver_at: number;
-    delivered_at: number | null;
-    read_at: number | null;
-    acknowledged_at: number | null;
-    result: string | null;
+    to_id: orNull(text),
+    sent_at: integer,
+    deliver_at: integer,
+    delivered_at: orNull(integer),
+    read_at: orNull(integer),
+    acknowledged_at: orNull(integer),
+    result: orNull(text),
     /** Why it was not delivered after all. */
-    failure: string | null;
+    failure: orNull(text),
     /** How many automatic replies in a row, this one included, have passed since a person or an agent wrote by itself. */
-    auto_turn: number;
-  };
+    auto_turn: integer,
+  },
   /** `<skill>/<path>`, and the knowledge file that is there. */
-  skill_files: { company_id: string; path: string; file_id: string };
-  mcp_servers: { company_id: string; name: string; config: string; created_at: number };
-  edges: { parent_id: string; child_id: string };
-  dependencies: { outcome_id: string; depends_on_id: string };
+  skill_files: {
+    company_id: text,
+    path: text,
+    file_id: text,
+  },
+  mcp_servers: {
+    company_id: text,
+    name: text,
+    config: json(JsonObject),
+    created_at: integer,
+  },
+  edges: {
+    parent_id: text,
+    child_id: text,
+  },
+  dependencies: {
+    outcome_id: text,
+    depends_on_id: text,
+  },
   grants: {
-    num: Generated<number>;
-    id: string;
-    company_id: string;
-    grantee_id: string;
-    resource: Resource;
-    level: number;
-    scope_id: string;
-    origin: string;
-    granted_by: string | null;
-    parent_id: string | null;
+    num: serial,
+    id: text,
+    company_id: text,
+    grantee_id: text,
+    resource: textThat(isResource),
+    level: integer,
+    scope_id: text,
+    origin: oneOf(grantOrigins),
+    granted_by: orNull(text),
+    parent_id: orNull(text),
     /** 1: its root rests on a right the root's giver has by structure, which is checked anew at each use. */
-    structural: number;
+    structural: flag,
     /** How many reasons along its chain do not stand now: revoked links, ended scopes, departed holders. */
-    broken: number;
-    created_at: number;
-    revoked_at: number | null;
-  };
+    broken: integer,
+    created_at: integer,
+    revoked_at: orNull(integer),
+  },
   /** What was said of the work of an agent. */
   reviews: {
-    num: Generated<number>;
-    company_id: string;
-    outcome_id: string;
+    num: serial,
+    company_id: text,
+    outcome_id: text,
     /** Whose work it was, and who judged it; null: the board. */
-    agent_id: string | null;
-    reviewer_id: string | null;
-    verdict: string;
-    note: string | null;
-    created_at: number;
-  };
+    agent_id: orNull(text),
+    reviewer_id: orNull(text),
+    verdict: oneOf(reviewVerdicts),
+    note: orNull(text),
+    created_at: integer,
+  },
   /** What somebody was told of once and need not be told again. */
-  notices: { company_id: string; about: string; kind: string; told_at: number };
+  notices: {
+    company_id: text,
+    about: text,
+    kind: text,
+    told_at: integer,
+  },
   permission_requests: {
-    id: string;
-    company_id: string;
-    agent_id: string;
-    resource: Resource;
-    level: number;
-    reason: string;
-    created_at: number;
-    answered_at: number | null;
-  };
+    id: text,
+    company_id: text,
+    agent_id: text,
+    resource: textThat(isResource),
+    level: integer,
+    reason: text,
+    created_at: integer,
+    answered_at: orNull(integer),
+  },
   approvals: {
-    num: Generated<number>;
-    id: string;
-    company_id: string;
-    type: string;
-    status: string;
+    num: serial,
+    id: text,
+    company_id: text,
+    type: oneOf(approvalTypes),
+    status: oneOf(approvalStatuses),
     /** What is asked for, as JSON, and its SHA-256: a decision is about exactly this. */
-    payload: string;
-    payload_hash: string;
+    payload: json(JsonObject),
+    payload_hash: text,
     /** The agent that waits for it; null when none exists before the yes. */
-    agent_id: string | null;
+    agent_id: orNull(text),
     /** A name kept for the agent that a yes would make. */
-    name_key: string | null;
+    name_key: orNull(text),
     /** Null: the board. */
-    requested_by: string | null;
-    decision_note: string | null;
-    created_at: number;
-    updated_at: number;
-    decided_at: number | null;
+    requested_by: orNull(text),
+    decision_note: orNull(text),
+    created_at: integer,
+    updated_at: integer,
+    decided_at: orNull(integer),
     /** Undecided by then, it is denied; null: it waits as long as it takes. */
-    expires_at: number | null;
+    expires_at: orNull(integer),
     /** When whoever waits for it in a call was told how it ended. */
-    answered_at: number | null;
-  };
+    answered_at: orNull(integer),
+  },
   approval_comments: {
-    num: Generated<number>;
-    id: string;
-    company_id: string;
-    approval_id: string;
+    num: serial,
+    id: text,
+    company_id: text,
+    approval_id: text,
     /** Null: the board. */
-    author_id: string | null;
-    body: string;
-    created_at: number;
-  };
+    author_id: orNull(text),
+    body: text,
+    created_at: integer,
+  },
   /** The budgets of active agents, one row for each part; amounts as in budgets/budget.ts. */
-  budgets: { agent_id: string; measure: string; company_id: string; amount: number };
+  budgets: {
+    agent_id: text,
+    measure: oneOf(measures),
+    company_id: text,
+    amount: integer,
+  },
   /** What is set aside for a session, until it has ended and its process is gone. */
-  reservations: { session_id: string; measure: string; pool_id: string; amount: number };
+  reservations: {
+    session_id: text,
+    measure: oneOf(measures),
+    pool_id: text,
+    amount: integer,
+  },
   /** What was spent of a pool (of an agent, or of the company) in a month. */
-  charges: { pool_id: string; month: string; measure: string; amount: number };
+  charges: {
+    pool_id: text,
+    month: text,
+    measure: oneOf(measures),
+    amount: integer,
+  },
   /** What a pool has caused in a month: the notice that it runs out, the approval that was asked for. */
-  budget_alerts: { pool_id: string; month: string; kind: string; approval_id: string | null };
+  budget_alerts: {
+    pool_id: text,
+    month: text,
+    kind: text,
+    approval_id: orNull(text),
+  },
   /** Agents that are paused because this pool has run out, and by nobody else. */
-  budget_pauses: { agent_id: string; company_id: string; pool_id: string };
+  budget_pauses: {
+    agent_id: text,
+    company_id: text,
+    pool_id: text,
+  },
   /** Sums for whoever asks what something cost, kept up at each report. */
   costs: {
-    kind: string;
-    id: string;
-    month: string;
+    kind: oneOf(["agent", "outcome"]),
+    id: text,
+    month: text,
     /** 1: its own; 0: with all that is below it. */
-    own: number;
-    company_id: string;
-    usd: number;
-    input_tokens: number;
-    output_tokens: number;
-    sessions: number;
-    consultant_usd: number;
-    consultant_input_tokens: number;
-    consultant_output_tokens: number;
-  };
+    own: flag,
+    company_id: text,
+    usd: integer,
+    input_tokens: integer,
+    output_tokens: integer,
+    sessions: integer,
+    consultant_usd: integer,
+    consultant_input_tokens: integer,
+    consultant_output_tokens: integer,
+  },
   reorganizations: {
-    num: Generated<number>;
-    id: string;
-    company_id: string;
-    kind: string;
-    summary: string;
+    num: serial,
+    id: text,
+    company_id: text,
+    kind: text,
+    summary: text,
     /** As JSON: what was asked for, the moves as they are shown, and every changed row before and after. */
-    change: string;
-    moves: string;
-    warnings: string;
-    images: string;
-    hash: string;
+    change: json(JsonObject),
+    moves: json(z.array(Move)),
+    warnings: json(z.array(z.string())),
+    images: json(z.array(Difference)),
+    hash: text,
     /** Null: the board. */
-    applied_by: string | null;
-    applied_at: number;
-    undone_at: number | null;
-  };
+    applied_by: orNull(text),
+    applied_at: integer,
+    undone_at: orNull(integer),
+  },
   events: {
-    seq: number;
-    company_id: string | null;
-    at: number;
-    actor_kind: string;
-    agent_id: string | null;
-    session_id: string | null;
-    operation: string;
-    subject: string | null;
-    data: string;
-    previous: string;
-    hash: string;
-  };
+    seq: integer,
+    company_id: orNull(text),
+    at: integer,
+    actor_kind: text,
+    agent_id: orNull(text),
+    session_id: orNull(text),
+    operation: text,
+    subject: orNull(text),
+    data: json(JsonObject),
+    previous: text,
+    hash: text,
+  },
   /** One row: the end of the chain, so that cutting rows off shows. */
-  ledger_head: { id: number; seq: number; hash: string };
+  ledger_head: {
+    id: integer,
+    seq: integer,
+    hash: text,
+  },
   idempotency: {
-    actor: string;
-    key: string;
-    operation: string;
-    input_hash: string;
-    output: string;
-    created_at: number;
+    actor: text,
+    key: text,
+    operation: text,
+    input_hash: text,
+    output: text,
+    created_at: integer,
+  },
+} as const satisfies Record<string, Record<string, Column>>;
+
+type Tables = typeof tables;
+export type TableName = keyof Tables;
+type Held<C> = C extends Column<infer T> ? T : never;
+
+/** A row as it is read. */
+export type Row<T extends TableName> = { -readonly [C in keyof Tables[T]]: Held<Tables[T][C]> };
+
+/** A row as it is inserted: the database fills in what is generated. */
+export type NewRow<T extends TableName> = {
+  -readonly [C in keyof Tables[T] as Tables[T][C] extends Column<number, true> ? never : C]: Held<
+    Tables[T][C]
+  >;
+};
+
+/** The tables, as the query builder sees them. */
+export type Schema = {
+  [T in TableName]: {
+    -readonly [C in keyof Tables[T]]: Tables[T][C] extends Column<number, true>
+      ? Generated<number>
+      : Held<Tables[T][C]>;
   };
+};
+
+/** The columns of a table, but those that the database fills in. */
+export function columnsOf(table: TableName): string[] {
+  return Object.entries<Column>(tables[table]).flatMap(([name, { generated }]) => (generated ? [] : [name]));
 }

@@ -2,7 +2,9 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { type Blobs } from "./store.ts";
 import type { ReadTx, Store, Tx } from "./store.ts";
 import { migrations, statementsFor } from "./migrations.ts";
-import { fill, type PreparedQuery, type Query, query, type Value } from "./query.ts";
+import { type Check, checkRow } from "./checks.ts";
+import type { Value } from "./columns.ts";
+import { fill, type PreparedQuery, type Query, query } from "./query.ts";
 import { BlobFiles } from "./blob-files.ts";
 
 /**
@@ -165,16 +167,16 @@ class Connection {
     this.#statement(sql).prepared.run();
   }
 
-  all({ sql, slots }: PreparedQuery, params: Row): Row[] {
+  all({ sql, slots, checks }: PreparedQuery, params: Row): Row[] {
     const { prepared, columns } = this.#statement(sql);
-    return prepared.all(...fill(slots, params)).map((values) => rowOf(columns, values));
+    return prepared.all(...fill(slots, params)).map((values) => rowOf(columns, values, checks));
   }
 
   /** One row or none, in a list, so that both are typed in one place. */
-  first({ sql, slots }: PreparedQuery, params: Row): Row[] {
+  first({ sql, slots, checks }: PreparedQuery, params: Row): Row[] {
     const { prepared, columns } = this.#statement(sql);
     const values = prepared.get(...fill(slots, params));
-    return values === undefined ? [] : [rowOf(columns, values)];
+    return values === undefined ? [] : [rowOf(columns, values, checks)];
   }
 
   run({ sql, slots }: PreparedQuery, params: Row): number {
@@ -215,10 +217,11 @@ interface Statement {
   readonly columns: readonly string[];
 }
 
-function rowOf(columns: readonly string[], values: unknown): Row {
+function rowOf(columns: readonly string[], values: unknown, checks: readonly Check[]): Row {
   const list = values as Value[];
   const row: Row = {};
   for (let index = 0; index < columns.length; index++) row[columns[index] ?? ""] = list[index] ?? null;
+  checkRow(row, checks);
   return row;
 }
 

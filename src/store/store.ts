@@ -1,4 +1,5 @@
-import type { Query, Value } from "./query.ts";
+import type { Value } from "./columns.ts";
+import type { Query } from "./query.ts";
 
 /**
  * What the rest of the program sees of a database. Two implementations: sqlite.ts and postgres.ts.

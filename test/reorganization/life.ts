@@ -18,7 +18,7 @@ import { bySystem } from "../../src/dispatch/context.ts";
 import { isUsedUp, left } from "../../src/budgets/budget.ts";
 import { charge, placeOf } from "../../src/budgets/table.ts";
 import type { Dump } from "../../src/simulator/restored.ts";
-import type { Value } from "../../src/store/query.ts";
+import type { Value } from "../../src/store/columns.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Chance } from "../model/chance.ts";
 import type { TestCaller, Organization } from "../../src/testing/organization.ts";

@@ -7,7 +7,7 @@ import {
   undoReorganization,
 } from "../../src/contract/reorganization.ts";
 import { Refusal } from "../../src/contract/refusal.ts";
-import type { Value } from "../../src/store/query.ts";
+import type { Value } from "../../src/store/columns.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type Chance, chanceFor, idFor } from "../model/chance.ts";
 import {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Resource } from "../../src/contract/resources.ts";
 import { effectiveRank } from "../../src/capabilities/rights.ts";
 import { structuralRank } from "../../src/capabilities/structure.ts";
-import type { Value } from "../../src/store/query.ts";
+import type { Value } from "../../src/store/columns.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Dump } from "../../src/simulator/restored.ts";
 

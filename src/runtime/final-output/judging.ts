@@ -39,7 +39,7 @@ export async function applyVerdict(
     );
   }
   // What was sent back too often is judged as it was submitted last; whoever decides that begins the count anew.
-  const submitted = { ...outcome, status: "submitted", blocked_reason: null };
+  const submitted: OutcomeRow = { ...outcome, status: "submitted", blocked_reason: null };
   if (verdict.passes) await complete(call, submitted, verdict.reason === "" ? null : verdict.reason);
   else if (isEscalated(outcome)) {
     await recordReview(call, outcome, "rework", verdict.reason);
