@@ -24,7 +24,7 @@ export interface JsonColumn<S extends z.ZodType, T extends string | null> extend
 
 const plain = { nullable: false, generated: false } as const;
 
-export const text: Column<string, false> = { ...plain, type: "text" };
+export const string: Column<string, false> = { ...plain, type: "text" };
 export const integer: Column<number, false> = { ...plain, type: "integer" };
 export const real: Column<number, false> = { ...plain, type: "real" };
 export const blob: Column<Uint8Array, false> = { ...plain, type: "blob" };
@@ -50,12 +50,12 @@ export function textThat<T extends string>(fits: (stored: string) => stored is T
 }
 
 export function json<S extends z.ZodType>(schema: S): JsonColumn<S, string> {
-  return { ...text, parse: (stored) => schema.parse(JSON.parse(stored)) as never };
+  return { ...string, parse: (stored) => schema.parse(JSON.parse(stored)) as never };
 }
 
 export function jsonOrNull<S extends z.ZodType>(schema: S): JsonColumn<S, string | null> {
   const parse = (stored: string | null) => (stored === null ? null : schema.parse(JSON.parse(stored)));
-  return { ...text, nullable: true, parse: (stored) => parse(stored) as never };
+  return { ...string, nullable: true, parse: (stored) => parse(stored) as never };
 }
 
 /** For a value that is not read from a column of its own, and for columns that must be readable whatever they hold. */
