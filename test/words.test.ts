@@ -24,6 +24,9 @@ const clean = {
     "src/doors/",
     "src/events/",
     "src/outcomes/",
+    "src/permissions/",
+    "src/mail/",
+    "src/knowledge/",
     "src/processes/",
     "src/store/",
     "src/approvals/README.md",
@@ -33,7 +36,6 @@ const clean = {
     "src/companies/README.md",
     "src/departures/README.md",
     "src/hiring/README.md",
-    "src/permissions/README.md",
     "src/readers/README.md",
     "src/reorganization/README.md",
     "src/roster/README.md",
@@ -45,7 +47,18 @@ const clean = {
     "CHANGELOG.md",
     "CONTRIBUTING.md",
   ],
-  comment: ["src/contract/", "src/cli/", "src/client/", "src/delegation/", "src/outcomes/"],
+  comment: [
+    "src/contract/",
+    "src/cli/",
+    "src/client/",
+    "src/delegation/",
+    "src/outcomes/",
+    "src/knowledge/",
+    "src/mail/",
+    "src/permissions/",
+    "src/dispatch/",
+    "src/events/",
+  ],
 } as const;
 
 const root = join(import.meta.dirname, "..");

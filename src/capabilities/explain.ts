@@ -17,10 +17,11 @@ import { isActive, type Member, memberById } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
 import { structuralRank } from "./structure.ts";
 import { chainOf, type GrantRow, heldOn } from "./table.ts";
+import { explained } from "./texts.ts";
 
 /**
- * Why may an agent use a resource, or why not, and the smallest change that flips the answer. The fix is a list of
- * operations with their inputs, as somebody could call them: it is tested by calling them.
+ * Explains why an agent may or may not use a resource, and names the smallest change that would flip the answer. The change
+ * is a list of operations with their inputs, exactly as they can be called; the tests call them.
  */
 type Explanation = Output<typeof explainAccess>;
 type Fix = Explanation["fix"];
@@ -39,7 +40,7 @@ export async function explain(
       ...answer,
       allowed: false,
       held: null,
-      because: `${agent.name} is ${agent.status}; only an active agent has rights.`,
+      because: explained.inactive(agent),
       chain: [],
       fix: [],
     };
@@ -92,14 +93,11 @@ function reason(facts: {
   level: GrantableLevel;
 }): string {
   const { agent, resource, level } = facts;
-  if (facts.byStructure)
-    return `${agent.name} has ${level} on ${resource} from its place in the organization.`;
-  if (facts.allowed)
-    return `${agent.name} was granted ${level} or more on ${resource}, and every link of the chain stands.`;
-  if (facts.standing.length > 0) return `${agent.name} holds ${resource}, but below ${level}.`;
-  if (facts.grants.length > 0)
-    return `${agent.name} was once granted ${resource}, but the chain no longer stands.`;
-  return `Nobody granted ${agent.name} a right on ${resource}.`;
+  if (facts.byStructure) return explained.byPosition(agent, resource, level);
+  if (facts.allowed) return explained.granted(agent, resource, level);
+  if (facts.standing.length > 0) return explained.tooLow(agent, resource, level);
+  if (facts.grants.length > 0) return explained.ended(agent, resource);
+  return explained.never(agent, resource);
 }
 
 async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Promise<Explanation["chain"]> {
@@ -112,7 +110,7 @@ async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Pr
     const rootless = link.parent_id === null && (await worthOf(tx, link, resource)) === noRight;
     links.push({
       grant: link.id,
-      from: giver?.name ?? (link.origin === "creation" ? "made by itself" : "board"),
+      from: giver?.name ?? (link.origin === "creation" ? "its creator" : "board"),
       to: holder?.name ?? link.grantee_id,
       level: levelAt(resourceKind(resource), link.level) ?? "none",
       scope: { id: link.scope_id, title: scope?.title ?? "", status: scope?.status ?? "" },
@@ -120,9 +118,9 @@ async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Pr
         link.revoked_at !== null
           ? "it was revoked"
           : ended
-            ? `its outcome is ${scope?.status ?? "gone"}`
+            ? `its outcome is ${scope?.status ?? "missing"}`
             : holder === undefined || !isActive(holder)
-              ? `its holder is ${holder?.status ?? "gone"}`
+              ? `its holder is ${holder?.status ?? "missing"}`
               : rootless
                 ? "its giver no longer has the right"
                 : null,
@@ -136,11 +134,11 @@ function takeAway(grant: GrantRow): Fix[number] {
     by: grant.granted_by ?? "board",
     operation: "permission.revoke",
     input: { id: grant.id },
-    says: `Revoke the grant ${grant.id}.`,
+    says: explained.revoke(grant.id),
   };
 }
 
-/** One step that is enough: the boss hands on what it holds; or the one ended outcome is reopened; or the board grants. */
+/** One step that is enough: the manager grants what it holds, the one ended outcome is reopened, or the board grants. */
 async function giveBack(
   tx: ReadTx,
   agent: Member,
@@ -156,7 +154,9 @@ async function giveBack(
     agent.boss_id !== null &&
     (await canHandOn(tx, agent.boss_id, agent.mandate_id, resource, ranks[level]))
   )
-    return [{ by: agent.boss_id, operation: "permission.grant", input, says: `Its boss can grant it.` }];
+    return [
+      { by: agent.boss_id, operation: "permission.grant", input, says: explained.managerGrants(agent) },
+    ];
   for (const grant of grants) {
     if ((await worthOf(tx, grant, resource)) < ranks[level]) continue;
     const only = await onlyEndedScope(tx, grant);
@@ -165,8 +165,8 @@ async function giveBack(
       {
         by: "board",
         operation: "outcome.reopen",
-        input: { id: only, reason: `${agent.name} needs ${resource} for it.` },
-        says: `Reopen the outcome the right was granted for.`,
+        input: { id: only, reason: explained.reopenReason(agent, resource) },
+        says: explained.reopenScope,
       },
     ];
   }
@@ -175,7 +175,7 @@ async function giveBack(
       by: "board",
       operation: "permission.grant",
       input,
-      says: `Its boss does not hold it; the board can grant it.`,
+      says: explained.boardGrants(agent),
     },
   ];
 }
@@ -198,7 +198,7 @@ async function canHandOn(
   return false;
 }
 
-/** The one ended outcome that alone keeps a grant from standing, if it can be reopened. */
+/** The outcome whose end is the only reason that a grant is not valid, if it can be reopened. */
 async function onlyEndedScope(tx: ReadTx, grant: GrantRow): Promise<string | undefined> {
   const ended = new Set<string>();
   for (const link of await chainOf(tx, grant.id)) {
@@ -206,7 +206,7 @@ async function onlyEndedScope(tx: ReadTx, grant: GrantRow): Promise<string | und
     if (link.revoked_at !== null || holder === undefined || !isActive(holder)) return undefined;
     const scope = await tx.first(scopeRow, { id: link.scope_id });
     if (scope?.status === "open" || scope?.status === "submitted") continue;
-    // A mandate ended with its agent and does not come back.
+    // A mandate that ended with its agent can't be reopened.
     if (scope?.kind === "mandate") return undefined;
     ended.add(link.scope_id);
   }
@@ -214,7 +214,7 @@ async function onlyEndedScope(tx: ReadTx, grant: GrantRow): Promise<string | und
   return only !== undefined && ended.size === 1 && (await canReopen(tx, only)) ? only : undefined;
 }
 
-/** An outcome can be reopened below an open parent only. */
+/** An outcome can be reopened only below an open parent, and not below a completed one. */
 async function canReopen(tx: ReadTx, id: string): Promise<boolean> {
   const parents = await tx.all(parentStatuses, { id });
   return (

@@ -1,10 +1,10 @@
 import { sql } from "kysely";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import {
   defaultLevel,
   type GrantableLevel,
   isOnLadder,
-  ladders,
+  levelAt,
   noRight,
   ranks,
   type Resource,
@@ -18,10 +18,20 @@ import { isActive, type Member } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
 import { structuralRank } from "./structure.ts";
 import { type GrantRow, grantById, heldOn, insertGrant, markRevoked } from "./table.ts";
+import {
+  alreadyRevoked,
+  cannotHoldRights,
+  heldForAnotherOutcome,
+  mailIsNotGranted,
+  noSuchLevel,
+  notHeld,
+  notYourReport,
+  scopeEnded,
+} from "./texts.ts";
 
 /**
- * Giving and taking rights. A grant goes from a boss to a direct report (or from the board to anyone), is never wider
- * than what it was handed on from, and lives no longer than its scope outcome.
+ * Granting and revoking rights. A grant goes from a manager to a direct report, or from the board to any agent. It is never
+ * higher than the right it was made from, and it is valid only while its scope outcome is live.
  */
 export interface Gift {
   readonly id: string;
@@ -29,7 +39,7 @@ export interface Gift {
   /** Null: the board. */
   readonly giver: Member | null;
   readonly receiver: Member;
-  /** The root agent says who may hire in the whole company, not only among its reports. */
+  /** Set for org:hire by the root agent, which may grant it to any agent of the company, not only to its reports. */
   readonly acrossLevels?: boolean;
   readonly resource: Resource;
   readonly level: GrantableLevel | undefined;
@@ -64,7 +74,7 @@ export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
   return { ...row, num: 0 };
 }
 
-/** Could it be given, once its receiver may hold rights? Refuses like give() if not. */
+/** Refuses like give(), but grants nothing and does not look at the receiver, which may still be pending. */
 export async function weigh(tx: ReadTx, gift: Omit<Gift, "id">) {
   const level = checkLevel(gift.resource, gift.level);
   await checkResourceExists(tx, gift.companyId, gift.giver, gift.resource);
@@ -75,7 +85,7 @@ export async function weigh(tx: ReadTx, gift: Omit<Gift, "id">) {
   return { level, scopeId, source };
 }
 
-/** What an agent makes is its own, for as long as its mandate lives. */
+/** The creator of something gets write on it for as long as its mandate is live. */
 export async function giveCreator(
   tx: Tx,
   made: { id: string; companyId: string; creator: Pick<Member, "id" | "mandate_id">; resource: Resource },
@@ -97,7 +107,7 @@ export async function giveCreator(
   });
 }
 
-/** By the board, by whoever gave it, or by its holder giving it up. For anybody else there is no such grant. */
+/** The board, the giver and the holder may revoke a grant. For any other agent the grant does not exist. */
 export async function revoke(
   tx: Tx,
   companyId: string,
@@ -107,8 +117,7 @@ export async function revoke(
   const grant = await grantById(tx, grantId);
   const mine = grant !== undefined && (by === null || grant.granted_by === by || grant.grantee_id === by);
   if (grant === undefined || grant.company_id !== companyId || !mine) throw notFound("grant", grantId);
-  if (grant.revoked_at !== null)
-    throw new Refusal("conflict", "This grant is already revoked.", "There is nothing left to do.");
+  if (grant.revoked_at !== null) throw alreadyRevoked(grant);
   await markRevoked(tx, grantId);
   return { ...grant, revoked_at: tx.now, broken: grant.broken + 1 };
 }
@@ -123,31 +132,17 @@ const board = { parent_id: null, structural: 0 } as const;
 function checkLevel(resource: Resource, level: GrantableLevel | undefined): GrantableLevel {
   const kind = resourceKind(resource);
   const wanted = level ?? defaultLevel(kind);
-  if (!isOnLadder(kind, wanted))
-    throw new Refusal(
-      "invalid",
-      `${kind} has no level ${wanted}.`,
-      `Use one of: ${ladders[kind].join(", ")}.`,
-    );
+  if (!isOnLadder(kind, wanted)) throw noSuchLevel(kind, wanted);
   return wanted;
 }
 
 function checkReceiver(giver: Member | null, receiver: Member): void {
   if (giver !== null && receiver.boss_id !== giver.id)
-    throw new Refusal(
-      "refused",
-      `${receiver.name} is not your direct report.`,
-      "Rights go one level down: grant to a direct report, who may hand them on.",
-    );
-  if (!isActive(receiver))
-    throw new Refusal(
-      "refused",
-      `${receiver.name} is ${receiver.status} and cannot hold rights.`,
-      "Choose an active agent.",
-    );
+    throw notYourReport(receiver, "refused", "Grant rights to direct reports, who can grant them further.");
+  if (!isActive(receiver)) throw cannotHoldRights(receiver);
 }
 
-/** What the giver has no right on at all does not exist for it. Who the agents are, everybody in the company knows. */
+/** A resource on which the giver has no right does not exist for it. Agents are an exception: the chart is public. */
 async function checkResourceExists(
   tx: ReadTx,
   companyId: string,
@@ -169,17 +164,12 @@ async function checkResourceExists(
 async function checkScope(tx: ReadTx, companyId: string, scopeId: string): Promise<void> {
   const scope = await tx.first(outcomeCompany, { id: scopeId });
   if (scope?.company_id !== companyId) throw notFound("outcome", scopeId);
-  if (scope.status !== "open" && scope.status !== "submitted")
-    throw new Refusal(
-      "refused",
-      `The outcome ${scopeId} is ${scope.status}; a right for it would be dead at once.`,
-      "Name an open outcome, or reopen this one.",
-    );
+  if (scope.status !== "open" && scope.status !== "submitted") throw scopeEnded(scope);
 }
 
 /**
- * What the giver hands on: a standing grant of its own, at least as high and whose scope covers the new one; or a right
- * it has by structure. The rights to write to others are not its to give: only a person opens a new mail route.
+ * The right that a new grant is made from: a valid grant of the giver that is at least as high and whose scope covers the new
+ * scope, or a right that the giver has by its position. Mail routes can't be granted on; only a person opens one.
  */
 export async function sourceFor(
   tx: ReadTx,
@@ -188,12 +178,8 @@ export async function sourceFor(
   rank: number,
   scopeId: string,
 ): Promise<{ parent_id: string | null; structural: 0 | 1 }> {
-  if (resourceKind(resource) === "mail")
-    throw new Refusal(
-      "refused",
-      "Mail routes follow the reporting line.",
-      "Ask the board to open a route between two agents.",
-    );
+  const kind = resourceKind(resource);
+  if (kind === "mail") throw mailIsNotGranted();
   let outOfScope = false;
   for (const grant of await heldOn(tx, giver.id, resource)) {
     if (grant.broken > 0 || grant.level < rank) continue;
@@ -205,17 +191,10 @@ export async function sourceFor(
     return { parent_id: grant.id, structural: grant.structural };
   }
   if ((await structuralRank(tx, giver.id, resource)) >= rank) return { parent_id: null, structural: 1 };
-  if (outOfScope)
-    throw new Refusal(
-      "refused",
-      `You hold ${resource} for another outcome; ${scopeId} is not part of it.`,
-      "Name, as outcome, one that lies within the outcome you hold the right for.",
-    );
-  throw new Refusal(
-    "refused",
-    `You do not hold ${resource} at that level, so you cannot hand it on.`,
-    "list_permissions shows what you hold; request_permission asks your boss for more.",
-  );
+  const scope = outOfScope ? await tx.first(outcomeCompany, { id: scopeId }) : undefined;
+  throw scope === undefined
+    ? notHeld(resource, levelAt(kind, rank) ?? "that level")
+    : heldForAnotherOutcome(resource, scope);
 }
 
 const fileCompany = query((db, p: { id: string }) =>
@@ -226,7 +205,7 @@ const fileCompany = query((db, p: { id: string }) =>
     .where("deleted_at", "is", null),
 );
 const outcomeCompany = query((db, p: { id: string }) =>
-  db.selectFrom("outcomes").select(["company_id", "status"]).where("id", "=", p.id),
+  db.selectFrom("outcomes").select(["id", "title", "company_id", "status"]).where("id", "=", p.id),
 );
 const agentCompany = query((db, p: { id: string }) =>
   db.selectFrom("agents").select(["company_id", "status"]).where("id", "=", p.id),

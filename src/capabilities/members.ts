@@ -4,13 +4,13 @@ import { query } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
-/** What authorization must know of agents. */
+/** The columns of an agent that authorization needs. */
 export type Member = Pick<
   Row<"agents">,
   "id" | "company_id" | "name" | "slug" | "role" | "boss_id" | "mandate_id" | "status"
 >;
 
-/** Employed: may hold rights. Pending agents do not yet, terminated ones no longer; a paused one keeps what it has. */
+/** Active agents hold rights. A pending agent has none yet, a terminated one has none any more, a paused one keeps its. */
 export function isActive(member: Pick<Member, "status">): boolean {
   return member.status === "idle" || member.status === "paused";
 }
@@ -24,13 +24,13 @@ export async function memberName(tx: ReadTx, id: string | null, board = "The boa
   return id === null ? board : ((await memberById(tx, id))?.name ?? "An agent that has left");
 }
 
-/** By id or slug, within the company. A terminated agent is found by id only: its slug may have passed on. */
+/** By id, slug or name, within the company. A terminated agent is found by id only: its slug may belong to another now. */
 export async function findMember(tx: ReadTx, companyId: string, reference: string): Promise<Member> {
   const wanted = reference.trim().replace(/^@/, "").toLowerCase();
   const found =
     (await tx.first(byId, { id: wanted })) ??
     (await tx.first(bySlug, { companyId, slug: wanted })) ??
-    // People write names as they read them.
+    // People type the name as they see it.
     (await tx.first(byName, { companyId, nameKey: nameKey(wanted) }));
   if (found === undefined || found.company_id !== companyId) throw notFound("agent", reference);
   return found;
@@ -40,7 +40,7 @@ export async function reportsOf(tx: ReadTx, bossId: string): Promise<Member[]> {
   return tx.all(byBoss, { bossId });
 }
 
-/** The one agent whose boss is the board. */
+/** The one agent that reports to the board. */
 export async function rootAgentOf(tx: ReadTx, companyId: string): Promise<string | undefined> {
   return (await tx.first(rootAgent, { id: companyId }))?.root_agent_id;
 }

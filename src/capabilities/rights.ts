@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound, type Refusal } from "../contract/refusal.ts";
 import type { Need } from "../contract/operation.ts";
 import {
   type Level,
@@ -17,16 +17,17 @@ import type { ReadTx } from "../store/store.ts";
 import { isActive, memberById } from "./members.ts";
 import { rootOf } from "./table.ts";
 import { outcomeRights, structuralRank } from "./structure.ts";
+import { needsRight } from "./texts.ts";
 
 /**
- * The effective right of an agent: the best of its standing grants and of what its place gives it. Always asked inside
- * the transaction that acts on the answer.
+ * The effective right of an agent on a resource: the highest of its valid grants and of what its position gives it. Call this
+ * only inside the transaction that acts on the answer; a right may end at any moment.
  */
 export async function effectiveRank(tx: ReadTx, agentId: string, resource: Resource): Promise<number> {
   return Math.max(await grantedRank(tx, agentId, resource), await structuralRank(tx, agentId, resource));
 }
 
-/** Does the agent hold at least this level now? The usual case, a plain grant, is one look-up in one index. */
+/** Does the agent have at least this level? The usual case, a plain grant, costs one look-up in one index. */
 export async function holds(tx: ReadTx, agentId: string, resource: Resource, level: Level): Promise<boolean> {
   if (level === "drive") return (await outcomeRights(tx, agentId, resourceId(resource))).drive;
   const wanted = ranks[level];
@@ -36,7 +37,7 @@ export async function holds(tx: ReadTx, agentId: string, resource: Resource, lev
   return (granted?.most ?? noRight) >= wanted && (await handedOnRank(tx, agentId, resource)) >= wanted;
 }
 
-/** Throws unless the actor holds each need. What it has no right on at all does not exist for it. */
+/** Refuses unless the actor has every right in `needs`. For an agent without any right on it, the resource does not exist. */
 export async function demand(tx: ReadTx, actor: Actor, needs: readonly Need[]): Promise<void> {
   if (actor.kind !== "agent" || actor.agentId === null) return;
   for (const need of needs) {
@@ -62,8 +63,8 @@ async function handedOnRank(tx: ReadTx, agentId: string, resource: Resource): Pr
 }
 
 /**
- * What a grant whose chain is unbroken is worth: its level; but where the chain begins with a boss's place, no more than
- * what that boss still has by its place.
+ * What a grant with an unbroken chain is worth. A plain grant is worth its level. If the chain starts with a right that a
+ * manager had by its position (`structural`), it is worth at most what that manager has by its position now.
  */
 export async function worthOf(
   tx: ReadTx,
@@ -95,18 +96,18 @@ async function refusalFor(
   const kind = resourceKind(on);
   const rank = await effectiveRank(tx, agentId, on);
   if (rank === noRight && kind !== "org") return notFound(nouns[kind], resourceId(on));
-  const wanted = levels.join(" or ");
-  const held = levelAt(kind, rank);
-  return new Refusal(
-    "forbidden",
-    `This needs ${wanted} on ${on}; you hold ${held ?? "nothing"}.`,
-    levels.includes("drive")
-      ? "Only the agent responsible for an outcome works below it. Message that agent, or your boss."
-      : `Ask your boss: request_permission {"resource":"${on}","level":"${levels[0] ?? "read"}","reason":"…"}. explain_access says what is missing.`,
-  );
+  const id = resourceId(on);
+  const name =
+    kind === "mail" ? (await memberById(tx, id))?.name : (await tx.first(fileName, { id }))?.description;
+  return needsRight({ on, name, levels, held: levelAt(kind, rank) });
 }
 
-/** The highest level of its standing grants: of those that need no further look, and of all. */
+/** Also the title of an outcome: the file of an outcome has the outcome's id, and its title as description. */
+const fileName = query((db, p: { id: string }) =>
+  db.selectFrom("files").select("description").where("id", "=", p.id),
+);
+
+/** The highest level of the valid grants: `plain` of those that don't rest on a position, `most` of all. */
 const grantedRanks = query((db, p: { agent: string; resource: Resource }) =>
   db
     .selectFrom("grants")

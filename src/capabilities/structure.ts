@@ -4,19 +4,20 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
- * Rights that nobody grants because they follow from the agent's place:
+ * Rights that need no grant because they follow from an agent's position:
  *
- *   outcome, drive   it is responsible for it
- *   outcome, write   it is responsible for it and nobody handed it down; or it handed it down itself
- *   outcome, read    it has one of the above on it or on an ancestor of it (its own work and all below, also what it
- *                    delegated); or it is an ancestor of live work that was handed to it (the whys)
- *   file             an outcome's file: read with the outcome. Its own state document: write. Its own log: read.
- *                    A message it sent or was delivered: read. A file that others sent it: read. The result of an
- *                    outcome: read with the outcome, and for whoever answers for what depends on it. A skill of
- *                    its company: read
- *   mail             to its boss (an agent or the board), its direct reports, itself
+ *   outcome, drive   the agent is responsible for the outcome
+ *   outcome, write   it is responsible and the outcome was not delegated to it; or it delegated the outcome itself
+ *   outcome, read    it drives or writes the outcome or an ancestor of it (so its own work and everything below,
+ *                    delegated work included); or the outcome is an ancestor of live work that was delegated to it,
+ *                    and so says why that work is done
+ *   file             write: its state document.
+ *                    read: its log; the file of an outcome it reads; a message it sent or received; a file that
+ *                    another agent sent it; the result of an outcome it reads, or that its own work depends on;
+ *                    the skills of its company
+ *   mail             send to its manager (an agent or the board), to its direct reports and to itself
  *
- * They are computed from the rows at each use; nothing is stored, so nothing can go stale.
+ * These rights are computed from the rows at each use. Nothing is stored, so nothing can become stale.
  */
 export interface OutcomeRights {
   readonly read: boolean;
@@ -36,7 +37,7 @@ export async function outcomeRights(tx: ReadTx, agentId: string, outcomeId: stri
   return { read, write, drive };
 }
 
-/** May the agent read everything below this outcome, because it or an ancestor is the agent's? */
+/** May the agent read everything below this outcome, because it owns or delegated the outcome or an ancestor? */
 export async function readsBelow(tx: ReadTx, agentId: string, outcomeId: string): Promise<boolean> {
   return (await tx.first(ownsAncestor, { agent: agentId, id: outcomeId })) !== undefined;
 }
@@ -112,7 +113,7 @@ const ownsAncestor = query((db, p: { agent: string; id: string }) =>
     )
     .selectFrom("up")
     .select(sql<number>`1`.as("yes"))
-    // Not a join: SQLite would begin it with everything the agent answers for instead of with the few ancestors.
+    // An exists, not a join: SQLite would start a join with all outcomes of the agent instead of the few ancestors.
     .where((eb) =>
       eb.exists(
         eb
@@ -145,8 +146,9 @@ const isWhyOf = query((db, p: { agent: string; id: string }) =>
 );
 
 /**
- * Sent: others sent it to the agent; or it is a message that the agent sent. Sending a file gives its sender nothing:
- * otherwise whoever lends it could never take it back.
+ * `sent` is 1 if another agent sent the file to this agent, or if it is a message that this agent wrote. Sending a knowledge
+ * file gives the sender no right on it. Otherwise a right that was lent to an agent could never be taken back: the agent
+ * would only have to send the file once.
  */
 const fileSeenBy = query((db, p: { agent: string; id: string }) =>
   db

@@ -6,19 +6,22 @@ import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
- * `grants.broken` counts, for each grant, the reasons along its chain that do not stand now: a revoked link, a scope
- * outcome that has ended, a holder that has left. Whoever ends or revives a reason shifts the count of every grant it
- * carries, in the same transaction. A right stands exactly while its count is 0, so the check is one index look-up
- * however deep the chain. Rejected: walking the chain at each check (six joins of three tables, 25,000/s instead of
- * more than 100,000/s).
+ * The rows of grants. A grant may be made from another one (`parent_id`), so grants form chains. `broken` counts what is
+ * wrong along the chain of a grant right now: revoked grants, scope outcomes that have ended, holders that have left. A
+ * grant is valid exactly while `broken` is 0, so a check is one index look-up however long the chain is.
+ *
+ * Code that ends or revives one of these (a grant, a scope, a holder) must shift the count of every grant that rests on it,
+ * in the same transaction. Rejected: walking the chain at each check, which joins three tables six times and reaches
+ * 25,000 checks a second instead of more than 100,000.
  */
 export type GrantRow = Row<"grants">;
 
-/** A scope outcome, or an agent, ended (+1) or came back (-1). */
+/** A scope outcome ended (+1) or was reopened (-1). */
 export async function shiftScope(tx: Tx, scopeId: string, by: 1 | -1): Promise<void> {
   await tx.run(shiftByScope, { scopeId, by });
 }
 
+/** An agent left (+1) or came back (-1). */
 export async function shiftHolder(tx: Tx, agentId: string, by: 1 | -1): Promise<void> {
   await tx.run(shiftByHolder, { agentId, by });
 }
@@ -58,12 +61,12 @@ export function heldOn(tx: ReadTx, agentId: string, resource: Resource): Promise
   return tx.all(byHolderAndResource, { agent: agentId, resource });
 }
 
-/** What somebody gave this agent and nobody took back, standing or not. */
+/** The grants from this giver to this agent that were not revoked, valid or not. */
 export function givenTo(tx: ReadTx, agentId: string, giverId: string): Promise<GrantRow[]> {
   return tx.all(byHolderAndGiver, { agentId, giverId });
 }
 
-/** Lets a grant rest on another one, or on the giver's place; whatever was handed on from it goes with it. */
+/** Makes a grant rest on another grant, or on the giver's position. Grants made from it keep resting on it. */
 export async function rebase(
   tx: Tx,
   id: string,
@@ -73,7 +76,7 @@ export async function rebase(
   await recount(tx, id);
 }
 
-/** Counts anew, from the rows, the reasons that do not stand: of this grant and of all handed on from it. */
+/** Computes `broken` again from the rows, for this grant and for every grant made from it. */
 export async function recount(tx: Tx, id: string): Promise<void> {
   const row = await tx.first(byId, { id });
   if (row === undefined) return;
@@ -185,9 +188,10 @@ const setRevoked = query((db, p: { id: string; at: number }) =>
 );
 
 /**
- * Adds to the count of every grant a reason carries: those it touches itself and all handed on from them. A grant that
- * is reached twice (its own scope and an ancestor's) counts twice: hence union all. Counted once for all, by grouping: a
- * count per grant would look through all of them each time (24 s instead of 0.2 s for an agent that carries 20,000).
+ * Shifts `broken` of the grants that one cause touches directly and of all grants made from those. A grant that is reached
+ * twice (through its own scope and through that of an ancestor) is shifted twice, hence `union all`. The times are
+ * counted once for all grants by grouping. Rejected: a subquery that counts for each grant; for an agent on whose grants
+ * 20,000 others rest, it took 24 s instead of 0.2 s.
  */
 const carried = (where: "scope_id" | "grantee_id" | "id", value: string) =>
   sql`with recursive carried(id) as (

@@ -100,7 +100,7 @@ async function giveRights(call: Delegation, outcome: OutcomeRow, from: Member, t
     const gift = { id: call.newId(), companyId: call.companyId, giver: from, receiver: to };
     const row = await give(call.tx, { ...gift, resource, level, scopeId: outcome.id });
     await recordGrant(call, "permission.grant", row);
-    await tellOfServer(call, row, "granted to you");
+    await tellOfServer(call, row, true);
   }
 }
 

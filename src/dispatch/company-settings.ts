@@ -1,6 +1,6 @@
 import { Settings } from "../contract/companies.ts";
 
-/** Made once: making a schema takes many times as long as using it. */
+/** Built once, because building a schema takes many times as long as using it. */
 const StoredSettings = Settings.partial();
 
 export const defaultSettings: Settings = {
@@ -26,13 +26,13 @@ export const defaultSettings: Settings = {
   sessionBudget: { usd: 1, tokens: 1_000_000 },
 };
 
-/** Settings are stored as far as they were set; the rest is the default of the running version. */
+/** Only settings that were changed are stored. The others have the default of the running version. */
 export function parseSettings(stored: string): Settings {
   const said = storedSettings(stored);
   return Settings.parse({
     ...defaultSettings,
     ...said,
-    // A part that was never said has its default: no budget is without a limit by omission.
+    // A budget that sets only some of its limits keeps the defaults for the others, never "no limit".
     monthlyBudget: { ...defaultSettings.monthlyBudget, ...said.monthlyBudget },
     sessionBudget: { ...defaultSettings.sessionBudget, ...said.sessionBudget },
   });

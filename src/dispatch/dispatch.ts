@@ -11,15 +11,16 @@ import { bySystem, callContext, type Writing } from "./context.ts";
 import type { Accepted, Guarded } from "./guarded.ts";
 import { authenticate, type Caller } from "./identity.ts";
 import { demand } from "../capabilities/rights.ts";
+import { agentsOnly, boardOnly, keyInvalid, keyReused, whichCompany } from "./texts.ts";
 
 /**
- * The one way in. Every door hands a call to dispatch(), which in one transaction:
- *   1. finds the company and takes its turn among the company's writes
- *   2. identifies the caller anew, so that a credential revoked meanwhile is refused
- *   3. answers a repeated idempotency key with the first result
- *   4. checks what the operation needs
- *   5. runs the handler, whose events are appended to the ledger
- * A refusal rolls all of that back and is put on record in a transaction of its own.
+ * The one way in. Every door passes its calls to dispatch(), which does all of this in one transaction:
+ *   1. identify the caller, find the company and, for a write, wait for the company's lock
+ *   2. identify the caller again, because its credential may have been revoked while the lock was awaited
+ *   3. answer a repeated idempotency key with the first result
+ *   4. check the rights that the operation needs
+ *   5. run the handler, which appends its events to the ledger
+ * A refusal rolls everything back and is then recorded in a second transaction.
  */
 export interface DispatchRequest {
   readonly operation: Operation;
@@ -33,7 +34,7 @@ export interface DispatcherParts {
   readonly handlers: readonly Guarded[];
   readonly newId: () => string;
   readonly newSecret: () => string;
-  /** An agent ran into a limit of the organization: somebody may want to know. In the transaction that records it. */
+  /** Called when an agent reaches a limit of the organization, in the transaction that records the refusal. */
   readonly onLimit?: (call: Writing, agentId: string, refusal: Refusal) => Promise<void>;
 }
 
@@ -54,7 +55,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     if (accepted instanceof z.ZodError || badKey) {
       // A refusal says which arguments an operation takes, so the caller has to be known first.
       const { actor } = await parts.store.read((tx) => authenticate(tx, request.token));
-      throw accepted instanceof z.ZodError ? invalid(request.operation, accepted, actor) : invalidKey();
+      throw accepted instanceof z.ZodError ? invalid(request.operation, accepted, actor) : keyInvalid();
     }
     const seen: { caller?: Caller; companyId?: string } = {};
     try {
@@ -68,7 +69,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
         const { agentId } = caller.actor;
         const isLimit = error.code === "limited" && agentId !== null && within !== null;
         await parts.store.write(async (tx) => {
-          // Before the ledger's own lock, as everywhere: two that take them in another order wait for each other.
+          // The company's lock before the ledger's, as everywhere. Taken in another order, two writers could deadlock.
           if (isLimit) await tx.lock(within);
           await append(tx, {
             companyId: within,
@@ -101,7 +102,7 @@ async function run(
   seen.companyId = companyId;
   if (writes) {
     await tx.lock(companyId === "" ? "installation" : companyId);
-    // On SQLite nothing can have happened since; elsewhere the lock may have been long in coming.
+    // SQLite has one writer, so nothing can have changed. On PostgreSQL the lock may have taken long.
     if (tx.dialect !== "sqlite") caller = await authenticate(tx, request.token);
   }
   const { actor } = caller;
@@ -112,23 +113,13 @@ async function run(
   if (key !== undefined) {
     const first = await tx.first(firstResult, { actor: who, key });
     if (first !== undefined) {
-      if (first.operation !== operation.name || first.input_hash !== inputHash)
-        throw new Refusal(
-          "conflict",
-          "This idempotency key was used for another call.",
-          "Use a new key for a new call; repeat a call with exactly the same input.",
-        );
+      if (first.operation !== operation.name || first.input_hash !== inputHash) throw keyReused();
       return JSON.parse(first.output);
     }
   }
 
   if (needs === "board") {
-    if (actor.kind === "agent")
-      throw new Refusal(
-        "forbidden",
-        `Only the board may do this (${operation.name}).`,
-        "Ask the board, through your boss.",
-      );
+    if (actor.kind === "agent") throw boardOnly(operation);
   } else if (needs !== "member") await demand(tx, actor, needs);
 
   const output = await accepted.run(
@@ -146,7 +137,7 @@ async function run(
   return output;
 }
 
-/** The company a call happens in, or a refusal that does not tell a foreign id from one that does not exist. */
+/** The company of a call. The id of another company's thing gets the same refusal as an id that does not exist. */
 async function findCompany(
   tx: ReadTx,
   operation: Operation,
@@ -175,20 +166,10 @@ async function findCompany(
     if ((await tx.first(companyRow, { id: named })) === undefined) throw notFound("company", named);
     return named;
   }
-  const [only, another] = await tx.all(twoCompanies, {});
-  if ((only === undefined || another !== undefined) && !("companyId" in operation.input.shape))
-    throw new Refusal(
-      "refused",
-      `${operation.name} is about the caller's own place in a company, and the board has none.`,
-      "Ask about a company or an agent instead; /api/openapi.json lists what there is.",
-    );
-  if (only === undefined || another !== undefined)
-    throw new Refusal(
-      "invalid",
-      "Which company? The board governs several, or none yet.",
-      "Name the company: companyId.",
-    );
-  return only.id;
+  const companies = await tx.all(someCompanies, {});
+  const [only] = companies;
+  if (only !== undefined && companies.length === 1) return only.id;
+  throw "companyId" in operation.input.shape ? whichCompany(companies) : agentsOnly(operation);
 }
 
 function invalid(operation: Operation, error: z.ZodError, actor: Actor): Refusal {
@@ -207,15 +188,10 @@ function isKey(key: string): boolean {
   return /^[\x21-\x7e]{1,200}$/.test(key);
 }
 
-function invalidKey(): Refusal {
-  return new Refusal(
-    "invalid",
-    "The idempotency key is not valid.",
-    "Use 1 to 200 printable ASCII characters without spaces.",
-  );
-}
-
-/** Denials go on record. A stale version or an unreadable input is no denial, and the board may look for what is not there. */
+/**
+ * Refusals that show what an agent tried to reach go on record. A stale version or an invalid input does not. For the board,
+ * only "refused" does: it may look for things that don't exist.
+ */
 function isOnRecord(refusal: Refusal, caller: Caller): boolean {
   if (caller.actor.kind !== "agent") return refusal.code === "refused";
   return (
@@ -280,7 +256,9 @@ const companyRow = query((db, p: { id: string }) =>
   db.selectFrom("companies").select("id").where("id", "=", p.id),
 );
 
-const twoCompanies = query((db, _: Record<never, never>) => db.selectFrom("companies").select("id").limit(2));
+const someCompanies = query((db, _: Record<never, never>) =>
+  db.selectFrom("companies").select(["id", "name"]).orderBy("created_at").limit(6),
+);
 
 const firstResult = query((db, p: { actor: string; key: string }) =>
   db.selectFrom("idempotency").selectAll().where("actor", "=", p.actor).where("key", "=", p.key),

@@ -3,12 +3,12 @@ import type { Need, Operation } from "../contract/operation.ts";
 import type { CallContext } from "./context.ts";
 
 /**
- * guarded() is the only way to make an operation callable. What it makes can be run by the dispatcher alone, which
- * identifies the caller, finds the company, and checks the operation's needs in the same transaction (dispatch.ts).
+ * guarded() is the only way to make an operation callable. Only the dispatcher can run the result, after it has identified
+ * the caller, found the company and checked the operation's needs in the same transaction (dispatch.ts).
  */
 export interface Guarded {
   readonly operation: Operation;
-  /** Checks an input from outside; what comes back is bound to it. */
+  /** Parses an input from outside. The result can only be run with that input. */
   readonly accept: (raw: unknown) => Accepted | z.ZodError;
 }
 

@@ -1,19 +1,20 @@
 import { hash } from "node:crypto";
-import { Refusal } from "../contract/refusal.ts";
 import type { Actor } from "../events/ledger.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
+import { agentInactive, credentialInvalid, paused, sessionEnded, unauthenticated } from "./texts.ts";
 
 /**
- * Who acts is decided by the credential, never by an argument. A credential is a 256-bit random token of which only the
- * SHA-256 is stored. Three kinds: `board` (a person), `key` (whatever drives an agent from outside), `session` (one
- * run of an agent's brain; valid while the session lives and its epoch is the agent's).
+ * The credential decides who acts, never an argument. A credential is a random token of 256 bits, of which only the
+ * SHA-256 is stored. There are three kinds: `board` (a person), `key` (a program that acts for an agent from outside)
+ * and `session` (one run of an agent's brain). A session's credential is valid while the session is live and its
+ * epoch is the agent's current one.
  */
 export interface Caller {
   readonly actor: Actor;
-  /** The company of an agent; null for the board, which governs all of them. */
+  /** The company of an agent; null for the board, which governs every company. */
   readonly companyId: string | null;
-  /** The folder a session may name files in. */
+  /** The folder of a session, from which it may name files. */
   readonly workspace: string | null;
 }
 
@@ -24,33 +25,20 @@ export function hashToken(token: string): string {
 export async function authenticate(tx: ReadTx, token: string | undefined): Promise<Caller> {
   const row =
     token === undefined || token === "" ? undefined : await tx.first(byHash, { hash: hashToken(token) });
-  if (row === undefined || row.revoked_at !== null)
-    throw unauthenticated("The credential is missing or not valid.");
+  if (row === undefined || row.revoked_at !== null) throw unauthenticated(credentialInvalid);
   if (row.kind === "board")
     return { actor: { kind: "board", agentId: null, sessionId: null }, companyId: null, workspace: null };
   if (row.agent_id === null || row.company_id === null || row.status === null)
-    throw unauthenticated("The credential is missing or not valid.");
-  if (row.status === "terminated" || row.status === "pending_approval")
-    throw unauthenticated("The agent of this credential is not active.");
-  if (row.status === "paused")
-    throw new Refusal("forbidden", "This agent is paused.", "Its boss or the board can resume it.");
+    throw unauthenticated(credentialInvalid);
+  if (row.status === "terminated" || row.status === "pending_approval") throw unauthenticated(agentInactive);
+  if (row.status === "paused") throw paused(row.name ?? "This agent");
   if (row.kind === "session" && (row.session_ended_at !== null || row.session_epoch !== row.agent_epoch))
-    throw unauthenticated(
-      "This session has ended or was replaced by a newer one; its writes are no longer accepted.",
-    );
+    throw unauthenticated(sessionEnded);
   return {
     actor: { kind: "agent", agentId: row.agent_id, sessionId: row.session_id },
     companyId: row.company_id,
     workspace: row.workspace,
   };
-}
-
-function unauthenticated(message: string): Refusal {
-  return new Refusal(
-    "unauthenticated",
-    message,
-    "Send `Authorization: Bearer <token>`: the board token from the home folder, an agent's key or a live session's token.",
-  );
 }
 
 const byHash = query((db, p: { hash: string }) =>
@@ -65,6 +53,7 @@ const byHash = query((db, p: { hash: string }) =>
       "c.session_id",
       "c.revoked_at",
       "a.status",
+      "a.name",
       "a.epoch as agent_epoch",
       "s.epoch as session_epoch",
       "s.ended_at as session_ended_at",

@@ -1,6 +1,6 @@
-import { Refusal } from "../contract/refusal.ts";
+import { cursorInvalid } from "./texts.ts";
 
-/** Lists ask for one row more than a page holds; a row too many means there is a next page. */
+/** Lists query one row more than a page holds. If that row comes back, there is a next page. */
 export function pageAfter<R>(
   rows: readonly R[],
   limit: number | undefined,
@@ -20,16 +20,11 @@ export function numberCursor(cursor: string | undefined, start = 0): number {
   return number === undefined ? start : Number(number);
 }
 
-/** The parts of a cursor of this shape, none without a cursor. */
+/** The parts of a cursor of this shape. Empty if there is no cursor. */
 export function cursorParts(cursor: string | undefined, shape: keyof typeof cursorShapes): string[] {
   if (cursor === undefined) return [];
   const parts = cursorShapes[shape].exec(cursor);
-  if (parts === null)
-    throw new Refusal(
-      "invalid",
-      "The cursor is not one this list gave out.",
-      "Pass the nextCursor of the page before, unchanged.",
-    );
+  if (parts === null) throw cursorInvalid();
   return parts.slice(1);
 }
 

@@ -2,8 +2,8 @@ import type { Store } from "../store/store.ts";
 import { listAfter } from "./ledger.ts";
 
 /**
- * Calls `see` with every event after a sequence number, in order, each once, for as long as the signal lasts. Woken by
- * commits and, because a wake-up is only a hint, by a slow look of its own.
+ * Calls `see` with every event after a sequence number, in order and each once, until the signal aborts. Commits wake it.
+ * A wake-up can get lost (another node's, for example), so it also looks every 10 seconds.
  */
 export async function follow(
   store: Store,

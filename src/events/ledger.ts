@@ -6,9 +6,10 @@ import { known } from "../store/columns.ts";
 import { type Row as RowOf, tables } from "../store/schema.ts";
 
 /**
- * The ledger: one sequence for the installation, appended in the transaction whose effect it records, each row hashed
- * together with the hash of the row before. Editing, deleting or reordering rows shows at the first bad one; cutting off
- * the end shows against the head, which is kept apart (and can be written down elsewhere by who distrusts this machine).
+ * The ledger: one sequence of events for the whole installation. An event is appended in the transaction whose effect it
+ * records, and its hash includes the hash of the event before. verify() finds the first event that was edited, removed
+ * or reordered. Events cut off at the end show against the head, which is a separate row; a person who distrusts this
+ * machine can write the head's hash down elsewhere.
  */
 export interface Actor {
   readonly kind: (typeof actorKinds)[number];
@@ -27,7 +28,7 @@ export interface NewEvent {
 }
 
 type Row = RowOf<"events">;
-/** Held from the first event to the end of its transaction: numbers become visible in order, so followers miss none. */
+/** Held from a transaction's first event to its end. So sequence numbers become visible in order, and followers miss none. */
 export const ledgerLock = "ledger";
 export const genesis = "0".repeat(64);
 
@@ -97,7 +98,7 @@ export async function verify(tx: ReadTx, after: number, limit: number): Promise<
       row.seq !== expected
         ? `row ${expected} is missing`
         : row.previous !== previous
-          ? "it does not continue the row before"
+          ? "it does not continue the row before it"
           : row.hash !== hashOf(row)
             ? "its content does not match its hash"
             : null;
@@ -116,11 +117,11 @@ export async function verify(tx: ReadTx, after: number, limit: number): Promise<
   const complete = rows.length < limit;
   const end = complete ? await tx.first(ledgerEnd, {}) : undefined;
   const cut = complete && ((end?.seq ?? 0) !== last || (end?.hash ?? genesis) !== previous);
-  const firstBad = cut ? { seq: last + 1, why: "the end of the ledger is not where it should be" } : null;
+  const firstBad = cut ? { seq: last + 1, why: "the ledger does not end where its head says" } : null;
   return { checked: rows.length, last, head: previous, complete, firstBad };
 }
 
-/** In order, after a sequence number: of a company, or (null) all there is. */
+/** Events after a sequence number, in order: of one company or, for null, of the installation. */
 export function listAfter(
   tx: ReadTx,
   filter: { companyId: string | null; after: number; limit: number },
@@ -131,7 +132,7 @@ export function listAfter(
     : tx.all(rowsOfCompanyAfter, { companyId, after, limit });
 }
 
-/** Newest first, before `before`: what was done to a subject. */
+/** The events about a subject, newest first. */
 export const aboutSubject = query((db, p: { subject: string; before: number; limit: number }) =>
   db
     .selectFrom("events")
@@ -142,7 +143,7 @@ export const aboutSubject = query((db, p: { subject: string; before: number; lim
     .limit(p.limit),
 );
 
-/** Newest first, before `before`: what an agent did and what was done to it. */
+/** The events that an agent caused and the events about it, newest first. */
 export const aboutAgent = query((db, p: { agent: string; before: number; limit: number }) =>
   db
     .selectFrom("events")

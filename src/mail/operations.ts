@@ -102,7 +102,7 @@ export const mailHandlers = [
 export async function notify(call: Writing, to: string | null, text: string, autoTurn = 0): Promise<void> {
   const { tx, companyId } = call;
   const id = call.newId();
-  // A receiver that left so many messages unacknowledged would not read another. The notice goes on record only.
+  // A receiver that left so many messages unacknowledged would not read another. The notice is only recorded.
   if ((await waitingFor(tx, companyId, to, 0, mostWaiting)).length === mostWaiting) {
     const data = {
       message: id,

@@ -1,9 +1,8 @@
 import * as contract from "../contract/capabilities.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import {
   defaultLevel,
   isOnLadder,
-  ladders,
   levelAt,
   ranks,
   type Resource,
@@ -20,6 +19,15 @@ import { notify } from "../mail/operations.ts";
 import { cursorParts, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { effectiveRank, holds, worthOf } from "../capabilities/rights.ts";
 import { type GrantRow, pageOfGrants, presentGrant } from "../capabilities/table.ts";
+import { noSuchLevel, notYourReport } from "../capabilities/texts.ts";
+import {
+  because,
+  onlyAgents,
+  permissionRequested,
+  serverChanged,
+  tooManyRequests,
+  whoseAccess,
+} from "./texts.ts";
 
 const onList = guarded(contract.listPermissions, async ({ tx, actor, input }) => {
   const me = await ownMember(tx, actor.agentId);
@@ -57,26 +65,16 @@ const onListRequests = guarded(contract.listPermissionRequests, async ({ tx, com
 
 const onExplain = guarded(contract.explainAccess, async ({ tx, actor, companyId, input }) => {
   const kind = resourceKind(input.resource);
-  if (input.level !== undefined && !isOnLadder(kind, input.level))
-    throw new Refusal(
-      "invalid",
-      `${kind} has no level ${input.level}.`,
-      `Use one of: ${ladders[kind].join(", ")}.`,
-    );
-  if (input.agent === undefined && actor.agentId === null)
-    throw new Refusal("invalid", "Whose access?", "Name the agent: agent=<id or slug>.");
+  if (input.level !== undefined && !isOnLadder(kind, input.level)) throw noSuchLevel(kind, input.level);
+  if (input.agent === undefined && actor.agentId === null) throw whoseAccess();
   const agent =
     input.agent === undefined
       ? await ownMember(tx, actor.agentId)
       : await findMember(tx, companyId, input.agent);
   if (actor.agentId !== null && agent.id !== actor.agentId) {
     if (agent.boss_id !== actor.agentId)
-      throw new Refusal(
-        "forbidden",
-        `${agent.name} is not your direct report.`,
-        "Ask about yourself or a direct report.",
-      );
-    // A boss may ask about what it knows of itself; otherwise the answer would tell it what exists.
+      throw notYourReport(agent, "forbidden", "Ask about yourself or a direct report.");
+    // A manager may ask only about resources it has a right on. Otherwise the answer would reveal what exists.
     if (
       (await effectiveRank(tx, actor.agentId, input.resource)) < 0 &&
       !["org", "mcp", "repo"].includes(kind)
@@ -101,14 +99,14 @@ const onGrant = guarded(contract.grantPermission, async (call) => {
   });
   const grant = await presentGrant(tx, row, true);
   await recordGrant(call, "permission.grant", row);
-  await tellOfServer(call, row, "granted to you");
+  await tellOfServer(call, row, true);
   return grant;
 });
 
 const onRevoke = guarded(contract.revokePermission, async (call) => {
   const row = await revoke(call.tx, call.companyId, call.input.id, call.actor.agentId);
   await recordGrant(call, "permission.revoke", row);
-  await tellOfServer(call, row, "taken from you");
+  await tellOfServer(call, row, false);
   return presentGrant(call.tx, row, false);
 });
 
@@ -117,12 +115,7 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
   const me = await ownMember(tx, actor.agentId);
   const kind = resourceKind(input.resource);
   const level = input.level ?? defaultLevel(kind);
-  if (!isOnLadder(kind, level))
-    throw new Refusal(
-      "invalid",
-      `${kind} has no level ${level}.`,
-      `Use one of: ${ladders[kind].join(", ")}.`,
-    );
+  if (!isOnLadder(kind, level)) throw noSuchLevel(kind, level);
   const request = {
     id: call.newId(),
     agent: { id: me.id, name: me.name },
@@ -132,7 +125,7 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
     at: new Date(tx.now).toISOString(),
   };
   if (await holds(tx, me.id, input.resource, level)) return { ...request, status: "already_held" as const };
-  // Asking again for what is not answered yet says nothing new: it is on record, and nobody is told twice.
+  // A repeated request is recorded, but the manager gets no second notice.
   const open = await tx.all(openRequestsOf, { companyId, agentId: me.id, limit: mostRequests });
   const same = open.find((row) => row.resource === input.resource && row.level === ranks[level]);
   if (same !== undefined) {
@@ -140,12 +133,7 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
     const at = new Date(same.created_at).toISOString();
     return { ...request, id: same.id, reason: same.reason, at, status: "open" as const };
   }
-  if (open.length === mostRequests)
-    throw new Refusal(
-      "limited",
-      `${mostRequests} rights you asked for are not answered; nobody has more.`,
-      "Wait for your boss, and ask for what the work needs.",
-    );
+  if (open.length === mostRequests) throw tooManyRequests(mostRequests);
   await tx.run(insertRequest, {
     id: request.id,
     company_id: companyId,
@@ -157,11 +145,7 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
     answered_at: null,
   });
   await call.record(me.id, { resource: input.resource, level, reason: input.reason });
-  await notify(
-    call,
-    me.boss_id,
-    `${me.name} asks for ${level} on ${input.resource}: ${input.reason}\n\nTo grant it: grant_permission ${JSON.stringify({ to: me.id, resource: input.resource, level })}. If you do not hold it, ask your own boss.`,
-  );
+  await notify(call, me.boss_id, permissionRequested(me, { ...input, level }));
   return { ...request, status: "open" as const };
 });
 
@@ -175,14 +159,10 @@ export const permissionHandlers: readonly Guarded[] = [
   onExplain,
 ];
 
-/** MCP servers are in a session's settings, so a change reaches the agent with its next session. */
-export async function tellOfServer(call: CallContext, row: GrantRow, what: string): Promise<void> {
+/** A session gets its MCP servers when it starts, so a change reaches the agent only with its next session. */
+export async function tellOfServer(call: CallContext, row: GrantRow, isGranted: boolean): Promise<void> {
   if (resourceKind(row.resource) !== "mcp") return;
-  await notify(
-    call,
-    row.grantee_id,
-    `The MCP server ${row.resource.slice("mcp:".length)} was ${what}. Save your state and end this session; the next one starts with the new settings.`,
-  );
+  await notify(call, row.grantee_id, serverChanged(row.resource.slice("mcp:".length), isGranted));
 }
 
 export async function recordGrant(
@@ -199,12 +179,7 @@ export async function recordGrant(
 
 async function ownMember(tx: ReadTx, agentId: string | null): Promise<Member> {
   const me = agentId === null ? undefined : await memberById(tx, agentId);
-  if (me === undefined)
-    throw new Refusal(
-      "refused",
-      "Only an agent has a place to ask this from.",
-      "The board uses /api/agents/:id/grants and /api/access.",
-    );
+  if (me === undefined) throw onlyAgents();
   return me;
 }
 
@@ -230,42 +205,42 @@ async function grantsPage(
   return { grants, nextCursor };
 }
 
-/** Structural rights as rules rather than as one row per outcome: what the agent drives, its documents, its mail routes. */
+/** The rights an agent has by its position. Outcomes below the listed ones are implied, so they are not listed. */
 async function structuralOf(tx: ReadTx, me: Member) {
-  // Who is not employed has no place that could give it rights.
+  // An inactive agent has no rights.
   if (!isActive(me)) return [];
   const rights = [];
   for (const outcome of await tx.all(drivenRoots, { agentId: me.id }))
     rights.push({
       resource: `outcome:${outcome.id}`,
       levels: ["read", "drive"],
-      because: `"${outcome.title}" was handed to you: you write what you create below it, and read its ancestors.`,
+      because: because.delegatedToYou(outcome.title),
     });
   for (const outcome of await tx.all(delegatedAway, { agentId: me.id }))
     rights.push({
       resource: `outcome:${outcome.id}`,
       levels: ["read", "write"],
-      because: `You handed "${outcome.title}" down: you verify it, and read all below it.`,
+      because: because.youDelegated(outcome.title),
     });
   for (const file of await tx.all(ownDocuments, { agentId: me.id }))
     rights.push({
       resource: `kb:${file.id}`,
       levels: file.kind === "log" ? ["read"] : ["read", "write"],
-      because: `It is your ${file.kind === "log" ? "log" : "state document"}.`,
+      because: because.ownDocument(file.kind),
     });
   if (me.boss_id !== null)
-    rights.push({ resource: `mail:${me.boss_id}`, levels: ["send"], because: "It is your boss." });
+    rights.push({ resource: `mail:${me.boss_id}`, levels: ["send"], because: because.manager });
   for (const report of await reportsOf(tx, me.id))
     if (report.status !== "pending_approval")
       rights.push({
         resource: `mail:${report.id}`,
         levels: ["send"],
-        because: `${report.name} reports to you.`,
+        because: because.report(report.name),
       });
   rights.push({
     resource: `mail:${me.id}`,
     levels: ["send"],
-    because: "You may leave yourself a message for later.",
+    because: because.yourself,
   });
   return rights;
 }

@@ -54,7 +54,7 @@ for (const kind of bothStores)
         await stage.rest();
         assert.match(
           letters[0] ?? "",
-          /The MCP server chat was granted to you\. Save your state and end this session/,
+          /You may now use the MCP server chat\. .*save your state and end this one/,
         );
         assert.equal(runner.started.filter(({ agent }) => agent.id === ann.id).length, 2);
         await org.root(revokePermission, { id: grant.id });

@@ -1,0 +1,47 @@
+import { Refusal } from "../contract/refusal.ts";
+import type { Resource } from "../contract/resources.ts";
+
+/** Everything this folder says. */
+export const onlyAgents = (): Refusal =>
+  new Refusal(
+    "refused",
+    "Only agents can call this.",
+    "The board uses agency access list <agent> and agency access explain <agent> <resource>.",
+  );
+
+export const whoseAccess = (): Refusal =>
+  new Refusal("invalid", "The agent whose access to explain is missing.", "Add agent: an id, slug or name.");
+
+export const tooManyRequests = (most: number): Refusal =>
+  new Refusal(
+    "limited",
+    `You have ${most} pending permission requests, the maximum.`,
+    "Wait for answers from your manager, and ask only for what the work needs.",
+  );
+
+/** To the manager, or to the board. */
+export function permissionRequested(
+  agent: { readonly id: string; readonly name: string; readonly boss_id: string | null },
+  { resource, level, reason }: { resource: Resource; level: string; reason: string },
+): string {
+  const how =
+    agent.boss_id === null
+      ? `To grant it: agency access grant ${agent.id} ${resource} --level ${level}`
+      : `To grant it: grant_permission ${JSON.stringify({ to: agent.id, resource, level })}. If you don't hold this right, ask your manager for it: request_permission.`;
+  return `${agent.name} asks for ${level} on ${resource}: ${reason}\n\n${how}`;
+}
+
+export const serverChanged = (server: string, isGranted: boolean): string =>
+  `You may ${isGranted ? "now" : "no longer"} use the MCP server ${server}. This takes effect in your next session: save your state and end this one.`;
+
+/** Why an agent has a right without a grant. */
+export const because = {
+  delegatedToYou: (title: string): string =>
+    `"${title}" was delegated to you. You can change what you create below it, and read its ancestors.`,
+  youDelegated: (title: string): string =>
+    `You delegated "${title}". You review it, and can read everything below it.`,
+  ownDocument: (kind: string): string => `It is your ${kind === "log" ? "log" : "state document"}.`,
+  manager: "It is your manager.",
+  report: (name: string): string => `${name} reports to you.`,
+  yourself: "You can leave yourself a message for later.",
+};
