@@ -20,7 +20,7 @@ import { structuralRank } from "./structure.ts";
 import { type GrantRow, grantById, heldOn, insertGrant, markRevoked } from "./table.ts";
 import {
   alreadyRevoked,
-  cannotHoldRights,
+  receiverInactive,
   heldForAnotherOutcome,
   mailIsNotGranted,
   noSuchLevel,
@@ -139,7 +139,7 @@ function checkLevel(resource: Resource, level: GrantableLevel | undefined): Gran
 function checkReceiver(giver: Member | null, receiver: Member): void {
   if (giver !== null && receiver.boss_id !== giver.id)
     throw notYourReport(receiver, "refused", "Grant rights to direct reports, who can grant them further.");
-  if (!isActive(receiver)) throw cannotHoldRights(receiver);
+  if (!isActive(receiver)) throw receiverInactive(receiver);
 }
 
 /** A resource on which the giver has no right does not exist for it. Agents are an exception: the chart is public. */

@@ -34,7 +34,7 @@ export const noSuchLevel = (kind: ResourceKind, level: string): Refusal =>
 export const notYourReport = (agent: { readonly name: string }, code: RefusalCode, hint: string): Refusal =>
   new Refusal(code, `${agent.name} is not your direct report.`, hint);
 
-export const cannotHoldRights = ({ name, status }: Agent): Refusal =>
+export const receiverInactive = ({ name, status }: Agent): Refusal =>
   new Refusal("refused", `${name} is ${status} and can't hold rights.`, "Choose an active agent.");
 
 export const alreadyRevoked = ({ resource }: { readonly resource: Resource }): Refusal =>

@@ -11,7 +11,7 @@ import { bySystem, callContext, type Writing } from "./context.ts";
 import type { Accepted, Guarded } from "./guarded.ts";
 import { authenticate, type Caller } from "./identity.ts";
 import { demand } from "../capabilities/rights.ts";
-import { agentsOnly, boardOnly, keyInvalid, keyReused, whichCompany } from "./texts.ts";
+import { agentsOnly, boardOnly, keyInvalid, keyReused, companyIdMissing } from "./texts.ts";
 
 /**
  * The one way in. Every door passes its calls to dispatch(), which does all of this in one transaction:
@@ -169,7 +169,7 @@ async function findCompany(
   const companies = await tx.all(someCompanies, {});
   const [only] = companies;
   if (only !== undefined && companies.length === 1) return only.id;
-  throw "companyId" in operation.input.shape ? whichCompany(companies) : agentsOnly(operation);
+  throw "companyId" in operation.input.shape ? companyIdMissing(companies) : agentsOnly(operation);
 }
 
 function invalid(operation: Operation, error: z.ZodError, actor: Actor): Refusal {

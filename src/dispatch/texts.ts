@@ -49,7 +49,9 @@ export const agentsOnly = ({ name }: Operation): Refusal =>
     "Ask about a company or an agent instead. GET /api/openapi.json lists every operation.",
   );
 
-export const whichCompany = (companies: readonly { readonly id: string; readonly name: string }[]): Refusal =>
+export const companyIdMissing = (
+  companies: readonly { readonly id: string; readonly name: string }[],
+): Refusal =>
   companies.length === 0
     ? new Refusal("invalid", "There is no company yet.", "Create one: agency companies create <name>.")
     : new Refusal(

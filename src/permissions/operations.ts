@@ -25,7 +25,7 @@ import {
   onlyAgents,
   permissionRequested,
   serverChanged,
-  tooManyRequests,
+  tooManyPermissionRequests,
   whoseAccess,
 } from "./texts.ts";
 
@@ -133,7 +133,7 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
     const at = new Date(same.created_at).toISOString();
     return { ...request, id: same.id, reason: same.reason, at, status: "open" as const };
   }
-  if (open.length === mostRequests) throw tooManyRequests(mostRequests);
+  if (open.length === mostRequests) throw tooManyPermissionRequests(mostRequests);
   await tx.run(insertRequest, {
     id: request.id,
     company_id: companyId,

@@ -12,7 +12,7 @@ export const onlyAgents = (): Refusal =>
 export const whoseAccess = (): Refusal =>
   new Refusal("invalid", "The agent whose access to explain is missing.", "Add agent: an id, slug or name.");
 
-export const tooManyRequests = (most: number): Refusal =>
+export const tooManyPermissionRequests = (most: number): Refusal =>
   new Refusal(
     "limited",
     `You have ${most} pending permission requests, the maximum.`,
