@@ -203,7 +203,7 @@ describe("create_agent", { concurrency: 4 }, () => {
       },
       "hello",
     ],
-    ["the rehearsal", {}, "I have read: Are you there?"],
+    ["the rehearsal", {}, "I read this message: Are you there?"],
   ] as const)
     test(`a new agent with ${brain} answers its first message at once`, () =>
       onNewHome("sqlite", async (options) => {

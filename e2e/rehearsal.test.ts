@@ -187,7 +187,7 @@ async function checkWork(
   assert.ok(report !== undefined && messages.some(({ id }) => id === report.id));
   assert.equal(report.from.id, rootAgentId);
   const link = /kb:\/\/([0-9a-f-]{36})/.exec(report.body ?? "")?.[1] ?? "";
-  assert.match((await board.call(readFile, { id: link })).content, /Put together from:/);
+  assert.match((await board.call(readFile, { id: link })).content, /Combined from:/);
 
   await checkRest(daemon, options);
   return events.at(-1)?.seq ?? after;

@@ -8,12 +8,12 @@ const [, name = "", role = ""] = /^You are (.+?) \((.+?)\), agent/.exec(told) ??
 const work = /^## Your work now: (".*") \((\w+) [0-9a-f-]{36}\)$/m.exec(told);
 const all = JSON.parse(process.env.PRINTER_LINES ?? "{}");
 const lines = (work === null ? all[`${role}, asked`] : undefined) ?? all[role] ?? [];
-const results = told.split("## The results it builds on")[1]?.split("## If you have no tools")[0] ?? "";
+const results = told.split("## Results to build on")[1]?.split("## If you have no tools")[0] ?? "";
 const quoted = results
   .split("\n")
   .filter((line) => line.startsWith("> "))
   .map((line) => line.slice(2));
-const reviews = told.split("## Waiting for your verdict")[1] ?? "";
+const reviews = told.split("## Submissions waiting for your verdict")[1] ?? "";
 
 for (const [, id] of reviews.matchAll(/^### .*\(outcome ([0-9a-f-]{36})\)$/gm))
   if (!told.includes("Never judge")) console.log(`VERDICT[${id}]: PASS`);

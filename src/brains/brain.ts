@@ -1,28 +1,28 @@
 import type { z } from "zod";
 
 /**
- * What thinks for an agent. A brain module says what configuration it takes (strictly: unknown keys are refused), explains
- * itself, tells whether it is there, and makes the command that runs one session. How the command is run, watched and
- * ended is the same for all of them (runtime/).
+ * What thinks for an agent. A brain module declares its configuration (strictly: unknown keys are refused), documents it,
+ * reports whether the brain is available, and makes the command that runs one session. Running, watching and ending that
+ * command is the same for all brains (processes/).
  */
 export interface Brain<C extends z.ZodObject = z.ZodObject> {
   readonly type: string;
   readonly config: C;
-  /** For whoever chooses a brain: what it is, what its keys mean, what to beware of. Markdown. */
+  /** For the agent or person that chooses a brain: what it is and how it works. Markdown. */
   readonly documentation: string;
-  /** What to beware of, one sentence each. */
+  /** Risks to know, one sentence each. */
   readonly safety: readonly string[];
-  /** Configurations as somebody would ask for them; each fits the schema. */
+  /** Realistic configurations. Each one fits the schema. */
   readonly examples: readonly Readonly<Record<string, unknown>>[];
-  /** Is it there, and which version? */
+  /** Is the brain available on this machine, and in which version? */
   readonly probe: () => Promise<{
     readonly available: boolean;
     readonly version: string | null;
     readonly says: string;
   }>;
-  /** It may have no tools: then it is told the work itself, and what it prints last is taken for its result. */
+  /** True if a session may have no tools. It is then given the work as text, and its final output counts as the result. */
   readonly plain?: (config: z.infer<C>) => boolean;
-  /** The command of one session; null for a brain that is never started (a person). */
+  /** The command of one session. Null for a brain that is never started (a person). */
   readonly launch: (config: z.infer<C>, session: SessionSpec) => Launch | null;
 }
 
@@ -33,7 +33,7 @@ export interface SessionSpec {
   readonly mcpConfigFile: string;
   readonly settingsFile: string;
   readonly briefing: string;
-  /** The work itself in words; empty for a brain that looks it up with its tools. */
+  /** The work as text. Empty for a brain that looks it up with its tools. */
   readonly assignment: string;
 }
 

@@ -23,8 +23,8 @@ test("the index names every installed brain, its page, and how to hire", () => {
   const text = indexText([...brains, invented], ["rehearsal"]);
   for (const { type } of [...brains, invented])
     assert.ok(text.includes(`/llms/agent-configuration/${type}.txt`), type);
-  assert.match(text, /- process: .* \(agents may not hire with it/);
-  assert.doesNotMatch(text, /- rehearsal: .*may not/);
+  assert.match(text, /- process: .* \(only the board may hire with it/);
+  assert.doesNotMatch(text, /- rehearsal: .*only the board/);
   for (const step of ["agent-configurations", "agent-hires", "pending_approval", "comments", "resubmit"])
     assert.ok(text.includes(step), step);
 });

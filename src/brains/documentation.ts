@@ -1,25 +1,25 @@
 import { z } from "zod";
 import type { Brain } from "./brain.ts";
 
-/** What whoever hires can read about the installed brains. Made from the modules, so that it says what is there. */
+/** The pages about the installed brains, for agents and people who hire. They are made from the modules, so they are never out of date. */
 export function indexText(brains: readonly Brain[], allowed: readonly string[]): string {
   return [
     "# Agent configuration",
     "",
-    "Brains installed here. Each page says which keys adapterConfig takes.",
+    "These brains are installed here. Each page describes the keys of adapterConfig.",
     "",
     ...brains.map(
       ({ type }) =>
-        `- ${type}: /llms/agent-configuration/${type}.txt${allowed.includes(type) ? "" : " (agents may not hire with it; the board may)"}`,
+        `- ${type}: /llms/agent-configuration/${type}.txt${allowed.includes(type) ? "" : " (only the board may hire with it)"}`,
     ),
     "",
     "## How to hire",
     "",
     "1. Read the page of the brain you want.",
-    "2. Look at how others are made: GET /api/companies/:companyId/agent-configurations (tool view_configurations).",
-    "3. POST /api/companies/:companyId/agent-hires (tool hire_agent) with name, role and whatever else the agent needs.",
-    "4. The answer has agent and approval. With an approval the agent is pending_approval until the board decides; you are told by mail.",
-    "5. If the board asks for a revision: GET /api/approvals/:id/comments, answer there, and POST /api/approvals/:id/resubmit with the changed keys as payload.",
+    "2. See how existing agents are configured: GET /api/companies/:companyId/agent-configurations (tool view_configurations).",
+    "3. POST /api/companies/:companyId/agent-hires (tool hire_agent) with name, role and the other keys the agent needs.",
+    "4. The answer has agent and approval. If there is an approval, the agent is pending_approval until the board decides. The decision reaches you by mail.",
+    "5. If the board asks for a revision, read GET /api/approvals/:id/comments, answer there, and POST /api/approvals/:id/resubmit with the changed keys as payload.",
     "",
   ].join("\n");
 }

@@ -5,7 +5,7 @@ import { humanBrain } from "./human/brain.ts";
 import { processBrain } from "./process/brain.ts";
 import { rehearsalBrain } from "./rehearsal/brain.ts";
 
-/** The installed brains, in the order in which a default is looked for. */
+/** The installed brains. */
 export const brains: readonly Brain[] = [rehearsalBrain, processBrain, humanBrain];
 
 export const defaultBrainType = "rehearsal";
@@ -15,32 +15,32 @@ export function findBrain(type: string): Brain {
   if (found === undefined)
     throw new Refusal(
       "invalid",
-      `There is no brain ${type}.`,
-      `Installed: ${brains.map((known) => known.type).join(", ")}.`,
+      `There is no brain called "${type}".`,
+      `Use one of the installed brains: ${brains.map((known) => known.type).join(", ")}.`,
     );
   return found;
 }
 
-/** A brain that an agent was made with may be gone from a later version. */
+/** False for an agent whose brain no longer exists in this version of Agency. */
 export function isInstalled(type: string): boolean {
   return brains.some((candidate) => candidate.type === type);
 }
 
-/** Has a session of it perhaps no tools? */
+/** May a session of this brain be without tools? */
 export function isPlain(type: string, config: string): boolean {
   const found = brains.find((candidate) => candidate.type === type);
   return found?.plain?.(found.config.parse(JSON.parse(config))) === true;
 }
 
-/** The configuration as it will be stored, or a refusal that names what is wrong with it. */
+/** The configuration in the form it is stored, or a refusal that names each mistake. */
 export function checkBrainConfig(type: string, config: unknown): string {
   const schema = findBrain(type).config;
   const checked = check(schema, config ?? {}, "adapterConfig");
   if ("data" in checked) return JSON.stringify(checked.data);
   throw new Refusal(
     "invalid",
-    `The configuration does not fit the brain ${type}. ${sentencesOf(checked.problems)}`,
-    `The brain ${type} takes ${Object.keys(schema.shape).join(", ") || "no settings"}.`,
+    `The adapterConfig does not fit the brain ${type}. ${sentencesOf(checked.problems)}`,
+    `The brain ${type} takes ${Object.keys(schema.shape).join(", ") || "no settings"}. GET /llms/agent-configuration/${type}.txt describes them.`,
   );
 }
 

@@ -39,7 +39,7 @@ for (const kind of storeKinds)
         const report = messages.find(({ body }) => body?.startsWith("Done: Write a haiku") === true);
         assert.equal(report?.from.id, org.rootId);
         const result = /kb:\/\/(\S+)/.exec(report?.body ?? "")?.[1] ?? "";
-        assert.match((await board(readFile, { id: result })).content, /Put together from:/);
+        assert.match((await board(readFile, { id: result })).content, /Combined from:/);
         assert.ok((await board(viewLinks, { id: result })).links.every(({ state }) => state === "live"));
 
         // Three were hired for it, on two levels, and stay for what comes next.

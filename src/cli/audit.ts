@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { verifyLedger } from "../contract/ledger.ts";
+import { quantity } from "../contract/phrases.ts";
 import { clientOf, type Context } from "./terminal.ts";
-import { jsonFlag, quantity } from "./texts.ts";
+import { jsonFlag } from "./texts.ts";
 
 /** `audit verify` checks the whole hash chain. Each call checks one stretch of it, so no call takes long. */
 export function addAuditVerify(program: Command, context: Context): void {

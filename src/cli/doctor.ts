@@ -3,9 +3,10 @@ import { delimiter, join } from "node:path";
 import type { Command } from "commander";
 import { NoDaemon } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
+import { quantity } from "../contract/phrases.ts";
 import { verifyAll } from "./audit.ts";
 import { clientOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
-import { jsonFlag, quantity } from "./texts.ts";
+import { jsonFlag } from "./texts.ts";
 
 interface Finding {
   readonly check: string;

@@ -5,10 +5,11 @@ import { listCompanies, viewCompany } from "../contract/companies.ts";
 import { listAgents, viewAgent } from "../contract/agents.ts";
 import { viewSubtree } from "../contract/outcomes.ts";
 import { listSessions } from "../contract/sessions.ts";
+import { quantity } from "../contract/phrases.ts";
 import { type Asking, decidePending } from "./approvals.ts";
 import { firstCompany } from "./first-company.ts";
 import { clientOf, companyOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
-import { companyFlag, example, quantity, rootIsPaused } from "./texts.ts";
+import { companyFlag, example, rootIsPaused } from "./texts.ts";
 import { drawTree } from "./tree.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { type BudgetLine, type Cost, listCosts } from "../contract/budgets.ts";
+import { dollars, quantity, thousands } from "../contract/phrases.ts";
 import { why } from "../contract/why.ts";
 import { table } from "./show.ts";
-import { quantity } from "./texts.ts";
 
 /** Commands whose result needs more than the general table (show.ts). Each gets the operation's output. */
 export const screens: Readonly<Record<string, (output: unknown) => string>> = {
@@ -46,13 +46,6 @@ function budgetRow({ measure, limit, spent, reserved, handedDown, left }: Budget
 
 const costText = ({ costUsd, inputTokens, outputTokens, sessions }: Cost): string =>
   `${dollars(costUsd)}, ${thousands(inputTokens + outputTokens)} tokens, ${quantity(sessions, "session")}`;
-
-const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
-
-function thousands(count: number): string {
-  if (count < 1000) return String(count);
-  return count < 1_000_000 ? `${Math.round(count / 1000)}k` : `${Math.round(count / 100_000) / 10}M`;
-}
 
 function drawWhy(output: unknown): string {
   const { moves, says, path } = why.output.parse(output);

@@ -1,9 +1,10 @@
 import { basename, resolve } from "node:path";
 import type { Command } from "commander";
 import { exportCompany, importCompany } from "../contract/roster.ts";
+import { quantity } from "../contract/phrases.ts";
 import { readCompanyFolder, writeCompanyFolder } from "./folder.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
-import { companyFlag, example, jsonFlag, quantity, section } from "./texts.ts";
+import { companyFlag, example, jsonFlag, section } from "./texts.ts";
 
 /** `agency export` and `agency import`: a whole company as a folder, to share it or to start it on another machine. */
 export function addShare(program: Command, context: Context): void {

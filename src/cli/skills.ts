@@ -1,9 +1,10 @@
 import { basename, resolve } from "node:path";
 import { type Command } from "commander";
 import { putSkill } from "../contract/skills.ts";
+import { quantity } from "../contract/phrases.ts";
 import { readSkillFolder } from "./folder.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
-import { companyFlag, example, jsonFlag, quantity } from "./texts.ts";
+import { companyFlag, example, jsonFlag } from "./texts.ts";
 
 /** `agency skills add` uploads a folder. The other `agency skills` commands are derived from the operations. */
 export function addSkills(program: Command, context: Context): void {

@@ -29,9 +29,6 @@ export const nounHelp: Readonly<Record<string, string>> = {
   audit: "Read and verify the record of everything that happened.",
 };
 
-export const quantity = (count: number, noun: string, plural = `${noun}s`): string =>
-  `${count} ${count === 1 ? noun : plural}`;
-
 /** A heading and its lines, or nothing if there are none. */
 export const section = (heading: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [heading, ...lines.map((line) => `  ${line}`)];

@@ -14,17 +14,19 @@ import type { McpEntry } from "../processes/runner.ts";
 import { workOf } from "./work.ts";
 
 /**
- * What a session is told when it starts: the system prompt, the same for every session of an agent, and a short briefing
- * of the moment. Text that others wrote is quoted as data, never as instructions.
+ * What a session is told when it starts: the system prompt, which is the same for every session of an agent, and a short
+ * briefing on the present state. Text that others wrote is quoted: it is data, never an instruction.
  */
 export { promptVersion };
 
+/** The size of a whole briefing. */
 const mostBytes = 4096;
+/** The state document gets at least this much of the briefing, if it is that long. */
 const leastState = 1024;
 
 export interface Briefing {
   readonly text: string;
-  /** Empty for a brain that looks its work up. */
+  /** The work in full, for a brain without tools. Empty for a brain that can look its work up. */
   readonly assignment: string;
   readonly systemPrompt: string;
   readonly firstOutcomeId: string | null;
@@ -45,7 +47,7 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
     `You are ${agent.name} (${agent.role}), agent ${agent.id}. Your boss is ${boss === undefined ? "the board" : `${boss.name}, agent ${boss.id}`}.`,
     `Your mandate: ${quote(mandate.title, 200)} (outcome ${mandate.id}).`,
     `Messages in your inbox: ${inbox}.`,
-    work.length === 0 ? "Workable outcomes: none." : "Workable outcomes, in this order:",
+    work.length === 0 ? "You have no workable outcome." : "Workable outcomes, the first one first:",
   ];
   const outcomes = work.map(
     (outcome, index) =>
@@ -54,10 +56,10 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
   const names = reports.map(({ name, role, slug }) => `${quote(name, 80)} (${slug}, ${quote(role, 80)})`);
   const stateLine = `Your state document is kb file ${agent.state_file_id}, version ${state?.version ?? 0}${
     agent.state_stale === 1
-      ? ". Your last session did not update it: read your log and its earlier versions before you rely on it"
+      ? ". Your last session did not update it, so read your log and its earlier versions before you rely on it"
       : ""
   }. It says:`;
-  // The state document gets its share whatever else there is; reports come last, the roster has them too.
+  // The state document gets its share first. Reports come last, because list_roster shows them too.
   const quoted = quoteBlock(stateText);
   const reserved = Math.min(Buffer.byteLength(quoted), leastState);
   let room = mostBytes - reserved - Buffer.byteLength([...opening, stateLine].join("\n")) - 100;
@@ -67,7 +69,7 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
   const parts = [
     ...opening,
     ...shownOutcomes,
-    ...(shownOutcomes.length < outcomes.length ? ["… and more: my_outcomes."] : []),
+    ...(shownOutcomes.length < outcomes.length ? ["… and more: call my_outcomes."] : []),
     ...(shownNames.length === 0
       ? []
       : [`Your direct reports: ${shownNames.join("; ")}${shownNames.length < reports.length ? "; …" : ""}.`]),
@@ -84,13 +86,13 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
   };
 }
 
-/** MCP servers of the company that the agent holds a right to; nothing else gets into its settings. */
+/** The MCP servers of the company that the agent has a right to use. Only these get into a session's settings. */
 async function grantedServers(tx: ReadTx, agent: AgentRow): Promise<McpEntry[]> {
   const rows = await tx.all(serversFor, { agentId: agent.id, companyId: agent.company_id });
   return rows.map(({ name, config }) => ({ name, config: { ...Object(JSON.parse(config)) } }));
 }
 
-/** In one line, as a JSON string of at most this many bytes. */
+/** The text as one line and as a JSON string of at most `most` bytes. */
 function quote(text: string, most: number): string {
   const line = text.replace(/\s+/gu, " ").trim();
   const bytes = (part: string): number => Buffer.byteLength(JSON.stringify(part));
@@ -105,7 +107,7 @@ function quote(text: string, most: number): string {
   return JSON.stringify(`${kept}…`);
 }
 
-/** The first of these lines, as many as fit into so many bytes. */
+/** As many of the first lines as fit into `room` bytes. */
 function thatFit(lines: readonly string[], room: number): string[] {
   let left = room;
   const first = lines.findIndex((line) => (left -= Buffer.byteLength(line) + 2) < 0);
@@ -120,7 +122,7 @@ function quoteBlock(text: string): string {
     .join("\n");
 }
 
-/** At most this many bytes, never half a character. */
+/** The text cut to `most` bytes, never within a character. */
 function cut(text: string, most: number): string {
   const bytes = Buffer.from(text);
   return bytes.byteLength <= most

@@ -6,26 +6,26 @@ import { notify } from "../mail/operations.ts";
 import type { Store } from "../store/store.ts";
 import { readinessOf } from "./work.ts";
 
-/** What the scheduler does about decisions of people: those that are due, those it needs, those time has made for them. */
+/** What the scheduler does about decisions of people: it expires late approvals, and pauses and resumes agents by budget. */
 
-/** What nobody decided in time is denied, and whoever asked hears of it. */
+/** An approval that is not decided in time is denied, and its requester is told. */
 export async function expireApprovals(store: Store, newId: () => string): Promise<void> {
   for (const { id, company_id } of await store.read((tx) => dueApprovals(tx, 100)))
     await store.write(async (tx) => {
       await tx.lock(company_id);
       const approval = await approvalById(tx, id);
       if (!(await expire(tx, approval)) || approval.requested_by === null) return;
-      // With the month its reason is over too.
+      // A budget request ends with its month, when the budget starts again. There is nothing to tell.
       if (approval.type === "budget_override") return;
       await notify(
         bySystem(tx, company_id, newId),
         approval.requested_by,
-        `Nobody decided on approval ${id} in time, so it is denied.`,
+        `Approval ${id} was not decided in time, so it is denied. Request it again if you still need it.`,
       );
     });
 }
 
-/** Somebody has work and no budget to start with: it is paused, and people are asked, unless they were. */
+/** Pauses an agent that has work but no budget, and asks the board to raise it, unless the board was asked already. */
 export async function pauseForBudget(
   store: Store,
   newId: () => string,
@@ -40,7 +40,7 @@ export async function pauseForBudget(
   });
 }
 
-/** Another month: whom a budget had paused goes on. */
+/** Resumes the agents that a used-up budget had paused, once a new month has begun. */
 export async function renewBudgets(store: Store, newId: () => string): Promise<void> {
   for (const { company_id } of await store.read((tx) => tx.all(companiesWithHalted, {})))
     await store.write(async (tx) => {

@@ -275,7 +275,7 @@ for (const kind of storeKinds)
             await step(call, "two");
           },
           async ({ call, briefing }) => {
-            assert.match(briefing.text, /Your last session did not update it: read your log/);
+            assert.match(briefing.text, /Your last session did not update it, so read your log/);
             const { stateFileId: id } = await call(viewAgent, { id: ann.id });
             assert.equal((await call(viewHistory, { id })).versions.length, 2);
             await saveState(call, "# Caught up");

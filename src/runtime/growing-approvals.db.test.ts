@@ -12,11 +12,11 @@ import type { Stage } from "../testing/stage.ts";
 
 /** Does what it is given, judges what comes back, and puts it together. */
 const diligent: Script = async ({ briefing: { assignment } }) => {
-  const waiting = assignment.split("## Waiting for your verdict")[1] ?? "";
+  const waiting = assignment.split("## Submissions waiting for your verdict")[1] ?? "";
   const verdicts = [...waiting.matchAll(/^### .*\(outcome ([0-9a-f-]{36})\)$/gm)];
   if (verdicts.length > 0)
     return { output: verdicts.map(([, id]) => `VERDICT[${id ?? ""}]: PASS`).join("\n") };
-  const results = assignment.split("## The results it builds on")[1]?.match(/^> .*/gm) ?? [];
+  const results = assignment.split("## Results to build on")[1]?.match(/^> .*/gm) ?? [];
   return { output: assignment.startsWith("## Your work now") ? `Done. ${results.join(" ")}` : "" };
 };
 

@@ -198,7 +198,10 @@ for (const kind of storeKinds)
             own(submitOutcome, { id, note: "again" }),
             /waiting for a decision that isn't yours/,
           );
-          assert.match(session.briefing.assignment, /## Waiting for your verdict\n\n### "Build it\."/);
+          assert.match(
+            session.briefing.assignment,
+            /## Submissions waiting for your verdict\n\n### "Build it\."/,
+          );
           assert.match(session.briefing.assignment, /> the work was sent back twice[\s\S]*> Second try\./);
           return verdict("REWORK a flat roof will do")(session);
         });
@@ -268,7 +271,7 @@ for (const kind of storeKinds)
       runner.plan(eve, says("Four walls."), says("Noted."), async ({ briefing }) => {
         assert.match(
           briefing.assignment,
-          /It was sent back:\n> no roof\n\nWhat was submitted before:\n> Four walls\./,
+          /Your last submission was sent back:\n> no roof\n\nYou submitted:\n> Four walls\./,
         );
         return { output: "Four walls and a roof." };
       });

@@ -67,10 +67,10 @@ for (const kind of storeKinds)
         ]);
         const [letter = "", ...others] = await toBoard(stage);
         assert.deepEqual(others, []);
-        assert.match(letter, /^Ann \(worker\) may have too much to do: 3 outcomes/);
-        assert.match(letter, /hire a report and delegate/);
-        assert.match(letter, /raise maxSessions/);
-        assert.match(letter, /nothing was changed/);
+        assert.match(letter, /^Ann \(worker\) may be overloaded\. It has 3 workable outcomes/);
+        assert.match(letter, /You could: hire a report for it/);
+        assert.match(letter, /raise the setting maxSessions/);
+        assert.match(letter, /Nothing was changed/);
         assert.deepEqual(await inboxOf(stage, lead.id), [letter]);
         assert.deepEqual(await inboxOf(stage, ann.id), []);
         assert.equal(await everything(stage), before);
@@ -116,7 +116,7 @@ for (const kind of storeKinds)
       stage.advance(minute);
       await stage.rest();
       assert.deepEqual(await suggestions(stage), [{ kind: "long_sessions", sessions: 1, minutes: 30 }]);
-      assert.match((await toBoard(stage))[0] ?? "", /its last session took 30 minutes/);
+      assert.match((await toBoard(stage))[0] ?? "", /Its last session took 30 minutes/);
     });
 
     staged(

@@ -1,6 +1,7 @@
 import { bySystem } from "../dispatch/context.ts";
 import { sql } from "kysely";
 import type { Settings } from "../contract/companies.ts";
+import { quantity } from "../contract/phrases.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
 import { append, system } from "../events/ledger.ts";
 import { tellOnce, wasTold } from "../mail/notices.ts";
@@ -11,8 +12,8 @@ import type { ReadTx, Store } from "../store/store.ts";
 import { countLive } from "./sessions.ts";
 
 /**
- * Signs that an agent has too much to do: sessions that take long, work that waits, an inbox that piles up. Each becomes a
- * suggestion to its boss and to the board, at most once a day; what comes of it, they decide. Nothing is ever changed here.
+ * Signs that an agent is overloaded: long sessions, waiting work, a full inbox. Each sign becomes a suggestion to the agent's
+ * boss and to the board, at most once a day. They decide what to do: nothing is changed here.
  */
 type Kind = "long_sessions" | "waiting_work" | "full_inbox";
 
@@ -25,10 +26,10 @@ interface Sign {
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
-/** However much an agent has, no more of it is looked at. */
+/** Limits the cost of a look: no more rows of an agent than this are counted. */
 const mostLooked = 500;
 
-/** Looks at these agents. Reads first, and takes the company's turn only when there is something to say. */
+/** Checks these agents. It reads first, and locks the company only if there is something to suggest. */
 export async function suggestGrowth(
   store: Store,
   agentIds: readonly string[],
@@ -48,7 +49,7 @@ export async function suggestGrowth(
       await tx.lock(companyId);
       const agent = await tx.first(agentRow, { id });
       if (agent === undefined) return;
-      // Looked at again: another node may have said it, or the work be done.
+      // Check again under the lock: another node may have made the suggestion, or the work may be done.
       for (const { kind, measured, says, could } of await unsaidSigns(tx, id)) {
         await append(tx, {
           companyId,
@@ -58,11 +59,11 @@ export async function suggestGrowth(
           data: { kind, ...measured },
         });
         const words = [
-          `${agent.name} (${agent.role}) may have too much to do: ${says}`,
+          `${agent.name} (${agent.role}) may be overloaded. ${says}`,
           "",
-          `What could be done: ${could}`,
+          `You could: ${could}`,
           "",
-          `This is a suggestion; nothing was changed. Agent ${id}. It is made at most once a day.`,
+          `This is only a suggestion, sent at most once a day. Nothing was changed. Agent id: ${id}.`,
         ].join("\n");
         const call = bySystem(tx, companyId, newId);
         await tellOnce(call, { about: id, kind: noticeOf(kind), to: null, text: words });
@@ -105,9 +106,9 @@ const looks: Readonly<Record<Kind, Look>> = {
     return {
       kind: "long_sessions",
       measured: { sessions: sessions.length, minutes },
-      says: `its last ${sessions.length === 1 ? "session" : `${sessions.length} sessions`} took ${minutes} minutes (growthSessionMinutes is ${limit}).`,
+      says: `Its last ${sessions.length === 1 ? "session" : `${sessions.length} sessions`} took ${quantity(minutes, "minute")} (setting growthSessionMinutes: ${limit}).`,
       could:
-        "split what it answers for into smaller outcomes, let it delegate parts to a report, or hire one for it.",
+        "split its work into smaller outcomes, ask it to delegate parts to a report, or hire a report for it.",
     };
   },
   waiting_work: async (
@@ -124,8 +125,8 @@ const looks: Readonly<Record<Kind, Look>> = {
     return {
       kind: "waiting_work",
       measured: { outcomes: count, minutes: growthWaitMinutes, liveSessions: live, maxSessions },
-      says: `${count} outcomes it could work on have lain untouched for ${growthWaitMinutes} minutes or longer (growthWaitingOutcomes is ${limit}).`,
-      could: `hire a report and delegate some of them, give some to somebody else, or close what is no longer needed.${isFull ? ` All ${maxSessions} sessions the company allows at once are in use: the board could raise maxSessions.` : ""}`,
+      says: `It has ${quantity(count, "workable outcome")} that waited for at least ${quantity(growthWaitMinutes, "minute")} (setting growthWaitingOutcomes: ${limit}).`,
+      could: `hire a report for it, give some of the outcomes to another agent, or close those no longer needed.${isFull ? ` The company also runs ${quantity(maxSessions, "session")}, the maximum. The board can raise the setting maxSessions.` : ""}`,
     };
   },
   full_inbox: async (tx, { id, company_id }, { growthInboxMessages: limit, growthWaitMinutes }) => {
@@ -138,9 +139,8 @@ const looks: Readonly<Record<Kind, Look>> = {
     return {
       kind: "full_inbox",
       measured: { messages: waiting.length, minutes },
-      says: `${waiting.length} messages wait in its inbox, the oldest for ${minutes} minutes (growthInboxMessages is ${limit}).`,
-      could:
-        "give part of what it answers for to somebody else, hire a report to take some of it, or write to it less.",
+      says: `Its inbox holds ${quantity(waiting.length, "message")}, the oldest for ${quantity(minutes, "minute")} (setting growthInboxMessages: ${limit}).`,
+      could: "give part of its work to another agent, hire a report for it, or send it fewer messages.",
     };
   },
 };
@@ -163,7 +163,7 @@ const lastSessions = query((db, p: { agentId: string; since: number; limit: numb
     .limit(p.limit),
 );
 
-/** The inner list is cut first: whether an outcome is workable takes looking at others. */
+/** The inner list is limited first, because testing whether an outcome is workable reads other outcomes. */
 const waitingWork = query((db, p: { agentId: string; now: number; before: number; limit: number }) =>
   db
     .selectFrom(

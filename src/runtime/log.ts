@@ -3,7 +3,7 @@ import { system } from "../events/ledger.ts";
 import { addVersion, fileById, insertFile } from "../knowledge/table.ts";
 import type { Tx } from "../store/store.ts";
 
-/** An agent's log: one knowledge file, written by the system only, an entry for each session. */
+/** Appends an entry to an agent's log, a knowledge file with one entry for each session. Only the system writes it. */
 export async function appendToLog(
   tx: Tx,
   agent: AgentRow,
@@ -38,9 +38,9 @@ export async function appendToLog(
 
 const longest = 256 * 1024;
 
-/** A log that outgrows its size loses its oldest entries; they stay in its earlier versions. */
+/** A log that grows too long loses its oldest entries. They stay in the file's earlier versions. */
 function trimmed(log: string): string {
   if (log.length <= longest) return log;
   const start = log.indexOf("\n## ", log.length - longest);
-  return `# Earlier entries are in earlier versions of this file.\n${log.slice(start < 0 ? log.length - longest : start)}`.toWellFormed();
+  return `# Older entries are in earlier versions of this file.\n${log.slice(start < 0 ? log.length - longest : start)}`.toWellFormed();
 }

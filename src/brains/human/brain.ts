@@ -5,10 +5,10 @@ export const humanBrain = brain({
   type: "human",
   config: z.strictObject({}),
   documentation: [
-    "A person holds the position. It is never started: the person works from the inbox, with the CLI, the API or a key of",
-    "this agent, and has exactly the agent's rights.",
+    "A person holds the position. No session is ever started. The person works from the inbox, with the command line or with",
+    "the API and an API key of this agent, and has exactly the agent's rights.",
   ].join("\n"),
-  safety: ["Nothing is started: work that is handed to a person waits until the person looks."],
+  safety: ["Nothing starts automatically: work delegated to a person waits until the person does it."],
   examples: [{}],
   probe: async () => ({ available: true, version: null, says: "a person" }),
   launch: () => null,

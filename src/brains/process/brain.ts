@@ -4,30 +4,32 @@ import { brain } from "../brain.ts";
 export const processBrain = brain({
   type: "process",
   config: z.strictObject({
-    command: z.string().min(1).max(4096).describe("The program to run; found on PATH, or an absolute path."),
+    command: z.string().min(1).max(4096).describe("Program to run: a name on PATH, or an absolute path."),
     args: z
       .array(z.string().max(10_000))
       .max(200)
       .optional()
-      .describe("Its arguments, passed as they are: no shell."),
+      .describe("Arguments of the program. They are passed unchanged, without a shell."),
     env: z
       .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(10_000))
       .optional()
-      .describe("Further environment variables."),
+      .describe("Additional environment variables."),
   }),
   documentation: [
-    "Runs any command as the agent. The briefing comes on standard input; `AGENCY_URL`, `AGENCY_TOKEN` and",
-    "`AGENCY_WORKSPACE` are in the environment. The command may speak MCP at `$AGENCY_URL/mcp/<server>` with the token, or",
-    "only print: what it prints is the session's output. A line of JSON",
-    '`{"usage":{"inputTokens":…,"outputTokens":…,"costUsd":…}}` reports usage so far, at any time and as often as it likes;',
-    '`"consultants"` in it, of the same shape, is the part that sub-agents used. When the budget is used up, it is stopped.',
+    "Runs any command as the agent. The command gets the briefing on standard input, and `AGENCY_URL`, `AGENCY_TOKEN` and",
+    "`AGENCY_WORKSPACE` in the environment. It can call MCP tools at `$AGENCY_URL/mcp/<server>` with the token, or only print:",
+    "its output is the session's output.",
     "",
-    "It runs a command of your choice on this machine, so an agent may hire with it only where the company allows it.",
+    "To report usage, the command prints a line of JSON with the totals so far, as often as it likes:",
+    '`{"usage":{"inputTokens":…,"outputTokens":…,"costUsd":…}}`. An object `"consultants"` of the same shape inside `usage` is',
+    "the part that sub-agents used. When the budget is used up, the session is stopped.",
+    "",
+    "Because it runs a command on this machine, an agent may hire with this brain only if the company allows it.",
   ].join("\n"),
   safety: [
-    "The command runs on this machine as the user of the daemon, in a sandbox where there is one.",
-    "Agents may not hire with it unless the company allows it; the board may.",
-    "Values of env are stored as they are given and shown to nobody again; prefer a file that only the command reads.",
+    "The command runs on this machine as the daemon's user, inside a sandbox if one is installed.",
+    "The board may hire with it. Agents may do so only if the company allows it.",
+    "Values of env are stored unencrypted and never shown again. Prefer a file that only the command can read.",
   ],
   examples: [
     { command: "my-agent" },

@@ -11,22 +11,24 @@ export const rehearsalBrain = brain({
       .min(0)
       .max(60_000)
       .optional()
-      .describe("Wait this long before each step, to watch it."),
+      .describe("Milliseconds to wait before each step, to make the steps easy to watch. Default 0."),
     speaks: z
       .enum(["tools", "text"])
       .optional()
-      .describe("text: it uses no tools and only prints, as a plain command would. Default tools."),
+      .describe(
+        "text: use no tools and only print, as a plain command does. tools (default): call MCP tools.",
+      ),
   }),
   documentation: [
-    "No model: a fixed player that goes through the motions of an organization, over the same MCP doors a model uses. It plans",
-    "a goal, hires, delegates, writes short files, verifies and reports. Use it to see how Agency works without a key.",
+    "Needs no model. A fixed program goes through the steps of an organization with the same MCP tools a model uses. It plans",
+    "a goal, hires, delegates, writes short files, verifies and reports. Use it to see how Agency works without an API key.",
     "",
-    "It reports the tokens a model would count for what it reads and writes (four characters each), and a cost of 0.",
+    "It reports one token for every four characters it reads or writes, about what a model would count, and a cost of 0.",
   ].join("\n"),
-  safety: ["It does not think: what it writes is a rehearsal, and it says so."],
+  safety: ["It does not think. Its files are placeholders, and they say so."],
   examples: [{}, { delayMs: 500 }, { speaks: "text" }],
   plain: ({ speaks }) => speaks === "text",
-  probe: async () => ({ available: true, version: null, says: "built in; plays, does not think" }),
+  probe: async () => ({ available: true, version: null, says: "built in, no model" }),
   launch: ({ delayMs, speaks }, { briefing, assignment, systemPromptFile }) => ({
     command: process.execPath,
     args: [script(speaks === "text" ? "plain" : "main")],

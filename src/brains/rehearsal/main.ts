@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { play } from "./player.ts";
 
-/** The rehearsal's process: plays one session over MCP, prints what it does, and ends. */
+/** The process of a rehearsal with tools: it plays one session over MCP, prints its final output and ends. */
 const url = process.env["AGENCY_URL"] ?? "";
 const token = process.env["AGENCY_TOKEN"] ?? "";
 const delay = Number(process.env["AGENCY_REHEARSAL_DELAY"] ?? 0);
 let calls = 0;
 let inputTokens = 0;
 let outputTokens = 0;
-/** About what a model would count: four characters a token. It costs nothing. */
+/** Roughly what a model would count: one token for four characters. */
 const count = (text: string): number => Math.ceil(text.length / 4);
 
 const Answer = z.object({
@@ -61,9 +61,9 @@ async function call(
 
 const { heard, words } = await play(call);
 if (words !== "") console.log(words);
-// An agent that is told how to answer answers so; what a session prints last is what it says.
+// An agent made by create_agent is told in its prompt how to answer. Its final output becomes the reply.
 const prompt = readFileSync(process.env["AGENCY_SYSTEM_PROMPT"] ?? "/dev/null", "utf8");
 const next = /^Always respond in exactly this structure:\n@(.+)$/m.exec(prompt)?.[1];
 if (next !== undefined && heard[0] !== undefined)
-  console.log(`@${next}\nI have read: ${heard[0].slice(0, 500)}`);
+  console.log(`@${next}\nI read this message: ${heard[0].slice(0, 500)}`);
 console.log(JSON.stringify({ usage: { inputTokens, outputTokens, costUsd: 0 } }));

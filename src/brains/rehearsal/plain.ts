@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { text } from "node:stream/consumers";
 import { say } from "./speaker.ts";
 
-/** The rehearsal without tools: reads what it is told, prints what a plain command would, and ends. */
+/** The process of a rehearsal without tools: it reads its briefing, prints its final output and ends. */
 await sleep(Number(process.env["AGENCY_REHEARSAL_DELAY"] ?? 0));
 const told = await text(process.stdin);
 const said = say(told);

@@ -1,14 +1,16 @@
 import { z } from "zod";
+import { notCarriedOut } from "../../contract/phrases.ts";
+import { placeholder } from "./speaker.ts";
 
 /**
- * The rehearsal: what an agent without a model does in one session. It looks only at what any agent sees through its
- * tools, and says what is to be handed out in its last words, so the same few rules make a whole organization:
- *   - a message from the board becomes an outcome; any other message is noted and acknowledged
- *   - the root hands what nobody handed to it to a coordinator, whom it hires if it has none
- *   - a coordinator asks for the right to hire if it lacks it, and is given it; with it, it divides its work in two
- *   - who is neither does the work
- *   - what was submitted is read and completed; an integration is put together from the results, and at the root the
- *     board hears of it
+ * What an agent without a model does in one session. It sees only what its tools show to any agent, and it delegates with
+ * directives in its final output. These few rules make a whole organization:
+ *   - A message from the board becomes an outcome. Every other message is acknowledged as noted.
+ *   - The root agent delegates the board's outcomes to a coordinator. It hires one if it has none.
+ *   - A coordinator without the right to hire requests it, and its boss grants it. With that right it divides its outcome
+ *     between a writer and a checker.
+ *   - Every other agent does the work itself.
+ *   - A submission is completed. An integration combines the results. The root agent reports the whole to the board.
  */
 type Call = (server: string, tool: string, args: Record<string, unknown>) => Promise<Record<string, unknown>>;
 
@@ -58,7 +60,7 @@ const Permissions = z.object({
   requests: z.array(z.object({ agent: Named, resource: z.string() })),
 });
 
-/** What it heard, and its last words: directives, if anything is to be handed out. */
+/** Returns the messages it read and its final output: directives, if it delegates, or nothing. */
 export async function play(call: Call): Promise<{ heard: string[]; words: string }> {
   const did: string[] = [];
   const heard: string[] = [];
@@ -67,18 +69,19 @@ export async function play(call: Call): Promise<{ heard: string[]; words: string
   const me = await whoAmI(call);
   for (let turns = 0; turns < 20; turns++) {
     const { messages } = Inbox.parse(await call("mail", "read_inbox", {}));
-    // Before the messages that say so are acknowledged: who dies in between is started again for them, and only for them.
+    // Verify before acknowledging the messages about submissions. If the session dies in between, only those messages start
+    // another one.
     const verified = await verifyReports(call, did);
-    // After the inbox: what a message says of rights holds by now.
+    // Read rights after the inbox: a right that a message announces is effective by then.
     const rights = Permissions.parse(await call("permissions", "list_permissions", {}));
     await answerRequests(call, rights.requests, did);
     await sortInbox(call, me, messages, did);
     for (const { from, body } of messages) if (from.kind !== "system" && body !== null) heard.push(body);
-    isRefused ||= messages.some(({ body }) => body?.startsWith("This was not carried out") === true);
+    isRefused ||= messages.some(({ body }) => body?.startsWith(notCarriedOut) === true);
     const mayHire = rights.grants.some(({ resource, stands }) => resource === "org:hire" && stands);
     const worked = await workOnce(call, { ...me, mayHire, isRefused }, did);
     if (typeof worked === "string") {
-      // What is handed out is handed out when this session ends; the next goes on from there.
+      // Directives take effect when this session ends. The next session continues from there.
       words = worked;
       break;
     }
@@ -86,7 +89,7 @@ export async function play(call: Call): Promise<{ heard: string[]; words: string
   }
   await saveState(call, did);
   await call("audit", "submit_summary", {
-    summary: did.length === 0 ? "Nothing was to be done." : did.map((line) => `- ${line}`).join("\n"),
+    summary: did.length === 0 ? "There was nothing to do." : did.map((line) => `- ${line}`).join("\n"),
   });
   return { heard, words };
 }
@@ -99,7 +102,7 @@ interface Me {
 
 interface Standing extends Me {
   readonly mayHire: boolean;
-  /** Its words came back: what it wanted to hand out it does itself. */
+  /** Its directives were refused. It then does the work itself. */
   readonly isRefused: boolean;
 }
 
@@ -111,7 +114,7 @@ async function whoAmI(call: Call): Promise<Me> {
       ? undefined
       : Outcome.parse(await call("outcome", "view_outcome", { id: outcomes[0].id })).responsible;
   const row = agents.find(({ id }) => id === own?.id);
-  if (row === undefined) throw new Error("an agent without any outcome has nothing to play");
+  if (row === undefined) throw new Error("the agent has no outcome, so there is nothing to rehearse");
   return {
     id: row.id,
     role: row.role,
@@ -134,7 +137,7 @@ async function sortInbox(
           description: body,
           parents: [me.id],
           important: true,
-          acceptance: "- a result is in the knowledge base\n- the board got a message with the link",
+          acceptance: "- the result is a knowledge file\n- the board has a message with the link",
         }),
       );
       result = `outcome ${made.id}`;
@@ -144,7 +147,7 @@ async function sortInbox(
   }
 }
 
-/** A report that asks for the right to hire gets it. */
+/** Grants the right to hire to every report that requests it. */
 async function answerRequests(
   call: Call,
   requests: z.infer<typeof Permissions>["requests"],
@@ -153,12 +156,12 @@ async function answerRequests(
   for (const { agent, resource } of requests) {
     if (resource !== "org:hire") continue;
     await call("permissions", "grant_permission", { to: agent.id, resource });
-    await call("mail", "send_message", { to: agent.id, body: "You may hire now." });
+    await call("mail", "send_message", { to: agent.id, body: "You may hire now. Please continue." });
     did.push(`let ${agent.name} hire`);
   }
 }
 
-/** One piece of work. A text: what is to be handed out, in the last words of this session. */
+/** Does one piece of work. Returns false if there was none, or directives to end the session with. */
 async function workOnce(call: Call, me: Standing, did: string[]): Promise<boolean | string> {
   const { outcomes } = Mine.parse(await call("outcome", "my_outcomes", { status: "open", limit: 1000 }));
   const waits = outcomes.find(({ blocked }) => blocked?.reason === noRightToHire);
@@ -169,10 +172,10 @@ async function workOnce(call: Call, me: Standing, did: string[]): Promise<boolea
   if (next === undefined) return false;
   const outcome = Outcome.parse(await call("outcome", "view_outcome", { id: next.id }));
   if (outcome.kind === "integration") {
-    await putTogether(call, me, outcome, did);
+    await combine(call, me, outcome, did);
     return true;
   }
-  // A part that came back, because its hire was not approved or its agent left, is done rather than parted again.
+  // A part can come back, because its hire was not approved or its agent left. It is done, not divided again.
   const cameBack = !outcome.delegated && /^(Organize|Draft|Check): /.test(outcome.title);
   if (!cameBack && !me.isRefused && outcome.children.length === 0) {
     if (me.isRoot && me.mayHire) return toCoordinator(call, me, outcome, did);
@@ -187,18 +190,18 @@ async function workOnce(call: Call, me: Standing, did: string[]): Promise<boolea
 }
 
 const coordinator = "Coordinator";
-const noRightToHire = "waits for the right to hire";
+const noRightToHire = "needs the right to hire";
 
 async function askToHire(call: Call, outcome: z.infer<typeof Outcome>, did: string[]): Promise<void> {
   await call("permissions", "request_permission", {
     resource: "org:hire",
-    reason: `"${outcome.title}" takes a writer and a checker`,
+    reason: `"${outcome.title}" needs a writer and a checker`,
   });
   await call("outcome", "update_outcome", { id: outcome.id, blocked: { reason: noRightToHire } });
-  did.push("asked for the right to hire");
+  did.push("requested the right to hire");
 }
 
-/** To the coordinator there is, or to a new one: hired and given its work in the same words. */
+/** Delegates to the coordinator. If there is none, the same output hires one. */
 async function toCoordinator(
   call: Call,
   me: Me,
@@ -209,20 +212,20 @@ async function toCoordinator(
   const there = agents.find(
     ({ boss, role, status }) => boss?.id === me.id && role === coordinator && status !== "paused",
   );
-  did.push(`handed "${outcome.title}" to ${there?.name ?? `a new ${coordinator}`}`);
+  did.push(`delegated "${outcome.title}" to ${there?.name ?? `a new ${coordinator}`}`);
   return [
-    ...(there === undefined ? [`HIRE[${coordinator}]: Organizes what the board asks for.`] : []),
+    ...(there === undefined ? [`HIRE[${coordinator}]: Organize the work the board asks for.`] : []),
     `DELEGATE[${there?.id ?? coordinator}]: Organize: ${outcome.title}`,
   ].join("\n");
 }
 
-/** A plan: whoever is missing for it is hired. */
+/** A plan for a writer and a checker. The daemon hires the roles the team lacks. */
 function toSpecialists(outcome: z.infer<typeof Outcome>, did: string[]): string {
   const title = outcome.title
     .replace(/^Organize: /, "")
     .slice(0, 280)
     .toWellFormed();
-  const acceptance = "- a knowledge file with the result";
+  const acceptance = "- the result is a knowledge file";
   const tasks = [
     { title: `Draft: ${title}`, assignee: "Writer", acceptance },
     { title: `Check: ${title}`, assignee: "Checker", acceptance, dependsOn: [0] },
@@ -231,7 +234,7 @@ function toSpecialists(outcome: z.infer<typeof Outcome>, did: string[]): string 
   return ["```plan", JSON.stringify(tasks, null, 2), "```"].join("\n");
 }
 
-/** Everything of ours that was handed down and submitted: look at it, complete it. */
+/** Completes every submission of its reports. Returns whether there was one. */
 async function verifyReports(call: Call, did: string[]): Promise<boolean> {
   const { outcomes } = Mine.parse(await call("outcome", "my_outcomes", { status: "open", limit: 1000 }));
   let any = false;
@@ -241,7 +244,7 @@ async function verifyReports(call: Call, did: string[]): Promise<boolean> {
       if (child.status !== "submitted") continue;
       await call("outcome", "complete_outcome", {
         id: child.id,
-        note: "looked at it against its acceptance criteria",
+        note: "Checked against the acceptance criteria.",
       });
       did.push(`verified "${child.title}"`);
       any = true;
@@ -252,32 +255,27 @@ async function verifyReports(call: Call, did: string[]): Promise<boolean> {
 
 async function doIt(call: Call, me: Me, outcome: z.infer<typeof Outcome>, did: string[]): Promise<void> {
   const { id, title } = outcome;
-  const text = `This is a rehearsal: a model would have done the work here.\n\nServes kb://${id}`;
-  // A part is put together with the others before the board hears of it.
+  const text = `${placeholder}\n\nOutcome: kb://${id}`;
+  // The board is told about the whole only, never about a part.
   const isWhole = me.isRoot && !/^(Organize|Draft|Check): /.test(title);
   const result = await writeDown(call, title, text, isWhole);
   await call("outcome", outcome.delegated ? "submit_outcome" : "complete_outcome", {
     id,
     note: `The result is ${result}`,
   });
-  did.push(`did "${title}", result ${result}`);
+  did.push(`did "${title}" with the result ${result}`);
 }
 
-/** All parts are done: one file of their results. What was divided follows. */
-async function putTogether(
-  call: Call,
-  me: Me,
-  outcome: z.infer<typeof Outcome>,
-  did: string[],
-): Promise<void> {
+/** Writes one file that links all results, and completes the integration. The divided outcome is completed with it. */
+async function combine(call: Call, me: Me, outcome: z.infer<typeof Outcome>, did: string[]): Promise<void> {
   const title = outcome.title.replace(/^Integrate: /, "");
   const parts = outcome.dependsOn.map((part) => `- ${part.title} (${part.status}) kb://${part.id}`);
-  const result = await writeDown(call, title, `Put together from:\n\n${parts.join("\n")}`, me.isRoot);
+  const result = await writeDown(call, title, `Combined from:\n\n${parts.join("\n")}`, me.isRoot);
   await call("outcome", "complete_outcome", { id: outcome.id, note: `The result is ${result}` });
-  did.push(`put "${title}" together, result ${result}`);
+  did.push(`combined the results of "${title}" in ${result}`);
 }
 
-/** A file, to the boss; of a whole, the board hears in words, too. */
+/** Writes the result to a file and sends the file to the boss. The board also gets a message about a whole. */
 async function writeDown(call: Call, title: string, text: string, isWhole: boolean): Promise<string> {
   const { id } = await call("kb", "create_file", {
     description: `Result of ${title}`.slice(0, 900),
@@ -296,11 +294,11 @@ async function saveState(call: Call, did: string[]): Promise<void> {
     .parse(await call("kb", "list_files", { kind: "state" }));
   const state = files[0];
   if (state === undefined) return;
-  const content = `# State\n\n${did.length === 0 ? "At rest." : did.map((line) => `- ${line}`).join("\n")}\n`;
+  const content = `# State\n\n${did.length === 0 ? "Nothing to do." : did.map((line) => `- ${line}`).join("\n")}\n`;
   await call("kb", "write_file", { id: state.id, content, version: state.version, hash: state.hash });
 }
 
 function titleOf(body: string): string {
-  const line = body.split("\n").find((candidate) => candidate.trim() !== "") ?? "A goal";
+  const line = body.split("\n").find((candidate) => candidate.trim() !== "") ?? "Untitled goal";
   return line.trim().slice(0, 200).toWellFormed();
 }

@@ -1,12 +1,14 @@
 /**
- * What the rehearsal prints when it has no tools. It looks only at what stands in its briefing:
- *   - a message to whoever answers to the board: hire a writer and a checker, and give each its part
- *   - work that was submitted: it passes
- *   - work: a result in a few words; where others' results are given, put together from them
+ * The final output of a rehearsal without tools. It depends only on the briefing (runtime/final-output/assignment.ts):
+ *   - a message from the board: hire a writer and a checker, and delegate a part to each
+ *   - a submission: pass it
+ *   - work: a short placeholder result, or the results of others combined if they are given
  */
+export const placeholder = "This is a placeholder: the rehearsal has no model to do the work.";
+
 export function say(told: string): string {
   const verdicts = [...told.matchAll(/^### .*\(outcome ([0-9a-f-]{36})\)$/gm)]
-    .filter(({ index }) => index > sectionAt(told, "Waiting for your verdict"))
+    .filter(({ index }) => index > sectionAt(told, "Submissions waiting for your verdict"))
     .map(([, id]) => `VERDICT[${id ?? ""}]: PASS`);
   const work = /^## Your work now: (".*") \((\w+) [0-9a-f-]{36}\)$/m.exec(told);
   if (work !== null) return [...verdicts, ...resultOf(told, String(JSON.parse(work[1] ?? '""')))].join("\n");
@@ -14,10 +16,10 @@ export function say(told: string): string {
   if (goal === undefined) return verdicts.length === 0 ? "Noted." : verdicts.join("\n");
   return [
     ...verdicts,
-    "HIRE[Writer]: Drafts what we hand out.",
-    "HIRE[Checker]: Checks what we hand out.",
+    "HIRE[Writer]: Write the drafts.",
+    "HIRE[Checker]: Check the drafts.",
     `DELEGATE[Writer]: Draft: ${goal}`,
-    `DELEGATE[Checker]: List what has to be checked: ${goal}`,
+    `DELEGATE[Checker]: List the points to check: ${goal}`,
   ].join("\n");
 }
 
@@ -27,14 +29,13 @@ function sectionAt(told: string, title: string): number {
 }
 
 function resultOf(told: string, title: string): string[] {
-  const from = sectionAt(told, "The results it builds on");
+  const from = sectionAt(told, "Results to build on");
   const until = sectionAt(told, "If you have no tools");
-  if (from === Number.POSITIVE_INFINITY)
-    return [`# ${title}`, "", "This is a rehearsal: a model would have done the work here."];
+  if (from === Number.POSITIVE_INFINITY) return [`# ${title}`, "", placeholder];
   const results = told
     .slice(from, until)
     .split("\n")
     .filter((line) => line.startsWith("> "))
     .map((line) => line.slice(2));
-  return [`# ${title}`, "", "Put together from:", "", ...results];
+  return [`# ${title}`, "", "Combined from:", "", ...results];
 }

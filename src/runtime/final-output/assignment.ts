@@ -12,8 +12,9 @@ import { query } from "../../store/query.ts";
 import type { ReadTx } from "../../store/store.ts";
 
 /**
- * The work itself in words, for a brain that has no tools to look it up: what it is, the results it builds on, the messages
- * that wait, and what it can say to have something done. Text of others is quoted as data.
+ * The work as text, for a brain that has no tools to look it up: the outcome, the results to build on, the waiting messages
+ * and submissions, and the directives that make things happen. Text of others is quoted as data. The rehearsal brain parses
+ * these headings (brains/rehearsal/speaker.ts).
  */
 const mostMessages = 10;
 const mostReviews = 5;
@@ -36,17 +37,17 @@ async function workIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
     lines.push("Acceptance criteria:", quoted(excerpt(outcome.acceptance, outcome.id)), "");
   lines.push(...(await sentBackIn(tx, outcome)));
   const context = await contextOf(tx, outcome.id);
-  if (context.length > 0) lines.push("## The results it builds on", "");
+  if (context.length > 0) lines.push("## Results to build on", "");
   for (const { id, title, file, text, truncated } of context)
     lines.push(
       `### ${JSON.stringify(title)} (outcome ${id})`,
-      quoted(truncated ? `${text}\n… the rest is in kb://${file}` : text),
+      quoted(truncated ? `${text}\n… (the rest is in kb://${file})` : text),
       "",
     );
   return lines;
 }
 
-/** Whoever tries again must know what was missing: its notice was shown to a session that is gone. */
+/** What was missing in the last submission. The notice about it went to a session that has ended. */
 async function sentBackIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
   const result = await resultOf(tx, outcome.id);
   if (result === null) return [];
@@ -57,8 +58,8 @@ async function sentBackIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
   const { reason } = reopened === undefined ? {} : parseData(reopened.data);
   if (typeof reason !== "string") return [];
   const before = Buffer.from(result.content).toString("utf8");
-  const parts = ["It was sent back:", quoted(excerpt(reason, null, 2048)), ""];
-  return [...parts, "What was submitted before:", quoted(excerpt(before, result.file, 4096)), ""];
+  const parts = ["Your last submission was sent back:", quoted(excerpt(reason, null, 2048)), ""];
+  return [...parts, "You submitted:", quoted(excerpt(before, result.file, 4096)), ""];
 }
 
 async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
@@ -70,15 +71,20 @@ async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
         : message.from_id === null
           ? "the board"
           : (await memberById(tx, message.from_id))?.name;
-    lines.push(`From ${from ?? "somebody who has left"}:`, quoted(await bodyOf(tx, message, 4096)), "");
+    lines.push(
+      `From ${from ?? "an agent that has left the company"}:`,
+      quoted(await bodyOf(tx, message, 4096)),
+      "",
+    );
   }
   const waiting = await shownReviews(tx, agent.id, tx.now);
-  if (waiting.length > 0) lines.push("## Waiting for your verdict", "");
+  if (waiting.length > 0) lines.push("## Submissions waiting for your verdict", "");
   for (const { id, title, acceptance, blocked_reason } of waiting) {
     const result = await resultOf(tx, id);
-    const text = result === null ? "(no result in words)" : Buffer.from(result.content).toString("utf8");
+    const text =
+      result === null ? "(submitted without a note)" : Buffer.from(result.content).toString("utf8");
     lines.push(`### ${JSON.stringify(title)} (outcome ${id})`);
-    if (blocked_reason !== null) lines.push(quoted(`${blocked_reason}.`), "", "What was submitted last:");
+    if (blocked_reason !== null) lines.push(quoted(`${blocked_reason}.`), "", "Last submission:");
     lines.push(quoted(excerpt(text, result?.file ?? null, 4096)));
     if (acceptance !== null) lines.push("Acceptance criteria:", quoted(excerpt(acceptance, id, 2048)));
     lines.push("");
@@ -86,36 +92,36 @@ async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
   return lines;
 }
 
-/** Hiring is offered to whoever may hire, and neither it nor delegating where results are put together. */
+/** Hiring is offered only to an agent that may hire. An integration outcome can neither be delegated nor hired for. */
 function howToAnswer(first: OutcomeRow, mayHire: boolean): string {
-  const isPuttingTogether = first.kind === "integration";
+  const isIntegration = first.kind === "integration";
   return [
     "## If you have no tools",
     "",
     first.kind === "inbox"
-      ? "What you print last counts. To have work done for a message, print directives; to write to somebody, begin with @name."
-      : "What you print last is taken for the result of this work.",
-    ...(isPuttingTogether
-      ? ["This puts together what came back: it is not handed out again."]
+      ? "Your final output is read. To start work because of a message, print directives. To send mail, put @name on the first line."
+      : "Your final output becomes the result of this outcome.",
+    ...(isIntegration
+      ? ["This outcome combines the results of others. It can't be delegated again."]
       : [
-          "Directives, each at the start of a line:",
+          "You can also print directives, each at the start of a line:",
           ...(mayHire
             ? [
                 "HIRE[<role>]: <mandate>   or   HIRE[<role> | model=<model> effort=<low|medium|high|xhigh|max>]: <mandate>",
               ]
             : []),
           "DELEGATE[<id or role of a direct report>]: <subtask>",
-          'or a fence named plan with JSON: [{"title": …, "assignee": …, "dependsOn": [<titles>]}].',
+          'Or a code fence named plan with JSON: [{"title": …, "assignee": …, "dependsOn": [<titles>]}].',
         ]),
-    "To judge what was submitted to you: VERDICT[<outcome id>]: PASS   or   VERDICT[<outcome id>]: REWORK <what is missing>",
+    "To decide a submission: VERDICT[<outcome id>]: PASS   or   VERDICT[<outcome id>]: REWORK <what is missing>",
   ].join("\n");
 }
 
-/** The messages an assignment of that moment shows, oldest first. */
+/** The messages that an assignment made at that time shows, oldest first. */
 export const shownMessages = (tx: ReadTx, agentId: string, at: number): Promise<MessageRow[]> =>
   tx.all(waitingAt, { agentId, at, limit: mostMessages });
 
-/** What was submitted to an agent by that moment and is not decided, oldest first; then what it was asked to decide. */
+/** The undecided submissions to an agent at that time, oldest first, then the escalations it was asked to decide. */
 export async function shownReviews(tx: ReadTx, agentId: string, at: number): Promise<OutcomeRow[]> {
   const one = { agentId, at, limit: mostReviews };
   return [...(await tx.all(submittedTo, one)), ...(await tx.all(escalatedTo, one))].slice(0, mostReviews);
@@ -123,7 +129,7 @@ export async function shownReviews(tx: ReadTx, agentId: string, at: number): Pro
 
 export async function bodyOf(tx: ReadTx, message: MessageRow, most: number): Promise<string> {
   const file = await fileById(tx, message.file_id);
-  if (file === undefined || file.deleted_at !== null) return "(its text is gone)";
+  if (file === undefined || file.deleted_at !== null) return "(the text was deleted)";
   const content = await tx.blobs.read(file.id, file.hash);
   return excerpt(Buffer.from(content).toString("utf8"), file.id, most);
 }

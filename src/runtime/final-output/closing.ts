@@ -1,3 +1,4 @@
+import { notCarriedOut } from "../../contract/phrases.ts";
 import { Refusal } from "../../contract/refusal.ts";
 import { complete, submit } from "../../delegation/ending.ts";
 import { fanOut, type PlannedPart } from "../../delegation/fan-out.ts";
@@ -267,7 +268,7 @@ async function tellAuthor(
   const lines = refused
     .slice(0, 20)
     .map(({ line, why }) => `- ${excerpt(line, null, 300)}\n  ${excerpt(why, null, 600)}`);
-  const text = `This was not carried out:\n${lines.join("\n")}`;
+  const text = `${notCarriedOut}:\n${lines.join("\n")}`;
   if (turn <= mostTurns) return notify(call, agent.id, text, turn);
   const told = `${agent.name} (${agent.id}) goes on asking for what is refused, so it is no longer answered. ${text}`;
   await tellOnce(call, { about: agent.id, kind: "refused-words", to: null, text: told });
