@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { verifyLedger } from "../contract/ledger.ts";
-import { quantity } from "../contract/phrases.ts";
+import { plural } from "../contract/phrases.ts";
 import { clientOf, type Context } from "./terminal.ts";
 import { jsonFlag } from "./texts.ts";
 
@@ -32,6 +32,6 @@ export async function verifyAll(env: NodeJS.ProcessEnv) {
 
 function describe(result: Awaited<ReturnType<typeof verifyAll>>): string {
   return result.firstBad === null
-    ? `${quantity(result.checked, "event")} verified. The last one is ${result.last}, hash ${result.head}`
+    ? `${plural(result.checked, "event")} verified. The last one is ${result.last}, hash ${result.head}`
     : `Event ${result.firstBad.seq} was altered or is damaged: ${result.firstBad.why}.`;
 }

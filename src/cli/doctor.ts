@@ -3,7 +3,7 @@ import { delimiter, join } from "node:path";
 import type { Command } from "commander";
 import { NoDaemon } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
-import { quantity } from "../contract/phrases.ts";
+import { plural } from "../contract/phrases.ts";
 import { verifyAll } from "./audit.ts";
 import { clientOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
 import { jsonFlag } from "./texts.ts";
@@ -95,14 +95,14 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
       {
         check: "daemon",
         ok: true,
-        says: `Running at ${urlOf(env)} with ${quantity(companies.length, "company", "companies")}`,
+        says: `Running at ${urlOf(env)} with ${plural(companies.length, "company", "companies")}`,
       },
       {
         check: "ledger",
         ok: audit.ok,
         says:
           audit.firstBad === null
-            ? `${quantity(audit.checked, "event")} verified`
+            ? `${plural(audit.checked, "event")} verified`
             : `Event ${audit.firstBad.seq} was altered or is damaged: ${audit.firstBad.why}`,
       },
     ];

@@ -5,7 +5,7 @@ import { listCompanies, viewCompany } from "../contract/companies.ts";
 import { listAgents, viewAgent } from "../contract/agents.ts";
 import { viewSubtree } from "../contract/outcomes.ts";
 import { listSessions } from "../contract/sessions.ts";
-import { quantity } from "../contract/phrases.ts";
+import { plural } from "../contract/phrases.ts";
 import { type Asking, decidePending } from "./approvals.ts";
 import { firstCompany } from "./first-company.ts";
 import { clientOf, companyOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
@@ -147,7 +147,7 @@ async function draw(
   );
   const parents = new Set(open.flatMap((outcome) => outcome.parents));
   const workable = open.some(({ id, blocked }) => !parents.has(id) && blocked === null);
-  const head = `${quantity(employed.length, "agent")}, ${busy.length === 0 ? "none at work" : `${busy.length} at work: ${busy.join(", ")}`}`;
+  const head = `${plural(employed.length, "agent")}, ${busy.length === 0 ? "none at work" : `${busy.length} at work: ${busy.join(", ")}`}`;
   return { text: `${head}\n${drawTree(rootId, subtree, false)}`, atWork: busy.length, workable };
 }
 

@@ -1,5 +1,5 @@
 import { type BudgetLine, type Cost, listCosts } from "../contract/budgets.ts";
-import { dollars, quantity, thousands } from "../contract/phrases.ts";
+import { dollars, plural, thousands } from "../contract/phrases.ts";
 import { why } from "../contract/why.ts";
 import { table } from "./show.ts";
 
@@ -45,7 +45,7 @@ function budgetRow({ measure, limit, spent, reserved, handedDown, left }: Budget
 }
 
 const costText = ({ costUsd, inputTokens, outputTokens, sessions }: Cost): string =>
-  `${dollars(costUsd)}, ${thousands(inputTokens + outputTokens)} tokens, ${quantity(sessions, "session")}`;
+  `${dollars(costUsd)}, ${thousands(inputTokens + outputTokens)} tokens, ${plural(sessions, "session")}`;
 
 function drawWhy(output: unknown): string {
   const { moves, says, path } = why.output.parse(output);

@@ -1,7 +1,7 @@
 import { basename, resolve } from "node:path";
 import type { Command } from "commander";
 import { exportCompany, importCompany } from "../contract/roster.ts";
-import { quantity } from "../contract/phrases.ts";
+import { plural } from "../contract/phrases.ts";
 import { readCompanyFolder, writeCompanyFolder } from "./folder.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
 import { companyFlag, example, jsonFlag, section } from "./texts.ts";
@@ -25,7 +25,7 @@ export function addShare(program: Command, context: Context): void {
         flags.json === true
           ? JSON.stringify(written)
           : [
-              `Exported ${quantity(files.length, "file")} to ${folder}.`,
+              `Exported ${plural(files.length, "file")} to ${folder}.`,
               ...section("Removed, because they look like secrets:", redacted),
               ...section("Left out, because they have no meaning in another company:", leftOut),
             ].join("\n"),
@@ -58,7 +58,7 @@ export function addShare(program: Command, context: Context): void {
         flags.json === true
           ? JSON.stringify(made)
           : [
-              `Created ${made.company.name} (${made.company.id}) with ${quantity(made.agents, "agent")} and ${quantity(made.files, "knowledge file")}.`,
+              `Created ${made.company.name} (${made.company.id}) with ${plural(made.agents, "agent")} and ${plural(made.files, "knowledge file")}.`,
               ...section("Please note:", made.notices),
             ].join("\n"),
       );

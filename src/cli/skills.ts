@@ -1,7 +1,7 @@
 import { basename, resolve } from "node:path";
 import { type Command } from "commander";
 import { putSkill } from "../contract/skills.ts";
-import { quantity } from "../contract/phrases.ts";
+import { plural } from "../contract/phrases.ts";
 import { readSkillFolder } from "./folder.ts";
 import { clientOf, companyOf, type Context } from "./terminal.ts";
 import { companyFlag, example, jsonFlag } from "./texts.ts";
@@ -32,7 +32,7 @@ export function addSkills(program: Command, context: Context): void {
       context.terminal.out(
         flags.json === true
           ? JSON.stringify(skill)
-          : `Added the skill ${skill.name} (${quantity(skill.files.length, "file")}). Every session that starts from now on has it.`,
+          : `Added the skill ${skill.name} (${plural(skill.files.length, "file")}). Every session that starts from now on has it.`,
       );
     });
 }

@@ -1,8 +1,8 @@
 /** How counts and amounts read in every text of the product. */
 
 /** "1 session", "2 sessions". */
-export const quantity = (count: number, noun: string, plural = `${noun}s`): string =>
-  `${count} ${count === 1 ? noun : plural}`;
+export const plural = (count: number, noun: string, many = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : many}`;
 
 /** How the notice about refused directives begins. The rehearsal brain recognizes it. */
 export const notCarriedOut = "These directives were not carried out";

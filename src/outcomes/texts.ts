@@ -1,4 +1,4 @@
-import { plural } from "../contract/plural.ts";
+import { plural } from "../contract/phrases.ts";
 import { Refusal } from "../contract/refusal.ts";
 
 /** Everything this folder says to agents and people about outcomes. */

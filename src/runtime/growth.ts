@@ -1,7 +1,7 @@
 import { bySystem } from "../dispatch/context.ts";
 import { sql } from "kysely";
 import type { Settings } from "../contract/companies.ts";
-import { quantity } from "../contract/phrases.ts";
+import { plural } from "../contract/phrases.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
 import { append, system } from "../events/ledger.ts";
 import { tellOnce, wasTold } from "../mail/notices.ts";
@@ -106,7 +106,7 @@ const looks: Readonly<Record<Kind, Look>> = {
     return {
       kind: "long_sessions",
       measured: { sessions: sessions.length, minutes },
-      says: `Its last ${sessions.length === 1 ? "session" : `${sessions.length} sessions`} took ${quantity(minutes, "minute")} (setting growthSessionMinutes: ${limit}).`,
+      says: `Its last ${sessions.length === 1 ? "session" : `${sessions.length} sessions`} took ${plural(minutes, "minute")} (setting growthSessionMinutes: ${limit}).`,
       could:
         "split its work into smaller outcomes, ask it to delegate parts to a report, or hire a report for it.",
     };
@@ -125,8 +125,8 @@ const looks: Readonly<Record<Kind, Look>> = {
     return {
       kind: "waiting_work",
       measured: { outcomes: count, minutes: growthWaitMinutes, liveSessions: live, maxSessions },
-      says: `It has ${quantity(count, "workable outcome")} that waited for at least ${quantity(growthWaitMinutes, "minute")} (setting growthWaitingOutcomes: ${limit}).`,
-      could: `hire a report for it, give some of the outcomes to another agent, or close those no longer needed.${isFull ? ` The company also runs ${quantity(maxSessions, "session")}, the maximum. The board can raise the setting maxSessions.` : ""}`,
+      says: `It has ${plural(count, "workable outcome")} that waited for at least ${plural(growthWaitMinutes, "minute")} (setting growthWaitingOutcomes: ${limit}).`,
+      could: `hire a report for it, give some of the outcomes to another agent, or close those no longer needed.${isFull ? ` The company also runs ${plural(maxSessions, "session")}, the maximum. The board can raise the setting maxSessions.` : ""}`,
     };
   },
   full_inbox: async (tx, { id, company_id }, { growthInboxMessages: limit, growthWaitMinutes }) => {
@@ -139,7 +139,7 @@ const looks: Readonly<Record<Kind, Look>> = {
     return {
       kind: "full_inbox",
       measured: { messages: waiting.length, minutes },
-      says: `Its inbox holds ${quantity(waiting.length, "message")}, the oldest for ${quantity(minutes, "minute")} (setting growthInboxMessages: ${limit}).`,
+      says: `Its inbox holds ${plural(waiting.length, "message")}, the oldest for ${plural(minutes, "minute")} (setting growthInboxMessages: ${limit}).`,
       could: "give part of its work to another agent, hire a report for it, or send it fewer messages.",
     };
   },

@@ -1,2 +1,0 @@
-/** "1 session", "2 sessions". */
-export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
