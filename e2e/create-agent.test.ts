@@ -20,7 +20,7 @@ const creator = fileURLToPath(new URL("support/creator.mjs", import.meta.url));
 
 const Line = z.looseObject({
   at: z.number(),
-  tools: z.array(z.object({ name: z.string(), description: z.string() })).optional(),
+  tools: z.array(z.object({ name: z.string(), inputSchema: z.unknown() })).optional(),
   tool: z.string().optional(),
   result: z.looseObject({ status: z.string(), requestId: z.string().optional() }).optional(),
   progress: z
@@ -95,8 +95,8 @@ describe("create_agent", { concurrency: 4 }, () => {
           .includes("create_agent"),
         true,
       );
-      const described = before[0]?.tools?.find(({ name }) => name === "create_agent")?.description;
-      assert.match(described ?? "", /human by default/);
+      const offered = before[0]?.tools?.find(({ name }) => name === "create_agent")?.inputSchema;
+      assert.match(JSON.stringify(offered), /Default `human`/);
       const first = before.find(({ result }) => result !== undefined);
       assert.deepEqual(
         [first?.tool, first?.result?.status, first?.result?.requestId],

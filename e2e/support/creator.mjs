@@ -11,7 +11,7 @@ const wanted = JSON.parse(process.env.CREATOR_ARGUMENTS);
 const begun = Date.now();
 
 const { tools } = await request("org", "tools/list", {});
-note({ tools: tools.map(({ name, description }) => ({ name, description })) });
+note({ tools: tools.map(({ name, inputSchema }) => ({ name, inputSchema })) });
 let result = await call("org", "create_agent", wanted);
 note({ tool: "create_agent", result });
 while (result.status === "pending") {

@@ -327,7 +327,7 @@ for (const kind of storeKinds)
         ann.call(writeFile, { id, content: `${long}x`, version, hash }),
         "too_large",
       );
-      assert.match(refused.hint, /Compact it/);
+      assert.match(refused.hint, /Keep what your next session needs/);
       await ann.call(writeFile, { id, content: long, version, hash });
     });
   });
