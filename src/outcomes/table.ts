@@ -48,9 +48,17 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
   }
   for (const dependsOnId of dependsOn)
     await tx.run(insertDependency, { outcome_id: outcome.id, depends_on_id: dependsOnId });
+  // As renderFile() orders them, which keeps the text the same until the outcome changes.
+  const inOrder = async (ids: readonly string[], read: typeof parentsOf): Promise<readonly string[]> =>
+    ids.length < 2 ? ids : (await read(tx, outcome.id)).map(({ id }) => id);
   const text = render(
     { ...row, num: 0 },
-    { parents, children: [], dependsOn, responsible: outcome.responsible_id },
+    {
+      parents: await inOrder(parents, parentsOf),
+      children: [],
+      dependsOn: await inOrder(dependsOn, dependenciesOf),
+      responsible: outcome.responsible_id,
+    },
   );
   await insertFile(tx, {
     id: outcome.id,
@@ -196,13 +204,16 @@ export async function assign(
   });
 }
 
+/** The file of an outcome lists no more of its children. */
+export const mostChildrenShown = 10_000;
+
 async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<void> {
   const file = await fileById(tx, outcome.id);
   if (file === undefined) throw new Error(`outcome ${outcome.id} has no file`);
   const ids = (refs: readonly Ref[]): string[] => refs.map(({ id }) => id);
   const text = render(outcome, {
     parents: ids(await parentsOf(tx, outcome.id)),
-    children: ids(await tx.all(children, { id: outcome.id, limit: 10_000 })),
+    children: ids(await tx.all(children, { id: outcome.id, limit: mostChildrenShown })),
     dependsOn: ids(await dependenciesOf(tx, outcome.id)),
     responsible: outcome.responsible_id,
   });
