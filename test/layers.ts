@@ -55,6 +55,9 @@ export const layers: Readonly<Record<string, Layer>> = {
   repos: { mayImport: foundation },
 
   readers: { mayImport: [...organization, "brains"] },
+  invariants: {
+    mayImport: [...foundation, "knowledge", "outcomes", "mail", "approvals", "agents", "budgets"],
+  },
   processes: { mayImport: [...foundation, "brains", "agents", "budgets"] },
   runtime: { mayImport: [...organization, "readers", "brains", "processes"] },
   doors: {
@@ -66,12 +69,24 @@ export const layers: Readonly<Record<string, Layer>> = {
   cli: { mayImport: ["contract", "client"] },
   web: { mayImport: ["contract", "client"] },
   daemon: {
-    mayImport: [...organization, "readers", "brains", "processes", "runtime", "doors", "client"],
+    mayImport: [
+      ...organization,
+      "invariants",
+      "readers",
+      "brains",
+      "processes",
+      "runtime",
+      "doors",
+      "client",
+    ],
   },
-  simulator: { mayImport: [...organization, "readers", "brains", "processes", "runtime", "daemon"] },
+  simulator: {
+    mayImport: [...organization, "invariants", "readers", "brains", "processes", "runtime", "daemon"],
+  },
   testing: {
     mayImport: [
       ...organization,
+      "invariants",
       "readers",
       "brains",
       "processes",

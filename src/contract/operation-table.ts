@@ -4,6 +4,7 @@ import * as approvals from "./approvals.ts";
 import * as budgets from "./budgets.ts";
 import * as capabilities from "./capabilities.ts";
 import * as companies from "./companies.ts";
+import * as doctor from "./doctor.ts";
 import * as createAgent from "./create-agent.ts";
 import * as hiring from "./hiring.ts";
 import * as knowledge from "./knowledge.ts";
@@ -36,6 +37,7 @@ export const operations: readonly Operation[] = [
   sessions,
   why,
   ledger,
+  doctor,
 ]
   .flatMap((file): unknown[] => Object.values(file))
   .filter(isOperation);

@@ -19,6 +19,7 @@ import { mcpServerHandlers } from "../companies/mcp-servers.ts";
 import { skillHandlers } from "../companies/skill-operations.ts";
 import { knowledgeHandlers } from "../knowledge/operations.ts";
 import { mailHandlers } from "../mail/operations.ts";
+import { doctorHandlers } from "../invariants/operations.ts";
 import { outcomeHandlers } from "../outcomes/operations.ts";
 import { refreshOutcomeFile } from "../outcomes/table.ts";
 import { activityHandlers } from "../readers/activity.ts";
@@ -66,4 +67,5 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...importHandlers,
   ...activityHandlers,
   ...costHandlers,
+  ...doctorHandlers,
 ];

@@ -79,6 +79,19 @@ export async function tombstone(tx: Tx, file: Pick<FileRow, "num" | "id">): Prom
   await tx.run(dropLinks, { id: file.id });
 }
 
+/** Writes the search entry of a file again, from its newest version. A deleted file has none. */
+export async function reindex(tx: Tx, id: string): Promise<void> {
+  const file = await fileById(tx, id);
+  if (file === undefined) return;
+  await tx.run(unindex, { num: file.num });
+  if (file.deleted_at !== null) return;
+  await tx.run(indexNew, {
+    num: file.num,
+    description: file.description.normalize("NFC"),
+    body: searchableText(await tx.blobs.read(id, file.hash)),
+  });
+}
+
 export async function fileById(tx: ReadTx, id: string): Promise<FileRow | undefined> {
   return tx.first(byId, { id });
 }

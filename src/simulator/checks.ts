@@ -4,7 +4,7 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { Broken } from "./broken.ts";
 import type { SimulatedNode } from "./node.ts";
-import { afterChanges, demandRules, everyStep, nowAndThen } from "./row-rules.ts";
+import { demandInvariants, demandOneEffect } from "./row-rules.ts";
 import type { World } from "./world.ts";
 
 /** Everything that is looked at after a step. */
@@ -13,9 +13,10 @@ export async function checkStep(world: World, thorough: boolean): Promise<void> 
   const { changed } = world.watch;
   world.watch.changed = false;
   await world.store.read(async (tx) => {
-    await demandRules(tx, everyStep, world.trace);
-    if (changed || thorough) await demandRules(tx, afterChanges, world.trace);
-    if (thorough) await demandRules(tx, nowAndThen, world.trace);
+    await demandInvariants(tx, ["work"], world.trace);
+    await demandOneEffect(tx, world.trace);
+    if (changed || thorough) await demandInvariants(tx, ["organization"], world.trace);
+    if (thorough) await demandInvariants(tx, ["content"], world.trace);
     await checkProcesses(world, tx);
     for (const started of world.watch.startedFor.splice(0)) await checkStart(world, tx, started);
     for (const taken of world.watch.takenOver.splice(0)) await checkTakeover(world, tx, taken);

@@ -8,6 +8,7 @@ import { type Mood, workOff } from "./agent-turn.ts";
 import { Broken } from "./broken.ts";
 import { arrive } from "./calling.ts";
 import { checkStep, checkWhy, nextTimes, startable } from "./checks.ts";
+import { demandInvariants } from "./row-rules.ts";
 import { goOn, noticeExit, start, tickToTheEnd } from "./steps.ts";
 import { look } from "./view.ts";
 import type { World } from "./world.ts";
@@ -80,6 +81,7 @@ async function isAtRest(world: World, butForLater = false): Promise<boolean> {
 /** What must be true in the end. */
 async function demandRest(world: World): Promise<void> {
   await checkStep(world, true);
+  await world.store.read((tx) => demandInvariants(tx, ["bytes"], world.trace));
   await checkWhy(world, true);
   const lost = await world.store.read((tx) => tx.first(lostMessage, {}));
   if (lost !== undefined) throw new Broken("no message is lost", world.trace.name("message", lost.id));

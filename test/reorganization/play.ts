@@ -112,7 +112,7 @@ class Player {
     }
     this.played.applied++;
     const after = await dump(this.#store);
-    demandSound(after);
+    await demandSound(this.#store);
     demandTold(done, all, after);
     if (actor !== null)
       demandWithin(
@@ -129,7 +129,7 @@ class Player {
     this.played.undone++;
     const back = await dump(this.#store);
     assert.deepEqual(notRestored(all, back), []);
-    demandSound(back);
+    await demandSound(this.#store);
   }
 
   /** A later one may stand in the way; then it is refused whole. */
@@ -146,7 +146,7 @@ class Player {
     }
     this.played.undone++;
     this.#done.splice(this.#done.indexOf(done), 1);
-    demandSound(await dump(this.#store));
+    await demandSound(this.#store);
   }
 
   #draw(chance: Chance, agents: readonly Row[], all: Dump): Change {

@@ -1,0 +1,55 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import { CompanyId, Id, nextCursor, Page, text } from "./words.ts";
+
+/** Checking that the stored rows agree with each other, and mending what can be mended without a decision. */
+
+const Finding = z.object({
+  invariant: z.string().describe("The id of the broken invariant, such as grant-count."),
+  statement: z.string().describe("What should be true."),
+  companyId: z.string().nullable().describe("Null: the row belongs to no company."),
+  id: z.string().describe("The key of the row that breaks the invariant."),
+  what: z.string().describe("Which row it is, and what is wrong with it."),
+  fix: z
+    .string()
+    .nullable()
+    .describe("The command that mends it. Null: only a person can decide; see advice."),
+  advice: z.string().nullable().describe("What a person should do. Null when there is a fix."),
+});
+
+export const examineDeeply = operation({
+  name: "doctor.deep",
+  summary:
+    "Check every invariant of the stored rows: agents, outcomes, grants, sessions, mail, budgets, files and the record. Returns the rows that break one, each with a fix or advice. An answer covers a limited number of rows; call again with nextCursor until it is null.",
+  input: z.strictObject({
+    companyId: Id.optional().describe(
+      "Check only the rows of this company. Default: every row of the installation.",
+    ),
+    cursor: Page.cursor,
+  }),
+  output: z.object({
+    invariants: z.number().describe("How many invariants a complete examination checks."),
+    findings: z.array(Finding),
+    nextCursor,
+  }),
+  effect: "read",
+  within: "installation",
+  needs: "board",
+  http: { method: "GET", path: "/api/doctor/deep" },
+});
+
+export const fixFinding = operation({
+  name: "doctor.fix",
+  summary:
+    "Mend one row that breaks an invariant, where the right value follows from other rows. `agency doctor --fix` calls this for every such finding. The record keeps what was mended.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    invariant: text(100).min(1).describe("The invariant of the finding, such as grant-count."),
+    id: text(100).min(1).describe("The id of the finding."),
+  }),
+  output: z.object({ fixed: z.boolean().describe("False: the row does not break the invariant any more.") }),
+  effect: "write",
+  within: "company",
+  needs: "board",
+  http: { method: "POST", path: "/api/companies/:companyId/doctor/fix" },
+});

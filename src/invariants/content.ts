@@ -1,0 +1,168 @@
+import { hash as digest } from "node:crypto";
+import { verify } from "../events/ledger.ts";
+import { searchableText } from "../knowledge/content.ts";
+import { reindex } from "../knowledge/table.ts";
+import type { ReadTx } from "../store/store.ts";
+import { invariantsOf } from "./invariant.ts";
+import { type Scope, scoped } from "./scope.ts";
+
+/** Knowledge files, their versions and content, the search index, and the record. */
+
+export const contentInvariants = [
+  ...invariantsOf("content")(
+    {
+      id: "file-versions",
+      statement: "The versions of a file are numbered 1, 2, 3 without a gap, and the file shows the newest.",
+      subject: "files",
+      find: `select f.id from files f where {here} and (
+          f.version <> (select count(*) from versions v where v.file_id = f.id)
+          or coalesce((select min(v.version) from versions v where v.file_id = f.id), 0) <> 1
+          or not exists (select 1 from versions v where v.file_id = f.id and v.version = f.version
+            and v.hash = f.hash and v.size = f.size))`,
+      broken: "has a gap between its versions, or does not show the newest one.",
+      cure: {
+        advice:
+          "Write the file again from the version you trust (`agency kb history {id}` lists them), or restore a backup.",
+      },
+    },
+    {
+      id: "version-file",
+      statement: "Every version belongs to a file, and none is newer than its file.",
+      subject: "versions",
+      find: `select v.file_id as id from versions v left join files f on f.id = v.file_id
+        where {here} and (f.id is null or v.version > f.version)`,
+      broken: "belongs to no file, or is newer than its file.",
+      cure: { advice: "A row of files was lost or put back to an earlier state. Restore a backup." },
+    },
+    {
+      id: "blob-version",
+      statement: "Content in the database belongs to a version.",
+      subject: "blobs",
+      find: `select b.file_id as id from blobs b where {here} and not exists (
+          select 1 from versions v where v.file_id = b.file_id and v.hash = b.hash)`,
+      broken: "belongs to no version.",
+      cure: {
+        advice:
+          "It only takes up space. To remove it, stop the daemon and delete the rows of blobs without a version.",
+      },
+    },
+    {
+      id: "search-entry",
+      statement: "The search index has an entry for every file that is not deleted.",
+      subject: "files",
+      find: `select f.id from files f left join search i on i.rowid = f.num where {here}
+        and (case when i.rowid is null then 1 else 0 end) <> (case when f.deleted_at is null then 0 else 1 end)`,
+      broken: "cannot be found by search, or is found although it is deleted.",
+      cure: { repair: ({ tx }, id) => reindex(tx, id) },
+    },
+    {
+      id: "search-file",
+      statement: "Every entry of the search index belongs to a file.",
+      subject: "search",
+      find: `select i.rowid as id from search i left join files f on f.num = i.rowid where {here} and f.num is null`,
+      broken: "belongs to no file.",
+      cure: {
+        advice:
+          "Searches skip it. To remove it, stop the daemon and delete the row with this rowid from the table search.",
+      },
+    },
+  ),
+  ...invariantsOf("bytes")(
+    {
+      id: "version-content",
+      statement: "The content of every version is stored, and its bytes match the version's hash.",
+      subject: "versions",
+      find: findDamaged,
+      broken: "has lost its content, or its bytes do not match its hash.",
+      cure: {
+        advice:
+          "Restore the file knowledge/{id}/<hash> in the home folder from a backup, or write the file again: `agency kb write {id}`.",
+      },
+    },
+    {
+      id: "search-text",
+      statement: "The search index holds the description and text of the newest version.",
+      subject: "files",
+      find: findWronglyIndexed,
+      broken: "is indexed with another text than its newest version has.",
+      cure: { repair: ({ tx }, id) => reindex(tx, id) },
+    },
+    {
+      id: "ledger-chain",
+      statement: "The hash chain of the record is unbroken, from the first event to the last.",
+      subject: "events",
+      find: findBrokenLink,
+      broken: "does not continue the event before it, was changed, or was cut off.",
+      cure: {
+        advice:
+          "The record was changed outside Agency. Compare it with a backup and with the last hash that you noted elsewhere: `agency audit verify`. Agents can continue to work.",
+      },
+    },
+  ),
+];
+
+const versions = scoped<{ file_id: string; hash: string; size: number }>(
+  "versions",
+  "select distinct v.file_id, v.hash, v.size from versions v where {here}",
+);
+
+async function findDamaged(tx: ReadTx, scope: Scope): Promise<string[]> {
+  const damaged = new Set<string>();
+  for (const { file_id: id, hash, size } of await versions(tx, scope)) {
+    const content = await contentOf(tx, id, hash);
+    if (content === undefined || content.byteLength !== size || digest("sha256", content) !== hash)
+      damaged.add(id);
+  }
+  return [...damaged];
+}
+
+const indexed = scoped<{
+  id: string;
+  hash: string;
+  description: string;
+  indexed_as: string;
+  body: string;
+}>(
+  "files",
+  `select f.id, f.hash, f.description, i.description as indexed_as, i.body from files f join search i on i.rowid = f.num
+   where {here} and f.deleted_at is null`,
+);
+
+async function findWronglyIndexed(tx: ReadTx, scope: Scope): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const { id, hash, description, indexed_as, body } of await indexed(tx, scope)) {
+    const content = await contentOf(tx, id, hash);
+    // Lost content is another invariant's finding.
+    if (content === undefined) continue;
+    if (indexed_as !== description.normalize("NFC") || body !== searchableText(content)) wrong.push(id);
+  }
+  return wrong;
+}
+
+async function contentOf(tx: ReadTx, id: string, hash: string): Promise<Uint8Array | undefined> {
+  try {
+    return await tx.blobs.read(id, hash);
+  } catch {
+    return undefined;
+  }
+}
+
+const stretch = 10_000;
+
+/** One row more than the scope has: whoever reaches the end also compares it with where the end should be. */
+async function findBrokenLink(tx: ReadTx, scope: Scope): Promise<string[]> {
+  if (scope.kind === "range")
+    return brokenIn(tx, Number(scope.after), Number(scope.upto) - Number(scope.after) + 1);
+  if (scope.kind !== "all") return [];
+  for (let after = 0; ;) {
+    const found = await verify(tx, after, stretch);
+    if (found.firstBad !== null) return [String(found.firstBad.seq)];
+    if (found.complete) return [];
+    after = found.last;
+  }
+}
+
+async function brokenIn(tx: ReadTx, after: number, limit: number): Promise<string[]> {
+  const { firstBad } = await verify(tx, after, limit);
+  return firstBad === null ? [] : [String(firstBad.seq)];
+}

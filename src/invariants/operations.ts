@@ -1,0 +1,65 @@
+import { examineDeeply, fixFinding } from "../contract/doctor.ts";
+import type { Output } from "../contract/operation.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import { examine, type Finding, findingOf, isBroken, type Place } from "./examine.ts";
+import { invariants } from "./list.ts";
+
+const onExamine = guarded(examineDeeply, async ({ tx, input }) => {
+  const { findings, next } = await examine(tx, input.companyId ?? null, placeIn(input.cursor));
+  return {
+    invariants: invariants.length,
+    findings: findings.map(presentFinding),
+    nextCursor: next === null ? null : `${next.invariant} ${next.after}`,
+  };
+});
+
+const onFix = guarded(fixFinding, async ({ tx, input, companyId, newId, record }) => {
+  const invariant = invariants.find(({ id }) => id === input.invariant);
+  if (invariant === undefined)
+    throw new Refusal(
+      "invalid",
+      `There is no invariant called "${input.invariant}".`,
+      "Pass the invariant and the id of a finding: GET /api/doctor/deep.",
+    );
+  const { cure } = invariant;
+  if (!("repair" in cure))
+    throw new Refusal(
+      "refused",
+      `Agency cannot mend ${invariant.id} without a decision.`,
+      cure.advice.replaceAll("{id}", input.id),
+    );
+  const finding = await findingOf(tx, invariant, input.id);
+  if (finding.companyId !== companyId) throw notFound("finding", input.id);
+  const isStillBroken = await isBroken(tx, invariant, input.id);
+  if (isStillBroken) await cure.repair({ tx, companyId, newId }, input.id);
+  await record(input.id, { invariant: invariant.id, what: finding.what, fixed: isStillBroken });
+  return { fixed: isStillBroken };
+});
+
+export const doctorHandlers = [onExamine, onFix];
+
+export function presentFinding({ invariant, id, companyId, what }: Finding) {
+  const { cure, statement } = invariant;
+  return {
+    invariant: invariant.id,
+    statement,
+    companyId,
+    id,
+    what,
+    fix: "repair" in cure ? "agency doctor --fix" : null,
+    advice: "repair" in cure ? null : cure.advice.replaceAll("{id}", id),
+  } satisfies Output<typeof examineDeeply>["findings"][number];
+}
+
+function placeIn(cursor: string | undefined): Place | undefined {
+  if (cursor === undefined) return undefined;
+  const [invariant = "", after = ""] = cursor.split(" ");
+  if (!invariants.some(({ id }) => id === invariant))
+    throw new Refusal(
+      "invalid",
+      "The cursor is not one this list gave out.",
+      "Pass the nextCursor of the page before, unchanged.",
+    );
+  return { invariant, after };
+}

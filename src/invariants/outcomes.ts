@@ -1,0 +1,297 @@
+import { hash as digest } from "node:crypto";
+import { system } from "../events/ledger.ts";
+import { type OutcomeRow, render } from "../outcomes/outcome.ts";
+import { mostChildrenShown, outcomeById, saveOutcome } from "../outcomes/table.ts";
+import { dynamic } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { invariantsOf, live } from "./invariant.ts";
+import { type Scope, scoped } from "./scope.ts";
+
+/** Outcomes: who is responsible, what is part of what, and the files that show them. */
+
+export const outcomeInvariants = invariantsOf("organization")(
+  {
+    id: "outcome-responsible",
+    statement: "Every live outcome has a responsible agent that has not left.",
+    subject: "outcomes",
+    find: `select o.id from outcomes o left join agents a on a.id = o.responsible_id
+      where {here} and o.status ${live} and (a.id is null or a.status = 'terminated' or a.company_id <> o.company_id)`,
+    broken: "is live, but nobody who is still here is responsible for it.",
+    cure: {
+      advice:
+        "Delegate it (`agency outcomes delegate {id} <agent>`) or close it (`agency outcomes close {id} <rationale>`).",
+    },
+  },
+  {
+    id: "outcome-delegator",
+    statement: "A delegated outcome was delegated by the manager of the agent that is responsible for it.",
+    subject: "outcomes",
+    find: `select o.id from outcomes o join agents a on a.id = o.responsible_id
+      where {here} and o.status ${live} and o.delegated = 1 and o.delegated_by is distinct from a.boss_id`,
+    broken: "would be verified by an agent that is not the responsible agent's manager.",
+    cure: {
+      advice: "Reclaim the outcome and delegate it again: `agency outcomes reclaim {id} <reason>`.",
+    },
+  },
+  {
+    id: "outcome-undelegated",
+    statement: "An outcome that nobody delegated has no delegator.",
+    subject: "outcomes",
+    find: `select o.id from outcomes o where {here} and o.status ${live} and o.delegated = 0 and o.delegated_by is not null`,
+    broken: "names a delegator, although nobody delegated it.",
+    cure: {
+      advice:
+        "The delegator has rights on the outcome that it should not have. Close the outcome and create it again: `agency outcomes close {id} <rationale>`.",
+    },
+  },
+  {
+    id: "outcome-parent",
+    statement: "Every live outcome except the root is a part of a live outcome.",
+    subject: "outcomes",
+    find: `select o.id from outcomes o where {here} and o.status ${live} and o.kind <> 'perpetual' and not exists (
+        select 1 from edges e join outcomes p on p.id = e.parent_id where e.child_id = o.id and p.status ${live})`,
+    broken: "is live, but everything it is a part of has ended.",
+    cure: {
+      advice:
+        "Give it a live parent (`agency outcomes update {id} --parents <ids>`) or close it (`agency outcomes close {id} <rationale>`).",
+    },
+  },
+  {
+    id: "outcome-completed",
+    statement: "A completed outcome has no live parts.",
+    subject: "outcomes",
+    find: `select o.id from outcomes o where {here} and o.status = 'completed' and exists (
+        select 1 from edges e join outcomes c on c.id = e.child_id where e.parent_id = o.id and c.status ${live})`,
+    broken: "is completed, but a part of it is still live.",
+    cure: { advice: "Reopen it until its parts have ended: `agency outcomes reopen {id} <reason>`." },
+  },
+  {
+    id: "outcome-circle",
+    statement: "No outcome waits for itself, through parts or dependencies.",
+    subject: "outcomes",
+    find: findCircles,
+    broken: "waits for itself: its parts and dependencies form a circle, so none of them can complete.",
+    cure: {
+      advice:
+        "Remove one dependency or parent of the circle, which `agency why {id}` shows: `agency outcomes update {id} --depends-on <ids>`.",
+    },
+  },
+  {
+    id: "outcome-ghost",
+    statement: "No live outcome depends on a mandate or an inbox that ended with its agent.",
+    subject: "outcomes",
+    find: `select o.id from outcomes o join dependencies d on d.outcome_id = o.id
+      join outcomes t on t.id = d.depends_on_id
+      where {here} and o.status ${live} and t.status = 'closed' and t.kind in ('mandate', 'inbox')`,
+    broken: "depends on the mandate or inbox of an agent that has left, which will never complete.",
+    cure: { advice: "Change what it depends on: `agency outcomes update {id} --depends-on <ids>`." },
+  },
+  {
+    id: "outcome-links",
+    statement: "Every parent, part and dependency of an outcome is an outcome of the same company.",
+    subject: "outcomes",
+    find: `select o.id from outcomes o where {here} and (
+        (o.kind <> 'perpetual' and not exists (select 1 from edges e where e.child_id = o.id))
+        or exists (select 1 from edges e left join outcomes p on p.id = e.parent_id
+          where e.child_id = o.id and p.company_id is distinct from o.company_id)
+        or exists (select 1 from edges e left join outcomes c on c.id = e.child_id
+          where e.parent_id = o.id and c.company_id is distinct from o.company_id)
+        or exists (select 1 from dependencies d left join outcomes t on t.id = d.depends_on_id
+          where d.outcome_id = o.id and t.company_id is distinct from o.company_id)
+        or exists (select 1 from dependencies d left join outcomes w on w.id = d.outcome_id
+          where d.depends_on_id = o.id and w.company_id is distinct from o.company_id))`,
+    broken: "has no parent, or a parent, part or dependency that does not exist in this company.",
+    cure: {
+      advice:
+        "Set its parents and dependencies again: `agency outcomes update {id} --parents <ids> --depends-on <ids>`.",
+    },
+  },
+  {
+    id: "outcome-reason",
+    statement: "Every live outcome can move or names what it waits for, and that exists.",
+    subject: "outcomes",
+    find: `select o.id from outcomes o where {here} and o.status ${live} and (
+        (o.blocked_reason is null and (o.blocked_until is not null or o.blocked_on is not null))
+        or (o.blocked_on is not null and not exists (
+          select 1 from outcomes b where b.id = o.blocked_on and b.company_id = o.company_id))
+        or (o.for_agent_id is not null and not exists (
+          select 1 from agents a where a.id = o.for_agent_id and a.status <> 'terminated'))
+        or (o.status = 'submitted' and o.delegated = 0))`,
+    broken: "waits for something that does not exist, or is blocked without a reason.",
+    cure: { advice: "Unblock it: `agency outcomes update {id} --blocked null`." },
+  },
+);
+
+export const outcomeFileInvariants = [
+  ...invariantsOf("content")(
+    {
+      id: "outcome-file",
+      statement: "Every outcome has a knowledge file that shows it.",
+      subject: "outcomes",
+      find: `select o.id from outcomes o where {here} and not exists (
+          select 1 from files f where f.id = o.id and f.kind = 'outcome' and f.company_id = o.company_id)`,
+      broken: "has no file.",
+      cure: {
+        advice:
+          "Every change of this outcome fails without its file. Restore a backup, or insert a row into files with the outcome's id.",
+      },
+    },
+    {
+      id: "file-outcome",
+      statement: "Every file of an outcome belongs to an outcome that exists.",
+      subject: "files",
+      find: `select f.id from files f where {here} and f.kind = 'outcome' and not exists (
+          select 1 from outcomes o where o.id = f.id)`,
+      broken: "shows an outcome that does not exist.",
+      cure: {
+        advice:
+          "The outcome's row was lost. Restore a backup from before; the record names the outcome: `agency audit events`.",
+      },
+    },
+  ),
+  ...invariantsOf("bytes")({
+    id: "outcome-text",
+    statement: "The file of every outcome shows its present state, unless it is marked to be written again.",
+    subject: "outcomes",
+    find: findOutdated,
+    broken: "has a file that shows an earlier state.",
+    cure: { repair: async ({ tx }, id) => saveOutcome(tx, await outcomeById(tx, id), system) },
+  }),
+];
+
+interface Wait {
+  readonly waiter: string;
+  readonly target: string;
+}
+
+/** A parent waits for its parts, and an outcome for what it depends on. */
+const waitsFor = scoped<Wait>(
+  "outcomes",
+  `select e.parent_id as waiter, o.id as target from outcomes o join edges e on e.child_id = o.id where {here}
+   union all select d.outcome_id, o.id from outcomes o join dependencies d on d.depends_on_id = o.id where {here}`,
+);
+
+const waitsForAny = (ids: readonly string[]) =>
+  dynamic((db) =>
+    db
+      .selectFrom("edges")
+      .select(["parent_id as waiter", "child_id as target"])
+      .where("child_id", "in", ids)
+      .unionAll(
+        db
+          .selectFrom("dependencies")
+          .select(["outcome_id as waiter", "depends_on_id as target"])
+          .where("depends_on_id", "in", ids),
+      ),
+  );
+
+/** What waits for the outcomes in the scope, and what waits for that, up to the root. */
+async function waitsAbove(tx: ReadTx, scope: Scope): Promise<Wait[]> {
+  const found = await waitsFor(tx, scope);
+  // All rows, or all of a company: whatever waits for them is among them.
+  if (scope.kind === "all" || scope.kind === "company") return found;
+  const seen = new Set(found.map(({ target }) => target));
+  let frontier = newIn(found, seen);
+  while (frontier.length > 0) {
+    const next = await tx.all(waitsForAny(frontier.slice(0, idsAtOnce)), {});
+    found.push(...next);
+    frontier = [...frontier.slice(idsAtOnce), ...newIn(next, seen)];
+  }
+  return found;
+}
+
+const idsAtOnce = 500;
+
+function newIn(waits: readonly Wait[], seen: Set<string>): string[] {
+  const fresh = new Set(waits.map(({ waiter }) => waiter).filter((id) => !seen.has(id)));
+  for (const id of fresh) seen.add(id);
+  return [...fresh];
+}
+
+const idsHere = scoped<{ id: string }>("outcomes", "select o.id from outcomes o where {here}");
+
+/**
+ * Looks upward from the outcomes in the scope, at those that wait for them, because few do. What no circle leads to falls
+ * away leaf by leaf; whatever is left waits for itself or is waited for by a circle.
+ */
+async function findCircles(tx: ReadTx, scope: Scope): Promise<string[]> {
+  const waiters = new Map<string, string[]>();
+  const pending = new Map<string, number>();
+  for (const { waiter, target } of await waitsAbove(tx, scope)) {
+    const known = waiters.get(target);
+    if (known === undefined) waiters.set(target, [waiter]);
+    else known.push(waiter);
+    pending.set(waiter, (pending.get(waiter) ?? 0) + 1);
+  }
+  const free = [...waiters.keys()].filter((id) => !pending.has(id));
+  for (let id = free.pop(); id !== undefined; id = free.pop())
+    for (const waiter of waiters.get(id) ?? []) {
+      const left = (pending.get(waiter) ?? 0) - 1;
+      if (left > 0) pending.set(waiter, left);
+      else {
+        pending.delete(waiter);
+        free.push(waiter);
+      }
+    }
+  if (pending.size === 0) return [];
+  const here = new Set((await idsHere(tx, scope)).map(({ id }) => id));
+  return [...pending.keys()].filter((id) => here.has(id) && reaches(waiters, id));
+}
+
+/** Is it on a circle itself, and not only above one? */
+function reaches(waiters: ReadonlyMap<string, readonly string[]>, start: string): boolean {
+  const seen = new Set<string>();
+  const open = [...(waiters.get(start) ?? [])];
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    if (id === start) return true;
+    if (seen.has(id)) continue;
+    seen.add(id);
+    open.push(...(waiters.get(id) ?? []));
+  }
+  return false;
+}
+
+const rendered = scoped<OutcomeRow & { file_hash: string }>(
+  "outcomes",
+  `select o.*, f.hash as file_hash from outcomes o join files f on f.id = o.id where {here} and o.stale = 0`,
+);
+const partsOf = (from: string, to: string, table: string) =>
+  scoped<{ of: string; id: string }>(
+    "outcomes",
+    `select o.id as "of", n.id from outcomes o join ${table} e on e.${from} = o.id join outcomes n on n.id = e.${to}
+     where {here} and o.stale = 0 order by o.id, n.num`,
+  );
+const parents = partsOf("child_id", "parent_id", "edges");
+const children = partsOf("parent_id", "child_id", "edges");
+const dependencies = partsOf("outcome_id", "depends_on_id", "dependencies");
+
+async function findOutdated(tx: ReadTx, scope: Scope): Promise<string[]> {
+  const rows = await rendered(tx, scope);
+  if (rows.length === 0) return [];
+  const [above, below, before] = [
+    grouped(await parents(tx, scope)),
+    grouped(await children(tx, scope)),
+    grouped(await dependencies(tx, scope)),
+  ];
+  return rows
+    .filter((row) => {
+      const text = render(row, {
+        parents: above.get(row.id) ?? [],
+        children: (below.get(row.id) ?? []).slice(0, mostChildrenShown),
+        dependsOn: before.get(row.id) ?? [],
+        responsible: row.responsible_id,
+      });
+      return digest("sha256", text) !== row.file_hash;
+    })
+    .map(({ id }) => id);
+}
+
+function grouped(rows: readonly { of: string; id: string }[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const { of, id } of rows) {
+    const group = groups.get(of);
+    if (group === undefined) groups.set(of, [id]);
+    else group.push(id);
+  }
+  return groups;
+}

@@ -1,0 +1,217 @@
+import { type RawBuilder, sql } from "kysely";
+import { query, type Value } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+
+/**
+ * Which rows a check looks at: all of them, those of a company, a range of keys, or one row. Only a range is bounded, so
+ * a large company is checked range after range. Other writes may happen between two ranges: a check therefore judges a row
+ * by what that row refers to, and never relies on what an earlier range showed.
+ */
+export type Scope =
+  | { readonly kind: "all" }
+  | { readonly kind: "company"; readonly companyId: string }
+  /** Keys greater than `after`, up to and including `upto`; of a company, or (null) of all. */
+  | {
+      readonly kind: "range";
+      readonly companyId: string | null;
+      readonly after: string;
+      readonly upto: string;
+    }
+  | { readonly kind: "one"; readonly id: string };
+
+interface Table {
+  readonly alias: string;
+  readonly key: string;
+  /** Null: its rows belong to the installation, not to a company. */
+  readonly company: string | null;
+  /** What findings call a row: a noun, and the column that names it. */
+  readonly noun: string;
+  readonly name: string | null;
+  readonly isNumbered?: true;
+}
+
+/** The tables that invariants are about. Queries use exactly these aliases next to `{here}`. */
+export const tables = {
+  companies: { alias: "k", key: "id", company: "id", noun: "Company", name: "name" },
+  agents: { alias: "a", key: "id", company: "company_id", noun: "Agent", name: "name" },
+  approvals: { alias: "p", key: "id", company: "company_id", noun: "Approval", name: "type" },
+  credentials: { alias: "c", key: "id", company: "company_id", noun: "Credential", name: "label" },
+  outcomes: { alias: "o", key: "id", company: "company_id", noun: "Outcome", name: "title" },
+  grants: { alias: "g", key: "id", company: "company_id", noun: "Grant", name: "resource" },
+  sessions: { alias: "s", key: "id", company: "company_id", noun: "Session", name: null },
+  messages: { alias: "m", key: "id", company: "company_id", noun: "Message", name: null },
+  budgets: { alias: "b", key: "agent_id", company: "company_id", noun: "Budget of agent", name: null },
+  files: { alias: "f", key: "id", company: "company_id", noun: "File", name: "description" },
+  versions: { alias: "v", key: "file_id", company: null, noun: "Version of file", name: null },
+  blobs: { alias: "b", key: "file_id", company: null, noun: "Content of file", name: null },
+  search: { alias: "i", key: "rowid", company: null, noun: "Search entry", name: null, isNumbered: true },
+  events: { alias: "e", key: "seq", company: null, noun: "Event", name: null, isNumbered: true },
+} as const satisfies Readonly<Record<string, Table>>;
+export type Subject = keyof typeof tables;
+
+export const tableOf = (subject: Subject): Table => tables[subject];
+
+export type Scoped<R> = (tx: ReadTx, scope: Scope) => Promise<R[]>;
+
+/** A query whose `{here}` becomes the condition of whatever scope it is asked for. */
+export function scoped<R>(subject: Subject, text: string): Scoped<R> {
+  return forms((form, p) => sql<R>`${filled(text, () => condition(tableOf(subject), form, p))}`, subject);
+}
+
+/** Several queries for `id`s as one statement, which says by a label which of them each row comes from. */
+export function scopedTogether(
+  queries: readonly { readonly label: string; readonly subject: Subject; readonly text: string }[],
+): Scoped<{ label: string; id: string }> {
+  if (queries.length === 0) return async () => [];
+  return forms((form, p) => {
+    const parts = queries.map(({ label, subject, text }) => {
+      const find = filled(text, () => condition(tableOf(subject), form, p));
+      return sql`select * from (select ${sql.lit(label)} as label, cast(x.id as text) as id from (${find}) x limit 20) y`;
+    });
+    return sql<{ label: string; id: string }>`${sql.join(parts, sql` union all `)}`;
+  });
+}
+
+function forms<R>(build: (form: Form, p: Params) => RawBuilder<R>, subject?: Subject): Scoped<R> {
+  const queryFor = (form: Form) => query((db, p: Params) => ({ compile: () => build(form, p).compile(db) }));
+  const made = {
+    all: queryFor("all"),
+    company: queryFor("company"),
+    range: queryFor("range"),
+    "range of company": queryFor("range of company"),
+    one: queryFor("one"),
+  };
+  const isNumbered = subject !== undefined && tableOf(subject).isNumbered === true;
+  return (tx, scope) => tx.all(made[formOf(scope)], paramsOf(isNumbered, scope));
+}
+
+/** Does a scope of one company hold rows of this subject? What belongs to the installation is only found in all rows. */
+export function isWithin(subject: Subject, companyId: string | null): boolean {
+  return companyId === null || tableOf(subject).company !== null;
+}
+
+/** The next rows of a subject, at most `limit`: the last of their keys, and how many they are. */
+export async function nextRange(
+  tx: ReadTx,
+  subject: Subject,
+  from: { companyId: string | null; after: string; limit: number },
+): Promise<{ upto: string; rows: number } | undefined> {
+  const { companyId, after, limit } = from;
+  const scope = { kind: "range", companyId, after, upto: "" } as const;
+  const [found] = await tx.all(rangeQueries[companyId === null ? "all" : "company"](subject), {
+    ...paramsOf(tableOf(subject).isNumbered === true, scope),
+    limit,
+  });
+  return found === undefined || found.upto === null
+    ? undefined
+    : { upto: String(found.upto), rows: found.number };
+}
+
+/** How findings call a row. */
+export async function callIt(tx: ReadTx, subject: Subject, id: string): Promise<Called> {
+  const { noun, isNumbered } = tableOf(subject);
+  const [row] = await tx.all(nameQuery(subject), { id: isNumbered === true ? Number(id) : id });
+  const name = row?.name ?? null;
+  const company = row?.company ?? null;
+  return { called: name === null ? `${noun} ${id}` : `${noun} "${name}" (${id})`, companyId: company };
+}
+
+export interface Called {
+  readonly called: string;
+  readonly companyId: string | null;
+}
+
+interface Params extends Readonly<Record<string, Value>> {
+  readonly companyId: string;
+  readonly after: string | number;
+  readonly upto: string | number;
+  readonly id: string | number;
+}
+type Form = Scope["kind"] | "range of company";
+
+function formOf(scope: Scope): Form {
+  return scope.kind === "range" && scope.companyId !== null ? "range of company" : scope.kind;
+}
+
+function paramsOf(isNumbered: boolean, scope: Scope): Params {
+  const key = (text: string): string | number => (isNumbered ? Number(text) : text);
+  const companyId = "companyId" in scope ? (scope.companyId ?? "") : "";
+  const range = scope.kind === "range" ? scope : { after: "", upto: "" };
+  return {
+    companyId,
+    after: key(range.after),
+    upto: key(range.upto),
+    id: key("id" in scope ? scope.id : ""),
+  };
+}
+
+function condition({ alias, key, company }: Table, scope: Form, p: Params) {
+  const column = sql.ref(`${alias}.${key}`);
+  const isOfCompany = company === null ? sql`1 = 0` : sql`${sql.ref(`${alias}.${company}`)} = ${p.companyId}`;
+  const isInRange = sql`${column} > ${p.after} and ${column} <= ${p.upto}`;
+  switch (scope) {
+    case "all":
+      return sql`1 = 1`;
+    case "company":
+      return isOfCompany;
+    case "range":
+      return isInRange;
+    case "range of company":
+      return sql`${isOfCompany} and ${isInRange}`;
+    case "one":
+      return sql`${column} = ${p.id}`;
+  }
+}
+
+function filled(text: string, here: () => ReturnType<typeof condition>) {
+  const [first = "", ...rest] = text.split("{here}");
+  return sql.join([sql.raw(first), ...rest.map((part) => sql`${here()}${sql.raw(part)}`)], sql.raw(""));
+}
+
+const rangeQuery = (subject: Subject, isOfCompany: boolean) => {
+  const { alias, key, company } = tableOf(subject);
+  const column = sql.ref(`${alias}.${key}`);
+  return query((db, p: Params & { limit: number }) => ({
+    compile: () => {
+      const within =
+        isOfCompany && company !== null
+          ? sql`and ${sql.ref(`${alias}.${company}`)} = ${p.companyId}`
+          : sql.raw("");
+      return sql<{
+        upto: string | number | null;
+        number: number;
+      }>`select max(x.id) as upto, count(*) as number from (
+          select ${column} as id from ${sql.raw(`${subject} ${alias}`)}
+          where ${column} > ${p.after} ${within} order by ${column} limit ${p.limit}) x`.compile(db);
+    },
+  }));
+};
+
+const once = <T>(make: (subject: Subject) => T): ((subject: Subject) => T) => {
+  const made = new Map<Subject, T>();
+  return (subject) => {
+    const known = made.get(subject) ?? make(subject);
+    made.set(subject, known);
+    return known;
+  };
+};
+
+const rangeQueries = {
+  all: once((subject) => rangeQuery(subject, false)),
+  company: once((subject) => rangeQuery(subject, true)),
+};
+
+const nameQuery = once((subject) => {
+  const { alias, key, name, company } = tableOf(subject);
+  return query((db, p: { id: string | number }) => ({
+    compile: () =>
+      sql<{
+        name: string | null;
+        company: string | null;
+      }>`select ${sql.raw(name === null ? "null" : `${alias}.${name}`)} as name,
+          ${sql.raw(company === null ? "null" : `${alias}.${company}`)} as company
+        from ${sql.raw(`${subject} ${alias}`)} where ${sql.ref(`${alias}.${key}`)} = ${p.id} limit 1`.compile(
+        db,
+      ),
+  }));
+});
