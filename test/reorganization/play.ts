@@ -48,6 +48,7 @@ export async function playReorganizations(kind: StoreKind, seed: number, steps: 
         throw new Error(`seed ${seed}, step ${step}: ${player.last}\n${String(error)}`, { cause: error });
       }
     }
+    await demandSound(opened.store, ["bytes"]);
     return player.played;
   } finally {
     await opened.close();
