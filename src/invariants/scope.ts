@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
-import { query, type Value } from "../store/query.ts";
+import type { Value } from "../store/columns.ts";
+import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
