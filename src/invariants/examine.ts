@@ -1,7 +1,7 @@
 import type { ReadTx } from "../store/store.ts";
 import type { Area, Invariant } from "./invariant.ts";
 import { invariants } from "./list.ts";
-import { callIt, isWithin, nextRange, type Scope, scopedTogether, tableOf } from "./scope.ts";
+import { callIt, hasRowsIn, nextRange, type Scope, scopedTogether, tableOf } from "./scope.ts";
 
 /** A row that breaks an invariant. */
 export interface Finding {
@@ -15,10 +15,10 @@ export interface Finding {
 export interface Examined {
   readonly findings: readonly Finding[];
   /** Where the next page begins; null: everything was looked at. */
-  readonly next: Place | null;
+  readonly next: Bookmark | null;
 }
 
-export interface Place {
+export interface Bookmark {
   readonly invariant: string;
   /** The last key that was looked at. */
   readonly after: string;
@@ -31,10 +31,10 @@ export interface Place {
 export async function examine(
   tx: ReadTx,
   companyId: string | null,
-  from: Place | undefined,
+  from: Bookmark | undefined,
 ): Promise<Examined> {
   const findings: Finding[] = [];
-  const listed = invariants.filter(({ subject }) => isWithin(subject, companyId));
+  const listed = invariants.filter(({ subject }) => hasRowsIn(subject, companyId));
   const first = from === undefined ? 0 : listed.findIndex(({ id }) => id === from.invariant);
   let effort = 0;
   for (let index = first; index < listed.length; index++) {
@@ -81,7 +81,7 @@ export async function findBroken(tx: ReadTx, asked: Asked): Promise<Finding[]> {
   const { areas, companyId } = asked;
   const scope: Scope = companyId === undefined ? { kind: "all" } : { kind: "company", companyId };
   const listed = invariants.filter(
-    ({ subject, area }) => areas.includes(area) && isWithin(subject, companyId ?? null),
+    ({ subject, area }) => areas.includes(area) && hasRowsIn(subject, companyId ?? null),
   );
   const key = `${companyId === undefined ? "all" : "company"} ${areas.join(" ")}`;
   const ask = together.get(key) ?? togetherOf(listed);

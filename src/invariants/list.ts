@@ -1,15 +1,15 @@
-import { contentInvariants } from "./content.ts";
+import { contentInvariants } from "./content-invariants.ts";
 import type { Invariant } from "./invariant.ts";
-import { organizationInvariants } from "./organization.ts";
-import { outcomeFileInvariants, outcomeInvariants } from "./outcomes.ts";
-import { rightInvariants } from "./rights.ts";
-import { workInvariants } from "./work.ts";
+import { agentInvariants } from "./agent-invariants.ts";
+import { outcomeFileInvariants, outcomeInvariants } from "./outcome-invariants.ts";
+import { grantInvariants } from "./grant-invariants.ts";
+import { workInvariants } from "./work-invariants.ts";
 
 /** The one list. `agency doctor --deep`, the simulator and the tests all check these, and no other statement about rows. */
 export const invariants: readonly Invariant[] = [
-  ...organizationInvariants,
+  ...agentInvariants,
   ...outcomeInvariants,
-  ...rightInvariants,
+  ...grantInvariants,
   ...workInvariants,
   ...outcomeFileInvariants,
   ...contentInvariants,

@@ -2,7 +2,7 @@ import { examineDeeply, fixFinding } from "../contract/doctor.ts";
 import type { Output } from "../contract/operation.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { examine, type Finding, findingOf, isBroken, type Place } from "./examine.ts";
+import { examine, type Finding, findingOf, isBroken, type Bookmark } from "./examine.ts";
 import { invariants } from "./list.ts";
 
 const onExamine = guarded(examineDeeply, async ({ tx, input }) => {
@@ -52,7 +52,7 @@ export function presentFinding({ invariant, id, companyId, what }: Finding) {
   } satisfies Output<typeof examineDeeply>["findings"][number];
 }
 
-function placeIn(cursor: string | undefined): Place | undefined {
+function placeIn(cursor: string | undefined): Bookmark | undefined {
   if (cursor === undefined) return undefined;
   const [invariant = "", after = ""] = cursor.split(" ");
   if (!invariants.some(({ id }) => id === invariant))

@@ -32,7 +32,7 @@ interface Table {
 }
 
 /** The tables that invariants are about. Queries use exactly these aliases next to `{here}`. */
-export const tables = {
+const subjects = {
   companies: { alias: "k", key: "id", company: "id", noun: "Company", name: "name" },
   agents: { alias: "a", key: "id", company: "company_id", noun: "Agent", name: "name" },
   approvals: { alias: "p", key: "id", company: "company_id", noun: "Approval", name: "type" },
@@ -48,9 +48,9 @@ export const tables = {
   search: { alias: "i", key: "rowid", company: null, noun: "Search entry", name: null, isNumbered: true },
   events: { alias: "e", key: "seq", company: null, noun: "Event", name: null, isNumbered: true },
 } as const satisfies Readonly<Record<string, Table>>;
-export type Subject = keyof typeof tables;
+export type Subject = keyof typeof subjects;
 
-export const tableOf = (subject: Subject): Table => tables[subject];
+export const tableOf = (subject: Subject): Table => subjects[subject];
 
 export type Scoped<R> = (tx: ReadTx, scope: Scope) => Promise<R[]>;
 
@@ -87,7 +87,7 @@ function forms<R>(build: (form: Form, p: Params) => RawBuilder<R>, subject?: Sub
 }
 
 /** Does a scope of one company hold rows of this subject? What belongs to the installation is only found in all rows. */
-export function isWithin(subject: Subject, companyId: string | null): boolean {
+export function hasRowsIn(subject: Subject, companyId: string | null): boolean {
   return companyId === null || tableOf(subject).company !== null;
 }
 

@@ -28,7 +28,7 @@ const Payload = z.record(z.string(), z.unknown());
 const repairByHand =
   "This is damage that Agency itself never causes. Stop the daemon and restore a backup from before it, or repair the row by hand.";
 
-export const organizationInvariants = invariantsOf("organization")(
+export const agentInvariants = invariantsOf("organization")(
   {
     id: "company-root",
     statement: "Every company has a root agent without a manager, and a root outcome that is open.",

@@ -5,7 +5,7 @@ import { invariantsOf, live } from "./invariant.ts";
 
 const revokeIt = "Revoke it; the manager or the board can grant it again: `agency access revoke {id}`.";
 
-export const rightInvariants = invariantsOf("organization")(
+export const grantInvariants = invariantsOf("organization")(
   {
     id: "grant-width",
     statement:
