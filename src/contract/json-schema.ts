@@ -1,16 +1,16 @@
 import { z } from "zod";
-import { shownAs } from "./words.ts";
+import { shownAs, shownInTools } from "./words.ts";
 
 /** JSON Schema for everything that does not speak zod: OpenAPI, MCP tools, the flags of CLI commands. */
 
 /** The input as a client sends it, before transforms. */
 export function inputSchema(input: z.ZodObject): Record<string, unknown> {
-  const { $schema: _, ...schema } = z.toJSONSchema(input, {
-    io: "input",
-    unrepresentable: "any",
-    override: ({ zodSchema, jsonSchema }) => slim(zodSchema, jsonSchema),
-  });
-  return schema;
+  return schemaOf(input, [shownAs]);
+}
+
+/** The input of a tool. Models pay for every character, so it leaves out what another tool describes in full. */
+export function toolSchema(input: z.ZodObject): Record<string, unknown> {
+  return schemaOf(input, [shownAs, shownInTools]);
 }
 
 export function outputSchema(output: z.ZodType): Record<string, unknown> {
@@ -18,16 +18,26 @@ export function outputSchema(output: z.ZodType): Record<string, unknown> {
   return schema;
 }
 
-/**
- * Models pay for every character of a tool's schema. Patterns that repeat what `format` says are left out, and so is the
- * second type of an argument that may also arrive as text in a query string.
- */
-function slim(zodSchema: z.core.$ZodType, jsonSchema: Record<string, unknown>): void {
-  const shown = shownAs.get(zodSchema);
-  if (shown !== undefined) {
-    delete jsonSchema["anyOf"];
-    Object.assign(jsonSchema, shown);
-  }
-  if (jsonSchema["format"] !== undefined) delete jsonSchema["pattern"];
-  delete jsonSchema["propertyNames"];
+function schemaOf(input: z.ZodObject, substitutes: readonly (typeof shownAs)[]): Record<string, unknown> {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }) => {
+      for (const substitute of substitutes) replace(jsonSchema, substitute.get(zodSchema));
+      // A pattern beside a format says the same again, at greater length.
+      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+      delete jsonSchema.propertyNames;
+    },
+  });
+  return schema;
+}
+
+function replace(
+  jsonSchema: z.core.JSONSchema.BaseSchema,
+  shown: Readonly<Record<string, unknown>> | undefined,
+): void {
+  if (shown === undefined) return;
+  delete jsonSchema.anyOf;
+  delete jsonSchema.oneOf;
+  Object.assign(jsonSchema, shown);
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { hireGrants, hireShape, Mandate } from "./hiring.ts";
-import { AdapterType, AgentRef, CompanyId, idOf, nextCursor, Page, text } from "./words.ts";
+import { AdapterType, AgentRef, CompanyId, idOf, nextCursor, Page, shownInTools, text } from "./words.ts";
 
 /** Reorganizations: plan a change of who reports to whom, apply it, undo it. */
 
@@ -94,6 +94,10 @@ export const Change = z
   );
 export type Change = z.infer<typeof Change>;
 
+/** The schema of a change is long, and plan_reorganization shows it to every model that reorganizes. */
+const PlannedChange = Change.describe("The same `change` as for plan_reorganization.");
+PlannedChange.register(shownInTools, { type: "object" });
+
 export const moveKinds = ["agent", "outcome", "grant", "mail", "budget", "approval"] as const;
 
 export const Move = z.object({
@@ -157,7 +161,7 @@ export const applyReorganization = operation({
     "Call plan_reorganization first and pass the same `change` with its `hash`: then exactly that plan is applied, or nothing if something has changed since. Returns the reorganization with its id and everything that moved; undo_reorganization restores it.",
   input: z.strictObject({
     companyId: CompanyId,
-    change: Change,
+    change: PlannedChange,
     hash: text(64)
       .optional()
       .describe(

@@ -30,6 +30,9 @@ export const nounsOfIds = z.registry<{ noun: NounOfId }>();
 /** What JSON Schema shows in place of a schema that also accepts the text of a query string. */
 export const shownAs = z.registry<Readonly<Record<string, unknown>>>();
 
+/** What a tool's schema shows in place of a large schema that another tool describes in full. */
+export const shownInTools = z.registry<Readonly<Record<string, unknown>>>();
+
 export const Id = z.uuid("a UUID").transform((id) => id.toLowerCase());
 
 /** The id of one kind of thing. Callers override the description where the argument means more than "which one". */

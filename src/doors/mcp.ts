@@ -6,7 +6,7 @@ import {
   ProtocolErrorCode,
   Server,
 } from "@modelcontextprotocol/server";
-import { inputSchema, outputSchema } from "../contract/json-schema.ts";
+import { outputSchema, toolSchema } from "../contract/json-schema.ts";
 import { mcpServers, type McpServerName, type Operation, toolDescription } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
@@ -87,7 +87,7 @@ function toolFor(operation: Operation): Tool {
   return {
     name: operation.mcp?.tool ?? operation.name,
     description: toolDescription(operation),
-    inputSchema: { ...inputSchema(withoutCompany(operation)), type: "object" },
+    inputSchema: { ...toolSchema(withoutCompany(operation)), type: "object" },
     outputSchema: { ...outputSchema(operation.output), type: "object" },
     annotations: {
       readOnlyHint: operation.effect !== "write",
