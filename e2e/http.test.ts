@@ -280,7 +280,10 @@ describe("the HTTP door", () => {
     const { code, out, err } = await agency(["up", "--port", "0", "--json"], { home: home.path });
     assert.equal(code, 1);
     assert.equal(out, "");
-    assert.match(err, /another daemon runs on .*; stop it first, or choose another home/);
+    assert.match(
+      err,
+      /Another daemon is running on .*\. Stop it first, or set AGENCY_HOME to another folder\./,
+    );
     assert.equal((await asBoard({ path: "/api/companies" })).status, 200);
   });
 

@@ -65,7 +65,7 @@ test("a tool that does not exist is an error of the protocol that names those th
         assert.equal(error.code, -32602);
         assert.match(
           error.message,
-          /There is no tool rm_rf\. This server has: submit_summary, read_audit_log\./,
+          /There is no tool rm_rf\. This server has the tools submit_summary, read_audit_log\./,
         );
         return true;
       },

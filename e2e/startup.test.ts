@@ -93,7 +93,7 @@ test("a second daemon on the same home is refused, and the first goes on", async
     const first = await startDaemon({ home: home.path }).ready;
     try {
       const second = startDaemon({ home: home.path });
-      await assert.rejects(second.ready, /another daemon runs on/);
+      await assert.rejects(second.ready, /Another daemon is running on/);
       assert.deepEqual(await second.ended, { code: 1, signal: null });
       assert.equal((await fetch(`${first.url}/api/health`)).status, 200);
       assert.match(readFileSync(join(home.path, "daemon.json"), "utf8"), new RegExp(`"pid":${first.pid}`));

@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 import type { Transcripts } from "../runtime/operations.ts";
 import { handlersFor } from "./handlers.ts";
 
-/** The program without its doors: a store and everything that can be called on it. Tests and benchmarks start here. */
+/** The program without its doors: a store and the dispatch of every operation. Tests and benchmarks start here. */
 export interface Core {
   readonly store: Store;
   readonly dispatch: Dispatch;
@@ -19,7 +19,7 @@ export interface CoreParts {
   readonly store: Store;
   readonly newId: () => string;
   readonly newSecret: () => string;
-  /** What sessions printed; without it (tests) nothing. */
+  /** What sessions printed. Tests leave it out: every transcript is then empty. */
   readonly transcripts?: Transcripts;
 }
 
@@ -32,7 +32,7 @@ export function createCore(parts: CoreParts): Core {
   return { store: parts.store, dispatch: createDispatcher({ ...parts, handlers, onLimit: tellOfLimit }) };
 }
 
-/** Makes this token the board's, if it is not yet. */
+/** Registers the token as the board's credential, unless it is registered already. */
 export async function admitBoard(store: Store, token: string, credentialId: string): Promise<void> {
   await store.write((tx) =>
     keepCredential(tx, {
@@ -47,7 +47,7 @@ export async function admitBoard(store: Store, token: string, credentialId: stri
   );
 }
 
-/** What is kept for a while only: idempotency keys for a week, the text of acknowledged messages as companies say. */
+/** Deletes what is kept for a limited time: idempotency keys after a week, texts of acknowledged messages by setting. */
 export async function tidy(store: Store): Promise<void> {
   await store.write(async (tx) => {
     await tx.run(dropOldKeys, { before: tx.now - 7 * day });

@@ -20,17 +20,17 @@ import { newId, newSecret } from "./ids.ts";
 import { keepRosterFiles } from "./roster-file.ts";
 import { version } from "./version.ts";
 
-/** Start, drain, stop. No state outlives the object: a process can run several daemons on several homes. */
+/** Starts, drains and stops a daemon. All state is in the object: one process can run several daemons on several homes. */
 export interface DaemonOptions {
   readonly home: string;
   readonly port: number;
   readonly address?: string;
   readonly databaseUrl?: string | undefined;
-  /** Run agents; default true. */
+  /** Start sessions of agents. Default true. */
   readonly schedule?: boolean;
-  /** Put sessions into bubblewrap where it works; default true. */
+  /** Run sessions inside bubblewrap if it works on this machine. Default true. */
   readonly sandbox?: boolean;
-  /** Where to die, for tests (fail-points.ts). */
+  /** The step at which to die, for tests (runtime/fail-points.ts). */
   readonly failAt?: string | undefined;
   readonly log: (line: Record<string, unknown>) => void;
 }
@@ -157,10 +157,10 @@ async function startLocked(
     await rosterFiles.stop();
     closing.abort();
     clearInterval(sweep);
-    // Calls under way are answered; connections without one are closed at once.
+    // Running calls are still answered. Connections without a call are closed immediately.
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeIdleConnections();
-    // A connection whose call is answered only now is idle from then on, and its client would keep it.
+    // A connection becomes idle when its last call is answered. Its client would keep it open.
     const idle = setInterval(() => server.closeIdleConnections(), 20);
     const cut = setTimeout(() => server.closeAllConnections(), 5000);
     await closed;
@@ -173,7 +173,7 @@ async function startLocked(
   return { url, token, store, stop: () => (stopping ??= stop()) };
 }
 
-/** Something went on record; or a while has passed, for what another node put there. Never more often than it pays. */
+/** Resolves after a commit of this node, or after a second, because another node may have committed. At most 5 times a second. */
 async function somethingChanged(store: Store, closing: AbortSignal): Promise<void> {
   const pause = (milliseconds: number) =>
     sleep(milliseconds, undefined, { ref: false, signal: closing }).catch(() => undefined);
@@ -186,7 +186,7 @@ async function somethingChanged(store: Store, closing: AbortSignal): Promise<voi
 
 function listeningOn(address: string | AddressInfo | null): AddressInfo {
   if (address === null || typeof address === "string")
-    throw new Error("the server does not listen on a port");
+    throw new Error("The HTTP server is not listening on a port.");
   return address;
 }
 
@@ -199,7 +199,7 @@ async function openStore(options: DaemonOptions, home: ReturnType<typeof openHom
   return openSqlite({ path: home.database, blobFolder: home.knowledge, clock: Date.now });
 }
 
-/** A door whose protocol is loaded when somebody first knocks: start-up pays only for what it needs. */
+/** A door that is loaded with its first request, which makes start-up faster. */
 function lazily(prefix: string, load: () => Promise<OtherDoor>): OtherDoor {
   let door: Promise<OtherDoor> | undefined;
   return {

@@ -1,7 +1,10 @@
 import type { Scheduler } from "../runtime/scheduler.ts";
 import type { Store } from "../store/store.ts";
 
-/** Calls tick() after commits and when it asked to be called, one at a time, for as long as the daemon lives. */
+/**
+ * Calls the scheduler's tick() after every commit and at the time the last tick asked for, until the daemon stops. Ticks never
+ * overlap: `turn` is the running one, and a nudge during it sets `wanted`, which leads to one more tick.
+ */
 export async function runScheduler(parts: {
   store: Store;
   scheduler: Scheduler;

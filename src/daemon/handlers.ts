@@ -38,7 +38,7 @@ const approvalKinds = {
   budget_override: overriding,
 };
 
-/** Every operation's handler. One that is missing here fails at start (core.ts). */
+/** The handlers of all operations. A missing one makes the start fail (core.ts). */
 export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...companyHandlers,
   ...mcpServerHandlers,

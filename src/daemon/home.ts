@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * The home folder: everything a daemon keeps. `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `agents/`, `board-token` (0600, made on
- * first start) and, while a daemon runs, `daemon.json` (where it listens) and a lock that dies with its process.
+ * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `agents/` and
+ * `board-token` (mode 0600, made on first start). While a daemon runs, it also holds `daemon.json` (the daemon's address) and
+ * a lock that is released when the process ends.
  */
 export interface Home {
   readonly path: string;
@@ -12,7 +13,7 @@ export interface Home {
   readonly knowledge: string;
   readonly workspaces: string;
   readonly transcripts: string;
-  /** Definitions for the first company, read once; and roster.json, written after every change. */
+  /** Definitions for the first company, read only once, and roster.json, written after every change. */
   readonly agents: string;
 }
 
@@ -31,7 +32,7 @@ export function openHome(path: string): Home {
   return home;
 }
 
-/** The board's token: read, or made and written whole before anybody can read it. */
+/** Reads the board's token, or makes one. The file appears complete and with mode 0600, by a rename. */
 export function boardToken(home: Home, newSecret: () => string): string {
   const file = join(home.path, "board-token");
   if (existsSync(file)) {
@@ -46,8 +47,8 @@ export function boardToken(home: Home, newSecret: () => string): string {
 }
 
 /**
- * One daemon per home. The lock is one SQLite holds for us on a file of its own: the system releases it when the process
- * ends, however it ends. A pid file would have to be believed.
+ * Allows one daemon per home. SQLite holds a lock on a separate file for us, and the system releases it when the process ends
+ * for any reason. A pid file was not used: the process it names may be gone, or be another program by now.
  */
 export function lockHome(home: Home): { release: () => void } {
   const lock = new DatabaseSync(join(home.path, "daemon.lock"), { timeout: 0 });
@@ -56,7 +57,7 @@ export function lockHome(home: Home): { release: () => void } {
   } catch (error) {
     lock.close();
     throw new Error(
-      `another daemon runs on ${home.path}; stop it first, or choose another home (AGENCY_HOME)`,
+      `Another daemon is running on ${home.path}. Stop it first, or set AGENCY_HOME to another folder.`,
       { cause: error },
     );
   }
@@ -73,7 +74,7 @@ export function retract(home: Home): void {
   rmSync(join(home.path, "daemon.json"), { force: true });
 }
 
-/** This daemon's name among others that share a database; the same after every restart on this home. */
+/** The id of this daemon among those that share a database. It stays the same for this home. */
 export function nodeId(home: Home, newId: () => string): string {
   const file = join(home.path, "node-id");
   if (!existsSync(file)) writeFileSync(file, newId(), { mode: 0o600 });

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 
-/** Randomness for ids is drawn for many at once: a draw costs as much as a row in the database. Never for secrets. */
+/** Random bytes for the next ids, drawn for 256 at once: one draw costs as much as a row in the database. Never used for secrets. */
 let drawn = Buffer.alloc(0);
 
-/** UUIDs of version 7: time first, so that new rows land next to each other in every index. */
+/** A UUID of version 7. It begins with the time, so new rows are neighbours in every index. */
 export function newId(now: number = Date.now()): string {
   if (drawn.byteLength === 0) drawn = randomBytes(16 * 256);
   const bytes = drawn.subarray(0, 16);
@@ -15,7 +15,7 @@ export function newId(now: number = Date.now()): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** 256 bits, for tokens. */
+/** A secret of 256 bits, for tokens. */
 export function newSecret(): string {
   return randomBytes(32).toString("base64url");
 }

@@ -5,20 +5,23 @@ import { companiesByAge, rosterText } from "../roster/roster.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * roster.json says who is employed, for people and programs that look at files. It is written out from the database
- * after a change and never read: the first company's is `roster.json`, any further one's `roster-<company id>.json`. What a
- * crash prevented is made up for at the next start, where every file is compared.
+ * Keeps roster.json up to date: the list of employed agents, for people and programs that read files. It is written from the
+ * database after a change and never read. The first company has `roster.json`, every other one `roster-<company id>.json`.
+ * The next start after a crash compares every file with the database and writes what is missing.
  */
 export interface RosterFiles {
-  /** Writes what is left to write. */
+  /** Writes the last changes, then stops. */
   stop(): Promise<void>;
 }
 
-/** Several changes in a row are one file. A long roster takes long to write, and at most a twentieth of the time goes to it. */
+/**
+ * Changes within 200 ms are written together. A long roster takes long to write: the pauses grow with it, to 3 seconds at most,
+ * and keep writing below a twentieth of the time.
+ */
 const together = 200;
 const share = 1 / 20;
 const longest = 3000;
-/** What happens most and changes nobody's employment. Whatever else is on record makes us compare. */
+/** The most frequent events, which never change who is employed. Every other event leads to a comparison. */
 const irrelevant = new Set([
   "access",
   "event",
@@ -35,7 +38,7 @@ export function keepRosterFiles(parts: {
   store: Store;
   folder: string;
   sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
-  /** Where tests stop the world. */
+  /** Called before a file is written. Tests stop the daemon there. */
   at: (step: string) => Promise<void> | void;
   reportBug: (error: unknown, about: string) => void;
 }): RosterFiles {
@@ -45,7 +48,7 @@ export function keepRosterFiles(parts: {
   const stopping = new AbortController();
   let seen: number | undefined;
 
-  /** Whose roster may have changed since the last look; at the first look, everybody's. */
+  /** Notes the companies whose roster may have changed since the last look. The first look notes all of them. */
   async function look(): Promise<void> {
     if (seen === undefined) {
       const start = await store.read(async (tx) => ({
@@ -59,7 +62,7 @@ export function keepRosterFiles(parts: {
       const after: number = seen;
       const events = await store.read((tx) => listAfter(tx, { companyId: null, after, limit: 500 }));
       for (const { operation, company_id, subject } of events) {
-        // A company that is made is the subject of an event of the installation.
+        // The event of a new company belongs to the installation, and has the company as its subject.
         const company = company_id ?? subject;
         if (company !== null && !irrelevant.has(operation.split(".")[0] ?? "")) changed.add(company);
       }
@@ -103,7 +106,7 @@ export function keepRosterFiles(parts: {
       const begun = performance.now();
       isLast = stopping.signal.aborted;
       committed = false;
-      // A full disk, say: everything else goes on, and the file is tried again.
+      // For example a full disk: the daemon keeps running, and the file is tried again.
       await write().catch((error: unknown) => parts.reportBug(error, "roster.json"));
       pause = Math.min(longest, Math.max(together, (performance.now() - begun) / share));
     }
@@ -127,7 +130,7 @@ function contentOf(file: string): string | undefined {
   }
 }
 
-/** Whole or not at all, also when the power goes. */
+/** Replaces a file completely or not at all, even if the power fails. */
 function replace(file: string, words: string): void {
   const descriptor = openSync(`${file}.tmp`, "w", 0o600);
   try {

@@ -1,55 +1,35 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import { Refusal } from "../contract/refusal.ts";
+import { bodyNotJson, bodyNotUtf8, bodyTooDeep, bodyTooLarge } from "./texts.ts";
 
-/** Bodies come from anybody: bounded in size and depth, valid UTF-8, and only then parsed. */
+/** A body comes from outside. Its size, encoding and depth are checked before it is parsed. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const tooLarge = (): Refusal =>
-    new Refusal(
-      "too_large",
-      `The request is larger than ${maxBytes} bytes.`,
-      "Send less, or split the content into several files.",
-    );
-  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let size = 0;
-  // Kept open when we stop half-way: the refusal goes out on the same connection.
+  // The connection stays open if we stop half-way, because the refusal is sent on it.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     if (!(chunk instanceof Buffer)) continue;
     size += chunk.byteLength;
-    if (size > maxBytes) throw tooLarge();
+    if (size > maxBytes) throw bodyTooLarge(maxBytes);
     chunks.push(chunk);
   }
   return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
 }
 
 export function readJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes))
-    throw new Refusal(
-      "invalid",
-      "The body is not valid UTF-8.",
-      "Encode text as UTF-8; send bytes as base64.",
-    );
-  if (depthOf(bytes) > maxDepth)
-    throw new Refusal(
-      "invalid",
-      `The body is nested deeper than ${maxDepth} levels.`,
-      "Send a flatter structure.",
-    );
+  if (!isUtf8(bytes)) throw bodyNotUtf8();
+  if (depthOf(bytes) > maxDepth) throw bodyTooDeep(maxDepth);
   try {
     return JSON.parse(bytes.toString("utf8"));
   } catch (error) {
-    throw new Refusal(
-      "invalid",
-      `The body is not valid JSON: ${error instanceof Error ? error.message : ""}`.slice(0, 300),
-      "Send valid JSON.",
-    );
+    throw bodyNotJson(error instanceof Error ? error.message : "");
   }
 }
 
 const maxDepth = 32;
 
-/** How deep brackets nest outside strings, without building anything. Stops at the first level too many. */
+/** How deep brackets nest outside strings. It builds nothing, and stops at the first level too many. */
 function depthOf(bytes: Buffer): number {
   let depth = 0;
   let deepest = 0;
@@ -64,7 +44,7 @@ function depthOf(bytes: Buffer): number {
   return deepest;
 }
 
-/** The closing quote of the string that opens at `start`: one not preceded by an odd number of backslashes. */
+/** The closing quote of the string that opens at `start`: the first one after an even number of backslashes. */
 function endOfString(bytes: Buffer, start: number): number {
   for (let end = bytes.indexOf(quote, start + 1); end >= 0; end = bytes.indexOf(quote, end + 1)) {
     let slashes = 0;

@@ -5,19 +5,20 @@ import { notFound, Refusal, refusalCodes } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
 import { checkHostAndOrigin } from "./host.ts";
 import { openApi } from "./openapi.ts";
+import { bodyNotDeclared, bodyNotObject, givenTwice, internalError } from "./texts.ts";
 import type { PatientDispatch } from "./waiting.ts";
 
 /**
- * The HTTP door: finds the operation for a method and path, gathers its input from path, query and body, hands it to
- * dispatch, and presents the answer or the refusal. It decides nothing about who may do what.
+ * The HTTP door. It finds the operation for a method and path, takes the input from path, query and body, calls dispatch and
+ * sends the result or the refusal. It makes no decision about rights.
  */
 export interface HttpParts {
   readonly dispatch: PatientDispatch;
-  /** Anything that is neither a Refusal nor expected: logged whole under an id the caller is given. */
+  /** Logs an error that is not a Refusal, and returns the id under which the log has it. The caller gets only the id. */
   readonly reportBug: (error: unknown, about: string) => string;
   readonly version: string;
   readonly hosts: () => readonly string[];
-  /** Doors with a protocol of their own, by path prefix. */
+  /** Doors with another protocol, by path prefix. */
   readonly others: readonly OtherDoor[];
   readonly authenticate: (token: string | undefined) => Promise<unknown>;
 }
@@ -62,10 +63,10 @@ async function answer(
       return send(response, 200, openApi(parts.version));
     throw notFound("route", `${method} ${url.pathname}`.slice(0, 200));
   }
-  // Nobody makes the daemon hold a large body without a credential; a small one is cheaper than looking twice.
+  // A large body is read only with a valid credential. For a small one, checking the credential twice would cost more.
   if (mayBeLarge(request)) await parts.authenticate(bearer(request));
   const input = await inputOf(request, url, route).catch(async (error: unknown) => {
-    // Nobody learns what is wrong with a request without a credential.
+    // Without a credential the caller must not learn what is wrong with its request.
     await parts.authenticate(bearer(request));
     throw error;
   });
@@ -87,7 +88,7 @@ async function answer(
   );
 }
 
-/** Aborted when the client hangs up before it is answered. */
+/** A signal that aborts when the client closes the connection before it has its answer. */
 export function goneWith(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.on("close", () => {
@@ -96,14 +97,14 @@ export function goneWith(response: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-/** What is not a plain path (another host's address, `..`, `\`) leads nowhere, so that nobody reads it in two ways. */
+/** A target that is not a plain path (a full URL, `..`, `\`) becomes `/`: no two parts of the program may read it differently. */
 function urlOf(request: IncomingMessage): URL {
   const target = request.url ?? "/";
   const url = URL.parse(`http://localhost${target}`);
   return url !== null && url.pathname === target.split(/[?#]/, 1)[0] ? url : new URL("http://localhost/");
 }
 
-/** Only `Authorization: Bearer`: a token in a query string would end up in logs. */
+/** The token of `Authorization: Bearer`. A token in a query string is not accepted, because it would end up in logs. */
 export function bearer(request: IncomingMessage): string | undefined {
   const match = /^Bearer ([\x21-\x7e]{1,500})$/i.exec(request.headers.authorization ?? "");
   return match?.[1];
@@ -120,7 +121,7 @@ function sendText(response: ServerResponse, text: unknown): void {
 
 const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Answers the text that goes below it. */
+/** Writes the headers and returns the body to send. */
 function writeHead(response: ServerResponse, status: number, body: unknown): string {
   const text = JSON.stringify(body);
   response.writeHead(status, {
@@ -148,18 +149,13 @@ export function fail(
     return;
   }
   const id = parts.reportBug(error, `${request.method ?? ""} ${request.url?.split("?")[0] ?? ""}`);
-  send(response, 500, {
-    error: {
-      code: "internal",
-      message: `Something went wrong here (${id}).`,
-      hint: "The daemon's log has it under this id.",
-    },
-  });
+  send(response, 500, internalError(id));
 }
 
 /**
- * A sender that is refused half-way may go on sending before it looks at the answer. Closing at once would make its next
- * write fail and the answer be lost; so it is answered whole, and what it still sends is thrown away for a while.
+ * A client that is refused half-way may still be sending before it reads the answer. If the connection were closed now, the
+ * client's next write would fail and it would lose the answer. So the answer is sent whole, and the rest of the request is
+ * read and dropped for a few seconds.
  */
 function linger(request: IncomingMessage, response: ServerResponse, text: string): void {
   response.write(text);
@@ -178,7 +174,7 @@ interface Route {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Paths are matched piece by piece; a literal piece wins over a parameter. */
+/** Paths are matched piece by piece. A literal piece is preferred to a parameter. */
 function routesOf(table: readonly Operation[]): (method: string, path: string) => Route | undefined {
   const routes = table
     .map((operation) => ({ operation, pieces: operation.http.path.split("/") }))
@@ -221,18 +217,12 @@ function isCreation(operation: Operation): boolean {
   return /\.(create|create_key|grant|request|hire|comment)$/.test(operation.name);
 }
 
-/** From query, body and path. A query string is text; keys it cannot carry (a token above all) the strict input refuses. */
+/** The input from query, body and path. The strict schema of the operation refuses every unknown key later, a token too. */
 async function inputOf(request: IncomingMessage, url: URL, route: Route): Promise<Record<string, unknown>> {
   const body = takesBody(route.operation) ? await bodyOf(request, route.operation) : {};
-  // Spread, not assigned: a key named __proto__ stays a key, and is refused like any other that nobody knows.
+  // Spread, not assigned: a key named __proto__ stays a plain key, and is refused like every unknown key.
   const input = { ...Object.fromEntries(url.searchParams), ...body };
-  for (const key of Object.keys(route.params))
-    if (Object.hasOwn(input, key))
-      throw new Refusal(
-        "invalid",
-        `${key} is already in the path.`,
-        `Leave ${key} out of the body and query.`,
-      );
+  for (const key of Object.keys(route.params)) if (Object.hasOwn(input, key)) throw givenTwice(key);
   return { ...input, ...route.params };
 }
 
@@ -240,15 +230,9 @@ async function bodyOf(request: IncomingMessage, operation: Operation): Promise<R
   const bytes = await readBody(request, maxBodyBytes);
   if (bytes.byteLength === 0) return {};
   const type = headerOf(request, "content-type") ?? "";
-  if (!/^application\/json\b/i.test(type))
-    throw new Refusal(
-      "invalid",
-      "The body is not declared as JSON.",
-      "Send `Content-Type: application/json`.",
-    );
+  if (!/^application\/json\b/i.test(type)) throw bodyNotDeclared();
   const body = readJson(bytes);
-  if (typeof body !== "object" || body === null || Array.isArray(body))
-    throw new Refusal("invalid", `The body of ${operation.name} must be a JSON object.`, "Send {…}.");
+  if (typeof body !== "object" || body === null || Array.isArray(body)) throw bodyNotObject(operation.name);
   return { ...body };
 }
 

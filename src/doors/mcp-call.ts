@@ -14,10 +14,10 @@ import {
 } from "@modelcontextprotocol/server";
 
 /**
- * Nearly all that comes over MCP is one tool call of a client that speaks a revision of 2025. The protocol's own HTTP
- * transport answers it through a web Request, two streams and a Response, which takes more time than most calls. A call
- * that is plainly in order therefore goes to the protocol's server as it is, and its one answer comes back as JSON. What
- * is not (or not a call, or of the later revision, or wrong in any way) is left to that transport to judge.
+ * Nearly every MCP request is a single tool call by a client that speaks a 2025 revision of the protocol. The SDK's HTTP
+ * transport answers it through a web Request, two streams and a Response, which takes more time than most calls. A plain,
+ * valid call therefore goes directly to the protocol server, and its one answer is sent as JSON. Everything else (another
+ * method, a later revision, any mistake) is left to the transport.
  */
 export function plainCallIn(request: IncomingMessage, body: unknown): JSONRPCRequest | undefined {
   const { accept = "", "content-type": type } = request.headers;
@@ -26,7 +26,7 @@ export function plainCallIn(request: IncomingMessage, body: unknown): JSONRPCReq
     request.method === "POST" &&
     isJSONRPCRequest(body) &&
     body.method === "tools/call" &&
-    // Whoever wants to hear of progress needs a stream.
+    // Progress notices need a stream.
     body.params?._meta?.progressToken === undefined &&
     accept.includes("application/json") &&
     accept.includes("text/event-stream") &&
@@ -36,7 +36,7 @@ export function plainCallIn(request: IncomingMessage, body: unknown): JSONRPCReq
   return isPlain ? body : undefined;
 }
 
-/** The protocol's own word for the revisions of 2025 is legacy. */
+/** The SDK calls the 2025 revisions "legacy". */
 function routeOf(request: IncomingMessage, body: JSONRPCRequest): "legacy" | "modern" | "reject" {
   const version = headerIn(request, "mcp-protocol-version");
   const method = headerIn(request, "mcp-method");
@@ -55,7 +55,7 @@ function headerIn(request: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** The server's answer to one call. Whatever else it says meanwhile, nobody is there to hear. */
+/** The server's answer to one call. Other messages it sends are dropped: there is no stream to send them on. */
 export async function answerTo(
   server: Server,
   call: JSONRPCRequest,

@@ -13,19 +13,20 @@ import { notFound, Refusal } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
 import { bearer, goneWith, maxBodyBytes, type OtherDoor, send } from "./http.ts";
 import { answerTo, plainCallIn } from "./mcp-call.ts";
+import { internalError, stillWaiting, toolsHere, unreadNotice } from "./texts.ts";
 import type { PatientDispatch } from "./waiting.ts";
 
 /**
- * The MCP door: one streamable-HTTP endpoint per server, `/mcp/<server>`, stateless. The credential is checked before
- * the protocol handler sees the request, and again inside each call's transaction. A refusal is a tool result with
- * isError, so that the model reads what happened and what to do next.
+ * The MCP door: one stateless streamable-HTTP endpoint per server, `/mcp/<server>`. The credential is checked before the
+ * protocol handler sees the request, and again inside each call's transaction. A refusal is a tool result with isError: the
+ * model must read why the call failed and what to do next.
  */
 export interface McpParts {
   readonly dispatch: PatientDispatch;
   readonly authenticate: (token: string | undefined) => Promise<unknown>;
   readonly reportBug: (error: unknown, about: string) => string;
   readonly version: string;
-  /** Messages a session has not read yet: it is told of them with any tool's result. */
+  /** How many messages the session has not read. A notice about them is added to every tool result. */
   readonly unread: (token: string | undefined) => Promise<number>;
 }
 
@@ -64,7 +65,7 @@ export function mcpDoor(parts: McpParts): OtherDoor {
   };
 }
 
-/** The tools of one server. What an agent sends leaves the company out: its credential says which. */
+/** The tools of one server. Their inputs have no companyId, because the credential determines the company. */
 export function toolsOf(server: McpServerName): { operation: Operation; tool: Tool }[] {
   return operations
     .filter(({ mcp }) => mcp?.server === server)
@@ -101,7 +102,7 @@ function withoutCompany({ input }: Operation): Operation["input"] {
   return "companyId" in input.shape ? input.omit({ companyId: true }) : input;
 }
 
-/** One server: made anew for every request, with the credential of whoever sent it. */
+/** One server. A protocol server is created for every request, with the caller's credential. */
 function serve(
   parts: McpParts,
   name: McpServerName,
@@ -130,30 +131,23 @@ function serve(
                   progress: (progress, total) =>
                     mcpReq.notify({
                       method: "notifications/progress",
-                      params: { progressToken, progress, total, message: "A person has not answered yet." },
+                      params: { progressToken, progress, total, message: stillWaiting },
                     }),
                 }),
           },
         );
         const unread = await parts.unread(token);
-        const notice = `You have ${unread} unread message${unread === 1 ? "" : "s"}: read_inbox, between outcomes.`;
         return {
           content: [
             { type: "text" as const, text: JSON.stringify(output) },
-            ...(unread === 0 ? [] : [{ type: "text" as const, text: notice }]),
+            ...(unread === 0 ? [] : [{ type: "text" as const, text: unreadNotice(unread) }]),
           ],
           structuredContent: { ...Object(output) },
         };
       } catch (error) {
         if (error instanceof Refusal) return refused(error);
         const id = parts.reportBug(error, `mcp ${params.name}`);
-        return failed({
-          error: {
-            code: "internal",
-            message: `Something went wrong here (${id}).`,
-            hint: "Tell the board.",
-          },
-        });
+        return failed(internalError(id));
       }
     });
     return server;
@@ -164,11 +158,10 @@ function serve(
   return { newServer, handler };
 }
 
-/** Not a refusal but a call that is wrong as such: the protocol has its own error for it (tools, error handling). */
+/** An unknown tool is not a refusal: the protocol defines its own error for it. */
 function unknownTool(name: string, known: readonly string[]): ProtocolError {
   const { message } = notFound("tool", name.slice(0, 100));
-  const hint = known.length === 0 ? "This server has no tools." : `This server has: ${known.join(", ")}.`;
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, `${message} ${hint}`);
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, `${message} ${toolsHere(known)}`);
 }
 
 function refused(refusal: Refusal) {
@@ -183,7 +176,7 @@ function failed(body: Record<string, unknown>) {
   };
 }
 
-/** Clients may repeat a lost call under a new request id; these name the call itself. */
+/** The key of a call. A client may repeat a lost call under a new request id, but these values stay the same. */
 function keyIn(meta: Record<string, unknown> | undefined): string | undefined {
   for (const name of ["idempotencyKey", "agency/idempotencyKey", "claudecode/toolUseId"]) {
     const key = meta?.[name];

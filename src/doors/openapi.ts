@@ -3,13 +3,13 @@ import { operations } from "../contract/operation-table.ts";
 import { inputSchema, outputSchema } from "../contract/json-schema.ts";
 import { refusalCodes } from "../contract/refusal.ts";
 
-/** OpenAPI 3.1, derived from the table of operations. */
+/** The OpenAPI 3.1 document, derived from the table of operations. */
 export function openApi(version: string): unknown {
   const paths: Record<string, Record<string, unknown>> = {
     "/api/health": {
       get: {
         operationId: "health",
-        summary: "Whether the daemon answers.",
+        summary: "Check whether the daemon is running.",
         security: [],
         responses: { "200": { description: "ok" } },
       },
@@ -21,7 +21,7 @@ export function openApi(version: string): unknown {
   }
   return {
     openapi: "3.1.0",
-    info: { title: "Agency", version, description: "An organization of AI agents on your own machine." },
+    info: { title: "Agency", version, description: "Run an organization of AI agents on your own machine." },
     components: {
       securitySchemes: { token: { type: "http", scheme: "bearer" } },
       schemas: {
@@ -107,5 +107,5 @@ const idempotencyKey = {
   in: "header",
   required: false,
   schema: { type: "string", maxLength: 200 },
-  description: "The same key with the same input answers the first result.",
+  description: "Repeating a call with the same key and input returns the first result and changes nothing.",
 };

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { authenticate, type Caller } from "../dispatch/identity.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { follow } from "../events/follow.ts";
 import { presentEvent } from "../events/ledger.ts";
 import type { Store } from "../store/store.ts";
 import { bearer, type OtherDoor } from "./http.ts";
+import { boardFollowsOnly, noSuchStream, notASequence } from "./texts.ts";
 
 /**
- * Server-sent events at `/api/events?after=<seq>&company=<id>`: every event after the given one, in order, none missed,
- * then live. A reader that reconnects sends Last-Event-ID, as browsers do by themselves. For the board.
+ * Server-sent events for the board at `/api/events?after=<seq>&company=<id>`: every event after the given one, in order and
+ * without gaps, then live. A reader that reconnects sends Last-Event-ID, as browsers do automatically.
  */
 export function eventStream(
   store: Store,
@@ -20,14 +20,8 @@ export function eventStream(
     handle: async (request, response, url) => {
       const token = bearer(request);
       const caller = await store.read((tx) => authenticate(tx, token));
-      if (caller.actor.kind !== "board")
-        throw new Refusal(
-          "forbidden",
-          "Only the board follows all events.",
-          "read_audit_log shows your own.",
-        );
-      if (url.pathname !== "/api/events" || request.method !== "GET")
-        throw new Refusal("not_found", "There is no such route.", "GET /api/events?after=<sequence number>.");
+      if (caller.actor.kind !== "board") throw boardFollowsOnly();
+      if (url.pathname !== "/api/events" || request.method !== "GET") throw noSuchStream();
       const after = startOf(request, url);
       const companyId = url.searchParams.get("company") ?? url.searchParams.get("companyId");
       const gone = new AbortController();
@@ -61,7 +55,7 @@ export function eventStream(
   };
 }
 
-/** Keeps the connection alive, and ends it when the credential does. */
+/** Keeps the connection alive, and closes it once the credential is no longer valid. */
 async function stillAllowed(
   store: Store,
   token: string | undefined,
@@ -80,12 +74,7 @@ async function stillAllowed(
 
 function startOf(request: IncomingMessage, url: URL): number {
   const given = request.headers["last-event-id"] ?? url.searchParams.get("after") ?? "0";
-  if (typeof given !== "string" || !/^\d{1,15}$/.test(given))
-    throw new Refusal(
-      "invalid",
-      "after must be a sequence number.",
-      "Start with after=0, or the last seq you saw.",
-    );
+  if (typeof given !== "string" || !/^\d{1,15}$/.test(given)) throw notASequence();
   return Number(given);
 }
 

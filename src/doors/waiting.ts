@@ -1,12 +1,12 @@
 import type { Dispatch, DispatchRequest } from "../dispatch/dispatch.ts";
 
 /**
- * Some answers take a person. An operation that says so (`waits`) is asked again whenever something has changed, until
- * there is an answer, the time is over or the caller is gone. Nothing is held meanwhile: each time is a call of its own,
- * with the caller's credential checked anew, and a daemon that is restarted in between loses nothing.
+ * Some answers need a person's decision. An operation that declares `waits` is called again whenever something has changed,
+ * until there is an answer, the time is over or the caller has hung up. No transaction stays open meanwhile: each attempt is
+ * a separate call that checks the caller's credential again. A restart of the daemon loses nothing.
  */
 export interface Patience {
-  /** Called now and then while waiting, with the seconds that have passed and those there are. */
+  /** Called every few seconds while waiting, with the seconds passed and the maximum. */
   readonly progress?: (passed: number, of: number) => Promise<void>;
   readonly gone?: AbortSignal;
 }
