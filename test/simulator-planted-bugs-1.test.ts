@@ -1,3 +1,5 @@
-import { findBugs } from "./simulator-bugs/find.ts";
+import { finds } from "./planted-bugs/test.ts";
+import { simulatorBugs } from "./planted-bugs/simulator.ts";
 
-findBugs(0);
+const wild = simulatorBugs.filter(({ calm }) => calm !== true);
+finds("simulator", wild.slice(0, wild.length / 2), 100);

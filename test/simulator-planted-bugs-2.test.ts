@@ -1,3 +1,10 @@
-import { findBugs } from "./simulator-bugs/find.ts";
+import { finds } from "./planted-bugs/test.ts";
+import { simulatorBugs } from "./planted-bugs/simulator.ts";
 
-findBugs(1);
+const wild = simulatorBugs.filter(({ calm }) => calm !== true);
+finds("simulator", wild.slice(wild.length / 2), 100);
+finds(
+  "calm",
+  simulatorBugs.filter(({ calm }) => calm === true),
+  100,
+);

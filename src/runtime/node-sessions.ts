@@ -38,6 +38,8 @@ export interface NodeParts {
   readonly runner: Runner;
   readonly newId: () => string;
   readonly newSecret: () => string;
+  /** Milliseconds from one sweep to the next. */
+  readonly sweepEvery?: number;
   /** Where tests stop the world; does nothing in the daemon. */
   readonly at?: (step: string) => Promise<void> | void;
   readonly reportBug: (error: unknown, about: string) => void;

@@ -28,7 +28,7 @@ export interface Scheduler {
 }
 
 const renewEvery = 15_000;
-const sweepEvery = 30_000;
+const usualSweep = 30_000;
 const sweepSize = 50;
 const deliveriesAtOnce = 100;
 /** A session ended here or on another node, or was stopped, or there may be more of them, or a budget has more. */
@@ -46,7 +46,7 @@ const freesAPlace = new Set([
 ]);
 
 export function createScheduler(parts: NodeParts): Scheduler {
-  const { store, newId } = parts;
+  const { store, newId, sweepEvery = usualSweep } = parts;
   const at = async (step: string): Promise<void> => parts.at?.(step);
   const toLookAt = new Set<string>();
   const later = new Map<string, number>();

@@ -139,7 +139,7 @@ export class LedgerWatch {
         await this.#mail(tx, row, String(data["message"]), batch);
         break;
       case "permission.grant":
-        this.#granted(row, String(data["resource"]));
+        this.#granted(row, String(data["resource"]), batch);
         break;
       case "permission.revoke":
         this.routes.delete(`${subject} ${String(data["resource"]).slice("mail:".length)}`);
@@ -303,9 +303,14 @@ export class LedgerWatch {
       throw new Broken("mail that may be delivered does not fail", route);
   }
 
-  #granted(row: EventRow, resource: string): void {
+  #granted(row: EventRow, resource: string, batch: readonly EventRow[]): void {
     const receiver = this.members.get(row.subject ?? "");
-    if (row.actor_kind === "agent" && receiver?.boss !== row.agent_id)
+    // In a reorganization the manager of a new manager gives, and the agent that reorganizes acts.
+    const isMoved = batch.some(
+      ({ operation, agent_id, seq }) =>
+        operation === "reorganization.apply" && agent_id === row.agent_id && seq > row.seq,
+    );
+    if (row.actor_kind === "agent" && receiver?.boss !== row.agent_id && !isMoved)
       throw new Broken(
         "a right goes from a boss to a direct report",
         `${this.#name(row.agent_id)} gave ${this.#name(row.subject)} ${resource}`,

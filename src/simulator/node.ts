@@ -19,6 +19,8 @@ export interface SimulatedNodeParts {
   readonly id: string;
   readonly store: Store;
   readonly traffic: Traffic;
+  /** Whether the scheduler has its sweep, which finds what no event told of. */
+  readonly sweeps: boolean;
   readonly clock: () => number;
   readonly newId: () => string;
   readonly newSecret: () => string;
@@ -61,7 +63,7 @@ export class SimulatedNode {
   }
 
   start(plan: Interruption | null): Promise<Turn> {
-    const { store, traffic, newId, newSecret } = this.#parts;
+    const { store, traffic, newId, newSecret, sweeps } = this.#parts;
     const life = new Life((dead) => this.machine.closeGates(dead));
     const scheduler = createScheduler({
       store: faultyStore(store, traffic, (kind) => life.guard(kind)),
@@ -69,6 +71,7 @@ export class SimulatedNode {
       runner: this.machine.runnerFor(life),
       newId,
       newSecret,
+      ...(sweeps ? {} : { sweepEvery: Number.MAX_SAFE_INTEGER }),
       at: (step) => life.step(step),
       reportBug: (error, about) => this.#failed(error, about),
     });

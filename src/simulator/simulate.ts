@@ -33,7 +33,7 @@ export interface Failure {
 
 const thoroughEvery = 20;
 
-/** With `calm` nothing goes wrong; then no node may ever need its sweep. */
+/** With `calm` nothing goes wrong; then no node may ever need its sweep, so it has none. */
 export async function simulate(seed: number, steps: number, options: { calm?: boolean } = {}): Promise<Run> {
   const world = new World(seed, options.calm === true);
   const mood = newMood();

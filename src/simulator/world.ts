@@ -105,6 +105,7 @@ export class World {
           id: `node-${name}`,
           store: this.store,
           traffic: this.#traffic,
+          sweeps: !calm,
           clock: () => this.now,
           newId,
           newSecret,

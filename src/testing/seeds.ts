@@ -6,7 +6,7 @@ import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { runLength } from "./run-length.ts";
 
-type Suite = "core" | "reorganization" | "simulator";
+export type Suite = "core" | "reorganization" | "simulator" | "calm";
 
 export const baseSeed = Number(process.env["AGENCY_TEST_SEED"] ?? randomInt(2 ** 31));
 
@@ -36,7 +36,7 @@ export function replay(seed: number, file: string): string {
 }
 
 /** Seeds that once failed, or that find a bug few seeds find: one a line, `suite seed: reason`. */
-function corpusOf(suite: Suite): number[] {
+export function corpusOf(suite: Suite): number[] {
   const lines = readFileSync(new URL("../../test/corpus.txt", import.meta.url), "utf8").split("\n");
   return lines.flatMap((line) => {
     const [, name, seed] = /^(\w+) (\d+): \S/.exec(line) ?? [];

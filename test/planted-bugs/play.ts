@@ -1,12 +1,38 @@
-// Plays the property test for a few seeds and says on standard output what it found: the run of a planted bug.
+// Plays a suite seed after seed and says on standard output what it found first: the run of a planted bug.
+//   node play.ts SUITE COUNT
+import { z } from "zod";
+import { simulate } from "../../src/simulator/simulate.ts";
+import { corpusOf } from "../../src/testing/seeds.ts";
 import { playSeeds } from "../model/run.ts";
+import { playReorganizations } from "../reorganization/play.ts";
 
-const count = Number(process.argv[2] ?? 1);
-const run = {
-  kind: "sqlite",
-  seeds: Array.from({ length: count }, (_, index) => index + 1),
-  steps: 200,
-  wholeEach: 20,
-} as const;
-const failure = await playSeeds(run, { shrinkSeconds: 0 });
-console.log(JSON.stringify({ found: failure === undefined ? null : failure.message, seed: failure?.seed }));
+const [suite, count] = z
+  .tuple([z.enum(["core", "reorganization", "simulator", "calm"]), z.coerce.number()])
+  .parse(process.argv.slice(2));
+
+const violationOf: Record<typeof suite, (seed: number) => Promise<string | undefined>> = {
+  core: async (seed) => {
+    const run = { kind: "sqlite", seeds: [seed], steps: 200, wholeEach: 20 } as const;
+    return (await playSeeds(run, { shrinkSeconds: 0 }))?.message;
+  },
+  reorganization: async (seed) => {
+    try {
+      await playReorganizations("sqlite", seed, 120);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  },
+  simulator: async (seed) => (await simulate(seed, 500)).failure?.rule,
+  calm: async (seed) => (await simulate(seed, 500, { calm: true })).failure?.rule,
+};
+
+const seeds = new Set([...corpusOf(suite), ...Array.from({ length: count }, (_, index) => index + 1)]);
+let found: { seed: number; violation: string } | null = null;
+for (const seed of seeds) {
+  const violation = await violationOf[suite](seed);
+  if (violation === undefined) continue;
+  found = { seed, violation };
+  break;
+}
+console.log(JSON.stringify(found));

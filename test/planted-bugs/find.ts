@@ -1,0 +1,29 @@
+// Does a suite find bugs? Each run plants one in the product while it is loaded (plant.ts) and plays seed after seed until
+// a rule breaks.
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { z } from "zod";
+import type { Suite } from "../../src/testing/seeds.ts";
+import type { Edit } from "./resolve.ts";
+
+const root = join(import.meta.dirname, "../..");
+const hook = join(import.meta.dirname, "plant.ts");
+const player = join(import.meta.dirname, "play.ts");
+const endWithRunner = join(root, "scripts/end-with-runner.ts");
+
+const Found = z.object({ violation: z.string(), seed: z.number() }).nullable();
+
+/** What broke in a run with these edits, and at which seed; null when nothing did. */
+export async function found(
+  suite: Suite,
+  edits: readonly Edit[],
+  seeds: number,
+): Promise<z.infer<typeof Found>> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--import", endWithRunner, "--import", hook, player, suite, String(seeds)],
+    { cwd: root, env: { ...process.env, AGENCY_PLANT: JSON.stringify(edits) } },
+  );
+  return Found.parse(JSON.parse(stdout));
+}

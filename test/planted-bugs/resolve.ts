@@ -1,0 +1,79 @@
+// Finds in the product what a planted bug changes: an expression inside the declaration of a name. Neither the file nor
+// the line breaks matter, so a bug survives moving, formatting and most rewriting.
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export interface Edit {
+  /** The name of a function, constant or class declared at the top of a module of the product. */
+  readonly in: string;
+  /** Occurs once in that declaration. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Bug {
+  readonly name: string;
+  /** More than one where two guards stand behind each other: only without both is there a bug. */
+  readonly edits: readonly Edit[];
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The changed text of each module that the edits touch, by its path. Throws for an edit that does not fit once. */
+export function changedModules(edits: readonly Edit[]): Map<string, string> {
+  const changed = new Map<string, string>();
+  for (const edit of edits) {
+    const pattern = patternOf(edit.find);
+    const places = modules().flatMap((file) => {
+      const text = changed.get(file) ?? textOf(file);
+      return declarationsOf(edit.in, text).flatMap(({ start, end }) =>
+        [...text.slice(start, end).matchAll(pattern)].map(({ index, 0: found }) => ({
+          file,
+          text: text.slice(0, start + index) + edit.replace + text.slice(start + index + found.length),
+        })),
+      );
+    });
+    const [place] = places;
+    if (place === undefined || places.length > 1)
+      throw new Error(`"${edit.in}" holds ${places.length} times, not once: ${edit.find}`);
+    changed.set(place.file, place.text);
+  }
+  return changed;
+}
+
+let known: string[] | undefined;
+function modules(): string[] {
+  known ??= globSync("src/**/*.ts", { cwd: root })
+    .filter((file) => !file.endsWith(".test.ts") && !/^src\/(?:testing|simulator)\//.test(file))
+    .map((file) => join(root, file));
+  return known;
+}
+
+const texts = new Map<string, string>();
+function textOf(file: string): string {
+  const text = texts.get(file) ?? readFileSync(file, "utf8");
+  texts.set(file, text);
+  return text;
+}
+
+/** A declaration ends before the next line that begins at the margin with anything but a closing bracket. */
+function declarationsOf(name: string, text: string): { start: number; end: number }[] {
+  const declaration = new RegExp(`^(?:export )?(?:async )?(?:function\\*?|const|let|class) ${name}\\b`, "gm");
+  return [...text.matchAll(declaration)].map(({ index }) => {
+    const rest = text.slice(index).search(/\n[^\s)\]}]/);
+    return { start: index, end: rest === -1 ? text.length : index + rest + 1 };
+  });
+}
+
+/** The same words and signs, however they are spaced and broken into lines. */
+function patternOf(expression: string): RegExp {
+  const tokens = expression.match(/[\w$]+|[^\s\w$]/g) ?? [];
+  const pieces = tokens.map((token, index) => {
+    const isWord = /^[\w$]/.test(token);
+    const gap = isWord && /^[\w$]/.test(tokens[index - 1] ?? "") ? "\\s+" : index === 0 ? "" : "\\s*";
+    const comma = /^[)\]}]/.test(token) && index > 0 ? ",?\\s*" : "";
+    return gap + comma + token.replace(/[^\w]/, "\\$&");
+  });
+  return new RegExp(pieces.join(""), "g");
+}

@@ -1,0 +1,568 @@
+import type { Bug } from "./resolve.ts";
+
+interface SimulatorBug extends Bug {
+  /** Looked for where nothing else goes wrong. There the scheduler does without its sweep, which would hide the bug. */
+  readonly calm?: true;
+}
+
+/** Bugs that the simulator must find. Most are what other systems that do this job suffered from. */
+export const simulatorBugs: readonly SimulatorBug[] = [
+  {
+    name: "two processes for one agent",
+    edits: [
+      {
+        in: "readinessOf",
+        find: 'if ((await tx.first(liveOf, { agentId })) !== undefined) return no("busy");',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "a stale done ends the new session of the same agent",
+    edits: [
+      {
+        in: "endSession",
+        find: "if (session === undefined || session.settled === 1) return false;",
+        replace:
+          'if (session === undefined) return false;\n      if (session.settled === 1) {\n        await tx.run(endLive, { agentId: session.agent_id, now: tx.now, reason: "done" });\n        return false;\n      }',
+      },
+    ],
+  },
+  {
+    name: "what a session leaves is settled twice",
+    edits: [
+      {
+        in: "endSession",
+        find: "if (session === undefined || session.settled === 1) return false;",
+        replace: "if (session === undefined) return false;",
+      },
+    ],
+  },
+  {
+    name: "an orphan is not killed on restart",
+    edits: [
+      { in: "createNodeSessions", find: "runner.killOrphan(pid, pid_started, id);", replace: "void runner;" },
+    ],
+  },
+  {
+    name: "a process acts before its pid is on record",
+    edits: [
+      {
+        in: "createNodeSessions",
+        find: 'await at("spawned");',
+        replace: 'process.release();\n    await at("spawned");',
+      },
+    ],
+  },
+  {
+    name: "a process whose session was taken over lives on",
+    edits: [
+      {
+        in: "createNodeSessions",
+        find: "for (const [id, process] of processes) if (!wanted.has(id)) process.kill();",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "a process that came too late is let go",
+    edits: [
+      {
+        in: "createNodeSessions",
+        find: "if (accepted) process.release();",
+        replace: "if (accepted || !accepted) process.release();",
+      },
+    ],
+  },
+  {
+    name: "a session token is valid after its end",
+    edits: [
+      {
+        in: "authenticate",
+        find: "row.session_ended_at !== null || row.session_epoch !== row.agent_epoch",
+        replace: "row.session_epoch !== row.agent_epoch",
+      },
+    ],
+  },
+  {
+    name: "neither end nor epoch of a session is checked",
+    edits: [
+      {
+        in: "authenticate",
+        find: "(row.session_ended_at !== null || row.session_epoch !== row.agent_epoch)",
+        replace: "row.session_id === ''",
+      },
+    ],
+  },
+  {
+    name: "a new session has the epoch of the last",
+    edits: [
+      {
+        in: "openSession",
+        find: "const epoch = agent.epoch + 1;",
+        replace: "const epoch = Math.max(agent.epoch, 1);",
+      },
+    ],
+  },
+  {
+    name: "the key of an agent that left still works",
+    edits: [
+      { in: "end", find: "await tx.run(endCredentials, { agentId: agent.id, now: tx.now });", replace: "" },
+      { in: "authenticate", find: 'row.status === "terminated" ||', replace: "" },
+    ],
+  },
+  {
+    name: "the credentials of an agent that left stay",
+    edits: [
+      { in: "end", find: "await tx.run(endCredentials, { agentId: agent.id, now: tx.now });", replace: "" },
+    ],
+  },
+  {
+    name: "an end that could not be put on record is forgotten",
+    edits: [
+      {
+        in: "createNodeSessions",
+        find: "for (const { session, exit } of exits.values()) await finished(session, exit);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "a session without a process stays for ever",
+    edits: [
+      {
+        in: "createNodeSessions",
+        find: "if (!processes.has(session.id))",
+        replace: "if (!processes.has(session.id) && session.id === '')",
+      },
+    ],
+  },
+  {
+    name: "the sessions of a silent node are never taken over",
+    edits: [
+      {
+        in: "createNodeSessions",
+        find: "session.lease_until < live.now",
+        replace: "session.lease_until < 0",
+      },
+    ],
+  },
+  {
+    name: "leases are not renewed",
+    edits: [
+      {
+        in: "createNodeSessions",
+        find: "await tx.run(renewLeases, { nodeId, until: tx.now + leaseMilliseconds });",
+        replace: "await tx.run(renewLeases, { nodeId, until: tx.now });",
+      },
+    ],
+  },
+  {
+    name: "a session that submitted its summary continues",
+    edits: [
+      {
+        in: "createNodeSessions",
+        find: "if (until > now) continue;",
+        replace: "if (until > now || until > 0) continue;",
+      },
+    ],
+  },
+  {
+    name: "a pause does not stop the session",
+    edits: [
+      {
+        in: "onPause",
+        find: 'await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent was paused" });',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "maxSessions is ignored",
+    edits: [
+      {
+        in: "readinessOf",
+        find: "running >= settings.maxSessions",
+        replace: "running >= 1000 + settings.maxSessions",
+      },
+    ],
+  },
+  {
+    name: "who waits for a place is not looked at again",
+    edits: [
+      {
+        in: "createScheduler",
+        find: "if (company_id !== null && freesAPlace.has(operation)) lookAgain(company_id);",
+        replace: "",
+      },
+    ],
+    calm: true,
+  },
+  {
+    name: "a message is delivered twice when two nodes see it due",
+    edits: [
+      {
+        in: "createScheduler",
+        find: "if (message.delivered_at === null && message.failure === null) await deliver(tx, message, newId);",
+        replace: "await deliver(tx, message, newId);",
+      },
+    ],
+  },
+  {
+    name: "deferred mail is delivered early",
+    edits: [
+      {
+        in: "createScheduler",
+        find: "tx.all(dueMessages, { now: tx.now, limit: deliveriesAtOnce })",
+        replace: "tx.all(dueMessages, { now: tx.now + 60_000, limit: deliveriesAtOnce })",
+      },
+    ],
+  },
+  {
+    name: "deferred mail that came due while the node was down is lost",
+    edits: [
+      { in: "createScheduler", find: "let alarmsSeen = 0;", replace: "let alarmsSeen = 0;\n  let born = 0;" },
+      {
+        in: "createScheduler",
+        find: "await sessions.reconcile();",
+        replace: "born = await store.read(async (tx) => tx.now);\n      await sessions.reconcile();",
+      },
+      {
+        in: "createScheduler",
+        find: "Map.groupBy(due,",
+        replace: "Map.groupBy(due.filter(({ deliver_at }) => deliver_at >= born),",
+      },
+      {
+        in: "dueMessages",
+        find: '.select(["id", "company_id"])',
+        replace: '.select(["id", "company_id", "deliver_at"])',
+      },
+    ],
+  },
+  {
+    name: "no one is called when mail comes due",
+    edits: [
+      { in: "createScheduler", find: "(await tx.first(nextDue, {}))?.deliver_at ?? null,", replace: "null," },
+    ],
+  },
+  {
+    name: "mail is delivered to an agent that left",
+    edits: [
+      {
+        in: "brokenRoute",
+        find: "receiver === undefined || (receiver !== null && !isActive(receiver))",
+        replace: "receiver === undefined",
+      },
+    ],
+  },
+  {
+    name: "mail of an agent that left is delivered",
+    edits: [
+      {
+        in: "brokenRoute",
+        find: "if (sender === undefined || !isActive(sender))",
+        replace: "if (sender === undefined)",
+      },
+    ],
+  },
+  {
+    name: "who may write to whom is not checked at delivery",
+    edits: [
+      {
+        in: "brokenRoute",
+        find: 'return (await holds(tx, sender.id, route, "send"))',
+        replace: 'return route !== "mail:"',
+      },
+    ],
+  },
+  {
+    name: "the inbox outcome is not opened again",
+    edits: [
+      {
+        in: "openInboxOf",
+        find: '.where("status", "in", ["open", "submitted"])\n    .where("kind", "=", "inbox"),',
+        replace: '.where("kind", "=", "inbox"),',
+      },
+    ],
+  },
+  {
+    name: "the inbox outcome is not completed",
+    edits: [
+      {
+        in: "settleInbox",
+        find: "(await countWaiting(tx, companyId, agentId)) > 0",
+        replace: "(await countWaiting(tx, companyId, agentId)) >= 0",
+      },
+    ],
+  },
+  {
+    name: "reclaiming leaves the session of a report alive",
+    edits: [
+      {
+        in: "end",
+        find: 'await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent left" });',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "reclaiming leaves the rights of a report standing",
+    edits: [{ in: "end", find: "await shiftHolder(tx, agent.id, 1);", replace: "" }],
+  },
+  {
+    name: "reclaiming forgets the reports of reports",
+    edits: [
+      {
+        in: "reclaimAgents",
+        find: "for (const { id: below } of await tx.all(reportIds, { bossId: id })) frontier.push(below);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "what is taken back leaves the rights given for it",
+    edits: [{ in: "takeBack", find: "await markRevoked(tx, grantId);", replace: "void grantId;" }],
+  },
+  {
+    name: "a departure strands outcomes",
+    edits: [
+      {
+        in: "depart",
+        find: "await assign(tx, work.id, { responsibleId: heirId, ...(isBack ? back : same) });",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "retiring forgets the reports",
+    edits: [{ in: "depart", find: "await tx.run(reanchor, { from: agent.id, to: heirId });", replace: "" }],
+  },
+  {
+    name: "no one verifies what an agent that left had delegated",
+    edits: [
+      {
+        in: "depart",
+        find: "await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "a mandate is completed while its agent waits for what it delegated",
+    edits: [
+      {
+        in: "demandDone",
+        find: "agent !== undefined && open.length > 0",
+        replace: "agent !== undefined && open.length > 1_000_000",
+      },
+      {
+        in: "demandNoLiveChildren",
+        find: "if (live.length === 0) return;",
+        replace: "if (live.length >= 0) return;",
+      },
+    ],
+  },
+  {
+    name: "what the old boss handed down stays with it",
+    edits: [
+      {
+        in: "moveReport",
+        find: "await tx.run(rerouteOf, { agentId: id, from: from.id, to: to.id, now: tx.now });",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "rights stay as the old boss gave them",
+    edits: [{ in: "moveReport", find: "await reroot(call, grant, to, made.has(to.id));", replace: "" }],
+  },
+  {
+    name: "any agent reorganizes anywhere",
+    edits: [
+      {
+        in: "named",
+        find: "!(await isAtOrBelow(call, member, actor.agentId))",
+        replace: "!(await isAtOrBelow(call, member, member.id))",
+      },
+    ],
+  },
+  {
+    name: "a position that is handed over keeps its session",
+    edits: [
+      {
+        in: "handOver",
+        find: 'await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "its position was handed over" });',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "who depended on a mandate that ended waits for ever",
+    edits: [
+      {
+        in: "freeDependents",
+        find: "await tx.run(deleteDependency, { outcomeId: id, dependsOnId });",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "mail that waited for who left opens no inbox",
+    edits: [
+      { in: "inheritMail", find: "await openInbox(tx, from.company_id, to, newId);", replace: "return;" },
+    ],
+  },
+  {
+    name: "undoing overwrites what has changed since",
+    edits: [
+      { in: "putBack", find: "demandNone(await changedSince(tx, found));", replace: "" },
+      { in: "putBack", find: "demandNone(await unfitting(tx, found));", replace: "" },
+    ],
+  },
+  {
+    name: "who was made for a change that is undone stays",
+    edits: [{ in: "putBack", find: 'await endMade(call, textIn(key["id"]), found);', replace: "" }],
+  },
+  {
+    name: "who comes back has no key",
+    edits: [{ in: "imagesAround", find: "and kind = 'key'", replace: "and kind = 'none'" }],
+  },
+  {
+    name: "sessions that do nothing never block their outcome",
+    edits: [{ in: "mostStalls", find: "const mostStalls = 3;", replace: "const mostStalls = 3_000_000;" }],
+  },
+  {
+    name: "there is no pause after a session that did nothing",
+    edits: [
+      {
+        in: "guardAgainstStalling",
+        find: "not_before: tx.now + Math.min(1000 * 2 ** (idle - 1), longestBackOff),",
+        replace: "not_before: 0,",
+      },
+    ],
+  },
+  {
+    name: "a wakeup is lost: who depends on an outcome is not told",
+    edits: [
+      {
+        in: "around",
+        find: '.where("d.depends_on_id", "=", p.id)',
+        replace: '.where("d.depends_on_id", "=", "")',
+      },
+    ],
+    calm: true,
+  },
+  {
+    name: "a wakeup is lost: who answers for the parent is not told",
+    edits: [
+      { in: "around", find: '.where("e.child_id", "=", p.id)', replace: '.where("e.child_id", "=", "")' },
+    ],
+    calm: true,
+  },
+  {
+    name: "a wakeup is lost: who is blocked on an outcome is not told",
+    edits: [
+      { in: "around", find: '.where("blocked_on", "=", p.id)', replace: '.where("blocked_on", "=", "")' },
+    ],
+    calm: true,
+  },
+  {
+    name: "a wakeup is lost: who waited for what serves something else now is not told",
+    edits: [
+      {
+        in: "concerned",
+        find: "if (Array.isArray(parentsLeft))",
+        replace: "if (Array.isArray(parentsLeft) && parentsLeft.length > 1_000_000)",
+      },
+    ],
+    calm: true,
+  },
+  {
+    name: "a wakeup is lost: the end of a block by time",
+    edits: [
+      {
+        in: "createScheduler",
+        find: "tx.all(alarmed, { after: alarmsSeen, now: tx.now })",
+        replace: "tx.all(alarmed, { after: tx.now, now: tx.now })",
+      },
+    ],
+    calm: true,
+  },
+  {
+    name: "a wakeup is lost: the end of a pause after sessions that did nothing",
+    edits: [
+      {
+        in: "createScheduler",
+        find: "if (time <= now && later.delete(agentId)) toLookAt.add(agentId);",
+        replace: "if (time <= now) later.delete(agentId);",
+      },
+    ],
+    calm: true,
+  },
+  {
+    name: "the follower of events skips one now and then",
+    edits: [
+      {
+        in: "createScheduler",
+        find: "seen = last;",
+        replace: "seen = last + (last > seen && last % 5 === 0 ? 1 : 0);",
+      },
+    ],
+    calm: true,
+  },
+  {
+    name: "a repeated call has its effect again",
+    edits: [
+      {
+        in: "run",
+        find: "const first = await tx.first(firstResult, { actor: who, key });",
+        replace: "const first = await tx.first(firstResult, { actor: `${who}!`, key });",
+      },
+      {
+        in: "run",
+        find: "await tx.run(keepResult, {\n      actor: who,",
+        replace: "await tx.run(keepResult, {\n      actor: `${who} ${parts.newId()}`,",
+      },
+    ],
+  },
+  {
+    name: "what was set aside for a session is never given back",
+    edits: [
+      {
+        in: "endSession",
+        find: "if (session.pid === null || session.lease_until < tx.now) await giveBack(tx, id);",
+        replace: "void giveBack;",
+      },
+    ],
+  },
+  {
+    name: "a budget is given that the one above does not have",
+    edits: [
+      {
+        in: "weighBudget",
+        find: "if (more > Math.max(0, left(above)))",
+        replace: "if (more > (above.limit ?? 0))",
+      },
+    ],
+  },
+  {
+    name: "a refusal is not put on record",
+    edits: [
+      {
+        in: "createDispatcher",
+        find: "error instanceof Refusal && seen.caller !== undefined",
+        replace: "error instanceof TypeError && seen.caller !== undefined",
+      },
+    ],
+  },
+  {
+    name: "another company's things look different from what does not exist",
+    edits: [
+      {
+        in: "findCompany",
+        find: "throw notFound(noun, id);",
+        replace: "throw notFound(owner === undefined ? noun : `foreign ${noun}`, id);",
+      },
+    ],
+  },
+];

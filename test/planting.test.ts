@@ -1,0 +1,31 @@
+// Every planted bug still fits the product. Whether the suites find them is asked in a long run (*planted-bugs*.test.ts).
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { coreBugs } from "./planted-bugs/core.ts";
+import { found } from "./planted-bugs/find.ts";
+import { reorganizationBugs } from "./planted-bugs/reorganization.ts";
+import { changedModules } from "./planted-bugs/resolve.ts";
+import { simulatorBugs } from "./planted-bugs/simulator.ts";
+
+test("every planted bug fits exactly one place of the product", () => {
+  const misfits = [...coreBugs, ...reorganizationBugs, ...simulatorBugs].flatMap(({ name, edits }) => {
+    try {
+      assert.ok(changedModules(edits).size > 0);
+      return [];
+    } catch (error) {
+      return [`${name}: ${error instanceof Error ? error.message : String(error)}`];
+    }
+  });
+  assert.deepEqual(misfits, [], "adapt the bug in test/planted-bugs/ to the new code");
+});
+
+test("a bug is found however its place is spaced, and nowhere else", () => {
+  const edit = { in: "changedModules", find: "x", replace: "" };
+  assert.throws(() => changedModules([edit]), /"changedModules" holds 0 times, not once: x/);
+  const spaced = { in: "byOrganization", find: "no such words", replace: "" };
+  assert.throws(() => changedModules([spaced]), /holds 0 times/);
+});
+
+test("a bug that does not fit ends the run that should find it", async () => {
+  await assert.rejects(found("core", [{ in: "revoke", find: "no such text", replace: "" }], 1), /not once/);
+});
