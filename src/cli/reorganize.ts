@@ -3,6 +3,7 @@ import {
   applyReorganization,
   type Change,
   type Move,
+  moveSentence,
   type Newcomer,
   planReorganization,
 } from "../contract/reorganization.ts";
@@ -197,10 +198,7 @@ async function carryOut(context: Context, flags: Flags, change: Change): Promise
 }
 
 function linesOf(moves: readonly Move[], warnings: readonly string[]): string[] {
-  return [
-    ...moves.map(({ kind, what, from, to }) => `  ${kind}: ${what}: ${from ?? "–"} → ${to ?? "–"}`),
-    ...warnings.map((warning) => `  ! ${warning}`),
-  ];
+  return [...moves.map((move) => `  ${moveSentence(move)}`), ...warnings.map((warning) => `  ! ${warning}`)];
 }
 
 const newcomer = (name: string, flags: Wished): Newcomer => ({

@@ -185,7 +185,7 @@ describe("the command line", () => {
       JSON.stringify({ kind: "hand_over", agent: "root", adapterType: to });
     const { code, out } = await agency("reorg", "plan", change("human"));
     assert.equal(code, 0);
-    assert.match(out, /^moves: \n.*from +to +what.*\n.*rehearsal +human +what thinks for Root/s);
+    assert.match(out, /^moves: \n.*from +to +what.*\n.*rehearsal +human +The brain of Root is/s);
     const refused = await agency("reorg", "apply", "fire ada");
     assert.equal(refused.code, 2);
     assert.match(refused.err, /change is not JSON/);

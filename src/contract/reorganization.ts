@@ -103,11 +103,17 @@ export const moveKinds = ["agent", "outcome", "grant", "mail", "budget", "approv
 export const Move = z.object({
   kind: z.enum(moveKinds),
   id: z.string().describe("Id of what moves. For an agent that does not exist yet, `new:` and its name."),
-  what: z.string(),
-  from: z.string().nullable(),
-  to: z.string().nullable(),
+  what: z.string().describe("The start of a sentence that `to` completes, such as `Ada reports to`."),
+  from: z.string().nullable().describe("What completed the sentence before. Null if this is new."),
+  to: z.string().nullable().describe("What completes the sentence now. Null if this ends."),
 });
 export type Move = z.infer<typeof Move>;
+
+/** Reads as a sentence: "Ada reports to Bob (before: Cleo)", "Mail route: Ada ↔ Bob". */
+export const moveSentence = ({ what, from, to }: Pick<Move, "what" | "from" | "to">): string => {
+  if (to === null) return `No longer: ${what} ${from ?? "no one"}`;
+  return from === null ? `${what} ${to}` : `${what} ${to} (before: ${from})`;
+};
 
 const Plan = z.object({
   moves: z.array(Move),

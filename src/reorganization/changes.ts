@@ -1,5 +1,5 @@
 import type { Change, Newcomer } from "../contract/reorganization.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { findMember, isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
@@ -13,17 +13,32 @@ import { isLive } from "../outcomes/outcome.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import { moveReport, moveRights, moveWork, stopWorkOn, takeAway } from "./moving.ts";
 import { chooseLeavers } from "./shrinking.ts";
+import {
+  agentsOrCount,
+  alreadyReports,
+  cannotReportBelow,
+  hireFirst,
+  mayNotHire,
+  namedTwice,
+  notAReport,
+  notBelowYou,
+  notItsWork,
+  notMergeable,
+  notMovable,
+  reasons,
+  rootStays,
+} from "./texts.ts";
 
 /**
- * Each kind of change: whom it concerns, whether the caller may, and what is done. All are made of four steps: hire, move a
- * report, move work, let go.
+ * Each kind of change: which agents it concerns, whether the caller may make it, and what it does. All kinds consist of four
+ * steps: hire, move a report, move work, let an agent go.
  */
 export interface PreparedChange {
   readonly summary: string;
-  /** Those whose rows it may touch, besides who is made. */
+  /** The agents whose rows the change may touch, without the newcomers. */
   readonly agents: readonly string[];
   readonly warnings: readonly string[];
-  /** Does it; answers who was made. */
+  /** Makes the change and returns the ids of new agents. */
   readonly run: () => Promise<string[]>;
 }
 
@@ -75,10 +90,10 @@ async function removeLayer(call: CallContext, change: Of<"remove_layer">): Promi
     agents: [agent.id, ...reports.map(({ id }) => id)],
     warnings: [],
     run: async () => {
-      // Its budget returns first: those of its reports were part of it.
+      // Its budget returns first, because the budgets of its reports were part of it.
       await dissolveAll(call.tx, await agentById(call.tx, agent.id));
       for (const report of reports) if (isActive(report)) await moveReport(call, report.id, boss, new Set());
-      await fire(call, await agentById(call.tx, agent.id), boss.id, change.reason ?? "its layer was removed");
+      await fire(call, await agentById(call.tx, agent.id), boss.id, change.reason ?? reasons.layerRemoved);
       return [];
     },
   };
@@ -88,18 +103,8 @@ async function moveOne(call: CallContext, change: Of<"move_report">): Promise<Pr
   const agent = await active(call, change.agent);
   const from = await bossOf(call, agent);
   const to = await active(call, change.to, "or self");
-  if (from.id === to.id)
-    throw new Refusal(
-      "conflict",
-      `${agent.name} already reports to ${to.name}.`,
-      "There is nothing to move.",
-    );
-  if (await isAtOrBelow(call, to, agent.id))
-    throw new Refusal(
-      "refused",
-      `${to.name} is ${to.id === agent.id ? "the same agent" : `below ${agent.name}`}; nobody reports to itself.`,
-      "Move somebody between them first, or choose another boss.",
-    );
+  if (from.id === to.id) throw alreadyReports(agent, to);
+  if (await isAtOrBelow(call, to, agent.id)) throw cannotReportBelow(agent, to);
   return {
     summary: `${agent.name} from ${from.name} to ${to.name}`,
     agents: [agent.id],
@@ -135,7 +140,7 @@ async function split(call: CallContext, change: Of<"split">): Promise<PreparedCh
         const member = await hire(call, newcomer, boss);
         made.push(member.id);
         const moved = new Set<string>();
-        // One may have gone along with another that it hangs below.
+        // An outcome may have moved already, together with another one that it hangs below.
         for (const id of outcomes)
           if (!moved.has(id)) for (const each of await moveWork(call, id, row, member)) moved.add(each);
         const left = await moveRights(call, moved, row, member);
@@ -155,14 +160,7 @@ async function merge(call: CallContext, change: Of<"merge">): Promise<PreparedCh
   const agents: Member[] = [];
   for (const reference of change.agents) {
     const agent = await active(call, reference);
-    if (agent.boss_id !== boss.id || agent.id === into.id)
-      throw new Refusal(
-        "refused",
-        agent.id === into.id
-          ? `${into.name} cannot be merged into itself.`
-          : `${agent.name} and ${into.name} do not have the same boss.`,
-        "Merge reports of one boss; move one of them first (move_report).",
-      );
+    if (agent.boss_id !== boss.id || agent.id === into.id) throw notMergeable(agent, into);
     agents.push(agent);
   }
   demandOnce(agents.map(({ id }) => id));
@@ -181,7 +179,7 @@ async function merge(call: CallContext, change: Of<"merge">): Promise<PreparedCh
           call,
           await agentById(tx, id),
           boss.id,
-          change.reason ?? `merged into ${into.name}`,
+          change.reason ?? reasons.mergedInto(into.name),
           into.id,
         );
       }
@@ -206,7 +204,7 @@ async function handOver(call: CallContext, change: Of<"hand_over">): Promise<Pre
         brain_config: brain.config,
         epoch: row.epoch + 1,
       });
-      await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "its position was handed over" });
+      await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: reasons.handedOver });
       await call.record(agent.id, { from: row.brain_type, to: brain.type }, "agent.hand_over");
       return [];
     },
@@ -214,8 +212,7 @@ async function handOver(call: CallContext, change: Of<"hand_over">): Promise<Pre
 }
 
 async function shrink(call: CallContext, change: Of<"shrink">): Promise<PreparedChange> {
-  if ((change.agents === undefined) === (change.to === undefined))
-    throw new Refusal("invalid", "Who leaves, or how many stay?", "Give either agents or to.");
+  if ((change.agents === undefined) === (change.to === undefined)) throw agentsOrCount();
   if (change.agents !== undefined) return letGo(call, change.agents, change.reason, []);
   const leavers = await chooseLeavers(call, change.to ?? 0);
   const why = leavers.map(({ name, why: reason }) => `${name} leaves: ${reason}`);
@@ -227,7 +224,7 @@ async function shrink(call: CallContext, change: Of<"shrink">): Promise<Prepared
   );
 }
 
-/** The last named leaves first where one is above another, so that what moves goes up step by step. */
+/** Lets the named agents go in this order. An agent's reports and work move up one step at a time. */
 async function letGo(
   call: CallContext,
   references: readonly string[],
@@ -245,7 +242,7 @@ async function letGo(
   demandOnce(leavers.map(({ id }) => id));
   const around = [];
   for (const { id } of leavers) around.push(id, ...(await reportsOf(tx, id)).map((report) => report.id));
-  const by = call.actor.agentId === null ? "terminated by the board" : "let go by its boss";
+  const by = call.actor.agentId === null ? reasons.byBoard : reasons.byManager;
   return {
     summary: `${leavers.map(({ name }) => name).join(", ")} leave${leavers.length === 1 ? "s" : ""}`,
     agents: around,
@@ -254,7 +251,7 @@ async function letGo(
       for (const { id } of leavers) {
         const agent = await agentById(tx, id);
         const boss = agent.boss_id ?? "";
-        // Who was to be made for an outcome and is not here yet leaves nothing but that outcome.
+        // A pending agent that was hired for an outcome leaves nothing but that outcome.
         if (agent.status === "pending_approval" && agent.made_for_mandate === 1)
           await reclaimAgents(call, agent, boss, reason ?? by);
         else await fire(call, agent, boss, reason ?? by);
@@ -264,42 +261,26 @@ async function letGo(
   };
 }
 
-/** Found, of this company, and below the caller (the board: anybody). */
+/** Finds an agent of this company below the caller. The board may name any agent. */
 async function named(call: CallContext, reference: string, self?: "or self"): Promise<Member> {
   const { tx, companyId, actor } = call;
   const member = await findMember(tx, companyId, reference);
   if (actor.agentId === null) return member;
   const isOwn = member.id === actor.agentId;
   if (isOwn ? self === undefined : !(await isAtOrBelow(call, member, actor.agentId)))
-    throw new Refusal(
-      "forbidden",
-      isOwn ? "You do not move yourself." : `${member.name} is not in your part of the organization.`,
-      "You reorganize those below you; ask your boss for anything else.",
-    );
+    throw notBelowYou(member, isOwn);
   return member;
 }
 
 async function active(call: CallContext, reference: string, self?: "or self"): Promise<Member> {
   const member = await named(call, reference, self);
-  if (!isActive(member))
-    throw new Refusal(
-      "refused",
-      `${member.name} is ${member.status}; it has no place to move yet, or none any more.`,
-      member.status === "pending_approval"
-        ? "Decide on its approval first; a revision can name another boss."
-        : "Choose an active agent.",
-    );
+  if (!isActive(member)) throw notMovable(member);
   return member;
 }
 
 async function bossOf(call: CallContext, agent: Member): Promise<Member> {
   const boss = agent.boss_id === null ? undefined : await memberById(call.tx, agent.boss_id);
-  if (boss === undefined)
-    throw new Refusal(
-      "refused",
-      "The root agent stays: somebody must answer to the board.",
-      "Pause it, change its role, or hand its position to somebody (hand_over).",
-    );
+  if (boss === undefined) throw rootStays();
   return boss;
 }
 
@@ -319,12 +300,7 @@ async function reportsNamed(
   const reports: Member[] = [];
   for (const reference of references) {
     const report = await active(call, reference);
-    if (report.boss_id !== boss.id)
-      throw new Refusal(
-        "refused",
-        `${report.name} does not report to ${boss.name}.`,
-        `Name direct reports of ${boss.name}, or move it there first (move_report).`,
-      );
+    if (report.boss_id !== boss.id) throw notAReport(report, boss);
     reports.push(report);
   }
   demandOnce(reports.map(({ id }) => id));
@@ -332,11 +308,10 @@ async function reportsNamed(
 }
 
 function demandOnce(ids: readonly string[]): void {
-  if (new Set(ids).size === ids.length) return;
-  throw new Refusal("invalid", "Somebody or something is named twice.", "Name each once.");
+  if (new Set(ids).size !== ids.length) throw namedTwice();
 }
 
-/** Live work of the agent that is not what it is for. */
+/** Accepts only live work of the agent, without its mandate and its inbox. */
 async function demandOwn(call: CallContext, agent: Member, id: string): Promise<void> {
   const outcome = await outcomeById(call.tx, id);
   if (outcome.company_id !== call.companyId) throw notFound("outcome", id);
@@ -347,29 +322,15 @@ async function demandOwn(call: CallContext, agent: Member, id: string): Promise<
     outcome.kind !== "inbox"
   )
     return;
-  throw new Refusal(
-    "refused",
-    `"${outcome.title}" (${id}) is not live work of ${agent.name} that could go to somebody else.`,
-    "Name live outcomes it answers for; its mandate and its inbox stay with it.",
-  );
+  throw notItsWork(agent, outcome);
 }
 
-/** A newcomer has reports at once, and one that waits for approval could not: so it must not have to wait. */
+/** A newcomer has reports at once, which a pending agent can't have. So its hire must not need an approval. */
 async function demandHiring(call: CallContext): Promise<void> {
   const { tx, actor } = call;
   if (actor.agentId === null) return;
-  if (!(await holds(tx, actor.agentId, "org:hire", "use")))
-    throw new Refusal(
-      "forbidden",
-      "This makes a new agent, and you may not hire.",
-      'Move reports to somebody there is, or ask your boss: request_permission {"resource":"org:hire","reason":"…"}.',
-    );
-  if ((await call.settings()).requireBoardApprovalForNewAgents)
-    throw new Refusal(
-      "refused",
-      "New agents wait for the board's approval here, and who waits cannot have reports.",
-      "Hire it first (hire_agent); once it is approved, move reports to it (move_report).",
-    );
+  if (!(await holds(tx, actor.agentId, "org:hire", "use"))) throw mayNotHire();
+  if ((await call.settings()).requireBoardApprovalForNewAgents) throw hireFirst();
 }
 
 async function hire(call: CallContext, input: Newcomer, boss: Member): Promise<Member> {

@@ -49,15 +49,20 @@ for (const kind of storeKinds)
       const other = await make("Other", org.rootId, { tokens: 500 });
       const { lines } = await told({ kind: "move_report", agent: middle, to: other });
       assert.deepEqual(lines, [
-        [low, "200 tokens a month of Low, part of", "Rich", "Other"],
-        [middle, "tokens of Middle and those below it without a budget, taken from", "Rich", "Other"],
+        [low, "The budget of Low (200 tokens a month) is part of the budget of", "Rich", "Other"],
+        [middle, "Middle and agents below it without a separate budget draw tokens from", "Rich", "Other"],
       ]);
       const fired = await told({ kind: "fire", agent: rich });
       assert.deepEqual(fired.lines, [
-        [rich, "1000 tokens a month of Rich, part of", "the company", null],
-        [rich, "what Rich has spent of it (tokens), paid by", "Rich", "the company"],
-        [low, "200 tokens a month of Low, part of", "Rich", "the company"],
-        [middle, "tokens of Middle and those below it without a budget, taken from", "Rich", "the company"],
+        [rich, "The budget of Rich (1000 tokens a month) is part of the budget of", "the company", null],
+        [rich, "What Rich has spent (tokens) is charged to", "Rich", "the company"],
+        [low, "The budget of Low (200 tokens a month) is part of the budget of", "Rich", "the company"],
+        [
+          middle,
+          "Middle and agents below it without a separate budget draw tokens from",
+          "Rich",
+          "the company",
+        ],
       ]);
       // Spending in between moves nothing else, so the plan still stands.
       await opened.store.write((tx) => charge(tx, rich, "tokens", 7));

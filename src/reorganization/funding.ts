@@ -7,12 +7,12 @@ import type { ReadTx } from "../store/store.ts";
 import type { Difference } from "./images.ts";
 
 /**
- * Which budget is part of which, and what those draw from who have none, before and after a change. It follows from the
- * tree, so no row says it: a budget far below somebody who moves is part of another one afterwards all the same.
+ * Which budget is part of which, and which budget agents without a separate one draw from. Both follow from the tree and
+ * stand in no row: when an agent moves, a budget far below it can become part of another one.
  */
 export interface Funding {
   readonly parts: ReadonlyMap<string, BudgetPart>;
-  /** Of agents with none of their own: whose budget they draw from; null is the company's. */
+  /** For agents without a separate budget: the owner of the budget they draw from. Null stands for the company. */
   readonly sources: ReadonlyMap<string, string | null>;
 }
 
@@ -27,7 +27,7 @@ export async function fundingOf(tx: ReadTx, companyId: string, agents: readonly 
   return { parts, sources };
 }
 
-/** No amounts that change while somebody looks at the plan: what is spent goes with the budget, however much it is. */
+/** Leaves out amounts spent so far, because they change while a person looks at the plan. They move with the budget. */
 export async function fundingMoves(
   tx: ReadTx,
   before: Funding,
@@ -37,7 +37,7 @@ export async function fundingMoves(
   const moves: Move[] = [];
   const tell = (id: string, what: string, from: string | null, to: string | null): void =>
     void moves.push({ kind: "budget", id, what, from, to });
-  const nameOf = async (id: string): Promise<string> => (await memberById(tx, id))?.name ?? "nobody";
+  const nameOf = async (id: string): Promise<string> => (await memberById(tx, id))?.name ?? "no one";
   const owner = async (id: string | null | undefined): Promise<string> =>
     typeof id === "string" ? nameOf(id) : "the company";
   const moved = new Set(
@@ -49,20 +49,25 @@ export async function fundingMoves(
     const [was, is] = [before.parts.get(key), after.parts.get(key)];
     const part = is ?? was;
     const isSame = was?.above === is?.above && was?.amount === is?.amount;
-    // Whoever gets another boss takes its budget along, also where that stays part of the same one.
+    // An agent that moves takes its budget along, even if the budget stays part of the same one.
     if (part === undefined || (isSame && !moved.has(part.agentId))) continue;
     const { agentId, measure, amount } = part;
     const name = await nameOf(agentId);
     const [from, to] = [was && (await owner(was.above)), is && (await owner(is.above))];
-    tell(agentId, `${inWords(measure, amount)} a month of ${name}, part of`, from ?? null, to ?? null);
+    tell(
+      agentId,
+      `The budget of ${name} (${inWords(measure, amount)} a month) is part of the budget of`,
+      from ?? null,
+      to ?? null,
+    );
     if (was !== undefined && is === undefined)
-      tell(agentId, `what ${name} has spent of it (${measure}), paid by`, name, await owner(was.above));
+      tell(agentId, `What ${name} has spent (${measure}) is charged to`, name, await owner(was.above));
   }
   for (const id of moved)
     for (const measure of measures) {
       const [was, is] = [before.sources.get(keyOf(id, measure)), after.sources.get(keyOf(id, measure))];
       if (was === undefined || is === undefined || was === is) continue;
-      const what = `${measure} of ${await nameOf(id)} and those below it without a budget, taken from`;
+      const what = `${await nameOf(id)} and agents below it without a separate budget draw ${measure} from`;
       tell(id, what, await owner(was), await owner(is));
     }
   return moves;

@@ -5,13 +5,13 @@ import { imagedNames, type ImagedTable, imagedTables } from "../store/schema.ts"
 import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
- * The rows around some agents, before and after a change, and the difference between the two. What is kept of a changed
- * row is the columns that changed, so that undoing puts back just those, whatever else has happened to the row.
+ * The rows around some agents before and after a change, and the difference between the two. Only the changed columns of a
+ * row are kept. Undoing restores just those, whatever else has happened to the row.
  */
 export type Image = Readonly<Record<string, Value>>;
 export type Images = { readonly [table in ImagedTable]: Map<string, Image> };
 
-/** One changed row. `before` null: it was made; `after` null: it is gone. Otherwise only the columns that differ. */
+/** One changed row: `before` is null for a new row, `after` for a deleted one. Otherwise both hold the changed columns. */
 export interface Difference {
   readonly table: ImagedTable;
   readonly key: Image;
@@ -22,7 +22,7 @@ export interface Difference {
 export const textOf = (table: ImagedTable, row: Image): string =>
   imagedTables[table].map((column) => row[column]).join(" ");
 
-/** Everything that a change of these agents' places can touch. */
+/** All rows that moving or ending these agents can touch. */
 export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promise<Images> {
   const live = sql`status in ('open', 'submitted')`;
   const own = listOf(agents);
@@ -41,7 +41,7 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
       "agents",
       await rowsOf(
         tx,
-        // A budget that is free again lets others go on whom theirs had paused.
+        // A freed budget can resume agents elsewhere that a budget had paused.
         sql`select * from agents where id in (${own}) or boss_id in (${own}) or id in (${halted})`,
       ),
     ),
@@ -84,7 +84,7 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
         sql`select * from permission_requests where answered_at is null and agent_id in (${own})`,
       ),
     ),
-    // A session's token ends with its session, which no undoing brings back.
+    // Session tokens are left out: they end with their session, and undoing restores no session.
     credentials: mapOf(
       "credentials",
       await rowsOf(
@@ -111,7 +111,7 @@ export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promi
   };
 }
 
-/** Compares with now. `made` are agents that were not there before: all that is theirs is new. */
+/** Compares the images with the present rows. `made` are new agents, whose rows are all new. */
 export async function differences(
   tx: ReadTx,
   before: Images,
@@ -168,7 +168,7 @@ const at = (key: Image) =>
     sql` and `,
   );
 
-/** An empty list is written as one that nothing is in. */
+/** SQL has no empty list, so an empty one becomes a list with an id that does not exist. */
 const listOf = (ids: readonly string[]) => sql.join(ids.length === 0 ? [""] : ids);
 
 const mapOf = (table: ImagedTable, rows: readonly Image[]): Map<string, Image> =>

@@ -6,7 +6,7 @@ import type { ImagedTable } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { type Difference, type Images, type Image, rowAt } from "./images.ts";
 
-/** The difference between two states, told as what moved from whom to whom. */
+/** Describes the difference between two states. `what` together with `to` reads as a sentence: "Ada reports to" + "Bob". */
 export async function movesIn(
   tx: ReadTx,
   found: readonly Difference[],
@@ -27,7 +27,7 @@ const tellers = {
   permission_requests: "request",
   credentials: "credential",
   messages: "message",
-  // Which of them is part of which follows from the tree: funding.ts.
+  // funding.ts describes these, because the tree decides which budget is part of which.
   budgets: "nothing",
   budget_pauses: "nothing",
   charges: "nothing",
@@ -54,27 +54,27 @@ class Telling {
     const boss = async (of: Value | undefined) => (of === null ? "the board" : this.#agent(textIn(of)));
     if (before === null || after === null) {
       const to = await boss(now["boss_id"]);
-      this.#move("agent", id, `${name} joins as ${textIn(now["role"])}`, null, to);
-      this.#move("mail", id, `${name} writes to, and hears from`, null, to);
+      this.#move("agent", id, `${name} joins as ${textIn(now["role"])} and reports to`, null, to);
+      this.#move("mail", id, mailRoute(name), null, to);
       return;
     }
     if (after["status"] === "terminated") {
       const was = { ...now, ...before };
       const from = await boss(was["boss_id"]);
       this.#leaving.add(id);
-      this.#move("agent", id, `${name} leaves`, textIn(before["status"]), "terminated");
-      this.#move("mail", id, `${name} writes to, and hears from`, from, null);
+      this.#move("agent", id, `${name} leaves and is`, textIn(before["status"]), "terminated");
+      this.#move("mail", id, mailRoute(name), from, null);
     } else if ("boss_id" in after) {
       const [from, to] = [await boss(before["boss_id"]), await boss(after["boss_id"])];
       this.#move("agent", id, `${name} reports to`, from, to);
-      this.#move("mail", id, `${name} writes to, and hears from`, from, to);
+      this.#move("mail", id, mailRoute(name), from, to);
     } else if ("status" in after)
       this.#move("agent", id, `${name} is`, textIn(before["status"]), textIn(after["status"]));
     if ("brain_type" in after || "brain_config" in after)
       this.#move(
         "agent",
         id,
-        `what thinks for ${name}`,
+        `The brain of ${name} is`,
         textIn(before["brain_type"] ?? now["brain_type"]),
         textIn(now["brain_type"]),
       );
@@ -85,12 +85,18 @@ class Telling {
     const now = await this.#row("outcomes", id);
     const title = `"${textIn(now["title"])}"`;
     if (before === null || after === null)
-      return this.#move("outcome", id, `${title} is made`, null, await this.#who(now["responsible_id"]));
+      return this.#move(
+        "outcome",
+        id,
+        `${title} is created for`,
+        null,
+        await this.#who(now["responsible_id"]),
+      );
     if ("responsible_id" in after)
       this.#move(
         "outcome",
         id,
-        `${title} is answered for by`,
+        `${title} is the responsibility of`,
         await this.#who(before["responsible_id"]),
         await this.#who(after["responsible_id"]),
       );
@@ -106,7 +112,7 @@ class Telling {
       this.#move(
         "outcome",
         id,
-        `${title} is meant for`,
+        `${title} waits for the hire of`,
         await this.#who(before["for_agent_id"]),
         await this.#who(after["for_agent_id"]),
       );
@@ -116,13 +122,13 @@ class Telling {
 
   async edge({ key, before, after }: Difference): Promise<void> {
     const [child, parent] = [textIn(key["child_id"]), await this.#title(key["parent_id"])];
-    const what = `${await this.#title(child)} serves`;
+    const what = `${await this.#title(child)} is a child of`;
     this.#move("outcome", child, what, before === null ? null : parent, after === null ? null : parent);
   }
 
   async dependency({ key, before, after }: Difference): Promise<void> {
     const [waiter, target] = [textIn(key["outcome_id"]), await this.#title(key["depends_on_id"])];
-    const what = `${await this.#title(waiter)} waits for`;
+    const what = `${await this.#title(waiter)} depends on`;
     this.#move("outcome", waiter, what, before === null ? null : target, after === null ? null : target);
   }
 
@@ -133,7 +139,7 @@ class Telling {
     const holder = await this.#agent(textIn(now["grantee_id"]));
     const resource = textIn(now["resource"]);
     const level = isResource(resource) ? levelAt(resourceKind(resource), Number(now["level"])) : null;
-    const what = `${level ?? "something"} on ${resource} of ${holder}, from`;
+    const what = `${holder} holds ${level ?? "a right"} on ${resource}, granted by`;
     const giver = async (of: Value | undefined) =>
       of === null || of === undefined ? "the board" : this.#agent(textIn(of));
     if (before === null || after === null)
@@ -144,23 +150,23 @@ class Telling {
       this.#move("grant", id, what, from, null);
       if (!this.#leaving.has(textIn(now["grantee_id"])))
         this.warnings.push(
-          `${holder} loses ${level ?? "something"} on ${resource}: nobody above it who holds it could hand it on.`,
+          `${holder} loses ${level ?? "a right"} on ${resource}, because its new manager doesn't hold it.`,
         );
     } else if ("granted_by" in after || "parent_id" in after)
       this.#move("grant", id, what, await giver(was["granted_by"]), await giver(now["granted_by"]));
     else if ("revoked_at" in after)
-      this.#move("grant", id, `${what} (it did not stand)`, await giver(was["granted_by"]), null);
+      this.#move("grant", id, `(not in force) ${what}`, await giver(was["granted_by"]), null);
   }
 
   async approval({ key, before, after }: Difference): Promise<void> {
     const now = await this.#row("approvals", textIn(key["id"]));
-    const what = `the approval of ${textIn(now["type"])}`;
+    const what = `The approval (${textIn(now["type"])})`;
     const id = textIn(key["id"]);
     if (after !== null && "status" in after)
       this.#move("approval", id, `${what} is`, textIn(before?.["status"]), textIn(after["status"]));
     if (after !== null && "payload" in after) {
       const [from, to] = [bossNamedIn(before?.["payload"]), bossNamedIn(after["payload"])];
-      this.#move("approval", id, `${what} names as boss`, await this.#who(from), await this.#who(to));
+      this.#move("approval", id, `${what} names as manager`, await this.#who(from), await this.#who(to));
     }
   }
 
@@ -169,7 +175,7 @@ class Telling {
     this.#move(
       "approval",
       textIn(key["id"]),
-      `the request for ${textIn(now["resource"])} is`,
+      `The request for ${textIn(now["resource"])} is`,
       "open",
       "withdrawn",
     );
@@ -178,13 +184,19 @@ class Telling {
   async credential({ key }: Difference): Promise<void> {
     const now = await this.#row("credentials", textIn(key["id"]));
     const whose = await this.#agent(textIn(now["agent_id"]));
-    this.#move("agent", textIn(now["agent_id"]), `key "${textIn(now["label"])}" of ${whose}`, "valid", null);
+    this.#move(
+      "agent",
+      textIn(now["agent_id"]),
+      `The key "${textIn(now["label"])}" of ${whose} is`,
+      "valid",
+      null,
+    );
   }
 
   async message({ key, before, after }: Difference): Promise<void> {
     if (before === null || after === null || !("to_id" in after)) return;
     const [from, to] = [await this.#who(before["to_id"]), await this.#who(after["to_id"])];
-    this.#move("mail", textIn(key["id"]), "a message waits for", from, to);
+    this.#move("mail", textIn(key["id"]), "A message waits in the inbox of", from, to);
   }
 
   #move(kind: Move["kind"], id: string, what: string, from: string | null, to: string | null): void {
@@ -196,7 +208,7 @@ class Telling {
   }
 
   async #agent(id: string): Promise<string> {
-    return (await this.#tx.first(agentName, { id }))?.name ?? "nobody";
+    return (await this.#tx.first(agentName, { id }))?.name ?? "no one";
   }
 
   async #who(id: Value | undefined): Promise<string | null> {
@@ -208,11 +220,13 @@ class Telling {
   }
 }
 
-/** Whom a hire is to report to. */
+/** The manager that the payload of a hire names. */
 function bossNamedIn(payload: Value | undefined): string {
   const { requestedConfigurationSnapshot: asked }: Record<string, unknown> = JSON.parse(textIn(payload));
   return String(Reflect.get(Object(asked), "reportsTo"));
 }
+
+const mailRoute = (name: string): string => `Mail route: ${name} ↔`;
 
 function textIn(value: Value | undefined): string {
   return typeof value === "string" ? value : String(value ?? "");

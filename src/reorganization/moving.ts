@@ -1,4 +1,5 @@
 import { Refusal } from "../contract/refusal.ts";
+import { mandateCircle } from "./texts.ts";
 import { levelAt, resourceKind } from "../contract/resources.ts";
 import { give, sourceFor } from "../capabilities/grants.ts";
 import type { Writing } from "../dispatch/context.ts";
@@ -20,12 +21,12 @@ import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
- * The two steps every change of the reporting lines is made of, besides hiring and leaving (agents/): an agent gets another
- * boss, and an outcome another owner of the same boss. `made` are the agents that this change makes: they begin with what
- * the reports they get were given, handed on by their own boss.
+ * The two steps of every reorganization, besides hiring and leaving: an agent gets another manager, and an outcome gets
+ * another owner with the same manager. `made` are the agents that this change creates. They start with the rights that
+ * their new reports had, passed on by their own manager.
  */
 
-/** What its boss handed to it, the new boss verifies; what its boss gave it, it keeps where the new boss holds it too. */
+/** The new manager verifies the delegated work. The agent keeps a right from its old manager if the new one holds it too. */
 export async function moveReport(
   call: Writing,
   id: string,
@@ -42,14 +43,14 @@ export async function moveReport(
   await tx.run(rerouteOf, { agentId: id, from: from.id, to: to.id, now: tx.now });
   const rootId = await rootAgentOf(tx, agent.company_id);
   for (const grant of await givenTo(tx, id, from.id)) {
-    // The root agent says who may hire in the whole company, whoever the boss is.
+    // A right to hire that came from the root agent stays, because the root agent may give it at every level.
     if (grant.resource === "org:hire" && from.id === rootId) continue;
     await reroot(call, grant, to, made.has(to.id));
   }
   await call.record(id, { from: from.id, boss: to.id }, "agent.move");
 }
 
-/** An outcome, and what below it is the same agent's own, gets another owner that has the same boss. */
+/** Gives an outcome, and its descendants of the same owner, to another agent with the same manager. */
 export async function moveWork(call: Writing, id: string, from: AgentRow, to: Member): Promise<string[]> {
   const { tx } = call;
   const moved: string[] = [];
@@ -72,7 +73,7 @@ export async function moveWork(call: Writing, id: string, from: AgentRow, to: Me
   return moved;
 }
 
-/** What was given for outcomes that moved on goes with them: to the new owner from its boss, away from the old one. */
+/** Moves rights that were scoped to the moved outcomes: the manager grants them to the new owner, and the old one loses them. */
 export async function moveRights(
   call: Writing,
   moved: ReadonlySet<string>,
@@ -89,7 +90,7 @@ export async function moveRights(
   return left;
 }
 
-/** A session that was started for what moved on has nothing left to do. */
+/** Ends a session that was started for work that has moved away. */
 export async function stopWorkOn(call: Writing, agentId: string, moved: ReadonlySet<string>): Promise<void> {
   const session = await call.tx.first(atWork, { agentId });
   if (session?.first_outcome_id === undefined || session.first_outcome_id === null) return;
@@ -103,26 +104,21 @@ export async function takeAway(call: Writing, grant: GrantRow): Promise<void> {
 }
 
 /**
- * The standing mandate hangs below the new boss's; so does work that hung directly below the old one's. What serves other
- * work of the old boss goes on doing so.
+ * Hangs the standing mandate, and work directly below the old manager's mandate, below the new manager's mandate. Work that
+ * hangs below other outcomes of the old manager stays there.
  */
 async function rehang(tx: Tx, agent: AgentRow, from: Member, to: Member): Promise<void> {
   for (const { id, kind } of await tx.all(handedTo, { agentId: agent.id, from: from.id })) {
     if (!(await parentsOf(tx, id)).some((parent) => parent.id === from.mandate_id)) continue;
     if (!(await wouldWaitForItself(tx, to.mandate_id, id)))
       await replaceParent(tx, id, from.mandate_id, to.mandate_id);
-    else if (kind === "mandate")
-      throw new Refusal(
-        "refused",
-        `What ${to.name} is for would wait for itself if ${agent.name} reported to it.`,
-        "Something below one depends on the other: take that dependency away first.",
-      );
+    else if (kind === "mandate") throw mandateCircle(agent, to);
   }
 }
 
 async function reroot(call: Writing, grant: GrantRow, to: Member, isMade: boolean): Promise<void> {
   const { tx } = call;
-  // What is not worth its level now must not become so by moving.
+  // A grant that is worth less than its level now must not gain that level by moving.
   const source = (await isWhole(tx, grant))
     ? ((await sourceOn(tx, to, grant)) ??
       (isMade && (await handOn(call, grant, to)) ? await sourceOn(tx, to, grant) : null))
@@ -147,7 +143,7 @@ async function sourceOn(tx: ReadTx, to: Member, grant: GrantRow): Promise<Source
   return (await chainOf(tx, source.parent_id)).some(({ id }) => id === grant.id) ? null : source;
 }
 
-/** Its boss gives a newcomer what it is to hand on, if it can. */
+/** The manager of a newcomer grants it a right that the newcomer has to pass on, if the manager holds it. */
 async function handOn(call: Writing, grant: GrantRow, to: Member): Promise<boolean> {
   const { tx, companyId } = call;
   const boss = to.boss_id === null ? undefined : await memberById(tx, to.boss_id);
@@ -183,7 +179,7 @@ const handedTo = query((db, p: { agentId: string; from: string }) =>
     .orderBy("num"),
 );
 
-/** Ended outcomes too: one that is reopened later has somebody to verify it. */
+/** Ended outcomes are included. If one is reopened later, the new manager verifies it. */
 const rerouteOf = query((db, p: { agentId: string; from: string; to: string; now: number }) =>
   db
     .updateTable("outcomes")

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { canonicalJson } from "../contract/canonical.ts";
 import { terminateAgent } from "../contract/agents.ts";
 import * as contract from "../contract/reorganization.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
@@ -25,9 +25,10 @@ import {
   type ReorganizationRow,
   reorganizationById,
 } from "./table.ts";
+import { alreadyUndone, planOutdated } from "./texts.ts";
 import { putBack } from "./undoing.ts";
 
-/** A plan is the change itself, done and taken back again: so it cannot say anything else than what will happen. */
+/** A plan makes the change and rolls it back. It therefore shows exactly what applying the change would do. */
 const onPlan = guarded(contract.planReorganization, async (call) => {
   const done = await rehearse(call.tx, () => perform(call, call.input.change));
   await call.record(call.actor.agentId ?? call.companyId, {
@@ -51,8 +52,7 @@ const onTerminate = guarded(terminateAgent, async (call) => {
 const onUndo = guarded(contract.undoReorganization, async (call) => {
   const { tx } = call;
   const row = await visible(call);
-  if (row.undone_at !== null)
-    throw new Refusal("conflict", "It is undone already.", "Apply the change again if it should stand.");
+  if (row.undone_at !== null) throw alreadyUndone();
   await putBack(call, differencesOf(row));
   await tx.run(markUndone, { id: row.id, now: tx.now });
   await call.record(row.id, { kind: row.kind, summary: row.summary });
@@ -92,13 +92,7 @@ async function apply(
 ): Promise<ReorganizationRow> {
   const { tx, actor, companyId } = call;
   const done = await perform(call, change);
-  if (expected !== undefined && expected !== done.hash)
-    throw new Refusal(
-      "conflict",
-      "The organization has changed since the plan was made; something else would move now.",
-      "Plan it again, look, and apply with the new hash.",
-      { hash: done.hash },
-    );
+  if (expected !== undefined && expected !== done.hash) throw planOutdated(done.hash);
   const id = call.newId();
   await insertReorganization(tx, {
     id,
@@ -126,7 +120,7 @@ async function apply(
   return reorganizationById(tx, id);
 }
 
-/** Does it, and takes back all of it. */
+/** Does the work and rolls all of it back. */
 async function rehearse<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   let result: { readonly value: T } | undefined;
   try {
@@ -137,7 +131,7 @@ async function rehearse<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof Rehearsed) || result === undefined) throw error;
   }
-  if (result === undefined) throw new Error("a rehearsal came to no end");
+  if (result === undefined) throw new Error("the rehearsal returned no result");
   return result.value;
 }
 
@@ -157,13 +151,13 @@ async function perform(call: CallContext, change: contract.Change) {
   const told = { moves: [...rows.moves, ...paid, ...(await lost(tx, posted))], warnings: rows.warnings };
   const warnings = [...prepared.warnings, ...told.warnings];
   const foreseen = await withoutIds(call, told.moves, found);
-  // The order in which new things are told depends on their ids.
+  // New ids differ each time, and the order of moves depends on them. Sorting makes the hash independent of both.
   const sorted = { moves: foreseen.map(canonicalJson).toSorted(), warnings: warnings.toSorted() };
   const digest = hash("sha256", canonicalJson({ change, ...sorted }));
   return { summary: prepared.summary, moves: told.moves, foreseen, warnings, hash: digest, found };
 }
 
-/** Of a row that was made, its key says enough: it is ended, not taken apart. */
+/** Keeps only the key of a new row: undoing ends the new agent instead of deleting its columns. */
 const kept = (difference: Difference): Difference =>
   difference.before === null ? { ...difference, after: difference.key } : difference;
 
@@ -174,7 +168,7 @@ const turned = ({ table, key, before, after }: Difference): Difference => ({
   after: before,
 });
 
-/** Ids that a change makes up are others each time it is done. */
+/** Replaces ids of new rows by their names, because a change creates other ids each time. */
 async function withoutIds(
   call: CallContext,
   moves: readonly contract.Move[],
@@ -190,7 +184,7 @@ async function withoutIds(
   return moves.map((move) => ({ ...move, id: names.get(move.id) ?? move.id }));
 }
 
-/** The board sees all; an agent what it did itself. */
+/** The board sees all reorganizations. An agent sees those it applied. */
 async function visible(call: Call<{ id: string }>): Promise<ReorganizationRow> {
   const row = await reorganizationById(call.tx, call.input.id);
   if (call.actor.agentId !== null && row.applied_by !== call.actor.agentId)

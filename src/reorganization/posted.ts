@@ -5,7 +5,7 @@ import type { MessageRow } from "../mail/table.ts";
 import { dynamic } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
-/** Messages to or from these agents that are still to come, and would. */
+/** Deferred messages to or from these agents that would be delivered as things stand. */
 export async function onTheirWay(tx: ReadTx, agents: readonly string[]): Promise<MessageRow[]> {
   if (agents.length === 0) return [];
   const rows: MessageRow[] = await tx.all(
@@ -26,14 +26,14 @@ export async function onTheirWay(tx: ReadTx, agents: readonly string[]): Promise
   return coming;
 }
 
-/** Of those, the ones that will not come any more: nobody but the plan says so before their time. */
+/** The messages among them that can no longer be delivered after the change. */
 export async function lost(tx: ReadTx, posted: readonly MessageRow[]): Promise<Move[]> {
   const moves: Move[] = [];
   const nameOf = async (id: string | null): Promise<string> =>
-    id === null ? "the board" : ((await memberById(tx, id))?.name ?? "nobody");
+    id === null ? "the board" : ((await memberById(tx, id))?.name ?? "no one");
   for (const message of posted) {
     if ((await brokenRoute(tx, message)) === null) continue;
-    const what = `a message of ${await nameOf(message.from_id)}, due ${new Date(message.deliver_at).toISOString()}, comes to`;
+    const what = `A message from ${await nameOf(message.from_id)}, due ${new Date(message.deliver_at).toISOString()}, goes to`;
     moves.push({ kind: "mail", id: message.id, what, from: await nameOf(message.to_id), to: null });
   }
   return moves;

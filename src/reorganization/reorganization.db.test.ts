@@ -141,11 +141,11 @@ for (const kind of storeKinds)
       await refusal(ann.call(readFile, { id: files.ours }), "not_found");
       assert.ok(warnings.some((line) => line.includes(ann.name) && line.includes(files.ours)));
       const mail = (await org.root(readInbox, { limit: 1000 })).messages.map(({ body }) => body ?? "");
-      assert.ok(mail.some((body) => body.includes(outcomes.submitted) && body.includes("verify it")));
+      assert.ok(mail.some((body) => body.includes(outcomes.submitted) && body.includes("Verify it")));
       for (const text of ["read me", "a question"]) assert.ok(mail.includes(text), `${text} was left behind`);
       // Who waited for what lead was for waits no longer; who was to be hired by it will be by its boss, and the plan says so.
       assert.deepEqual((await outcome(outcomes.waiter)).dependsOn, []);
-      assert.ok(moves.some(({ what, to }) => what.includes("names as boss") && to === "Root"));
+      assert.ok(moves.some(({ what, to }) => what.includes("names as manager") && to === "Root"));
     });
 
     test("moving a report: what it was handed is verified by the new boss; rights that one does not hold end", async () => {
@@ -239,7 +239,7 @@ for (const kind of storeKinds)
       assert.equal((await org.board(viewAgent, { id: ann.id })).adapterType, "human");
       await refusal(session.call(readInbox, {}), "unauthenticated");
       const told = (await ann.call(readInbox, {})).messages.at(-1)?.body ?? "";
-      assert.ok(told.includes(outcomes.part) && told.includes("is yours"));
+      assert.ok(told.includes(outcomes.part) && told.includes("You are now responsible for"));
       await carryOut({ kind: "hand_over", agent: ann.id, adapterType: "rehearsal" });
       assert.equal((await org.board(viewAgent, { id: ann.id })).adapterType, "rehearsal");
       await refusal(board({ kind: "hand_over", agent: ann.id, adapterType: "nonsense" }), "invalid");
@@ -253,7 +253,7 @@ for (const kind of storeKinds)
       const plan = await small.board(planReorganization, { companyId, change: shrink });
       assert.match(plan.warnings.join("\n"), /olga \d+ leaves: no live work, at depth 2/);
       const done = await small.board(applyReorganization, { companyId, change: shrink, hash: plan.hash });
-      const left = done.moves.filter(({ what }) => what.endsWith(" leaves")).map(({ id }) => id);
+      const left = done.moves.filter(({ what }) => what.endsWith(" leaves and is")).map(({ id }) => id);
       assert.deepEqual(new Set(left), new Set([scene.olga.id, scene.other.id]));
       await refusal(small.board(applyReorganization, { companyId, change: { kind: "shrink" } }), "invalid");
       await small.board(applyReorganization, {
@@ -273,10 +273,10 @@ for (const kind of storeKinds)
       const { lead, ann } = scene;
       const plan = async (change: Change) =>
         (await org.board(planReorganization, { companyId: org.companyId, change })).moves
-          .filter(({ what }) => what.startsWith("a message of"))
+          .filter(({ what }) => what.startsWith("A message from"))
           .map(({ what, from, to }) => [what.split(",")[0], from, to]);
-      const toAnn = [`a message of ${lead.name}`, ann.name, null];
-      const toSelf = [`a message of ${lead.name}`, lead.name, null];
+      const toAnn = [`A message from ${lead.name}`, ann.name, null];
+      const toSelf = [`A message from ${lead.name}`, lead.name, null];
       assert.deepEqual(await plan({ kind: "move_report", agent: ann.name, to: "Root" }), [toAnn]);
       assert.deepEqual(await plan({ kind: "fire", agent: lead.name.toUpperCase() }), [toSelf, toAnn]);
       assert.deepEqual(await plan({ kind: "fire", agent: scene.bob.id }), []);

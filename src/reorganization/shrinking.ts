@@ -2,8 +2,8 @@ import type { Writing } from "../dispatch/context.ts";
 import { query } from "../store/query.ts";
 
 /**
- * Who leaves when a part of the organization is to have so many agents: those with the least live work, among equals the
- * deepest, then the newest; and nobody before its reports, so that as little as possible moves.
+ * Chooses the agents that leave when a part of the organization shrinks to a number: first those with the least live work,
+ * then the deepest, then the newest. No agent leaves before its reports do, which moves as little as possible.
  */
 export async function chooseLeavers(
   { tx, companyId, actor }: Writing,
@@ -36,7 +36,7 @@ export async function chooseLeavers(
       );
     if (next === undefined) break;
     left.delete(next.id);
-    const work = next.live === 0 ? "no live work" : `${next.live} live outcomes`;
+    const work = next.live === 0 ? "no live work" : `${next.live} live outcome${next.live === 1 ? "" : "s"}`;
     leavers.push({ id: next.id, name: next.name, why: `${work}, at depth ${depths.get(next.id) ?? 0}` });
   }
   return leavers;

@@ -23,7 +23,7 @@ export async function reorganizationById(tx: ReadTx, id: string): Promise<Reorga
   return row;
 }
 
-/** Newest first; of one agent only those it applied itself. */
+/** Newest first. For an agent, only those it applied itself. */
 export function pageOfReorganizations(
   tx: ReadTx,
   filter: { companyId: string; appliedBy: string | null; before: number; limit: number },

@@ -134,19 +134,19 @@ for (const kind of storeKinds)
         ],
         [
           "its old boss has left",
-          /lead \d+, to whom ann \d+ reported, has left/,
+          /lead \d+, the manager of ann \d+, has left/,
           ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
           ({ lead }) => apply({ kind: "fire", agent: lead.id }),
         ],
         [
           "its old boss has come below it",
-          /would make an outcome wait for itself/,
+          /would make an outcome depend on itself/,
           ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
           ({ lead, ann }) => apply({ kind: "move_report", agent: lead.id, to: ann.id }),
         ],
         [
           "the new boss has handed it more",
-          /other \d+ has handed "more" to ann/,
+          /other \d+ has delegated "more" to ann/,
           ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
           async ({ ann, other }) => {
             const { id } = await other.call(createOutcome, { title: "more", parents: [other.id] });
@@ -161,7 +161,7 @@ for (const kind of storeKinds)
         ],
         [
           "what it was handed went to somebody else",
-          /has gone to olga|has changed/,
+          /has moved to olga|has changed/,
           ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
           async ({ other, olga, outcomes }) => {
             await other.call(reclaimOutcome, { id: outcomes.part, reason: "to somebody else" });
@@ -170,13 +170,13 @@ for (const kind of storeKinds)
         ],
         [
           "the name is taken",
-          /there is another agent named lead/,
+          /another agent was named lead/,
           ({ lead }) => ({ kind: "fire", agent: lead.id }),
           ({ lead }) => org.board(createAgent, { companyId, name: lead.name, role: "worker" }),
         ],
         [
           "what it was made for is done",
-          /what made \d+ was for has ended/,
+          /the mandate of made \d+ has ended/,
           ({ made }) => ({ kind: "fire", agent: made.id }),
           ({ made }) => org.root(completeOutcome, { id: made.id }),
         ],

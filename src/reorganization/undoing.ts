@@ -1,4 +1,3 @@
-import { Refusal } from "../contract/refusal.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { givenTo, recount } from "../capabilities/table.ts";
@@ -18,13 +17,14 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { deleteLink, type Difference, insertRow, type Image, rowAt, setColumns } from "./images.ts";
 
 import { takeAway } from "./moving.ts";
+import { notUndoable, reasons as endings } from "./texts.ts";
 
 /**
- * Puts every row back as it was. Only where each column that the change set is still as it left it; and only if what comes
- * back fits what has become of the rest: otherwise it is refused, naming what stands in the way. Agents that were made end.
+ * Puts every row back as it was before the change, and ends the agents that the change created. It is refused, with the
+ * reasons, if a column that the change set has been changed since, or if the restored rows no longer fit the rest.
  *
- * Not put back: epochs and sessions, because no token of before may work again; what was said and recorded. Counted anew:
- * the broken reasons of rights. An outcome's file is rendered again by its next reader.
+ * Epochs and sessions are not restored, because an old token must never work again. Messages and events stay. The broken
+ * links of grants are counted again, and an outcome's file is rendered again when it is read next.
  */
 export async function putBack(call: CallContext, all: readonly Difference[]): Promise<void> {
   const { tx } = call;
@@ -47,11 +47,11 @@ export async function putBack(call: CallContext, all: readonly Difference[]): Pr
   demandNone(await unfitting(tx, found));
 }
 
-/** A budget that was free again let it go on. */
+/** The change freed a budget, which resumed this agent. */
 const isResuming = ({ table, before, after }: Difference): boolean =>
   table === "agents" && before?.["status"] === "paused" && after?.["status"] === "idle";
 
-/** Whether it is to stop again follows from what is left then, not from what was. */
+/** Leaves the resumption out: whether the agent pauses again depends on the budget after the undo. */
 function withoutResuming(difference: Difference, resumed: readonly string[]): Difference[] {
   const { table, key, before, after } = difference;
   if (table === "budget_pauses") return resumed.includes(textIn(key["agent_id"])) ? [] : [difference];
@@ -68,8 +68,8 @@ function withoutResuming(difference: Difference, resumed: readonly string[]): Di
 }
 
 /**
- * Whoever comes back has its budget again, with what it had spent of it; the pool above, which had taken both, is as much
- * the less. Charges of others in the meantime stay, so these are amounts to add, not rows to put back.
+ * An agent that comes back gets its budget back with what it had spent, and the pool above loses the same amounts. Other
+ * charges since then must stay, so amounts are added here and rows are not restored.
  */
 async function returnBudgets(tx: Tx, all: readonly Difference[]): Promise<void> {
   const back = new Set(
@@ -99,7 +99,7 @@ async function returnBudgets(tx: Tx, all: readonly Difference[]): Promise<void> 
   }
 }
 
-/** What the mandate of a newcomer serves: it ends with its agent, or has become somebody's work since. */
+/** A parent edge of a newcomer's mandate. The mandate ends with its agent, or has become other work since. */
 function isOfNewcomer({ table, key, before }: Difference, all: readonly Difference[]): boolean {
   if (table !== "edges" || before !== null) return false;
   return all.some(
@@ -107,7 +107,7 @@ function isOfNewcomer({ table, key, before }: Difference, all: readonly Differen
   );
 }
 
-/** Derived, or moving on with every session: neither compared, and of these the first are not put back either. */
+/** Columns that are derived, or that change with every session. They are not compared, and the first list is not restored. */
 const notPutBack: Partial<Record<ImagedTable, readonly string[]>> = {
   agents: ["epoch"],
   grants: ["broken"],
@@ -126,10 +126,10 @@ async function changedSince(tx: ReadTx, found: readonly Difference[]): Promise<s
     const now = await rowAt(tx, table, key);
     if (before === null) {
       if (now === undefined && (table === "edges" || table === "dependencies"))
-        reasons.push(`${await nameOf(tx, table, key)} is gone`);
+        reasons.push(`${await nameOf(tx, table, key)} was removed`);
     } else if (after === null) {
       if (now !== undefined && table !== "budget_pauses")
-        reasons.push(`${await nameOf(tx, table, key)} is back already`);
+        reasons.push(`${await nameOf(tx, table, key)} was set again`);
     } else {
       const skipped = notCompared[table] ?? [];
       const columns = Object.keys(after).filter(
@@ -142,7 +142,7 @@ async function changedSince(tx: ReadTx, found: readonly Difference[]): Promise<s
   return reasons;
 }
 
-/** What an agent that comes back had to itself: its name, its slug, its mandate. */
+/** Whether the name, the slug and the mandate of a returning agent are still free. */
 async function takenSince(tx: ReadTx, found: readonly Difference[]): Promise<string[]> {
   const reasons: string[] = [];
   for (const { table, key, before, after } of found) {
@@ -151,9 +151,9 @@ async function takenSince(tx: ReadTx, found: readonly Difference[]): Promise<str
     const { company_id: companyId, name, name_key: nameKey, slug } = agent;
     const other =
       (await tx.first(sameName, { companyId, nameKey })) ?? (await tx.first(sameSlug, { companyId, slug }));
-    if (other !== undefined) reasons.push(`there is another agent named ${name}`);
+    if (other !== undefined) reasons.push(`another agent was named ${name}`);
     const successor = await agentOfMandate(tx, agent.mandate_id);
-    if (successor !== undefined) reasons.push(`${successor.name} has taken over what ${name} was for`);
+    if (successor !== undefined) reasons.push(`${successor.name} has taken over the mandate of ${name}`);
   }
   return reasons;
 }
@@ -165,11 +165,11 @@ async function restore(tx: Tx, { table, key, before, after }: Difference): Promi
     const [waiter, target] =
       table === "edges" ? [key["parent_id"], key["child_id"]] : [key["outcome_id"], key["depends_on_id"]];
     if (await wouldWaitForItself(tx, textIn(waiter), textIn(target)))
-      demandNone([`${await nameOf(tx, table, key)} would make an outcome wait for itself`]);
+      demandNone([`${await nameOf(tx, table, key)} would make an outcome depend on itself`]);
     return insertRow(tx, table, before);
   }
   if (before === null || after === null) return;
-  // What was decided on stays what it was.
+  // The payload of a decided approval stays as it was decided.
   if (table === "approvals" && "payload" in before && !(await isStillOpen(tx, key))) return;
   const skipped = notPutBack[table] ?? [];
   const columns = Object.entries(before).filter(([column]) => !skipped.includes(column));
@@ -182,7 +182,7 @@ async function isStillOpen(tx: ReadTx, key: Image): Promise<boolean> {
   return status === "pending" || status === "revision_requested";
 }
 
-/** For whoever follows the record: who is back, who has its old boss, whose place is handed back. */
+/** Records, for followers of the ledger, which agents came back, moved back, or got their brain back. */
 async function tellOf(call: CallContext, { table, key, before, after }: Difference): Promise<void> {
   const { tx } = call;
   if (table === "outcomes" && before !== null)
@@ -191,7 +191,7 @@ async function tellOf(call: CallContext, { table, key, before, after }: Differen
   const agent = await agentById(tx, textIn(key["id"]));
   if ("brain_type" in before || "brain_config" in before) {
     await saveAgent(tx, { ...agent, epoch: agent.epoch + 1 });
-    await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "its position was handed back" });
+    await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: endings.handedBack });
     await call.record(agent.id, { to: agent.brain_type }, "agent.hand_over");
   }
   if (after["status"] === "terminated")
@@ -204,11 +204,11 @@ async function endMade(call: CallContext, id: string, found: readonly Difference
   const { tx } = call;
   const agent = await agentById(tx, id);
   if (agent.status === "terminated" || agent.boss_id === null) return;
-  // Those it had got are their old boss's again; what it gave them meanwhile goes with it.
+  // Its reports are back with their old manager. Rights that it gave them in the meantime end with it.
   for (const { table, key } of found)
     if (table === "agents")
       for (const grant of await givenTo(tx, textIn(key["id"]), id)) await takeAway(call, grant);
-  await fire(call, agent, agent.boss_id, "the reorganization it was made for was undone");
+  await fire(call, agent, agent.boss_id, endings.undone);
 }
 
 function readersIn(found: readonly Difference[]): Set<string> {
@@ -223,7 +223,7 @@ function readersIn(found: readonly Difference[]): Set<string> {
   return readers;
 }
 
-/** What does not fit any more now that the rows are back. */
+/** Reasons why the restored rows do not fit the rest of the organization. */
 async function unfitting(tx: ReadTx, found: readonly Difference[]): Promise<string[]> {
   const reasons: string[] = [];
   for (const { table, key, before } of found) {
@@ -237,7 +237,7 @@ async function unfitting(tx: ReadTx, found: readonly Difference[]): Promise<stri
   return reasons;
 }
 
-/** Budgets that come back must fit what is left above them now. */
+/** Budgets that come back must fit what is left above them. */
 async function unaffordable(tx: ReadTx, id: string): Promise<string[]> {
   const agent = await agentById(tx, id);
   const moving = new Set((await budgetsUnder(tx, id)).map(({ measure }) => measure));
@@ -256,8 +256,8 @@ async function misplaced(tx: ReadTx, id: string): Promise<string[]> {
   const reasons: string[] = [];
   const boss = await memberById(tx, agent.boss_id);
   if (boss === undefined || !isActive(boss))
-    return [`${boss?.name ?? "the boss"}, to whom ${agent.name} reported, has left`];
-  if (!isLive(await outcomeById(tx, agent.mandate_id))) return [`what ${agent.name} was for has ended`];
+    return [`${boss?.name ?? "the manager"}, the manager of ${agent.name}, has left`];
+  if (!isLive(await outcomeById(tx, agent.mandate_id))) return [`the mandate of ${agent.name} has ended`];
   const above = new Set([id]);
   for (let next: Member | undefined = boss; next !== undefined;) {
     if (above.has(next.id)) return [`${agent.name} would report to itself`];
@@ -265,9 +265,9 @@ async function misplaced(tx: ReadTx, id: string): Promise<string[]> {
     next = next.boss_id === null ? undefined : await memberById(tx, next.boss_id);
   }
   for (const { title, name } of await tx.all(handedByOthers, { agentId: id, bossId: boss.id }))
-    reasons.push(`${name ?? "somebody"} has handed "${title}" to ${agent.name}`);
+    reasons.push(`${name ?? "another agent"} has delegated "${title}" to ${agent.name}`);
   for (const { resource, name } of await tx.all(givenByOthers, { agentId: id, bossId: boss.id }))
-    reasons.push(`${name ?? "somebody"} has given ${agent.name} a right on ${resource}`);
+    reasons.push(`${name ?? "another agent"} has given ${agent.name} a right on ${resource}`);
   return reasons;
 }
 
@@ -276,20 +276,14 @@ async function stranded(tx: ReadTx, id: string): Promise<string[]> {
   if (!isLive(outcome) || outcome.kind === "perpetual") return [];
   const owner = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
   if (owner === undefined || owner.status === "terminated")
-    return [`${owner?.name ?? "nobody"}, who answered for "${outcome.title}", has left`];
+    return [`${owner?.name ?? "the agent"} responsible for "${outcome.title}" has left`];
   if (outcome.delegated === 1 && outcome.delegated_by !== owner.boss_id)
-    return [`"${outcome.title}" has gone to ${owner.name}, who has another boss`];
-  return (await parentsOf(tx, id)).some(isLive) ? [] : [`what "${outcome.title}" served has ended`];
+    return [`"${outcome.title}" has moved to ${owner.name}, who has another manager`];
+  return (await parentsOf(tx, id)).some(isLive) ? [] : [`the parents of "${outcome.title}" have ended`];
 }
 
 function demandNone(reasons: readonly string[]): void {
-  if (reasons.length === 0) return;
-  const [first, ...rest] = reasons.slice(0, 10);
-  throw new Refusal(
-    "conflict",
-    `It cannot be undone any more: since then ${[first, ...rest].join("; ")}${reasons.length > 10 ? `; and ${reasons.length - 10} more` : ""}.`,
-    "Undo what came later first, or plan a new change.",
-  );
+  if (reasons.length > 0) throw notUndoable(reasons);
 }
 
 async function nameOf(tx: ReadTx, table: ImagedTable, key: Image): Promise<string> {
@@ -302,9 +296,9 @@ async function nameOf(tx: ReadTx, table: ImagedTable, key: Image): Promise<strin
     case "outcomes":
       return `"${textIn(row?.["title"])}" (${id})`;
     case "edges":
-      return `that ${await title(key["child_id"])} serves ${await title(key["parent_id"])}`;
+      return `the parent ${await title(key["parent_id"])} of ${await title(key["child_id"])}`;
     case "dependencies":
-      return `that ${await title(key["outcome_id"])} waits for ${await title(key["depends_on_id"])}`;
+      return `the dependency of ${await title(key["outcome_id"])} on ${await title(key["depends_on_id"])}`;
     case "grants":
       return `the right on ${textIn(row?.["resource"])} (${id})`;
     case "approvals":
@@ -338,7 +332,7 @@ const handedByOthers = query((db, p: { agentId: string; bossId: string }) =>
     .orderBy("o.num"),
 );
 
-/** The root agent may let anybody hire. */
+/** The right to hire is left out, because the root agent may give it to every agent. */
 const givenByOthers = query((db, p: { agentId: string; bossId: string }) =>
   db
     .selectFrom("grants as g")
