@@ -18,7 +18,7 @@ import {
   alreadyReports,
   cannotReportBelow,
   hireFirst,
-  mayNotHire,
+  newcomerNeedsHiring,
   namedTwice,
   notAReport,
   notBelowYou,
@@ -329,7 +329,7 @@ async function demandOwn(call: CallContext, agent: Member, id: string): Promise<
 async function demandHiring(call: CallContext): Promise<void> {
   const { tx, actor } = call;
   if (actor.agentId === null) return;
-  if (!(await holds(tx, actor.agentId, "org:hire", "use"))) throw mayNotHire();
+  if (!(await holds(tx, actor.agentId, "org:hire", "use"))) throw newcomerNeedsHiring();
   if ((await call.settings()).requireBoardApprovalForNewAgents) throw hireFirst();
 }
 

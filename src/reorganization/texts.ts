@@ -81,7 +81,7 @@ export const notItsWork = (agent: Named, outcome: { readonly id: string; readonl
     `Name open outcomes that ${agent.name} is responsible for. Its mandate and its inbox stay with it.`,
   );
 
-export const mayNotHire = (): Refusal =>
+export const newcomerNeedsHiring = (): Refusal =>
   new Refusal(
     "forbidden",
     "This change hires an agent, and you don't have the right to hire.",
