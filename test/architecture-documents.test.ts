@@ -26,6 +26,14 @@ function brokenLinks(document: string, text: string): string[] {
     .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(dirname(document), target)));
 }
 
+/** Every folder may have a `texts.ts` (ARCHITECTURE.md says what is in it); each other file has its line. */
+function unnamedFiles(files: readonly string[], text: string, document: string): string[] {
+  return files
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && file !== "texts.ts")
+    .filter((file) => !text.includes(`\`${file}\``))
+    .map((file) => join(dirname(document), file));
+}
+
 describe("documents", () => {
   for (const document of documents) {
     const text = readFileSync(document, "utf8");
@@ -49,6 +57,15 @@ describe("documents", () => {
       [],
       "lines of folders that test/layers.ts does not know",
     );
+  });
+
+  test("the README of a folder names every file in it", () => {
+    const unnamed = documents
+      .filter((document) => /^src\/.*README\.md$/.test(document))
+      .flatMap((document) =>
+        unnamedFiles(readdirSync(dirname(document)), readFileSync(document, "utf8"), document),
+      );
+    assert.deepEqual(unnamed, [], "add a line for each to the README of its folder");
   });
 
   test("a document that names a file or a page that is gone is found", () => {

@@ -168,7 +168,7 @@ const verbs = [
   ..."Acknowledge Add Allow Apply Approve Ask Cancel Change Check Close Comment Complete Create Delegate Delete".split(
     " ",
   ),
-  ..."Divide Explain Export Give Hire List Pause Preview Read Reclaim Reject Remove Rename Reopen Resubmit Resume".split(
+  ..."Divide Explain Export Fix Give Hire List Pause Preview Read Reclaim Reject Remove Rename Reopen Resubmit Resume".split(
     " ",
   ),
   ..."Revoke Search Send Show Submit Take Terminate Undo Verify Wait Withdraw Write".split(" "),

@@ -41,7 +41,7 @@ export const examineDeeply = operation({
 export const fixFinding = operation({
   name: "doctor.fix",
   summary:
-    "Mend one row that breaks an invariant, where the right value follows from other rows. `agency doctor --fix` calls this for every such finding. The record keeps what was mended.",
+    "Fix one row that breaks an invariant, where the right value follows from other rows. `agency doctor --fix` calls this for every such finding. The record keeps what was fixed.",
   input: z.strictObject({
     companyId: CompanyId,
     invariant: text(100).min(1).describe("The invariant of the finding, such as grant-count."),
