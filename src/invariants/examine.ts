@@ -70,7 +70,7 @@ const rowsAtOnce = 2000;
 const rowsWithBytes = 100;
 /** In ranges that are full. */
 const mostEffort = 2;
-const leastEffort = 0.05;
+const leastEffort = 0.02;
 const mostFindings = 100;
 
 /**
