@@ -5,8 +5,9 @@ import { NoDaemon } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
 import { plural } from "../contract/phrases.ts";
 import { verifyAll } from "./audit.ts";
+import { describeDeep, examineDeep } from "./doctor-deep.ts";
 import { clientOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
-import { jsonFlag } from "./texts.ts";
+import { example, jsonFlag } from "./texts.ts";
 
 interface Finding {
   readonly check: string;
@@ -18,16 +19,25 @@ export function addDoctor(program: Command, context: Context): void {
   program
     .command("doctor")
     .description("Check the installation and explain how to fix what is wrong.")
+    .option("--deep", "Also check every invariant of the stored rows, with a fix or advice for each finding.")
+    .option("--fix", "Like --deep, and mend the findings that need no decision.")
+    .option("--company <id or name>", "With --deep or --fix: check only the rows of this company.")
     .option(...jsonFlag)
-    .action(async (flags: { json?: true }) => {
+    .addHelpText("after", example("agency doctor", "agency doctor --deep", "agency doctor --fix"))
+    .action(async (flags: { json?: true; deep?: true; fix?: true; company?: string }) => {
       const findings = await examine(context.env);
-      const ok = findings.every((finding) => finding.ok);
+      const answers = findings.some(({ check, ok: isFine }) => check === "daemon" && isFine);
+      const isDeep = answers && (flags.deep === true || flags.fix === true);
+      const deep = isDeep ? await examineDeep(context.env, flags) : undefined;
+      const ok = findings.every((finding) => finding.ok) && deep?.ok !== false;
+      const lines = findings.map(
+        (found) => `${(found.ok ? "ok" : "fix").padEnd(5)}${found.check.padEnd(13)}${found.says}`,
+      );
+      if (deep !== undefined) lines.push(describeDeep(deep));
       context.terminal.out(
         flags.json === true
-          ? JSON.stringify({ ok, findings })
-          : findings
-              .map((found) => `${(found.ok ? "ok" : "fix").padEnd(5)}${found.check.padEnd(13)}${found.says}`)
-              .join("\n"),
+          ? JSON.stringify({ ok, findings, ...(deep === undefined ? {} : { deep }) })
+          : lines.join("\n"),
       );
       if (!ok) context.exitCode = 1;
     });
