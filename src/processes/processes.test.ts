@@ -84,7 +84,7 @@ test("a process does nothing before it is let go, and then gets the briefing", a
   assert.ok(!existsSync(ran));
   running.release();
   const exit = await running.exited;
-  assert.deepEqual([exit.code, exit.reason, exit.output], [0, "it exited with 0", "got the briefing\n"]);
+  assert.deepEqual([exit.code, exit.reason, exit.output], [0, "exited with code 0", "got the briefing\n"]);
   assert.ok(existsSync(ran));
 });
 
@@ -135,7 +135,7 @@ test("killing it kills all it started", async (context) => {
   while (readTranscript(join(folder, "transcripts"), "one").transcript === "") await sleep(10);
   running.kill();
   const exit = await running.exited;
-  assert.deepEqual([exit.code, exit.reason], [null, "it was ended by SIGKILL"]);
+  assert.deepEqual([exit.code, exit.reason], [null, "ended by SIGKILL"]);
   const child = Number(exit.output.trim());
   for (let tries = 0; isAlive(child) && !isZombie(child) && tries < 100; tries++) await sleep(10);
   assert.ok(!isAlive(child) || isZombie(child));

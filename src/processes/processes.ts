@@ -19,12 +19,13 @@ import { sandboxed } from "./sandbox.ts";
 import { writeSettings } from "./settings.ts";
 
 /**
- * Sessions as processes of this machine. Each runs in a process group of its own (and, where bubblewrap is there, in a
- * pid namespace that ends with us), in a workspace of its own, with an environment made for it: nothing of the daemon's.
+ * Runs sessions as processes of this machine. Each session has its own process group, its own workspace and its own
+ * environment, which inherits nothing from the daemon. With bubblewrap it also has its own pid namespace, which ends with
+ * the daemon.
  *
- * The gate: a process is started through a shell that first reads a line from a pipe of ours and then becomes the command.
- * We write that line only after the pid is on record. If we die before, the pipe closes and the shell ends without having
- * run anything: no process is ever unknown to the next start.
+ * The gate: a process is started through a shell that first reads a line from a pipe and then becomes the command. The
+ * daemon writes that line only after the pid is recorded. If the daemon dies before that, the pipe closes and the shell
+ * ends without having run anything. So the next start of the daemon knows every process that ever ran a command.
  */
 export interface ProcessOptions {
   readonly workspaces: string;
@@ -50,7 +51,7 @@ export function processRunner(options: ProcessOptions): Runner {
       const found = startTimeOf(pid);
       if (found === started) killGroup(pid);
       if (process.platform === "linux") killLeftovers(join(options.workspaces, id));
-      // A number is not given away while it is a group's: without a leader, what is in the group was left by ours.
+      // A pid is not reused while a process group has that number. If the leader is gone, the group is what it left.
       else if (found === undefined) killGroup(pid);
     },
     takeExit: (id) => {
@@ -117,7 +118,7 @@ async function startProcess(options: ProcessOptions, session: StartSpec, sweep: 
   const { pid } = child;
   if (pid === undefined) throw new Error("the process has no pid");
   const output = watch(child, join(options.transcripts, `${session.id}.log`), session.onUsage);
-  // A sandbox takes everything in it along; without one, some may have left the group.
+  // A sandbox ends with everything in it. Without one, a process may have left the group.
   const endRest = (): Promise<void> => (options.sandbox ? Promise.resolve() : sweep(session.workspace));
   const door = child.stdio[3];
   return {
@@ -135,7 +136,7 @@ async function startProcess(options: ProcessOptions, session: StartSpec, sweep: 
     hold: (still) => {
       const signal = still ? "SIGSTOP" : "SIGCONT";
       signalGroup(pid, signal);
-      // In a sandbox what runs is not of our group.
+      // Processes in a sandbox (--new-session) are not in this group.
       if (options.sandbox)
         for (const inner of byWorkspace().get(session.workspace) ?? []) send(inner, signal);
     },
@@ -152,7 +153,7 @@ interface Watched {
   readonly close: () => void;
 }
 
-/** Everything printed goes to the transcript, up to its limit; the end is kept; lines that report usage are passed on. */
+/** Writes all output to the transcript, up to its limit, keeps the end of it, and passes on the lines that report usage. */
 function watch(child: ChildProcess, transcript: string, onUsage: StartSpec["onUsage"]): Watched {
   const file = createWriteStream(transcript, { mode: 0o600 });
   file.on("error", () => undefined);
@@ -170,7 +171,7 @@ function watch(child: ChildProcess, transcript: string, onUsage: StartSpec["onUs
     if (written < mostTranscript) file.write(chunk);
     written += chunk.byteLength;
   };
-  // What is not said on its output is said to nobody; but what it cost, it cost.
+  // Only stdout is the final output. Usage counts on stderr too.
   const [output, errors] = [listener(hear), listener(hear)];
   child.stdout?.on("data", (chunk: Buffer) => {
     see(chunk);
@@ -183,7 +184,7 @@ function watch(child: ChildProcess, transcript: string, onUsage: StartSpec["onUs
   return { tail: () => tail, usage: () => usage, close: () => file.end() };
 }
 
-/** Puts lines together. A pipe cuts where it likes, also through a character; and some never send a line's end. */
+/** Assembles lines. A pipe may cut anywhere, even inside a character, and some brains never end their last line. */
 function listener(hear: (line: string) => void): (chunk: Buffer) => string {
   const decoder = new StringDecoder("utf8");
   let line = "";
@@ -200,7 +201,7 @@ function listener(hear: (line: string) => void): (chunk: Buffer) => string {
   };
 }
 
-/** As it is said; what is no number in it counts as nothing. Whether it can be true is for budgets/ to judge. */
+/** The usage that a line reports. A value that is not a number counts as 0. budgets/ decides whether it can be true. */
 export function usageIn(line: string): Usage | undefined {
   if (!line.includes('"usage"')) return undefined;
   try {
@@ -227,13 +228,13 @@ function amount(value: unknown): number {
 
 const exitFile = ({ transcripts }: ProcessOptions, id: string): string => join(transcripts, `${id}.exit`);
 
-/** Its name only once it is whole: who dies in the middle of writing has seen nothing. */
+/** Renamed only when complete, so a crash while writing leaves no half-written file. */
 function keepExit(file: string, exit: Exit): void {
   try {
     writeFileSync(`${file}.part`, JSON.stringify(exit), { mode: 0o600 });
     renameSync(`${file}.part`, file);
   } catch {
-    // A full disk: should we die before it is settled, the session counts as cut off.
+    // The disk is full, for example. If the daemon dies before the session is settled, its output is lost.
   }
 }
 
@@ -242,7 +243,7 @@ function exitIn(file: string): Exit | undefined {
   try {
     return KeptExit.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch {
-    // A machine that lost its power may have kept the name and not what is in it.
+    // After a power failure the file may exist without its content.
     return undefined;
   }
 }
@@ -264,19 +265,19 @@ function exitOf(
   return new Promise((resolve) => {
     child.once("close", (code, signal) => {
       output.close();
-      // Whatever it left goes with it.
+      // Kills what the process left behind in its group.
       if (child.pid !== undefined) killGroup(child.pid);
       const usage = output.usage();
       const exit = {
         code,
-        reason: signal === null ? `it exited with ${code ?? "nothing"}` : `it was ended by ${signal}`,
+        reason: signal === null ? `exited with code ${code ?? "unknown"}` : `ended by ${signal}`,
         output: output.tail().toWellFormed(),
         ...(usage === undefined ? {} : { usage }),
       };
       keepExit(file, exit);
       void endRest().then(() => resolve(exit));
     });
-    // Output pipes held open by a grandchild must not keep the session alive.
+    // A grandchild may hold the output pipes open. That must not keep the session alive.
     child.once("exit", () => {
       setTimeout(() => {
         child.stdout?.destroy();
@@ -296,13 +297,14 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Nobody is left.
+    // The process is gone already.
   }
 }
 
 /**
- * A process that ended while no daemon ran may have left others behind, in its group or outside. All have inherited where
- * its workspace is. Looked up once for all sessions; each is asked again before it is killed, because numbers are reused.
+ * A process that ended while no daemon was running may have left others behind, in its group or outside. They inherited
+ * AGENCY_WORKSPACE, which identifies them. All processes are read once for all sessions. Each is read again before it is
+ * killed, because pids are reused.
  */
 function leftoverKiller(): (workspace: string) => void {
   let seen: Map<string, number[]> | undefined;
@@ -315,8 +317,8 @@ function leftoverKiller(): (workspace: string) => void {
 type Sweep = (workspace: string) => Promise<void>;
 
 /**
- * Kills what left the group of a session (a daemon of its own making, say) and has kept its environment. Looking through
- * all processes takes a while, and sessions often end together: those of a moment share one look.
+ * Kills processes that left the group of a session, such as a background server, but kept its environment. Reading all
+ * processes takes a while, and sessions often end together, so all that end within 10 ms share one reading.
  */
 function sweeper(): Sweep {
   const wanted = new Set<string>();
@@ -337,7 +339,7 @@ function sweeper(): Sweep {
   };
 }
 
-/** The processes of this machine by the workspace of the session they belong to. */
+/** The processes of this machine, grouped by the workspace of their session. */
 function byWorkspace(): Map<string, number[]> {
   return Map.groupBy(
     readdirSync("/proc").map(Number).filter(Number.isInteger),
@@ -345,7 +347,7 @@ function byWorkspace(): Map<string, number[]> {
   );
 }
 
-/** The workspace of the session that a process belongs to, if any. */
+/** The workspace of a process's session. Undefined if it belongs to none. */
 function workspaceOf(pid: number): string | undefined {
   try {
     return /(?:^|\0)AGENCY_WORKSPACE=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, "utf8"))?.[1];
@@ -354,7 +356,7 @@ function workspaceOf(pid: number): string | undefined {
   }
 }
 
-/** When a process started, as the system tells it; undefined when there is none. */
+/** When a process started, in the system's format. Undefined if there is no such process. */
 function startTimeOf(pid: number): string | undefined {
   try {
     if (process.platform === "linux") {

@@ -1,19 +1,19 @@
 import type { AgentRow } from "../agents/table.ts";
 import type { Usage } from "../budgets/budget.ts";
 
-/** What the scheduler needs of the world outside: workspaces and processes. The simulator has its own. */
+/** Workspaces and processes, as the scheduler needs them. processes.ts runs real ones; the simulator has its own. */
 export interface Runner {
   workspaceFor(sessionId: string): string;
-  /** Makes the workspace and starts the process, which does nothing until it is released. */
+  /** Creates the workspace and starts the process, which does nothing until it is released. */
   start(session: StartSpec): Promise<Running>;
-  /** Kills a process of an earlier life of this node, if that pid is still the same process, and what it left behind. */
+  /** Kills a process of an earlier run of this node, if the pid is still that process, and everything it started. */
   killOrphan(pid: number, started: string, sessionId: string): void;
   /**
-   * How a session's process ended that an earlier life of this node saw end and had not dealt with. Said once: words that
-   * bring a daemon down must not do so at every start.
+   * How a process ended, if an earlier run of this node saw it end and did not settle the session. It is returned only once:
+   * an output that crashes the daemon must not crash it at every start.
    */
   takeExit(sessionId: string): Exit | undefined;
-  /** Removes what the session left on disk, but for its transcript. */
+  /** Removes everything the session left on disk except its transcript. */
   cleanUp(sessionId: string): void;
 }
 
@@ -30,9 +30,9 @@ export interface StartSpec {
     /** Whether the brain's own sub-agents may be used. */
     readonly mayConsult: boolean;
   };
-  /** Of the company. */
+  /** The company's skills. */
   readonly skills: readonly SkillCopy[];
-  /** Called whenever the process says what it has used so far. */
+  /** Called whenever the process reports what it has used so far. */
   readonly onUsage: (usage: Usage) => void;
 }
 
@@ -43,25 +43,25 @@ export interface McpEntry {
 
 export interface Running {
   readonly pid: number;
-  /** Tells this process from another that gets the same pid later. */
+  /** Start time. Distinguishes this process from a later one with the same pid. */
   readonly started: string;
   readonly exited: Promise<Exit>;
   release(): void;
-  /** Holds it still, or lets it go on. */
+  /** Stops the process (SIGSTOP), or lets it continue. */
   hold(still: boolean): void;
-  /** At once, with everything it started. */
+  /** Kills the process at once, with everything it started. */
   kill(): void;
 }
 
 export interface Exit {
   readonly code: number | null;
   readonly reason: string;
-  /** The last 64 kB it printed. */
+  /** The last 64 kB of its output. */
   readonly output: string;
   readonly usage?: Usage;
 }
 
-/** A file of a skill, as it goes into a session's workspace. */
+/** A file of a skill that is copied into a session's workspace. */
 export interface SkillCopy {
   /** `<skill>/<path>` */
   readonly path: string;

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 
 /**
- * bubblewrap, where it is there and allowed to work: the session sees the system read-only, its own workspace, and nothing
- * of the home folder; its processes have a pid namespace of their own that ends with the daemon.
+ * Wraps a command in bubblewrap. The session sees the system read-only and can write only to its workspace. The home folder
+ * with the data of all companies is empty for it. Its processes have their own pid namespace, which ends with the daemon.
  */
 export function sandboxed(command: readonly string[], at: { home: string; workspace: string }): string[] {
   return [
@@ -30,7 +30,7 @@ export function sandboxed(command: readonly string[], at: { home: string; worksp
   ];
 }
 
-/** Does it work here? Being installed is not enough: some systems forbid the namespaces it needs. */
+/** Tries bubblewrap. Being installed is not enough: some systems forbid the namespaces it needs. */
 export function sandboxWorks(): boolean {
   try {
     execFileSync(

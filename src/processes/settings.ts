@@ -4,16 +4,19 @@ import { fileURLToPath } from "node:url";
 import { mcpServers } from "../contract/operation.ts";
 import type { StartSpec } from "./runner.ts";
 
-/** The tool by which a brain starts sub-agents of its own, under the names it has had. */
+/** The tool by which a brain starts its own sub-agents. It was renamed once, so it has two names. */
 const consultants = ["Task", "Agent"];
 
-/** The program's own; beside src/ and beside dist/ alike. */
+/** The skills that are shipped with Agency. The path is the same from src/ and from dist/. */
 const ownSkills = fileURLToPath(new URL("../../skills", import.meta.url));
 
 /**
- * The files a session starts with: `.mcp.json` names the base servers and those the agent holds a right to, `settings.json`
- * allows just their tools, and sub-agents to whoever may consult, `system-prompt.md` is the prompt, `.claude/skills` what it can
- * read up, the program's skills and the company's. The token is not in them: they name the variable it is in.
+ * Writes the files that a session starts with:
+ *   .mcp.json         Agency's servers, and the servers the agent was granted
+ *   settings.json     allows the tools of those servers and, if the agent may consult, sub-agents
+ *   system-prompt.md  the prompt
+ *   .claude/skills    the skills of Agency and of the company
+ * No file contains the session's token. They refer to the environment variable AGENCY_TOKEN.
  */
 export function writeSettings(
   session: StartSpec,

@@ -4,8 +4,8 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
- * Which agents an event concerns: those that may have work because of it, or have to be looked at. Too many is harmless,
- * since whether an agent has work is decided from the rows alone; too few is what the slow sweep is for.
+ * Which agents an event concerns: those that may have work because of it. One agent too many is harmless, because the rows
+ * alone decide whether an agent has work (work.ts). One too few waits for the slow sweep.
  */
 type Event = Awaited<ReturnType<typeof listAfter>>[number];
 
@@ -24,7 +24,7 @@ export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<S
     else if (subject !== null) agents.add(subject);
     const { boss, parentsLeft } = parseData(data);
     if (typeof boss === "string") agents.add(boss);
-    // Its owner may have waited for just this.
+    // A former parent no longer waits for this outcome, so its owner may be able to work now.
     if (Array.isArray(parentsLeft)) for (const id of parentsLeft) outcomes.add(String(id));
   }
   for (const id of outcomes)
@@ -32,7 +32,7 @@ export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<S
   return agents;
 }
 
-/** Who is responsible for the outcome, for those that wait for it, and for those it was a block of. */
+/** The owners of the outcome, of its parents, of the outcomes that depend on it, and of those that are blocked on it. */
 const around = query((db, p: { id: string }) =>
   db
     .selectFrom("outcomes")

@@ -19,7 +19,7 @@ import { clearInbox } from "../testing/scripts.ts";
 import { type Stage, stagedOn } from "../testing/stage.ts";
 
 const minute = 60_000;
-const idle: Script = async () => ({ code: 1, reason: "it exited with 1" });
+const idle: Script = async () => ({ code: 1, reason: "exited with code 1" });
 
 async function saveState(call: TestCaller, content: string): Promise<void> {
   const { outcomes } = await call(myOutcomes, { limit: 1 });
@@ -155,7 +155,7 @@ for (const kind of storeKinds)
       assert.match((await ann.call(viewOutcome, { id: hard.id })).blocked?.reason ?? "", /no progress/);
       const { sessions } = await org.board(listAgentSessions, { id: ann.id });
       assert.equal(sessions.length, 3);
-      assert.ok(sessions.every(({ endReason }) => endReason === "it could not be started: no such command"));
+      assert.ok(sessions.every(({ endReason }) => endReason === "could not be started: no such command"));
       assert.match(await logOf(stage, ann.id), /no such command/);
     });
 
@@ -194,7 +194,7 @@ for (const kind of storeKinds)
       assert.equal(messages.length, 1);
       assert.match(
         messages[0]?.body ?? "",
-        /The inbox of Root .* is blocked: 3 sessions of Root .* the next message to Root starts it again/,
+        /The inbox of Root .* is blocked: 3 sessions of Root .* The next message to Root unblocks the inbox/,
       );
     });
 
@@ -212,14 +212,14 @@ for (const kind of storeKinds)
           async ({ call }) => {
             files.push((await call(createFile, { description: "left behind", content: "x" })).id);
             await call(updateOutcome, { id: job.id, description: "half done" });
-            return { code: 137, reason: "it was ended by SIGKILL" };
+            return { code: 137, reason: "ended by SIGKILL" };
           },
           async ({ call }) => {
             // It may read its log, and nobody but the system writes it.
             const { logFileId } = await call(viewAgent, { id: ann.id });
             const id = logFileId ?? "";
             const log = await call(readFile, { id });
-            assert.match(log.content, /It left no summary/);
+            assert.match(log.content, /This session left no summary/);
             await refusal(
               call(writeFile, { id, content: "never happened", version: log.version, hash: log.hash }),
               "forbidden",
@@ -239,7 +239,7 @@ for (const kind of storeKinds)
         assert.ok(first !== undefined && second !== undefined);
         const [, one = "", two = ""] = log.split(/^## /m);
         assert.ok(one.includes(`session ${first.id}`) && two.includes(`session ${second.id}`));
-        assert.match(one, /Ended: it was ended by SIGKILL \(exit 137\)/);
+        assert.match(one, /Ended: ended by SIGKILL \(exit 137\)/);
         assert.match(one, /- knowledge\.create × 1\n- outcome\.update × 1/);
         assert.ok(one.includes(`kb://${files[0] ?? ""}`));
         assert.match(two, /Finished the job because it was due\./);

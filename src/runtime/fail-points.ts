@@ -2,19 +2,19 @@ import { ledgerEnd, ledgerLock, listAfter } from "../events/ledger.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * A place where the daemon kills itself, for tests of what it leaves behind. `AGENCY_FAIL_AT` names it:
+ * A point at which the daemon kills itself. Tests use it to see what a crash leaves behind. `AGENCY_FAIL_AT` names it:
  *   <step>             a step of the scheduler, such as `spawned`
- *   before <event>     a transaction that put this event on record is about to commit
- *   after <event>      it has committed, and nobody was told yet
- * followed by `#3` when only the third time counts.
+ *   before <event>     just before a transaction commits that recorded this event
+ *   after <event>      just after the commit, before the caller gets its answer
+ * Add `#3` to die only the third time.
  */
 export interface FailPoint {
   at(step: string): Promise<void>;
-  /** The same store, watched for the commits that are to fail. */
+  /** The same store, which dies at the commits that `AGENCY_FAIL_AT` names. */
   watch(store: Store): Store;
 }
 
-/** Undefined when none is wanted: then nothing is watched, and nothing costs. */
+/** Undefined if no point is named. Then the store is not wrapped and nothing costs extra. */
 export function failPoint(wanted: string | undefined, die: () => void): FailPoint | undefined {
   if (wanted === undefined || wanted === "") return undefined;
   const [name = "", times] = wanted.split("#");
@@ -22,7 +22,7 @@ export function failPoint(wanted: string | undefined, die: () => void): FailPoin
   const at = async (step: string): Promise<void> => {
     if (step !== name || --left > 0) return;
     die();
-    // Whoever dies does nothing more, not even in the moment until it takes effect.
+    // die() may take a moment to take effect. Nothing more may happen until then.
     await new Promise(() => undefined);
   };
   return {
@@ -32,7 +32,7 @@ export function failPoint(wanted: string | undefined, die: () => void): FailPoin
       write: async (work) => {
         let recorded: string[] = [];
         const result = await store.write(async (tx) => {
-          // The end of the ledger is ours only from the lock on: on PostgreSQL others append until then.
+          // Other transactions append until this one has the ledger's lock, so the end is read after the lock.
           let before: number | undefined;
           const lock = async (key: string): Promise<void> => {
             await tx.lock(key);

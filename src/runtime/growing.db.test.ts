@@ -71,7 +71,7 @@ for (const kind of storeKinds)
       const { companyId, rootId } = org;
       await org.board(sendMessage, { companyId, body: "How are you?" });
       runner.plan(rootId, says("Well, thank you."), async ({ briefing }) => {
-        assert.match(briefing.assignment, /> - Well, thank you\.\n> {3}It went to nobody/);
+        assert.match(briefing.assignment, /> - Well, thank you\.\n> {3}This text was not sent to anyone/);
         return { output: "@board\nWell, thank you." };
       });
       await passes(stage, 5);
@@ -90,7 +90,7 @@ for (const kind of storeKinds)
       const last = (await org.board(boardInbox, { companyId })).messages.at(-1)?.body ?? "";
       assert.match(
         last,
-        /The inbox of Root .* is blocked: 3 sessions .* the next message to Root starts it again/,
+        /The inbox of Root .* is blocked: 3 sessions .* The next message to Root unblocks the inbox/,
       );
     });
 
@@ -265,7 +265,10 @@ for (const kind of storeKinds)
       runner.plan(org.rootId, async ({ briefing }) => {
         const { id } = await byTitle(stage, "Build it.");
         // It used the title; it was told the id.
-        assert.ok(briefing.assignment.includes(`These do: ${id} ("Build it.")`), briefing.assignment);
+        assert.ok(
+          briefing.assignment.includes(`Use the id of one that is: ${id} ("Build it.")`),
+          briefing.assignment,
+        );
         return { output: `VERDICT[${id}]: REWORK no roof` };
       });
       runner.plan(eve, says("Four walls."), says("Noted."), async ({ briefing }) => {

@@ -3,7 +3,7 @@ import type { Usage } from "../budgets/budget.ts";
 import { setAside } from "../budgets/reservations.ts";
 import type { Store } from "../store/store.ts";
 import { brief, promptVersion } from "./briefing.ts";
-import { hearOut } from "./final-output/closing.ts";
+import { applyFinalOutput } from "./final-output/closing.ts";
 import type { Exit, Runner, Running } from "../processes/runner.ts";
 import {
   endSession,
@@ -19,18 +19,22 @@ import {
   unsettledSessions,
 } from "./sessions.ts";
 import { takeSkills } from "./skill-copies.ts";
+import { endReasons } from "./texts.ts";
 import { createMeter, noteUsage } from "./usage.ts";
 import { readinessOf } from "./work.ts";
 
 /**
  * The sessions of one node and their processes: starting, ending, and the leases by which nodes take over from each other.
- * Steps of starting a session:
- *   1. the intent: a session row with a new epoch, in a transaction that checks everything again
- *   2. a workspace and a process, which waits before doing anything
- *   3. the pid, if the session still lives; only then the process is let go
- * A crash after 1 leaves a row that the next start ends; after 2 a process whose gate closes with us, so that it ends by
- * itself; after 3 a process that the next start finds by pid and start time, and kills. How a process ended is on disk until
- * it is settled, so that a crash between the two does not lose its last words.
+ *
+ * Starting a session takes three steps, each safe to crash after:
+ *   1. write the session row with a new epoch, in a transaction that checks everything again.
+ *      After a crash, the next start of this node ends the row.
+ *   2. create the workspace and start the process, which waits at its gate and does nothing.
+ *      After a crash, the gate closes with the daemon and the process ends by itself.
+ *   3. record the pid, if the session is still live, and only then open the gate.
+ *      After a crash, the next start finds the process by pid and start time, and kills it.
+ *
+ * How a process ended is kept on disk until the session is settled. So a crash between the two does not lose its output.
  */
 export interface NodeParts {
   readonly store: Store;
@@ -40,32 +44,32 @@ export interface NodeParts {
   readonly newSecret: () => string;
   /** Milliseconds from one sweep to the next. */
   readonly sweepEvery?: number;
-  /** Where tests stop the world; does nothing in the daemon. */
+  /** Lets tests act at a step. Unset in the daemon. */
   readonly at?: (step: string) => Promise<void> | void;
   readonly reportBug: (error: unknown, about: string) => void;
 }
 
-/** Who waits for a place, in the memory of the scheduler. */
+/** Agents that wait for one of the company's maxSessions places. The scheduler remembers them. */
 interface Places {
-  /** A session ended, so there may be a free one. */
+  /** A session ended, so there may be a free place. */
   readonly freed: (companyId: string) => void;
-  /** There was none for this agent. */
+  /** There was no place for this agent. */
   readonly full: (companyId: string, agentId: string) => void;
 }
 
 interface NodeSessions {
-  /** Unless the agent has nothing to do any more, or there is no place for it. */
+  /** Does nothing if the agent has no work any more or there is no place for it. */
   start(agentId: string, companyId: string): Promise<void>;
-  /** It handed in its summary; it is ended if it does not stop by itself. */
-  handedIn(sessionId: string, now: number): void;
-  /** Until what its sessions have used is on record. */
+  /** The session submitted its summary. It is killed if it does not exit by itself within 10 seconds. */
+  summarySubmitted(sessionId: string, now: number): void;
+  /** Records all usage that was reported so far. */
   catchUp(): Promise<void>;
   keepLeases(): Promise<void>;
   endUnwanted(now: number): Promise<void>;
-  /** When one is to be ended. */
+  /** When the sessions that submitted a summary are killed. */
   readonly deadlines: () => Iterable<number>;
   readonly running: () => number;
-  /** Ends what an earlier life of this node left. */
+  /** Ends the sessions and processes that an earlier run of this node left. */
   reconcile(): Promise<void>;
   endAll(): Promise<void>;
 }
@@ -77,9 +81,9 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   const { store, nodeId, runner, newId } = parts;
   const at = async (step: string): Promise<void> => parts.at?.(step);
   const processes = new Map<string, Running>();
-  /** Of those, the ones that ended, until all about it is on record. */
+  /** The processes that ended, until their end is recorded. A failed attempt is repeated at the next tick. */
   const exits = new Map<string, { session: Pick<SessionRow, "id" | "company_id">; exit: Exit }>();
-  /** Sessions that handed in their summary, and when they are ended if they did not stop by themselves. */
+  /** The sessions that submitted a summary, and when they are killed. */
   const finishing = new Map<string, number>();
   const meter = createMeter({
     store,
@@ -129,12 +133,12 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       process = await runner.start({ id, token, ...intent.spec, onUsage });
     } catch (error) {
       parts.reportBug(error, `start of session ${id}`);
-      await settle(session, { reason: `it could not be started: ${messageOf(error)}`, exitCode: null });
+      await settle(session, { reason: endReasons.notStarted(messageOf(error)), exitCode: null });
       return;
     }
     processes.set(id, process);
     meter.begin(id, intent.share);
-    // Should this fail, the next tick tries again.
+    // If recording the end fails, the next tick tries again (endUnwanted).
     void process.exited
       .then((exit) => finished(session, exit))
       .catch((error: unknown) => parts.reportBug(error, `end of session ${id}`));
@@ -168,8 +172,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   }
 
   /**
-   * Processes and sessions that no longer belong together: a process whose session was ended by somebody (a pause, a
-   * reclaim, a node that took over), one that lingers, and a session without a process, because an error came between.
+   * Ends processes and sessions that no longer belong together: a process whose session was ended (by a pause, a reclaim, or
+   * a node that took over), a process that outlives its summary, and a session whose process never started.
    */
   async function endUnwanted(now: number): Promise<void> {
     for (const [id, until] of finishing) {
@@ -188,25 +192,26 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       await settle(session, { reason: session.end_reason ?? "ended", exitCode: null });
     for (const session of live)
       if (!processes.has(session.id))
-        await settle(session, { reason: "its process is not there", exitCode: null });
+        await settle(session, { reason: endReasons.processGone, exitCode: null });
   }
 
   async function settle(
     session: Pick<SessionRow, "id" | "company_id">,
     ending: { reason: string; exitCode: number | null },
-    /** Also nothing at all, of one that ended well; null: nobody listens. */
+    /** The final output, which may be empty. Null if it must not be applied, because the process did not exit with 0. */
     said: string | null = null,
   ): Promise<void> {
     await store.write(async (tx) => {
       await tx.lock(session.company_id);
       const row = said === null ? undefined : await sessionById(tx, session.id);
-      if (said !== null && row !== undefined && row.settled === 0) await hearOut(tx, row, said, parts);
+      if (said !== null && row !== undefined && row.settled === 0)
+        await applyFinalOutput(tx, row, said, parts);
       await endSession(tx, session.id, ending, newId);
     });
     places.freed(session.company_id);
   }
 
-  /** Renews our leases and takes over what a node left that no longer renews its own. */
+  /** Renews the leases of this node, and ends the sessions of nodes that stopped renewing theirs. */
   async function keepLeases(): Promise<void> {
     if (processes.size > 0)
       await store.write(async (tx) => {
@@ -218,18 +223,18 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
         await takeOver(session);
   }
 
-  /** Looked at again in the transaction that ends it: its node may have come back since. */
+  /** Checks the lease again inside the transaction, because its node may have come back meanwhile. */
   async function takeOver({ id, company_id }: Pick<SessionRow, "id" | "company_id">): Promise<void> {
     await store.write(async (tx) => {
       await tx.lock(company_id);
       const session = await sessionById(tx, id);
       if (session === undefined || session.ended_at !== null || session.lease_until >= tx.now) return;
-      await endSession(tx, id, { reason: "its node stopped answering", exitCode: null }, newId);
+      await endSession(tx, id, { reason: endReasons.nodeSilent, exitCode: null }, newId);
     });
     places.freed(company_id);
   }
 
-  /** Also a session that ended meanwhile, by a pause or because another node took over, may have left a process here. */
+  /** Processes come first: a session that was ended meanwhile, by a pause or another node, may have left one here. */
   async function reconcile(): Promise<void> {
     const { left, live } = await store.read(async (tx) => ({
       left: await tx.all(processesOn, { nodeId }),
@@ -240,21 +245,21 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       await store.write((tx) => forgetProcess(tx, id));
     }
     for (const session of live) {
-      // One that had ended by itself is heard out; what it was started for need not be done again.
+      // A session that had finished keeps its output, so its work need not be done again.
       const exit = runner.takeExit(session.id);
       if (exit !== undefined)
         await finished(session, exit).catch((error: unknown) => {
           parts.reportBug(error, `end of session ${session.id}`);
           exits.delete(session.id);
         });
-      await settle(session, { reason: "the daemon was restarted", exitCode: null });
+      await settle(session, { reason: endReasons.daemonRestarted, exitCode: null });
     }
   }
 
   return {
     start,
-    // The first one counts: whoever hands in another does not gain time.
-    handedIn: (id, now) => {
+    // The first summary counts. Another one does not gain time.
+    summarySubmitted: (id, now) => {
       if (!finishing.has(id)) finishing.set(id, now + grace);
     },
     catchUp: () => meter.catchUp(),
@@ -267,7 +272,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       for (const process of processes.values()) process.kill();
       await Promise.all([...processes.values()].map(({ exited }) => exited));
       for (const session of await store.read((tx) => tx.all(liveOn, { nodeId })))
-        await settle(session, { reason: "the daemon stopped", exitCode: null });
+        await settle(session, { reason: endReasons.daemonStopped, exitCode: null });
     },
   };
 }

@@ -1,11 +1,12 @@
 import * as contract from "../contract/sessions.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { agentById } from "../agents/table.ts";
 import { type Guarded, guarded } from "../dispatch/guarded.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import type { ReadTx } from "../store/store.ts";
 import { appendToLog } from "./log.ts";
 import { markSummarized, sessionById, type SessionRow, sessionsPage } from "./sessions.ts";
+import { onlySessionsSummarize } from "./texts.ts";
 
 export interface Transcripts {
   readonly read: (sessionId: string) => { transcript: string; truncated: boolean };
@@ -36,12 +37,7 @@ const onView = guarded(contract.viewSession, async ({ tx, input }) => {
 
 const onSummary = guarded(contract.submitSummary, async (call) => {
   const { tx, actor, input } = call;
-  if (actor.sessionId === null || actor.agentId === null)
-    throw new Refusal(
-      "refused",
-      "Only a session hands in a summary.",
-      "Whoever acts with a key writes a knowledge file instead.",
-    );
+  if (actor.sessionId === null || actor.agentId === null) throw onlySessionsSummarize();
   const agent = await agentById(tx, actor.agentId);
   const logFileId = await appendToLog(
     tx,
@@ -60,7 +56,7 @@ async function page(
   input: { limit?: number | undefined; cursor?: string | undefined },
 ) {
   const limit = input.limit ?? defaultPage;
-  // Ids begin with the time, so the newest session has the greatest.
+  // Ids start with the time, so newer sessions have greater ids. "g" is greater than any hexadecimal id.
   const [before = "g"] = cursorParts(input.cursor, "id");
   const rows = await sessionsPage(tx, { ...filter, before, limit: limit + 1 });
   const { page: shown, nextCursor } = pageAfter(rows, limit, (row) => row.id);

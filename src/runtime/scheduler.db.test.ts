@@ -44,8 +44,8 @@ for (const kind of storeKinds)
       assert.deepEqual(
         sessions.map(({ endReason, exitCode, epoch }) => [endReason, exitCode, epoch]),
         [
-          ["it exited with 0", 0, 1],
-          ["it exited with 0", 0, 1],
+          ["exited with code 0", 0, 1],
+          ["exited with code 0", 0, 1],
         ],
       );
       assert.deepEqual(

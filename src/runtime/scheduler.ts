@@ -10,17 +10,17 @@ import { createNodeSessions, type NodeParts } from "./node-sessions.ts";
 import { agentsAfter, alarmed, readinessOf, nextAlarm, type Readiness } from "./work.ts";
 
 /**
- * The scheduler of one node. It keeps no truth: whether an agent has work, whether a session lives and when a message is
- * due are read from the store each time. What it remembers (who to look at, who waits for a free place) can be lost at any
- * moment; the sweep finds it again.
+ * The scheduler of one node. Its memory is never the truth: whether an agent has work, whether a session is live and when a
+ * message is due are read from the store each time. What it remembers (which agents to look at, which agents wait for a
+ * free place) may be lost at any moment, and the sweep finds it again.
  *
- * tick() does a bounded piece of everything there is to do and says when it wants to be called next. The daemon calls it
- * after commits and at that time; the simulator calls it whenever it likes.
+ * tick() does a bounded amount of all pending work and returns when it wants to be called next. The daemon calls it after
+ * commits and at that time. The simulator calls it at any time.
  */
 export interface Scheduler {
-  /** Ends what an earlier life of this node left, then ticks until nothing is left to do. */
+  /** Ends what an earlier run of this node left, then ticks once. */
   start(): Promise<void>;
-  /** Answers when to call again at the latest, in milliseconds of the database's clock; null: at the next commit. */
+  /** Returns when to call again at the latest, in milliseconds of the database's clock. Null: at the next commit. */
   tick(): Promise<number | null>;
   /** Ends every session of this node. */
   stop(): Promise<void>;
@@ -31,7 +31,7 @@ const renewEvery = 15_000;
 const usualSweep = 30_000;
 const sweepSize = 50;
 const deliveriesAtOnce = 100;
-/** A session ended here or on another node, or was stopped, or there may be more of them, or a budget has more. */
+/** Events after which an agent that waited may find a place: a session ended, or a limit or a budget was raised. */
 const freesAPlace = new Set([
   "session.end",
   "company.update",
@@ -86,14 +86,14 @@ export function createScheduler(parts: NodeParts): Scheduler {
     return stopping ? null : await nextTime();
   }
 
-  /** Everything on record since the last look, and whom it concerns. */
+  /** Reads the events since the last look and notes the agents they concern. */
   async function follow(): Promise<void> {
     for (let more = true; more;) {
       const { agents, last, count } = await store.read(async (tx) => {
         const events = await listAfter(tx, { companyId: null, after: seen, limit: 500 });
         for (const { operation, session_id, company_id } of events) {
           if (operation === "session.submit_summary" && session_id !== null)
-            sessions.handedIn(session_id, tx.now);
+            sessions.summarySubmitted(session_id, tx.now);
           if (company_id !== null && freesAPlace.has(operation)) lookAgain(company_id);
         }
         return {
@@ -119,7 +119,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
           await tx.lock(companyId);
           for (const { id } of messages) {
             const message = await messageById(tx, id);
-            // Another node may have been faster.
+            // Another node may have delivered it since.
             if (message.delivered_at === null && message.failure === null) await deliver(tx, message, newId);
           }
         });
@@ -142,7 +142,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
     const agents = await store.read((tx) => tx.all(agentsAfter, { after: sweepFrom, limit: sweepSize }));
     for (const { id } of agents) toLookAt.add(id);
     sweepFrom = agents.length < sweepSize ? "" : (agents.at(-1)?.id ?? "");
-    // Not at the start, when the round goes as fast as it can.
+    // Not in the first round after the start, which has to reach every agent as fast as possible.
     const isSlow = !firstRound;
     if (sweepFrom === "") firstRound = false;
     if (isSlow)
@@ -153,7 +153,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
       );
   }
 
-  /** There may be a free place: those who waited for one are looked at again. */
+  /** There may be a free place, so the agents that waited for one are looked at again. */
   function lookAgain(companyId: string): void {
     for (const id of waiting.get(companyId) ?? []) toLookAt.add(id);
     waiting.delete(companyId);
@@ -173,7 +173,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
         if (verdict.start) ready.push(verdict.agent);
         else await putOff(id, verdict);
       }
-      // Fair: who has waited longest since its last session goes first.
+      // To be fair, the agent whose last session is the longest ago starts first.
       for (const agent of ready.toSorted(
         (a, b) => a.last_session_at - b.last_session_at || (a.id < b.id ? -1 : 1),
       ))
@@ -213,7 +213,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
 
   return {
     start: async () => {
-      // What happened before is found by the first round of the sweep, not by reading the whole ledger again.
+      // Older events are skipped: the first round of the sweep looks at every agent anyway.
       seen = await store.read(async (tx) => (await tx.first(ledgerEnd, {}))?.seq ?? 0);
       await sessions.reconcile();
       await tick();

@@ -5,7 +5,7 @@ import type { ReadTx } from "../store/store.ts";
 
 /** What a session did, read from the ledger. */
 export interface Activity {
-  /** It changed something besides its own state document. */
+  /** The session changed something besides its agent's state document. */
   readonly progress: boolean;
   readonly updatedState: boolean;
   readonly calls: readonly { readonly operation: string; readonly count: number }[];
@@ -30,7 +30,7 @@ export async function activityOf(
   };
 }
 
-/** Operations that leave a record without changing the world. */
+/** Operations that are recorded but don't count as progress. */
 const idle = [
   "access.refused",
   "knowledge.read",

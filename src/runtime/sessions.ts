@@ -10,17 +10,19 @@ import { dynamic, insertion, query } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { appendToLog } from "./log.ts";
+import { endReasons, inboxStalled, noProgress, outcomeStalled, withoutSummary } from "./texts.ts";
 import { type Activity, activityOf } from "./session-activity.ts";
 
 /**
  * A session: one run of an agent's brain.
  *
- *   intent ──process started, pid recorded──▶ running ──exit, stop, fence──▶ ended
+ *   intent ──process started, pid recorded──▶ running ──exit, stop, takeover──▶ ended ──▶ settled
  *
- * Opening one raises the agent's epoch, which from that moment is the only one whose token is accepted: a session that
- * still runs elsewhere is refused at its next call, inside the transaction of that call. The row is written before the
- * process exists, so whatever was started is always found again. At most one row per agent is not ended (an index
- * enforces it). Ending is one transaction; the process is ended after it.
+ * Opening a session raises the agent's epoch. From then on, only the token of that epoch is accepted; a session that still
+ * runs elsewhere is refused at its next call, inside the transaction of that call. The row is written before the process
+ * exists, so every process can be found again after a crash. An index enforces that at most one session of an agent is
+ * not ended. Ending is one transaction, and the process is killed after it. Settling (the log entry, the stall guard)
+ * happens once, by endSession().
  */
 export type SessionRow = Row<"sessions">;
 
@@ -41,7 +43,7 @@ export interface NewSession {
 export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch: number }> {
   const agent = await agentById(tx, session.agentId);
   const epoch = agent.epoch + 1;
-  await tx.run(endLive, { agentId: agent.id, now: tx.now, reason: "replaced by a newer session" });
+  await tx.run(endLive, { agentId: agent.id, now: tx.now, reason: endReasons.replaced });
   await saveAgent(tx, { ...agent, epoch, last_session_at: tx.now });
   await tx.run(insertRow, {
     id: session.id,
@@ -89,7 +91,7 @@ export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch:
   return { epoch };
 }
 
-/** Remembers which process runs it; false when the session was ended meanwhile, and the process must not go on. */
+/** Records which process runs the session. False if the session was ended meanwhile; its process must then be killed. */
 export async function recordProcess(tx: Tx, id: string, pid: number, started: string): Promise<boolean> {
   return (await tx.run(setPid, { id, pid, started })) === 1;
 }
@@ -100,19 +102,25 @@ export interface Ending {
 }
 
 /**
- * Ends a session if it is not yet, and settles what it leaves: the log entry, the mark on a state document that was not
- * brought up to date, and the stall guard. Safe to repeat.
+ * Ends a session if it is not ended yet, and settles it: writes the log entry, notes whether the state document was updated,
+ * and applies the stall guard. Safe to repeat.
  */
 export async function endSession(tx: Tx, id: string, ending: Ending, newId: () => string): Promise<boolean> {
   const session = await tx.first(byId, { id });
   if (session === undefined || session.settled === 1) return false;
   await tx.run(markEnded, { id, now: tx.now, reason: ending.reason, exitCode: ending.exitCode });
-  // Where a process may still run, what is set aside stays so until that is gone (exited); not for a node that is.
+  // While the process may still run, its reserved budget stays reserved until it exits (forgetProcess). If the node is
+  // silent, waiting would never end, so the budget is released now.
   if (session.pid === null || session.lease_until < tx.now) await giveBack(tx, id);
   const agent = await agentById(tx, session.agent_id);
   const activity = await activityOf(tx, session, agent);
   if (session.summarized === 0)
-    await appendToLog(tx, agent, { sessionId: id, text: describe(session, activity, ending) }, newId);
+    await appendToLog(
+      tx,
+      agent,
+      { sessionId: id, text: withoutSummary(ending.reason, ending.exitCode, activity.calls, activity.files) },
+      newId,
+    );
   const after = await guardAgainstStalling(tx, await agentById(tx, agent.id), session, activity, newId);
   await saveAgent(tx, { ...after, state_stale: activity.updatedState ? 0 : 1, last_session_at: tx.now });
   await append(tx, {
@@ -137,7 +145,7 @@ export const renewLeases = query((db, p: { nodeId: string; until: number }) =>
     .where("ended_at", "is", null),
 );
 
-/** Ended by somebody (a reclaim, a pause) but not settled yet, by this node or one that no longer answers. */
+/** Sessions that were ended (by a reclaim or a pause) but not settled, of this node or of a node that is silent. */
 export const unsettledSessions = query((db, p: { nodeId: string; now: number; limit: number }) =>
   db
     .selectFrom("sessions")
@@ -158,7 +166,7 @@ export const liveOn = query((db, p: { nodeId: string }) =>
     .where("node_id", "=", p.nodeId),
 );
 
-/** Sessions of a node, ended or not, whose process was never seen to end. */
+/** Sessions of a node, ended or not, whose process has not been seen to exit. */
 export const processesOn = query((db, p: { nodeId: string }) =>
   db
     .selectFrom("sessions")
@@ -167,7 +175,7 @@ export const processesOn = query((db, p: { nodeId: string }) =>
     .where("node_id", "=", p.nodeId),
 );
 
-/** Its process is gone. What was set aside for a session that ended before is free now, and others may wait for it. */
+/** The process exited. If the session was settled before, its reserved budget is released now, and others may use it. */
 export async function forgetProcess(tx: Tx, id: string): Promise<void> {
   await tx.run(clearPid, { id });
   const session = await tx.first(byId, { id });
@@ -227,8 +235,9 @@ export function sessionsPage(
 }
 
 /**
- * Three sessions in a row that had an outcome first and changed nothing about it block it and tell the boss; each such
- * session also makes the agent wait longer before the next. So a brain that crashes or idles does not spend for ever.
+ * The stall guard. Three sessions in a row that made no progress block the outcome they were started for, and the manager
+ * gets a notice. After each such session the agent also waits longer before the next one. So a brain that crashes or
+ * idles does not spend money for ever.
  */
 async function guardAgainstStalling(
   tx: Tx,
@@ -259,7 +268,7 @@ async function guardAgainstStalling(
     await tx.run(setStalls, { id: outcome.id, stalls: outcome.stalls + 1 });
     return waiting;
   }
-  const reason = `${mostStalls} sessions of ${agent.name} in a row made no progress on it`;
+  const reason = noProgress(mostStalls, agent.name);
   await saveOutcome(
     tx,
     { ...outcome, stalls: 0, blocked_reason: reason, blocked_until: null, blocked_on: null },
@@ -278,8 +287,8 @@ async function guardAgainstStalling(
     bySystem(tx, agent.company_id, newId),
     agent.boss_id,
     outcome.kind === "inbox"
-      ? `The inbox of ${agent.name} (kb://${outcome.id}) is blocked: ${reason}, and ${unanswered.length} message${unanswered.length === 1 ? " waits" : "s wait"} in it. Look at session ${session.id}, the last; the next message to ${agent.name} starts it again.`
-      : `"${outcome.title}" (kb://${outcome.id}) is blocked: ${reason}. Look at its last session, then unblock it (update_outcome with blocked: null), change it, or reclaim it.`,
+      ? inboxStalled({ id: outcome.id, agent: agent.name }, reason, session.id, unanswered.length)
+      : outcomeStalled(outcome, reason, session.id),
     (unanswered.at(-1)?.auto_turn ?? 0) + 1,
   );
   return { ...waiting, idle_sessions: 0, not_before: 0 };
@@ -287,15 +296,6 @@ async function guardAgainstStalling(
 
 const mostStalls = 3;
 const longestBackOff = 5 * 60_000;
-
-function describe(session: SessionRow, activity: Activity, ending: Ending): string {
-  const lines = [
-    `It left no summary. Ended: ${ending.reason}${ending.exitCode === null ? "" : ` (exit ${ending.exitCode})`}.`,
-    ...activity.calls.map(({ operation, count }) => `- ${operation} × ${count}`),
-    ...activity.files.map((id) => `- changed kb://${id}`),
-  ];
-  return lines.length === 1 ? `${lines[0]} It changed nothing.` : lines.join("\n");
-}
 
 const byId = query((db, p: { id: string }) => db.selectFrom("sessions").selectAll().where("id", "=", p.id));
 

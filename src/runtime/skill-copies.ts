@@ -4,7 +4,7 @@ import { append } from "../events/ledger.ts";
 import type { SkillCopy } from "../processes/runner.ts";
 import type { Tx } from "../store/store.ts";
 
-/** The company's skills as they are now. A session that is given a file has read it, and that is on record. */
+/** The current skills of the company. A session gets a copy of each file, so each is recorded as read. */
 export async function takeSkills(
   tx: Tx,
   agent: Pick<AgentRow, "id" | "company_id">,

@@ -6,18 +6,21 @@ import type { Store, Tx } from "../store/store.ts";
 import { sessionById, type SessionRow } from "./sessions.ts";
 
 /**
- * Takes down what sessions say they have used, while they run. Of a session whose report is being written only the newest
- * next one is kept, since each is of all use so far: however fast a process talks, one transaction at a time is about it.
- * A session for which nothing is left is ended in the transaction of its report, and its process right after. One that has
- * used its share is held still at once, until it has another or is ended: a slow store makes it wait, not spend.
+ * Records what sessions report to have used while they run. Each report covers the whole session so far. While one report
+ * of a session is being written, only the newest of the following ones is kept, so a process that reports very often
+ * costs one transaction at a time.
+ *
+ * A session without any budget left is ended in the transaction of its report, and its process right after that. A session
+ * that has used its reserved share is stopped (SIGSTOP) at once, until it gets another share or is ended. So a slow store
+ * makes a session wait and never lets it overspend.
  */
 export interface Meter {
-  /** A session begins with this share. */
+  /** A session starts with this reserved share. */
   begin(sessionId: string, share: Allowance): void;
   heard(session: Pick<SessionRow, "id" | "company_id">, usage: Usage): void;
-  /** Until all is written that was heard; what could not be written before is tried again. */
+  /** Waits until every report is written. Reports whose writing failed are tried again. */
   catchUp(): Promise<void>;
-  /** Nothing more is to be written about it. */
+  /** Drops all memory of a session whose end is recorded. */
   forget(sessionId: string): void;
 }
 
@@ -25,7 +28,7 @@ export function createMeter(parts: {
   readonly store: Store;
   readonly newId: () => string;
   readonly stop: (sessionId: string) => void;
-  /** Holds its process still, or lets it go on. */
+  /** Stops the process, or lets it continue. */
   readonly hold: (sessionId: string, still: boolean) => void;
   readonly reportBug: (error: unknown, about: string) => void;
 }): Meter {
@@ -47,16 +50,16 @@ export function createMeter(parts: {
   async function writeAll(id: string): Promise<void> {
     for (let next = pending.get(id); next !== undefined; next = pending.get(id)) {
       const { companyId, usage } = next;
-      const { goesOn, allowance } = await parts.store.write(async (tx) => {
+      const { mayContinue, allowance } = await parts.store.write(async (tx) => {
         await tx.lock(companyId);
         return noteUsage(tx, id, usage, parts.newId);
       });
       const newest = pending.get(id);
       if (newest === next) pending.delete(id);
-      if (!goesOn) parts.stop(id);
+      if (!mayContinue) parts.stop(id);
       const now = { ...allowances.get(id), ...allowance };
       if (allowances.has(id)) allowances.set(id, now);
-      if (goesOn && !isUsed(now, newest?.usage ?? usage) && held.delete(id)) parts.hold(id, false);
+      if (mayContinue && !isUsed(now, newest?.usage ?? usage) && held.delete(id)) parts.hold(id, false);
     }
   }
 
@@ -81,22 +84,22 @@ export function createMeter(parts: {
   };
 }
 
-/** It does not go on when it has ended for want of a budget. */
+/** `mayContinue` is false if this report ended the session, for lack of budget or because it can't be true. */
 export async function noteUsage(
   tx: Tx,
   id: string,
   usage: Usage,
   newId: () => string,
-): Promise<{ goesOn: boolean; allowance: Allowance }> {
+): Promise<{ mayContinue: boolean; allowance: Allowance }> {
   const session = await sessionById(tx, id);
-  if (session === undefined) return { goesOn: true, allowance: {} };
+  if (session === undefined) return { mayContinue: true, allowance: {} };
   const writing = bySystem(tx, session.company_id, newId);
   if (isIncredible(usage)) {
     if (session.ended_at === null) await distrust(writing, session.agent_id);
-    return { goesOn: false, allowance: {} };
+    return { mayContinue: false, allowance: {} };
   }
   const { allowance, lacks } = await reportUsage(writing, session, usage);
-  const goesOn = lacks === undefined || session.ended_at !== null;
-  if (!goesOn) await halt(writing, session.agent_id, lacks);
-  return { goesOn, allowance };
+  const mayContinue = lacks === undefined || session.ended_at !== null;
+  if (!mayContinue) await halt(writing, session.agent_id, lacks);
+  return { mayContinue, allowance };
 }

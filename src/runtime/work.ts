@@ -11,7 +11,7 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { countLive, liveOf } from "./sessions.ts";
 
-/** Has this agent work it could be started for now? Decided from the rows, by the one predicate. */
+/** Whether an agent can be started now. Decided from the rows alone, by the predicate in outcomes/workable.ts. */
 export type Readiness =
   | {
       readonly start: true;
@@ -19,13 +19,13 @@ export type Readiness =
       readonly place: Place;
       readonly settings: Settings;
     }
-  /** Nothing to do, or not now: `at` says when to look again, null that an event will tell. */
+  /** `at` is when to look again. Null: an event will say so. */
   | {
       readonly start: false;
       readonly why: "nothing" | "busy" | "later" | "full";
       readonly at: number | null;
       readonly companyId: string | null;
-      /** The budget that is used up; one that others hold is as if it were full. */
+      /** The budget that is used up. A budget that other sessions have reserved counts as "full" and is not named. */
       readonly lacks?: Pool;
     };
 
@@ -51,7 +51,7 @@ export async function readinessOf(tx: ReadTx, agentId: string): Promise<Readines
   return isUsedUp(lacks) ? { ...no("full", nextMonth(tx.now)), lacks } : no("full");
 }
 
-/** What it could work on, in the order to work on it. */
+/** The workable outcomes of an agent, in the order to work on them. */
 export const workOf = query((db, p: { agentId: string; now: number; limit: number }) =>
   db
     .selectFrom("outcomes as o")
@@ -75,7 +75,7 @@ const anyWork = query((db, p: { agentId: string; now: number }) =>
     .limit(1),
 );
 
-/** Agents with an outcome whose block by time has just run out: all of them, nobody asks about this time again. */
+/** The agents with an outcome whose timed block ended in this span. No limit, because this span is asked for only once. */
 export const alarmed = query((db, p: { after: number; now: number }) =>
   db
     .selectFrom("outcomes")
@@ -96,7 +96,7 @@ export const nextAlarm = query((db, p: { now: number }) =>
     .limit(1),
 );
 
-/** A stretch of all agents, by id: the slow sweep goes round and round. */
+/** The next agents by id, for the slow sweep, which visits all agents in turn. */
 export const agentsAfter = query((db, p: { after: string; limit: number }) =>
   db
     .selectFrom("agents")

@@ -150,12 +150,12 @@ function hang(world: World, process: Process, who: Who): void {
 const exits = {
   done: {
     code: 0,
-    reason: "it exited with 0",
+    reason: "exited with code 0",
     output: "done",
     usage: { inputTokens: 10, outputTokens: 5, costUsd: 0.01 },
   },
-  nothing: { code: 0, reason: "it exited with 0 at once", output: "" },
-  crash: { code: 1, reason: "it exited with 1", output: "" },
+  nothing: { code: 0, reason: "exited with code 0 at once", output: "" },
+  crash: { code: 1, reason: "exited with code 1", output: "" },
 } satisfies Record<string, Exit>;
 
 function temperOf(world: World, mood: Mood, process: Process): Temper {

@@ -139,5 +139,5 @@ export class SpawnFault extends Error {
   override readonly name = "SpawnFault";
 }
 
-const killed: Exit = { code: null, reason: "it was ended by SIGKILL", output: "" };
+const killed: Exit = { code: null, reason: "ended by SIGKILL", output: "" };
 const gateClosed: Exit = { code: 1, reason: "its gate closed", output: "" };

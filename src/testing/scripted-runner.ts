@@ -132,7 +132,7 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
         kill: () => {
           process.killed = true;
           killed.add(spec.id);
-          process.end({ code: null, reason: "it was ended by SIGKILL", output: "" });
+          process.end({ code: null, reason: "ended by SIGKILL", output: "" });
         },
       };
     },
@@ -159,10 +159,10 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
     };
     try {
       const exit = (await script({ ...spec, call, hold })) ?? {};
-      process.end({ code: 0, reason: "it exited with 0", output: "", ...exit });
+      process.end({ code: 0, reason: "exited with code 0", output: "", ...exit });
     } catch (error) {
       if (!(error instanceof Killed)) problems.push(error);
-      process.end({ code: 1, reason: "it exited with 1", output: "" });
+      process.end({ code: 1, reason: "exited with code 1", output: "" });
     }
   }
 

@@ -132,7 +132,7 @@ for (const kind of storeKinds)
         lines: ["DELEGATE[01900000-0000-7000-8000-000000000009]: Do it."],
         why: /has no direct report called "01900000/,
       },
-      "a directive that cannot be read": { lines: ["DELEGATE[Writer] Do it."], why: /cannot be read/ },
+      "a directive that cannot be read": { lines: ["DELEGATE[Writer] Do it."], why: /can't be parsed/ },
       "a plan that goes in a circle": {
         lines: [
           "```plan",
@@ -160,7 +160,7 @@ for (const kind of storeKinds)
         assert.equal(agents.length, agentsBefore + (what === "a second hire of a role" ? 1 : 0));
         assert.equal(
           (await eventsOf(stage, "access.refused")).length > 0,
-          !/cannot be read/.test(reason.source),
+          !/can't be parsed/.test(reason.source),
         );
       });
 
@@ -338,7 +338,7 @@ for (const kind of storeKinds)
       await work(stage);
       await printLines(stage, `VERDICT[${other}]: PASS`, "VERDICT[nothing]: PASS");
       const said = await told(stage, stage.org.rootId);
-      assert.equal(said.match(/waits for your verdict/g)?.length, 2, said);
+      assert.equal(said.match(/is waiting for your verdict/g)?.length, 2, said);
       assert.equal((await byTitle(stage, "Another")).status, "open");
     });
 

@@ -1,4 +1,3 @@
-import { notCarriedOut } from "../../contract/phrases.ts";
 import { Refusal } from "../../contract/refusal.ts";
 import { complete, submit } from "../../delegation/ending.ts";
 import { fanOut, type PlannedPart } from "../../delegation/fan-out.ts";
@@ -20,23 +19,24 @@ import { query } from "../../store/query.ts";
 import type { Tx } from "../../store/store.ts";
 import { bodyOf, shownMessages, shownReviews } from "./assignment.ts";
 import { type Directive, directivesIn } from "./directives.ts";
-import { applyVerdict, judgeSilence } from "./judging.ts";
+import { applyVerdict, recordMissingVerdicts } from "./judging.ts";
 import { mostTurns, routeWords, wordsIn } from "./replies.ts";
+import { cannotParse, keepsAsking, nothingToDivide, notSent, refusedLines } from "./texts.ts";
 import type { SessionRow } from "../sessions.ts";
 import { workOf } from "../work.ts";
 
 /**
- * What becomes of a session's last words, in the transaction that ends it: directives are carried out, an address makes them
- * a message, and where a brain has no tools and only printed, they are the result of its work. What cannot be carried out
- * is told to the agent with the reason; what succeeded beside it stays.
+ * Applies a session's final output, in the transaction that ends the session. Directives are carried out. An output that
+ * starts with an address is sent as a message. The output of a brain that has no tools is the result of its work. What
+ * can't be carried out goes back to the agent with the reason; the rest stays.
  */
 interface Ids {
   readonly newId: () => string;
   readonly newSecret: () => string;
 }
 
-export async function hearOut(tx: Tx, session: SessionRow, said: string, ids: Ids): Promise<void> {
-  // Ended by somebody else: its words are no longer the agent's.
+export async function applyFinalOutput(tx: Tx, session: SessionRow, said: string, ids: Ids): Promise<void> {
+  // The session was ended from outside, by a pause for example. It may no longer act for the agent.
   if (session.ended_at !== null) return;
   const agent = await agentById(tx, session.agent_id);
   const caller = {
@@ -50,7 +50,7 @@ export async function hearOut(tx: Tx, session: SessionRow, said: string, ids: Id
     isPlain(agent.brain_type, agent.brain_config) &&
     (await tx.first(anyDeed, { sessionId: session.id })) === undefined;
   const directives = directivesIn(said);
-  // What it was shown, before its words bring anything new.
+  // The reviews and messages the session was shown. Read first, because the directives below may add new ones.
   const reviews = isSilent ? await shownReviews(tx, agent.id, session.started_at) : [];
   const messages = await shownMessages(tx, agent.id, session.started_at);
   const first =
@@ -63,23 +63,21 @@ export async function hearOut(tx: Tx, session: SessionRow, said: string, ids: Id
   if (!isSilent) return;
   if (directives.length === 0 && words.to === null && words.body !== "") {
     if (!isTriage) await takeAsResult(call, agent, session, words.body);
-    else if (agent.auto_reply === 0) await tellUnheard(call, agent, messages, words.body);
+    else if (agent.auto_reply === 0) await tellNotSent(call, agent, messages, words.body);
   }
-  await judgeSilence(call, agent, reviews);
+  await recordMissingVerdicts(call, agent, reviews);
   if (isTriage) await acknowledgeNotices(call, agent, messages);
 }
 
-/** Words for nobody, though somebody waits for an answer: without being told how, it would say them again and again. */
-async function tellUnheard(
+/** The output had no address, although a message waits for an answer. Without a hint the agent would print it again. */
+async function tellNotSent(
   call: CallContext,
   agent: AgentRow,
   messages: readonly MessageRow[],
   said: string,
 ): Promise<void> {
   if (messages.every(({ from_system }) => from_system === 1)) return;
-  const why =
-    "It went to nobody, and the message that waits is not answered. Begin with a line @<name> (@board for the board) to write to somebody, or have work done with directives.";
-  await tellAuthor(call, agent, [{ line: said, why }], lastTurn(messages) + 1);
+  await tellAuthor(call, agent, [{ line: said, why: notSent }], lastTurn(messages) + 1);
 }
 
 const lastTurn = (messages: readonly MessageRow[]): number =>
@@ -122,10 +120,10 @@ async function carryOut(scene: Scene): Promise<void> {
   const whole = asksForWork ? await wholeFor(scene, woken) : undefined;
   const demandWhole = (): OutcomeRow => {
     if (whole !== undefined) return whole;
-    throw new Refusal("refused", "There is no open outcome to hand out.", "Create one, or wait for one.");
+    throw nothingToDivide();
   };
   for (const one of directives)
-    if (one.kind === "malformed") refused.push({ line: one.line, why: `It cannot be read: ${one.why}.` });
+    if (one.kind === "malformed") refused.push({ line: one.line, why: cannotParse(one.why) });
   for (const one of directives)
     if (one.kind === "hire") await tried(one.line, () => hireForRole(call, whole ?? null, manager, one));
   for (const one of directives)
@@ -156,7 +154,7 @@ async function carryOut(scene: Scene): Promise<void> {
   if (refused.length > 0) await tellAuthor(call, agent, refused, lastTurn(messages) + 1);
 }
 
-/** What is divided: the work the session was started for; of a message, the outcome it becomes. */
+/** The outcome to divide: the one the session was started for or, for a message, a new one made from the message. */
 async function wholeFor(
   { call, agent, session }: Scene,
   woken: MessageRow | undefined,
@@ -234,13 +232,13 @@ async function takeAsResult(
   }
 }
 
-/** Notices were shown to a brain that has no tools to say so. What somebody wrote stays until it is answered. */
+/** A brain without tools can't acknowledge notices, so they count as read. Messages from agents and people stay. */
 async function acknowledgeNotices(
   call: CallContext,
   agent: AgentRow,
   messages: readonly MessageRow[],
 ): Promise<void> {
-  // The program does it, not the session: having been shown something is no progress.
+  // Recorded as an act of the system, because being shown a notice does not count as progress of the session.
   const writing = bySystem(call.tx, call.companyId, call.newId);
   for (const message of messages)
     if (message.from_system === 1) await acknowledge(writing, agent, message, "shown");
@@ -258,7 +256,7 @@ async function acknowledge(
   await settleInbox(tx, companyId, agent.id);
 }
 
-/** Told in words; but one that goes on asking for what it cannot have is not answered for ever. */
+/** Tells the agent what was refused. After a few turns the board is told instead, and the agent gets no more answers. */
 async function tellAuthor(
   call: CallContext,
   agent: AgentRow,
@@ -268,9 +266,9 @@ async function tellAuthor(
   const lines = refused
     .slice(0, 20)
     .map(({ line, why }) => `- ${excerpt(line, null, 300)}\n  ${excerpt(why, null, 600)}`);
-  const text = `${notCarriedOut}:\n${lines.join("\n")}`;
+  const text = refusedLines(lines);
   if (turn <= mostTurns) return notify(call, agent.id, text, turn);
-  const told = `${agent.name} (${agent.id}) goes on asking for what is refused, so it is no longer answered. ${text}`;
+  const told = keepsAsking(agent, text);
   await tellOnce(call, { about: agent.id, kind: "refused-words", to: null, text: told });
 }
 

@@ -2,10 +2,11 @@ import { check, sentencesOf } from "../../contract/problems.ts";
 import { PlanTasks, type PlanTask } from "../../contract/planning.ts";
 import { efforts } from "../../contract/hiring.ts";
 import { Name, text as textOf } from "../../contract/words.ts";
+import { malformed } from "./texts.ts";
 
 /**
- * What a brain without tools asks for in its last words. The grammar, line by line, each at the very start of a line and
- * outside code fences:
+ * The directives by which a brain without tools asks for something in its final output. Each is one line, at the very
+ * start of the line and outside code fences:
  *
  *   HIRE[<role>]: <mandate>
  *   HIRE[<role> | model=<model> effort=<low|medium|high|xhigh|max>]: <mandate>
@@ -13,9 +14,9 @@ import { Name, text as textOf } from "../../contract/words.ts";
  *   VERDICT[<outcome id>]: PASS
  *   VERDICT[<outcome id>]: REWORK <what is missing>
  *
- * and a fence named `plan` with the tasks of a plan as JSON: a list, or {"tasks": [...]}. A line that looks like a directive
- * and is none (a bullet in front of it, in small letters), and a plan that cannot be read, are said to be so: nothing that
- * was meant is dropped in silence, nor taken for the result of the work.
+ * A plan is a code fence named `plan` that contains its tasks as JSON: a list, or {"tasks": [...]}. A line that is almost a
+ * directive (with a bullet in front, or in small letters) and a plan that can't be parsed become `malformed`, and the
+ * agent is told. A request must never be dropped silently, or be taken for the result of the work.
  */
 export type Directive =
   | {
@@ -37,7 +38,7 @@ export type Directive =
     }
   | { readonly kind: "malformed"; readonly line: string; readonly why: string };
 
-/** Behind a bullet, a number or an emphasis, indented, or in small letters: meant, in all likelihood, and not done. */
+/** Almost a directive: after a bullet, a number or an emphasis, indented, or in small letters. */
 const almost =
   /^[ \t]*(?:(?:[-*+•–—]|\d{1,3}[.)])[ \t]+)?[*_]{0,3}(?:HIRE|DELEGATE|VERDICT)[ \t]?\[[^[\]]+\][*_]{0,3}:/i;
 
@@ -70,18 +71,18 @@ export function directivesIn(output: string): Directive[] {
       found.push({
         kind: "malformed",
         line,
-        why: "a directive stands in capitals at the very start of its line",
+        why: malformed.notAtStart,
       });
   }
-  // Of a long output only the end is heard: what looks like the beginning of a fence may have been its end.
+  // Only the end of a long output is kept, so a mark that seems to open a fence may have closed one. Directives after it
+  // would then be skipped silently.
   const swallowed = fence?.isPlan === true ? "a plan" : fence?.lines.find((line) => begins.test(line));
-  if (swallowed !== undefined)
-    found.push({ kind: "malformed", line: swallowed, why: "its fence is not closed" });
+  if (swallowed !== undefined) found.push({ kind: "malformed", line: swallowed, why: malformed.openFence });
   if (found.length <= mostDirectives) return found;
   const rest = {
     kind: "malformed",
     line: "the rest",
-    why: `one output has at most ${mostDirectives} directives`,
+    why: malformed.tooMany(mostDirectives),
   } as const;
   return [...found.slice(0, mostDirectives), rest];
 }
@@ -91,35 +92,27 @@ function closes(opened: string, [, mark = "", rest = ""]: RegExpExecArray): bool
 }
 
 function readLine(word: string, line: string): Directive {
-  const malformed = (why: string): Directive => ({ kind: "malformed", line, why });
+  const no = (why: string): Directive => ({ kind: "malformed", line, why });
   const parts = /^[A-Z]+\[([^[\]]*)\]:[ \t]*(.*)$/.exec(line);
-  if (parts === null) return malformed(`it reads ${word}[…]: …, on one line`);
+  if (parts === null) return no(malformed.format(word));
   const inside = (parts[1] ?? "").trim();
   const rest = (parts[2] ?? "").trim();
-  if (inside === "") return malformed("nothing stands between the brackets");
-  if (rest === "") return malformed("nothing stands after the colon");
-  if (!textOf(mostMandate).safeParse(rest).success)
-    return malformed(`the text has over ${mostMandate} characters, or some that nobody can store`);
-  if (word === "HIRE") return readHire(line, inside, rest, malformed);
+  if (inside === "") return no(malformed.emptyBrackets);
+  if (rest === "") return no(malformed.noText);
+  if (!textOf(mostMandate).safeParse(rest).success) return no(malformed.badText(mostMandate));
+  if (word === "HIRE") return readHire(line, inside, rest, no);
   if (word === "DELEGATE") return { kind: "delegate", line, to: inside, subtask: rest };
   const verdict = /^(PASS|REWORK)(?:[ \t:,.–—-]+(.*))?$/.exec(rest);
   const reason = (verdict?.[2] ?? "").trim();
-  if (verdict === null || (verdict[1] === "REWORK" && reason === ""))
-    return malformed("a verdict is PASS, or REWORK and what is missing");
+  if (verdict === null || (verdict[1] === "REWORK" && reason === "")) return no(malformed.verdict);
   return { kind: "verdict", line, outcome: inside.toLowerCase(), passes: verdict[1] === "PASS", reason };
 }
 
-function readHire(
-  line: string,
-  inside: string,
-  mandate: string,
-  malformed: (why: string) => Directive,
-): Directive {
+function readHire(line: string, inside: string, mandate: string, no: (why: string) => Directive): Directive {
   const [who = "", options, ...more] = inside.split("|");
   const role = Name.safeParse(who);
-  if (!role.success) return malformed("the role is not a name of 1 to 64 characters");
-  if (more.length > 0 || /(?:^|[\s,;])(?:model|effort)\s*=/i.test(who))
-    return malformed("options stand after one |, as in HIRE[<role> | model=<model>]: …");
+  if (!role.success) return no(malformed.role);
+  if (more.length > 0 || /(?:^|[\s,;])(?:model|effort)\s*=/i.test(who)) return no(malformed.optionPlace);
   let model: string | undefined;
   let effort: PlanTask["effort"];
   for (const option of (options ?? "").split(/[\s,;]+/).filter((word) => word !== "")) {
@@ -127,13 +120,9 @@ function readHire(
     const known = efforts.find((name) => name === value);
     if (key === "model" && model === undefined && value.length <= 100) model = value;
     else if (key === "effort" && effort === undefined && known !== undefined) effort = known;
-    else
-      return malformed(
-        `${option.slice(0, 60)} is not model=<model> or effort=<${efforts.join("|")}>, each at most once`,
-      );
+    else return no(malformed.option(option.slice(0, 60), efforts));
   }
-  if (options !== undefined && model === undefined && effort === undefined)
-    return malformed("no option stands after the |");
+  if (options !== undefined && model === undefined && effort === undefined) return no(malformed.noOption);
   return { kind: "hire", line, role: role.data, mandate, model, effort };
 }
 
@@ -146,7 +135,7 @@ function planIn(json: string): Directive {
     return {
       kind: "malformed",
       line,
-      why: `it is not JSON (${error instanceof Error ? error.message : ""})`,
+      why: malformed.notJson(error instanceof Error ? error.message : ""),
     };
   }
   const list = typeof value === "object" && value !== null && "tasks" in value ? value.tasks : value;
@@ -155,6 +144,6 @@ function planIn(json: string): Directive {
   return {
     kind: "malformed",
     line,
-    why: `it is not a list of tasks: ${sentencesOf(checked.problems).replace(/\.$/, "")}`,
+    why: malformed.notTasks(sentencesOf(checked.problems).replace(/\.$/, "")),
   };
 }

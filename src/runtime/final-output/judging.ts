@@ -1,4 +1,3 @@
-import { Refusal } from "../../contract/refusal.ts";
 import { complete, sendBack } from "../../delegation/ending.ts";
 import type { AgentRow } from "../../agents/table.ts";
 import type { CallContext } from "../../dispatch/context.ts";
@@ -19,8 +18,9 @@ import { query } from "../../store/query.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { shownReviews } from "./assignment.ts";
 import type { Directive } from "./directives.ts";
+import { notYoursToJudge, verdictMissing } from "./texts.ts";
 
-/** Verdicts in a session's last words: on what was submitted to the agent, and on what it was asked to decide. */
+/** The verdicts in a session's final output: on work submitted to the agent, and on escalated work it has to decide. */
 
 export async function applyVerdict(
   call: CallContext,
@@ -30,15 +30,10 @@ export async function applyVerdict(
   const outcome = await judgedBy(call.tx, agent.id, verdict.outcome);
   if (outcome === undefined) {
     const waiting = await shownReviews(call.tx, agent.id, call.tx.now);
-    throw new Refusal(
-      "refused",
-      `Nothing with the id ${verdict.outcome.slice(0, 60)} waits for your verdict.`,
-      waiting.length === 0
-        ? "Nothing does."
-        : `These do: ${waiting.map(({ id, title }) => `${id} ("${title.slice(0, 60)}")`).join(", ")}.`,
-    );
+    throw notYoursToJudge(verdict.outcome, waiting);
   }
-  // What was sent back too often is judged as it was submitted last; whoever decides that begins the count anew.
+  // Escalated work is open and blocked. The verdict is about what was submitted last, so it counts as submitted here.
+  // A decision to rework also starts the count of reworks from zero.
   const submitted: OutcomeRow = { ...outcome, status: "submitted", blocked_reason: null };
   if (verdict.passes) await complete(call, submitted, verdict.reason === "" ? null : verdict.reason);
   else if (isEscalated(outcome)) {
@@ -47,8 +42,11 @@ export async function applyVerdict(
   } else await sendBack(call, outcome, verdict.reason);
 }
 
-/** It was asked for a verdict and gave none that can be read: that is not a pass. The second time its boss is asked. */
-export async function judgeSilence(
+/**
+ * The session was asked for verdicts and gave none that can be parsed, which never counts as a pass. The first time, the agent
+ * gets a reminder; the second time, its manager decides.
+ */
+export async function recordMissingVerdicts(
   call: CallContext,
   agent: AgentRow,
   reviews: readonly OutcomeRow[],
@@ -58,9 +56,8 @@ export async function judgeSilence(
     const outcome = await judgedBy(tx, agent.id, id);
     if (outcome === undefined) continue;
     await recordReview(call, outcome, "unreadable", null);
-    const how = `VERDICT[${id}]: PASS, or VERDICT[${id}]: REWORK and what is missing`;
     if ((await unreadableInARow(tx, id)) < 2) {
-      await notify(call, agent.id, `No verdict on "${outcome.title}" could be read. Answer with ${how}.`, 1);
+      await notify(call, agent.id, verdictMissing(outcome), 1);
       continue;
     }
     const { boss_id: to } = agent;

@@ -58,7 +58,7 @@ for (const kind of storeKinds)
       (await org.board(boardInbox, { companyId: org.companyId, limit: 1000 })).messages;
     const other = (name: string): string => (name === "Ada" ? "Bob" : "Ada");
     const stopped =
-      /^(?:Ada and Bob|Bob and Ada) have answered each other 5 times without a person, so it was stopped\./;
+      /^(?:Ada and Bob|Bob and Ada) have answered each other 5 times without a person, so Agency stopped them\./;
 
     for (const how of ["by address", "by replying"] as const)
       staged(
@@ -97,7 +97,7 @@ for (const kind of storeKinds)
       "an agent that fails every time is not started for ever by a boss that writes every time",
       async (stage, { ada }) => {
         const started = await playing(stage, ada, async ({ agent }) =>
-          agent.name === "Ada" ? { output: "@Bob\ntry again" } : { code: 1, reason: "it exited with 1" },
+          agent.name === "Ada" ? { output: "@Bob\ntry again" } : { code: 1, reason: "exited with code 1" },
         );
         const tries = ["Bob", "Bob", "Bob"];
         assert.deepEqual(started, ["Ada", ...tries, "Ada", ...tries, "Ada", ...tries, "Ada"]);

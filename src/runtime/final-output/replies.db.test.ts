@@ -146,18 +146,18 @@ for (const kind of storeKinds)
       assert.deepEqual(
         told.map(([from, body]) => [from, body?.slice(0, 200)]),
         [
-          ["system", "Nia said this to @Ann, but it may not write to Ann:\n\nto Ann"],
-          ["system", "Nia said this to @Nobody, but there is no Nobody:\n\nto nobody"],
-          ["system", "Nia said this to @Nia, but there is no Nia:\n\nto myself"],
-          ["system", "Nia said this to @gone, but there is no gone:\n\nto one who left"],
+          ["system", "Nia wrote this to @Ann, but Nia has no mail route to Ann:\n\nto Ann"],
+          ["system", "Nia wrote this to @Nobody, but there is no agent called Nobody:\n\nto nobody"],
+          ["system", "Nia wrote this to @Nia, but there is no agent called Nia:\n\nto myself"],
+          ["system", "Nia wrote this to @gone, but there is no agent called gone:\n\nto one who left"],
           [
             "system",
-            "Nia said this to @here is all that I know of it, but there is no here is all that I know of it:\n\n@here is all that I know of it",
+            "Nia wrote this to @here is all that I know of it, but there is no agent called here is all that I know of it:\n\n@here is all that I know of it",
           ],
-          ["system", "Nia said this to @the board, but it may not write to the board:\n\nto the board"],
+          ["system", "Nia wrote this to @the board, but Nia has no mail route to the board:\n\nto the board"],
           [
             "system",
-            `Nia said this to @${"x".repeat(80)}…, but there is no ${"x".repeat(80)}…:\n\nto something long`.slice(
+            `Nia wrote this to @${"x".repeat(80)}…, but there is no agent called ${"x".repeat(80)}…:\n\nto something long`.slice(
               0,
               200,
             ),
@@ -259,8 +259,8 @@ for (const kind of storeKinds)
       const stopped = Promise.withResolvers<void>();
       runner.plan(
         nia,
-        async () => ({ code: 1, reason: "it exited with 1", output: "@human\nfailed" }),
-        async () => ({ code: null, reason: "it was ended by SIGTERM", output: "@human\nended" }),
+        async () => ({ code: 1, reason: "exited with code 1", output: "@human\nfailed" }),
+        async () => ({ code: null, reason: "ended by SIGTERM", output: "@human\nended" }),
         async ({ hold }) => {
           await hold(stopped.promise);
           return { output: "@human\nstopped" };
@@ -319,7 +319,7 @@ for (const kind of storeKinds)
         await first.scheduler.start();
         await died.promise;
         stage.crash(first);
-        const exit = { code: 0, reason: "it exited with 0", output: "@human\nOnly once." };
+        const exit = { code: 0, reason: "exited with code 0", output: "@human\nOnly once." };
         const kept = { ...scriptedRunner(org.core.dispatch), takeExit: () => exit };
         const next = stage.node("node-2", moment === "exited and been seen to" ? { runner: kept } : {});
         // Before the end was on record nothing was sent: the next session does what the first was for.

@@ -13,12 +13,13 @@ import { query } from "../../store/query.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import { usageIn } from "../../processes/processes.ts";
 import type { SessionRow } from "../sessions.ts";
+import { chainStopped, misaddressed, unknownReceiver, withoutRoute } from "./texts.ts";
 
 /**
- * What a session says last. If its first line is `@somebody`, the rest goes to that inbox, where the agent may write
- * there; with autoReply, words without an address answer the message that woke the session. So an agent needs no tools to
- * take part. What may not be sent goes to its boss instead of nowhere. A chain of such replies without a person in it
- * ends after a few turns, and the board is told.
+ * Messages in a session's final output. If its first line is `@<name>`, the rest goes to that inbox, if the agent has a mail
+ * route there. With autoReply, an output without an address answers the message that woke the session. So an agent needs
+ * no tools to take part. A message that may not be sent goes to the agent's manager. A chain of such replies without a
+ * person in it ends after `mostTurns` turns, and the board is told.
  */
 export const mostTurns = 5;
 
@@ -33,7 +34,7 @@ export async function routeWords(
   session: SessionRow,
   said: string,
   newId: () => string,
-  /** Of a session that can only print: the messages it was shown, of which its words settle one. */
+  /** For a brain without tools: the messages it was shown. Its reply acknowledges one of them. */
   shown: readonly MessageRow[] = [],
 ): Promise<void> {
   const agent = await agentById(tx, session.agent_id);
@@ -47,11 +48,11 @@ export async function routeWords(
   const turn = (woken?.auto_turn ?? 0) + 1;
   const reply = { call, agent, session, words: { ...words, body }, turn };
   if (target === undefined) {
-    // A notice of the system needs no answer; an address that leads nowhere does.
-    if (words.to !== null) await toBoss(reply, `there is no ${nameIn(words.to)}`, nameIn(words.to));
+    // An output without an address after a notice of the system is dropped. An unknown address is reported.
+    if (words.to !== null) await toBoss(reply, unknownReceiver(nameIn(words.to)), nameIn(words.to));
   } else if (!(await mayWrite(tx, agent, words, target))) {
     const name = target?.name ?? "the board";
-    await toBoss(reply, `it may not write to ${name}`, name);
+    await toBoss(reply, withoutRoute(agent.name, name), name);
   } else if (isProgram(target) && turn > mostTurns) await stop(reply, target);
   else {
     const id = newId();
@@ -74,7 +75,7 @@ export async function routeWords(
       await tellOfLimit(call, agent.id, error);
     }
   }
-  // A brain without tools cannot say that it is done with a message; that it has written to somebody says so.
+  // A brain without tools can't acknowledge a message. Its reply does that.
   const written = shown.filter(({ from_system }) => from_system === 0);
   const from = target?.id ?? null;
   const settled =
@@ -92,7 +93,7 @@ export async function routeWords(
   }
 }
 
-/** The address is the whole first line after the @, until somebody knows better (addressIn). No store keeps a NUL. */
+/** Takes the whole first line after the @ as the address; addressIn() finds where it ends. NUL can't be stored. */
 export function wordsIn(said: string): Words {
   const lines = said.split("\n").filter((line) => usageIn(line) === undefined);
   const text = lines.join("\n").replaceAll("\u0000", "").trim();
@@ -101,7 +102,7 @@ export function wordsIn(said: string): Words {
   return { to: (match[1] ?? "").trim(), body: (match[2] ?? "").trim() };
 }
 
-/** To answer the board needs no right: the board wrote first. */
+/** Answering the board needs no right, because the board wrote first. */
 async function mayWrite(
   tx: ReadTx,
   agent: AgentRow,
@@ -112,12 +113,12 @@ async function mayWrite(
   return holds(tx, agent.id, target === null ? "mail:board" : `mail:${target.id}`, "send");
 }
 
-/** Null: the board. Undefined: nobody. */
+/** Null: the board. Undefined: no such agent. */
 type Target = (Member & { brain_type: string }) | null | undefined;
 
 /**
- * A name may have spaces, and a line may go on after it: the longest beginning of the line that is somebody counts, and
- * what is left of the line belongs to the text.
+ * A name may contain spaces, and text may follow it on the same line. The longest beginning of the line that names an agent
+ * is the address; the rest of the line belongs to the text.
  */
 async function addressIn(
   tx: ReadTx,
@@ -139,7 +140,7 @@ async function addressIn(
   return { target: undefined, body: body === "" ? `@${to}` : body };
 }
 
-/** A name of 64 characters has no more. */
+/** A name has at most 64 characters, so at most 32 words. */
 const mostWords = 32;
 
 async function called(tx: ReadTx, agent: AgentRow, name: string): Promise<Target> {
@@ -173,7 +174,7 @@ async function toBoss(reply: Reply, why: string, to: string): Promise<void> {
   const { call, agent, words, turn } = reply;
   const boss = await memberOrBoard(call.tx, agent.boss_id);
   if (isProgram(boss) && turn > mostTurns) return stop(reply, boss);
-  const text = `${agent.name} said this to @${to}, but ${why}:\n\n${words.body}`;
+  const text = misaddressed(agent.name, to, why, words.body);
   if (agent.boss_id !== null) await notify(call, agent.boss_id, text, turn);
   else await tellOnce(call, { about: agent.id, kind: `misaddressed ${to}`, to: null, text });
 }
@@ -185,7 +186,7 @@ async function stop(reply: Reply, target: Member): Promise<void> {
     about: agent.id,
     kind: `chain with ${target.id}`,
     to: null,
-    text: `${agent.name} and ${target.name} have answered each other ${mostTurns} times without a person, so it was stopped. The last words of ${agent.name}, which were not sent:\n\n${words.body}`,
+    text: chainStopped(agent.name, target.name, mostTurns, words.body),
   });
 }
 
@@ -193,7 +194,7 @@ function isProgram(target: Target): target is Member & { brain_type: string } {
   return target !== null && target !== undefined && target.brain_type !== "human";
 }
 
-/** What stands where a name was expected can be long. */
+/** The text in place of a name can be long. */
 const nameIn = (to: string): string => (to.length > 80 ? `${to.slice(0, 80).toWellFormed()}…` : to);
 
 async function record(
@@ -212,8 +213,8 @@ async function record(
 }
 
 /**
- * The first message that waited when the session began, also if the session dealt with it meanwhile; not one that the
- * session before was done with in that very millisecond.
+ * The oldest message that was waiting when the session started, even if the session acknowledged it since. A message that
+ * the previous session acknowledged in that same millisecond does not count.
  */
 const wokenBy = query((db, p: { agentId: string; started: number }) =>
   db

@@ -1,0 +1,69 @@
+import { notCarriedOut } from "../../contract/phrases.ts";
+import { Refusal } from "../../contract/refusal.ts";
+
+/** Everything that agents, managers and the board hear about a session's final output. */
+interface Named {
+  readonly id: string;
+  readonly title: string;
+}
+
+/** To the agent. */
+export const refusedLines = (lines: readonly string[]): string => `${notCarriedOut}:\n${lines.join("\n")}`;
+
+/** To the board, instead of another message to the agent. */
+export const keepsAsking = (agent: { readonly id: string; readonly name: string }, refused: string): string =>
+  `${agent.name} (${agent.id}) keeps asking for what is refused, so it gets no more answers. Read its sessions (agency agents sessions ${agent.id}), or pause it (agency agents pause ${agent.id}).\n\n${refused}`;
+
+export const notSent =
+  "This text was not sent to anyone, and the message still waits for an answer. To reply, start with the line @<name> (@board for the board). To have work done, use directives.";
+
+export const nothingToDivide = (): Refusal =>
+  new Refusal(
+    "refused",
+    "You have no open outcome to divide or delegate.",
+    "Wait for work, or create an outcome first.",
+  );
+
+export const notYoursToJudge = (id: string, waiting: readonly Named[]): Refusal =>
+  new Refusal(
+    "refused",
+    `No outcome with the id ${id.slice(0, 60)} is waiting for your verdict.`,
+    waiting.length === 0
+      ? "You have nothing to review now."
+      : `Use the id of one that is: ${waiting.map((one) => `${one.id} ("${one.title.slice(0, 60)}")`).join(", ")}.`,
+  );
+
+export const verdictMissing = ({ id, title }: Named): string =>
+  `Your last session gave no readable verdict on "${title}". End the next one with the line "VERDICT[${id}]: PASS", or with "VERDICT[${id}]: REWORK" followed by what is missing.`;
+
+/** To the manager of an agent whose message could not be sent. */
+export const misaddressed = (name: string, to: string, why: string, body: string): string =>
+  `${name} wrote this to @${to}, but ${why}:\n\n${body}`;
+export const unknownReceiver = (to: string): string => `there is no agent called ${to}`;
+export const withoutRoute = (name: string, to: string): string => `${name} has no mail route to ${to}`;
+
+/** To the board. */
+export const chainStopped = (name: string, other: string, turns: number, body: string): string =>
+  `${name} and ${other} have answered each other ${turns} times without a person, so Agency stopped them. The last message of ${name} was not sent:\n\n${body}`;
+
+/** Why a directive can't be parsed. */
+export const cannotParse = (why: string): string => `This can't be parsed: ${why}.`;
+
+export const malformed = {
+  notAtStart: "a directive must be in capitals and at the very start of its line",
+  openFence: "its code fence is not closed",
+  tooMany: (most: number): string => `an output may have at most ${most} directives`,
+  format: (word: string): string => `the format is ${word}[…]: …, on one line`,
+  emptyBrackets: "the brackets are empty",
+  noText: "there is no text after the colon",
+  badText: (most: number): string =>
+    `the text has more than ${most} characters, or characters that can't be stored`,
+  verdict: "a verdict is PASS, or REWORK followed by what is missing",
+  role: "the role must be a name of 1 to 64 characters",
+  optionPlace: "options go after one |, as in HIRE[<role> | model=<model>]: …",
+  option: (option: string, efforts: readonly string[]): string =>
+    `${option} is not model=<model> or effort=<${efforts.join("|")}>, each at most once`,
+  noOption: "there is no option after the |",
+  notJson: (why: string): string => `it is not JSON (${why})`,
+  notTasks: (why: string): string => `it is not a list of tasks: ${why}`,
+};

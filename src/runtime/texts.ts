@@ -1,0 +1,55 @@
+import { plural } from "../contract/plural.ts";
+import { Refusal } from "../contract/refusal.ts";
+
+/** What sessions say: why they ended, and what managers hear when they get stuck. */
+export const onlySessionsSummarize = (): Refusal =>
+  new Refusal(
+    "refused",
+    "Only a session can submit a summary.",
+    "With an agent's key, write a knowledge file instead: create_file.",
+  );
+
+/** Reasons for the end of a session, as they are shown in lists and in the agent's log. */
+export const endReasons = {
+  replaced: "replaced by a newer session",
+  notStarted: (why: string): string => `could not be started: ${why}`,
+  processGone: "its process disappeared",
+  nodeSilent: "its node stopped answering",
+  daemonRestarted: "the daemon was restarted",
+  daemonStopped: "the daemon stopped",
+};
+
+/** The log entry of a session without a summary. */
+export function withoutSummary(
+  reason: string,
+  exitCode: number | null,
+  calls: readonly { readonly operation: string; readonly count: number }[],
+  files: readonly string[],
+): string {
+  const end = `This session left no summary. Ended: ${reason}${exitCode === null ? "" : ` (exit ${exitCode})`}.`;
+  const deeds = [
+    ...calls.map(({ operation, count }) => `- ${operation} × ${count}`),
+    ...files.map((id) => `- changed kb://${id}`),
+  ];
+  return deeds.length === 0 ? `${end} It changed nothing.` : [end, ...deeds].join("\n");
+}
+
+/** A blocked reason: a clause without a full stop, because other texts continue it. */
+export const noProgress = (sessions: number, name: string): string =>
+  `${sessions} sessions of ${name} in a row made no progress`;
+
+/** To the manager. */
+export const outcomeStalled = (
+  outcome: { readonly id: string; readonly title: string },
+  reason: string,
+  sessionId: string,
+): string =>
+  `"${outcome.title}" (kb://${outcome.id}) is blocked: ${reason}. The last one was session ${sessionId}. Find out what went wrong. Then unblock the outcome (update_outcome with blocked: null), change it, or reclaim it.`;
+
+export const inboxStalled = (
+  inbox: { readonly id: string; readonly agent: string },
+  reason: string,
+  sessionId: string,
+  messages: number,
+): string =>
+  `The inbox of ${inbox.agent} (kb://${inbox.id}) is blocked: ${reason}, with ${plural(messages, "message")} in it. The last one was session ${sessionId}. Find out what went wrong. The next message to ${inbox.agent} unblocks the inbox.`;
