@@ -28,6 +28,7 @@ const clean = {
     "src/mail/",
     "src/knowledge/",
     "src/processes/",
+    "src/runtime/",
     "src/store/",
     "src/approvals/README.md",
     "src/brains/",
@@ -40,8 +41,6 @@ const clean = {
     "src/readers/README.md",
     "src/reorganization/README.md",
     "src/roster/README.md",
-    "src/runtime/README.md",
-    "src/runtime/final-output/README.md",
     "docs/",
     "README.md",
     "ARCHITECTURE.md",
@@ -62,6 +61,8 @@ const clean = {
     "src/permissions/",
     "src/dispatch/",
     "src/events/",
+    "src/processes/",
+    "src/runtime/",
   ],
 } as const;
 

@@ -1,4 +1,4 @@
-import { plural } from "../contract/plural.ts";
+import { plural } from "../contract/phrases.ts";
 import { Refusal } from "../contract/refusal.ts";
 
 /** What sessions say: why they ended, and what managers hear when they get stuck. */
