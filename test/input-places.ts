@@ -1,4 +1,5 @@
 // Finding the places of an input from its schema, and putting something there.
+import { JsonObject } from "../src/contract/words.ts";
 import { z } from "zod";
 import { changesNaming } from "./pending-changes.ts";
 
@@ -51,7 +52,7 @@ export function put(
   if (place.includes("[]")) {
     const listed: unknown = base[first];
     const entry: unknown = Array.isArray(listed) ? listed[0] : {};
-    return { ...base, [first]: [{ ...Object(entry), [second]: value }] };
+    return { ...base, [first]: [{ ...JsonObject.parse(entry), [second]: value }] };
   }
   return { ...base, [first]: { reason: "a reason", [second]: value } };
 }

@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { hireAgent } from "../contract/hiring.ts";
@@ -96,7 +97,10 @@ for (const kind of storeKinds)
       );
       await refusal(org.board(updateAgent, { id: agent.id, title: "Lead" }), "refused");
       // As it was shown, redacted, and one key changed: the secret in the prompt stays what it was.
-      const shown = { ...Object(approval.payload["requestedConfigurationSnapshot"]), title: "Lead" };
+      const shown = {
+        ...JsonObject.parse(approval.payload["requestedConfigurationSnapshot"]),
+        title: "Lead",
+      };
       const again = await org.root(contract.resubmit, {
         id: approval.id,
         payload: { requestedConfigurationSnapshot: shown },

@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import * as contract from "../contract/approvals.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
@@ -266,7 +267,7 @@ export async function presentApproval(tx: ReadTx, row: ApprovalRow): Promise<con
     id: row.id,
     type: row.type,
     status: row.status,
-    payload: { ...Object(shown.value) },
+    payload: JsonObject.parse(shown.value),
     payloadHash: row.payload_hash,
     redactedPaths: shown.redactedPaths,
     agentId: row.agent_id,

@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import { requestApproval } from "../contract/approvals.ts";
 import { restore } from "../capabilities/redaction.ts";
 import type { ApprovalKind } from "./operations.ts";
@@ -10,7 +11,7 @@ export const strategy: ApprovalKind = {
   deny: async () => undefined,
   redraft: async (_, approval, changes) => {
     const former = payloadOf(approval);
-    const { requestedByAgentId: _r, revision: _n, ...given } = { ...Object(restore(changes, former)) };
+    const { requestedByAgentId: _r, revision: _n, ...given } = JsonObject.parse(restore(changes, former));
     const parsed = requestApproval.input.shape.payload.safeParse({ plan: former["plan"], ...given });
     if (!parsed.success) throw notAPlan();
     return { ...former, ...parsed.data };

@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { updateCompany } from "../contract/companies.ts";
@@ -19,7 +20,7 @@ const rehearse: Script = async ({ call }) => {
   const { words } = await play(async (server, tool, args) => {
     const operation = operations.find(({ mcp }) => mcp?.server === server && mcp.tool === tool);
     assert.ok(operation !== undefined, `there is no tool ${server} ${tool}`);
-    return { ...Object(await call(operation, args)) };
+    return JsonObject.parse(await call(operation, args));
   });
   return { output: words };
 };

@@ -1,3 +1,5 @@
+import { storedSettings } from "../dispatch/company-settings.ts";
+import { tables } from "../store/schema.ts";
 import { z } from "zod";
 import { type Measure, measures } from "../contract/budgets.ts";
 import { Refusal } from "../contract/refusal.ts";
@@ -216,9 +218,9 @@ const Wanted = z.object({
 const wanted = (approval: ApprovalRow): z.infer<typeof Wanted> => Wanted.parse(payloadOf(approval));
 
 async function raiseCompany(tx: Tx, companyId: string, measure: Measure, limit: number): Promise<void> {
-  const { settings } = (await tx.first(storedSettings, { id: companyId })) ?? { settings: "{}" };
-  const stored: Record<string, unknown> = { ...Object(JSON.parse(settings)) };
-  const raised = { ...stored, monthlyBudget: { ...Object(stored["monthlyBudget"]), [measure]: limit } };
+  const { settings } = (await tx.first(settingsRow, { id: companyId })) ?? { settings: "{}" };
+  const stored = storedSettings(settings);
+  const raised = { ...stored, monthlyBudget: { ...stored.monthlyBudget, [measure]: limit } };
   await tx.run(saveSettings, { id: companyId, settings: JSON.stringify(raised) });
 }
 
@@ -232,7 +234,7 @@ export function withParts(
   stored: string | null,
   change: Readonly<Partial<Record<Measure, number | null | undefined>>>,
 ): string | null {
-  const before: Record<string, unknown> = stored === null ? {} : { ...Object(JSON.parse(stored)) };
+  const before = tables.agents.budget.parse(stored) ?? {};
   const said = Object.entries(change).filter(([, amount]) => amount !== undefined);
   const parts = Object.entries({ ...before, ...Object.fromEntries(said) }).filter(
     ([, amount]) => amount !== null,
@@ -274,7 +276,7 @@ const pausedByPool = query((db, p: { poolId: string }) =>
 const liveSession = query((db, p: { agentId: string }) =>
   db.selectFrom("sessions").select("id").where("agent_id", "=", p.agentId).where("ended_at", "is", null),
 );
-const storedSettings = query((db, p: { id: string }) =>
+const settingsRow = query((db, p: { id: string }) =>
   db.selectFrom("companies").select("settings").where("id", "=", p.id),
 );
 const saveSettings = query((db, p: { id: string; settings: string }) =>

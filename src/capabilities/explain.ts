@@ -16,7 +16,7 @@ import { isWithin } from "./grants.ts";
 import { isActive, type Member, memberById } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
 import { structuralRank } from "./structure.ts";
-import { chainOf, type GrantRow, heldOn } from "./table.ts";
+import { chainOf, type GrantRow, heldOn, levelOf } from "./table.ts";
 import { explained } from "./texts.ts";
 
 /**
@@ -112,7 +112,7 @@ async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Pr
       grant: link.id,
       from: giver?.name ?? (link.origin === "creation" ? "its creator" : "board"),
       to: holder?.name ?? link.grantee_id,
-      level: levelAt(resourceKind(resource), link.level) ?? "none",
+      level: levelOf("grants", link),
       scope: { id: link.scope_id, title: scope?.title ?? "", status: scope?.status ?? "" },
       broken:
         link.revoked_at !== null

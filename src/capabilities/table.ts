@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Grant } from "../contract/capabilities.ts";
-import { levelAt, resourceKind, type Resource } from "../contract/resources.ts";
+import { type GrantableLevel, levelAt, resourceKind, type Resource } from "../contract/resources.ts";
+import { unknownValue } from "../store/columns.ts";
 import { dynamic, insertion, query } from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -110,6 +111,16 @@ export async function pageOfGrants(
   );
 }
 
+/** The level of a stored row. Its rank has to be on the ladder of its resource. */
+export function levelOf(
+  table: "grants" | "permission_requests",
+  { resource, level: rank }: Pick<GrantRow, "resource" | "level">,
+): GrantableLevel {
+  const level = levelAt(resourceKind(resource), rank);
+  if (level === null) throw unknownValue(`${table}.level`, rank);
+  return level;
+}
+
 export async function presentGrant(tx: ReadTx, row: GrantRow, stands: boolean): Promise<Grant> {
   const names = await tx.first(namesAround, { id: row.id });
   return {
@@ -118,7 +129,7 @@ export async function presentGrant(tx: ReadTx, row: GrantRow, stands: boolean): 
     by: row.granted_by === null ? null : { id: row.granted_by, name: names?.by_name ?? "" },
     origin: row.origin,
     resource: row.resource,
-    level: levelAt(resourceKind(row.resource), row.level) ?? "none",
+    level: levelOf("grants", row),
     scope: { id: row.scope_id, title: names?.scope_title ?? "", status: names?.scope_status ?? "" },
     parent: row.parent_id,
     stands,

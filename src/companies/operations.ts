@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import * as contract from "../contract/companies.ts";
 import { notFound } from "../contract/refusal.ts";
 import { parseSettings, storedSettings } from "../dispatch/company-settings.ts";
@@ -64,7 +65,7 @@ const onUpdate = guarded(contract.updateCompany, async (call) => {
   }
   await call.record(companyId, {
     ...(name === undefined ? {} : { name }),
-    ...Object(redact(settings).value),
+    ...JsonObject.parse(redact(settings).value),
   });
   return presentCompany(changed);
 });
@@ -106,7 +107,7 @@ export function presentCompany(row: Row<"companies">) {
 
 /** Every member may look at the settings, and the configuration of a brain may hold keys. */
 function withoutSecrets(settings: contract.Settings): contract.Settings {
-  return { ...settings, defaultAdapterConfig: { ...Object(redact(settings.defaultAdapterConfig).value) } };
+  return { ...settings, defaultAdapterConfig: JsonObject.parse(redact(settings.defaultAdapterConfig).value) };
 }
 
 export async function companyById(tx: ReadTx, id: string): Promise<Row<"companies">> {

@@ -5,8 +5,11 @@ import { z } from "zod";
  * what is expected. problems.ts adds which argument is wrong and what was given.
  */
 
-/** Any JSON object: what it may hold is for its reader to check. */
-export const JsonObject = z.record(z.string(), z.unknown());
+/** Any JSON object. Unlike z.record, this keeps a key named __proto__ for the reader of the object to refuse. */
+export const JsonObject = z.custom<Record<string, unknown>>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  "an object",
+);
 
 /** The things that have ids. */
 export const nouns = [

@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import { openApprovalOf, openApprovalsOf, payloadOf, setPayload, setStatus } from "../approvals/table.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { Writing } from "../dispatch/context.ts";
@@ -195,7 +196,7 @@ async function expectBy(call: Writing, agentId: string, heir: AgentRow): Promise
   const approval = await openApprovalOf(call.tx, agentId);
   if (approval?.type !== "hire_agent") return;
   const payload = payloadOf(approval);
-  const asked = { ...Object(payload["requestedConfigurationSnapshot"]), reportsTo: heir.id };
+  const asked = { ...JsonObject.parse(payload["requestedConfigurationSnapshot"]), reportsTo: heir.id };
   await setPayload(call.tx, approval, { ...payload, requestedConfigurationSnapshot: asked });
   await call.record(agentId, { approval: approval.id, boss: heir.id }, "approval.update");
 }

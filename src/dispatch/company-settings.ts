@@ -1,7 +1,5 @@
+import { tables } from "../store/schema.ts";
 import { Settings } from "../contract/companies.ts";
-
-/** Built once, because building a schema takes many times as long as using it. */
-const StoredSettings = Settings.partial();
 
 export const defaultSettings: Settings = {
   maxFileBytes: 10 * 1024 * 1024,
@@ -39,5 +37,5 @@ export function parseSettings(stored: string): Settings {
 }
 
 export function storedSettings(stored: string): { [name in keyof Settings]?: Settings[name] | undefined } {
-  return StoredSettings.parse(JSON.parse(stored));
+  return tables.companies.settings.parse(stored);
 }

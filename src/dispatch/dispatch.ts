@@ -1,3 +1,4 @@
+import { tables } from "../store/schema.ts";
 import { hash } from "node:crypto";
 import { z } from "zod";
 import { canonicalJson } from "../contract/canonical.ts";
@@ -114,7 +115,7 @@ async function run(
     const first = await tx.first(firstResult, { actor: who, key });
     if (first !== undefined) {
       if (first.operation !== operation.name || first.input_hash !== inputHash) throw keyReused();
-      return JSON.parse(first.output);
+      return tables.idempotency.output.parse(first.output);
     }
   }
 

@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   createMcpHandler,
@@ -142,7 +143,7 @@ function serve(
             { type: "text" as const, text: JSON.stringify(output) },
             ...(unread === 0 ? [] : [{ type: "text" as const, text: unreadNotice(unread) }]),
           ],
-          structuredContent: { ...Object(output) },
+          structuredContent: JsonObject.parse(output),
         };
       } catch (error) {
         if (error instanceof Refusal) return refused(error);

@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import type { Dispatch, DispatchRequest } from "../dispatch/dispatch.ts";
 
 /**
@@ -25,7 +26,7 @@ export function patient(
     const { operation, token, input } = request;
     const { waits } = operation;
     if (waits === undefined) return output;
-    const seconds = waits.seconds({ ...Object(input) });
+    const seconds = waits.seconds(JsonObject.parse(input));
     const begun = performance.now();
     let told = begun;
     for (let next = waits.again(output); next !== null; next = waits.again(output)) {

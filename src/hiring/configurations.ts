@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import { setPermissions } from "../contract/agents.ts";
 import * as contract from "../contract/hiring.ts";
 import { indexText, pageText } from "../brains/documentation.ts";
@@ -87,7 +88,7 @@ async function demandHirer({ tx, caller }: CallContext): Promise<Row<"companies"
 
 async function shown(tx: ReadTx, agent: AgentRow) {
   const { value, redactedPaths } = redact(await configurationOf(tx, agent));
-  return { configuration: { ...Object(value) }, redactedPaths };
+  return { configuration: JsonObject.parse(value), redactedPaths };
 }
 
 /** Whether the agent may hire for as long as it works here. A right that is scoped to one outcome is less than that. */

@@ -1,3 +1,4 @@
+import { tables } from "../store/schema.ts";
 import { z } from "zod";
 import { check, sentencesOf } from "../contract/problems.ts";
 import { nameKey } from "../contract/names.ts";
@@ -74,7 +75,7 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
   const provider = settings.chatLLMProvider ?? settings.defaultAdapterType;
   let adapterConfig: unknown;
   try {
-    adapterConfig = JSON.parse(configFor(provider, settings));
+    adapterConfig = tables.agents.brain_config.parse(configFor(provider, settings));
   } catch (error) {
     if (error instanceof Refusal) return failed("create_failed", creating.brainBroken(error.message));
     throw error;

@@ -1,3 +1,5 @@
+import { tables } from "../store/schema.ts";
+import { JsonObject } from "../contract/words.ts";
 import * as contract from "../contract/hiring.ts";
 import type { Input } from "../contract/operation.ts";
 import { check, sentencesOf } from "../contract/problems.ts";
@@ -56,7 +58,7 @@ export async function configured(
     mandate: mandate ?? input.mandate ?? "",
     prompt: input.prompt ?? null,
     adapterType: brain.type,
-    adapterConfig: { ...Object(JSON.parse(brain.config)) },
+    adapterConfig: tables.agents.brain_config.parse(brain.config),
     model: input.model ?? null,
     effort: input.effort ?? null,
     budget: input.budget ?? null,
@@ -80,11 +82,13 @@ export function redrafted(
   for (const [key, value] of whole ? Object.entries(outer) : [])
     if (!(key in payload) || JSON.stringify(value) !== JSON.stringify(payload[key]))
       throw fixedInPayload(key);
-  const given = { ...Object(restore(whole ? inner : changes, former)) };
-  const said = Object.fromEntries(
-    Object.entries({ ...former, reportsTo: agent.boss_id, ...given }).filter(([, value]) => value !== null),
+  const given = check(JsonObject, restore(whole ? inner : changes, former));
+  if ("problems" in given) throw invalidHire(sentencesOf(given.problems), Object.keys(former));
+  const said = { ...former, reportsTo: agent.boss_id, ...given.data };
+  const checked = check(
+    contract.hireAgent.input.omit({ companyId: true }),
+    Object.fromEntries(Object.entries(said).filter(([, value]) => value !== null)),
   );
-  const checked = check(contract.hireAgent.input.omit({ companyId: true }), said);
   if ("data" in checked) return checked.data;
   throw invalidHire(sentencesOf(checked.problems), Object.keys(former));
 }

@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import * as approvals from "../contract/approvals.ts";
@@ -126,7 +127,7 @@ for (const kind of storeKinds)
       const { id, agent, approval } = await hire();
       await org.board(approvals.requestRevision, { id });
       await refusal(boss.call(approvals.resubmit, { id, payload: shell }), "refused");
-      const whole = { ...Object(approval.payload["requestedConfigurationSnapshot"]), ...shell };
+      const whole = { ...JsonObject.parse(approval.payload["requestedConfigurationSnapshot"]), ...shell };
       await refusal(
         boss.call(approvals.resubmit, { id, payload: { requestedConfigurationSnapshot: whole } }),
         "refused",

@@ -1,5 +1,6 @@
+import { tables } from "../store/schema.ts";
 import type { HireConfiguration } from "../contract/hiring.ts";
-import { levelAt, resourceKind } from "../contract/resources.ts";
+import { levelOf } from "../capabilities/table.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -17,14 +18,11 @@ export async function configurationOf(tx: ReadTx, agent: AgentRow): Promise<Hire
     mandate: (await outcomeById(tx, agent.mandate_id)).description,
     prompt: agent.prompt,
     adapterType: agent.brain_type,
-    adapterConfig: { ...Object(JSON.parse(agent.brain_config)) },
+    adapterConfig: tables.agents.brain_config.parse(agent.brain_config),
     model: agent.model,
     effort: agent.effort,
-    budget: agent.budget === null ? null : { ...Object(JSON.parse(agent.budget)) },
-    grants: grants.map(({ resource, level }) => ({
-      resource,
-      level: levelAt(resourceKind(resource), level) ?? "none",
-    })),
+    budget: tables.agents.budget.parse(agent.budget),
+    grants: grants.map((grant) => ({ resource: grant.resource, level: levelOf("grants", grant) })),
   };
 }
 

@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import { Refusal } from "../contract/refusal.ts";
 
@@ -63,7 +64,7 @@ function parseFront(file: string, front: string): Pick<FrontMatter, "values" | "
     );
   }
   return {
-    values: { ...Object(values) },
+    values: JsonObject.parse(values),
     lineOf: (key) => {
       const pair = contents.items.find((item) => isScalar(item.key) && item.key.value === key);
       const range = isScalar(pair?.key) ? pair.key.range : undefined;

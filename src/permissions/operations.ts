@@ -1,13 +1,6 @@
 import * as contract from "../contract/capabilities.ts";
 import { notFound } from "../contract/refusal.ts";
-import {
-  defaultLevel,
-  isOnLadder,
-  levelAt,
-  ranks,
-  type Resource,
-  resourceKind,
-} from "../contract/resources.ts";
+import { defaultLevel, isOnLadder, ranks, type Resource, resourceKind } from "../contract/resources.ts";
 import { dynamic, insertion, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { explain } from "../capabilities/explain.ts";
@@ -18,7 +11,7 @@ import { findMember, isActive, type Member, memberById, reportsOf } from "../cap
 import { notify } from "../mail/operations.ts";
 import { cursorParts, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { effectiveRank, holds, worthOf } from "../capabilities/rights.ts";
-import { type GrantRow, pageOfGrants, presentGrant } from "../capabilities/table.ts";
+import { type GrantRow, levelOf, pageOfGrants, presentGrant } from "../capabilities/table.ts";
 import { noSuchLevel, notYourReport } from "../capabilities/texts.ts";
 import {
   because,
@@ -258,7 +251,7 @@ function presentRequest(row: {
     id: row.id,
     agent: { id: row.agent_id, name: row.name },
     resource: row.resource,
-    level: levelAt(resourceKind(row.resource), row.level) ?? "none",
+    level: levelOf("permission_requests", row),
     reason: row.reason,
     at: new Date(row.created_at).toISOString(),
   };

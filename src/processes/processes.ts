@@ -1,3 +1,4 @@
+import { JsonObject } from "../contract/words.ts";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
   createWriteStream,
@@ -205,9 +206,9 @@ function listener(hear: (line: string) => void): (chunk: Buffer) => string {
 export function usageIn(line: string): Usage | undefined {
   if (!line.includes('"usage"')) return undefined;
   try {
-    const parsed: unknown = JSON.parse(line);
-    if (typeof parsed !== "object" || parsed === null || !("usage" in parsed)) return undefined;
-    const said: Record<string, unknown> = { ...Object(parsed.usage) };
+    const parsed = Fields.parse(JSON.parse(line));
+    if (!("usage" in parsed)) return undefined;
+    const said = Fields.parse(parsed["usage"]);
     return {
       ...amounts(said),
       ...("consultants" in said ? { consultants: amounts(said["consultants"]) } : {}),
@@ -218,9 +219,12 @@ export function usageIn(line: string): Usage | undefined {
 }
 
 function amounts(said: unknown): Omit<Usage, "consultants"> {
-  const { inputTokens, outputTokens, costUsd }: Record<string, unknown> = { ...Object(said) };
+  const { inputTokens, outputTokens, costUsd } = Fields.parse(said);
   return { inputTokens: amount(inputTokens), outputTokens: amount(outputTokens), costUsd: amount(costUsd) };
 }
+
+/** A process may print anything: where it should have printed an object and did not, nothing was said. */
+const Fields = JsonObject.catch({});
 
 function amount(value: unknown): number {
   return typeof value === "number" && value >= 0 ? value : 0;

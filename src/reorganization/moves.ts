@@ -1,6 +1,9 @@
+import { levelOf } from "../capabilities/table.ts";
+import { tables } from "../store/schema.ts";
+import { JsonObject } from "../contract/words.ts";
 import type { Move } from "../contract/reorganization.ts";
-import { isResource, levelAt, resourceKind } from "../contract/resources.ts";
-import type { Value } from "../store/columns.ts";
+import { isResource } from "../contract/resources.ts";
+import { unknownValue, type Value } from "../store/columns.ts";
 import { query } from "../store/query.ts";
 import type { ImagedTable } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -138,8 +141,9 @@ class Telling {
     const was = before === null ? now : { ...now, ...before };
     const holder = await this.#agent(textIn(now["grantee_id"]));
     const resource = textIn(now["resource"]);
-    const level = isResource(resource) ? levelAt(resourceKind(resource), Number(now["level"])) : null;
-    const what = `${holder} holds ${level ?? "a right"} on ${resource}, granted by`;
+    if (!isResource(resource)) throw unknownValue("grants.resource", resource);
+    const level = levelOf("grants", { resource, level: Number(now["level"]) });
+    const what = `${holder} holds ${level} on ${resource}, granted by`;
     const giver = async (of: Value | undefined) =>
       of === null || of === undefined ? "the board" : this.#agent(textIn(of));
     if (before === null || after === null)
@@ -222,8 +226,8 @@ class Telling {
 
 /** The manager that the payload of a hire names. */
 function bossNamedIn(payload: Value | undefined): string {
-  const { requestedConfigurationSnapshot: asked }: Record<string, unknown> = JSON.parse(textIn(payload));
-  return String(Reflect.get(Object(asked), "reportsTo"));
+  const { requestedConfigurationSnapshot: asked } = tables.approvals.payload.parse(textIn(payload));
+  return String(JsonObject.parse(asked)["reportsTo"]);
 }
 
 const mailRoute = (name: string): string => `Mail route: ${name} ↔`;

@@ -1,12 +1,11 @@
 import { Refusal } from "../contract/refusal.ts";
 import { mandateCircle } from "./texts.ts";
-import { levelAt, resourceKind } from "../contract/resources.ts";
 import { give, sourceFor } from "../capabilities/grants.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
 import { worthOf } from "../capabilities/rights.ts";
-import { chainOf, givenTo, type GrantRow, markRevoked, rebase } from "../capabilities/table.ts";
+import { chainOf, givenTo, type GrantRow, levelOf, markRevoked, rebase } from "../capabilities/table.ts";
 import { demandRoomFor } from "../budgets/carving.ts";
 import { agentById, type AgentRow, endSessions, saveAgent } from "../agents/table.ts";
 import {
@@ -147,8 +146,8 @@ async function sourceOn(tx: ReadTx, to: Member, grant: GrantRow): Promise<Source
 async function handOn(call: Writing, grant: GrantRow, to: Member): Promise<boolean> {
   const { tx, companyId } = call;
   const boss = to.boss_id === null ? undefined : await memberById(tx, to.boss_id);
-  const level = levelAt(resourceKind(grant.resource), grant.level);
-  if (boss === undefined || level === null) return false;
+  if (boss === undefined) return false;
+  const level = levelOf("grants", grant);
   const gift = { id: call.newId(), companyId, giver: boss, receiver: to, resource: grant.resource };
   try {
     const row = await give(tx, { ...gift, level, scopeId: grant.scope_id });

@@ -1,7 +1,10 @@
+import { levelOf } from "../capabilities/table.ts";
+import { tables } from "../store/schema.ts";
+import { JsonObject } from "../contract/words.ts";
 import { type CompanyFile, exportCompany, mostFileBytes } from "../contract/roster.ts";
 import type { HireConfiguration } from "../contract/hiring.ts";
 import { Refusal } from "../contract/refusal.ts";
-import { levelAt, resourceId, resourceKind } from "../contract/resources.ts";
+import { resourceId, resourceKind } from "../contract/resources.ts";
 import { configurationOf } from "../hiring/snapshot.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { parseSettings, storedSettings } from "../dispatch/company-settings.ts";
@@ -76,29 +79,27 @@ const onExport = guarded(exportCompany, async (call) => {
     const file = `agents/${Buffer.byteLength(agent.slug) > 200 ? agent.id.slice(0, 8) : agent.slug}.md`;
     const configuration = await configurationOf(tx, agent);
     const grants = [];
-    for (const { resource, level: rank } of await tx.all(givenFor, {
-      agentId: agent.id,
-      scopeId: agent.mandate_id,
-    })) {
-      const level = levelAt(resourceKind(resource), rank) ?? "none";
+    for (const given of await tx.all(givenFor, { agentId: agent.id, scopeId: agent.mandate_id })) {
+      const { resource } = given;
+      const level = levelOf("grants", given);
       // A right whose chain is broken is none: it must not come to life again elsewhere.
       if (travels(resource, numbers) && (await holds(tx, agent.id, resource, level)))
         grants.push({ resource, level });
       else leftOut.push(`${agent.name}'s right to ${resource}`);
     }
     const front = { ...frontOf(agent, configuration, agents, settings), grants: grantsOf(agent, grants) };
-    const { mandate, ...said } = { ...Object(shown(file, { ...front, mandate: configuration.mandate })) };
+    const { mandate, ...said } = JsonObject.parse(shown(file, { ...front, mandate: configuration.mandate }));
     drafts.push({ file, agent, front: said, mandate: String(mandate) });
   }
   const stated = {
     format: "agency-company/1",
-    ...Object(
+    ...JsonObject.parse(
       shown(manifestFile, {
         name: company.name,
         settings: storedSettings(company.settings),
         mcpServers: (await tx.all(serversOf, { companyId })).map(({ name, config }) => ({
           name,
-          config: { ...Object(JSON.parse(config)) },
+          config: tables.mcp_servers.config.parse(config),
         })),
       }),
     ),

@@ -1,3 +1,4 @@
+import { tables } from "../store/schema.ts";
 import { listRoster } from "../contract/roster.ts";
 import { presentShown, shownAfter } from "../agents/table.ts";
 import { guarded } from "../dispatch/guarded.ts";
@@ -42,7 +43,7 @@ export async function rosterText(tx: ReadTx, companyId: string): Promise<string>
       brain: row.brain_type,
       model: row.model,
       effort: row.effort,
-      budget: row.budget === null ? null : { ...Object(JSON.parse(row.budget)) },
+      budget: tables.agents.budget.parse(row.budget),
     })),
     departures: departed.map((row) => ({ ...common(row), left: iso(row.ended_at) })),
   };

@@ -1,3 +1,4 @@
+import { tables } from "../store/schema.ts";
 import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
 import { isPlain } from "../brains/registry.ts";
@@ -89,7 +90,7 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
 /** The MCP servers of the company that the agent has a right to use. Only these get into a session's settings. */
 async function grantedServers(tx: ReadTx, agent: AgentRow): Promise<McpEntry[]> {
   const rows = await tx.all(serversFor, { agentId: agent.id, companyId: agent.company_id });
-  return rows.map(({ name, config }) => ({ name, config: { ...Object(JSON.parse(config)) } }));
+  return rows.map(({ name, config }) => ({ name, config: tables.mcp_servers.config.parse(config) }));
 }
 
 /** The text as one line and as a JSON string of at most `most` bytes. */

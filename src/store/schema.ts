@@ -447,7 +447,7 @@ export const tables = {
     key: string,
     operation: string,
     input_hash: string,
-    output: string,
+    output: json(z.unknown()),
     created_at: integer,
   },
 } as const satisfies Record<string, Record<string, Column>>;
