@@ -68,9 +68,7 @@ export const requestApproval = operation({
       .describe('What the board should approve: {"plan": "# Plan…"}.'),
   }),
   output: Approval,
-  effect: "write",
-  within: "company",
-  needs: "member",
+  access: { effect: "write", within: "company", needs: "member" },
   http: { method: "POST", path: "/api/companies/:companyId/approvals" },
   mcp: { server: "org", tool: "request_approval" },
 });
@@ -90,9 +88,7 @@ export const listApprovals = operation({
     ),
     nextCursor,
   }),
-  effect: "read",
-  within: "company",
-  needs: "member",
+  access: { effect: "read", within: "company", needs: "member" },
   http: { method: "GET", path: "/api/companies/:companyId/approvals" },
   cli: { command: "approvals list", example: "--status pending" },
 });
@@ -104,9 +100,7 @@ export const viewApproval = operation({
   summary: "Show one approval request: the request, what approving would change, and the decision.",
   input: z.strictObject({ id: approvalId }),
   output: ApprovalDetail,
-  effect: "read",
-  within: { approval: "id" },
-  needs: "member",
+  access: { effect: "read", within: { approval: "id" }, needs: "member" },
   http: { method: "GET", path: "/api/approvals/:id" },
   cli: { command: "approvals view", args: ["id"], example: "<approval id>" },
 });
@@ -127,9 +121,7 @@ const deciding = {
       ),
   }),
   output: Approval,
-  effect: "write",
-  within: { approval: "id" },
-  needs: "board",
+  access: { effect: "write", within: { approval: "id" }, needs: "board" },
 } as const;
 
 export const approve = operation({
@@ -175,7 +167,7 @@ export const resubmit = operation({
       "The keys to change; keys you leave out stay. A value shown as [redacted] stays as it was. Default: resubmit unchanged.",
     ),
   }),
-  needs: "member",
+  access: { ...deciding.access, needs: "member" },
   http: { method: "POST", path: "/api/approvals/:id/resubmit" },
   mcp: { server: "org", tool: "resubmit_approval" },
   cli: {
@@ -191,7 +183,7 @@ export const cancelApproval = operation({
   guidance:
     "Only the requester and the board can. An agent that was waiting for this approval is terminated, and work handed to it comes back to you. To change a request, wait for a revision and use resubmit_approval.",
   ...deciding,
-  needs: "member",
+  access: { ...deciding.access, needs: "member" },
   http: { method: "POST", path: "/api/approvals/:id/cancel" },
   mcp: { server: "org", tool: "cancel_approval" },
   cli: {
@@ -216,9 +208,7 @@ export const listComments = operation({
     "Use it when the board asks you to revise a request: the comments say what to change. Each comment has its author (null for the board), text and time.",
   input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ comments: z.array(Comment), nextCursor }),
-  effect: "read",
-  within: { approval: "id" },
-  needs: "member",
+  access: { effect: "read", within: { approval: "id" }, needs: "member" },
   http: { method: "GET", path: "/api/approvals/:id/comments" },
   mcp: { server: "org", tool: "list_comments" },
   cli: { command: "approvals comments", args: ["id"], example: "<approval id>" },
@@ -236,9 +226,7 @@ export const commentOnApproval = operation({
       .describe("The comment, as Markdown, up to 20,000 characters."),
   }),
   output: Comment,
-  effect: "write",
-  within: { approval: "id" },
-  needs: "member",
+  access: { effect: "write", within: { approval: "id" }, needs: "member" },
   http: { method: "POST", path: "/api/approvals/:id/comments" },
   mcp: { server: "org", tool: "comment_on_approval" },
   cli: { command: "comment", args: ["id", "body"], example: '<approval id> "Which model should it use?"' },

@@ -65,9 +65,7 @@ export const waitForApproval = operation({
       .describe(`How many seconds to wait, from 0 to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`),
   }),
   output: Result,
-  effect: "record",
-  within: { approval: "requestId" },
-  needs: "member",
+  access: { effect: "record", within: { approval: "requestId" }, needs: "member" },
   http: { method: "GET", path: "/api/approvals/:requestId/result" },
   mcp: { server: "org", tool: "wait_for_approval" },
   waits: {
@@ -106,9 +104,7 @@ export const requestAgent = operation({
     })
     .meta({ required: ["name"], additionalProperties: false }),
   output: Result,
-  effect: "write",
-  within: "company",
-  needs: "member",
+  access: { effect: "write", within: "company", needs: "member" },
   http: { method: "POST", path: "/api/create-agent" },
   mcp: { server: "org", tool: "create_agent" },
   waits: {

@@ -32,9 +32,7 @@ export const examineDeeply = operation({
     findings: z.array(Finding),
     nextCursor,
   }),
-  effect: "read",
-  within: "installation",
-  needs: "board",
+  access: { effect: "read", within: "installation", needs: "board" },
   http: { method: "GET", path: "/api/doctor/deep" },
 });
 
@@ -48,8 +46,6 @@ export const fixFinding = operation({
     id: text(100).min(1).describe("The id of the finding."),
   }),
   output: z.object({ fixed: z.boolean().describe("False: the row does not break the invariant any more.") }),
-  effect: "write",
-  within: "company",
-  needs: "board",
+  access: { effect: "write", within: "company", needs: "board" },
   http: { method: "POST", path: "/api/companies/:companyId/doctor/fix" },
 });

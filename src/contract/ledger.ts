@@ -32,9 +32,7 @@ export const listEvents = operation({
   summary: "List the events of a company, oldest first.",
   input: z.strictObject({ companyId: CompanyId, after: After, limit: Page.limit }),
   output: z.object({ events: z.array(Event), nextCursor }),
-  effect: "read",
-  within: "company",
-  needs: "board",
+  access: { effect: "read", within: "company", needs: "board" },
   http: { method: "GET", path: "/api/companies/:companyId/events" },
   cli: { command: "audit events", example: "--after 1200 --limit 50" },
 });
@@ -46,9 +44,7 @@ export const readAuditLog = operation({
     "Use it to check what earlier sessions of yours did, or when something changed that you did not change. Each event names the actor, the operation, the thing it was about and the time. For the history of one outcome or file, use view_outcome or view_access_log.",
   input: z.strictObject({ ...Page }),
   output: z.object({ events: z.array(Event), nextCursor }),
-  effect: "read",
-  within: "company",
-  needs: "member",
+  access: { effect: "read", within: "company", needs: "member" },
   http: { method: "GET", path: "/api/audit" },
   mcp: { server: "audit", tool: "read_audit_log" },
 });
@@ -58,9 +54,7 @@ export const listAgentEvents = operation({
   summary: "List what an agent did and what was done to it, newest first.",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: z.object({ events: z.array(Event), nextCursor }),
-  effect: "read",
-  within: { agent: "id" },
-  needs: "board",
+  access: { effect: "read", within: { agent: "id" }, needs: "board" },
   http: { method: "GET", path: "/api/agents/:id/audit" },
   cli: { command: "audit agent", args: ["id"], example: "ada" },
 });
@@ -82,9 +76,7 @@ export const verifyLedger = operation({
     head: z.string().describe("The hash of the last row checked."),
     firstBad: z.object({ seq: z.number(), why: z.string() }).nullable(),
   }),
-  effect: "read",
-  within: "installation",
-  needs: "board",
+  access: { effect: "read", within: "installation", needs: "board" },
   http: { method: "GET", path: "/api/events/verify" },
   cli: { command: "audit verify" },
 });

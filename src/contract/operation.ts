@@ -74,10 +74,14 @@ export interface Need {
 export const mcpServers = ["kb", "outcome", "mail", "permissions", "repo", "audit", "org"] as const;
 export type McpServerName = (typeof mcpServers)[number];
 
-export function operation<I extends z.ZodObject, O extends z.ZodType>(
-  declaration: Operation<I, O>,
-): Operation<I, O> {
-  return declaration;
+type Access = "effect" | "within" | "needs";
+
+/** `access` groups who may call the operation and what the call does to the company's record. */
+export function operation<I extends z.ZodObject, O extends z.ZodType>({
+  access,
+  ...declaration
+}: Omit<Operation<I, O>, Access> & { readonly access: Pick<Operation<I, O>, Access> }): Operation<I, O> {
+  return { ...declaration, ...access };
 }
 
 /** The description of the operation's MCP tool. */

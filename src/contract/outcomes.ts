@@ -94,12 +94,14 @@ export const createOutcome = operation({
     important: Flag.optional().describe("Work on it before outcomes that are not important. Default false."),
   }),
   output: Outcome,
-  effect: "write",
-  within: "company",
-  needs: ({ parents, dependsOn }) => [
-    ...parents.map((id) => ({ on: `outcome:${id}`, level: "drive" }) as const),
-    ...(dependsOn ?? []).map((id) => ({ on: `outcome:${id}`, level: "read" }) as const),
-  ],
+  access: {
+    effect: "write",
+    within: "company",
+    needs: ({ parents, dependsOn }) => [
+      ...parents.map((id) => ({ on: `outcome:${id}`, level: "drive" }) as const),
+      ...(dependsOn ?? []).map((id) => ({ on: `outcome:${id}`, level: "read" }) as const),
+    ],
+  },
   http: { method: "POST", path: "/api/companies/:companyId/outcomes" },
   mcp: { server: "outcome", tool: "create_outcome" },
   cli: {
@@ -130,9 +132,11 @@ export const viewOutcome = operation({
       .describe("Results of the outcomes it depends on, 8 kB at most. The files have the rest."),
     history: z.array(HistoryEntry),
   }),
-  effect: "read",
-  within: { outcome: "id" },
-  needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
+  access: {
+    effect: "read",
+    within: { outcome: "id" },
+    needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
+  },
   http: { method: "GET", path: "/api/outcomes/:id" },
   mcp: { server: "outcome", tool: "view_outcome" },
   cli: { command: "outcomes view", args: ["id"], example: "<outcome id>" },
@@ -152,9 +156,11 @@ export const viewAncestors = operation({
       .describe("Each chain is a list of ids from the direct parent up to a root."),
     truncated: z.boolean().describe("True if there are more chains."),
   }),
-  effect: "read",
-  within: { outcome: "id" },
-  needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
+  access: {
+    effect: "read",
+    within: { outcome: "id" },
+    needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
+  },
   http: { method: "GET", path: "/api/outcomes/:id/ancestors" },
   mcp: { server: "outcome", tool: "view_ancestors" },
   cli: { command: "outcomes ancestors", args: ["id"], example: "<outcome id>" },
@@ -174,9 +180,11 @@ export const viewSubtree = operation({
     outcomes: z.array(OutcomeSummary.extend({ parents: z.array(z.string()) })),
     truncated: z.boolean().describe("True if there are more outcomes."),
   }),
-  effect: "read",
-  within: { outcome: "id" },
-  needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
+  access: {
+    effect: "read",
+    within: { outcome: "id" },
+    needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
+  },
   http: { method: "GET", path: "/api/outcomes/:id/subtree" },
   mcp: { server: "outcome", tool: "view_subtree" },
   cli: { command: "outcomes subtree", args: ["id"], example: "<outcome id>" },
@@ -195,9 +203,7 @@ export const myOutcomes = operation({
   lists: "outcome",
   input: z.strictObject({ status: Status, ...Page }),
   output: listOutput,
-  effect: "read",
-  within: "company",
-  needs: "member",
+  access: { effect: "read", within: "company", needs: "member" },
   http: { method: "GET", path: "/api/outcomes" },
   mcp: { server: "outcome", tool: "my_outcomes" },
 });
@@ -208,9 +214,7 @@ export const listOutcomes = operation({
   lists: "outcome",
   input: z.strictObject({ companyId: CompanyId, status: Status, ...Page }),
   output: listOutput,
-  effect: "read",
-  within: "company",
-  needs: "board",
+  access: { effect: "read", within: "company", needs: "board" },
   http: { method: "GET", path: "/api/companies/:companyId/outcomes" },
   cli: { command: "outcomes list", example: "--status open" },
 });
@@ -220,9 +224,7 @@ export const listAgentOutcomes = operation({
   summary: "List the outcomes an agent is responsible for.",
   input: z.strictObject({ id: idOf("agent"), status: Status, ...Page }),
   output: listOutput,
-  effect: "read",
-  within: { agent: "id" },
-  needs: "board",
+  access: { effect: "read", within: { agent: "id" }, needs: "board" },
   http: { method: "GET", path: "/api/agents/:id/outcomes" },
   cli: { command: "agents outcomes", args: ["id"], example: "ada --status open" },
 });
@@ -254,24 +256,26 @@ export const updateOutcome = operation({
       .describe("Why work on it can't continue. Null unblocks it. Default: unchanged."),
   }),
   output: Outcome,
-  effect: "write",
-  within: { outcome: "id" },
-  needs: ({ id, parents, dependsOn, blocked, ...rest }) => [
-    // To mark work as blocked is part of doing it. To change what the work is needs write.
-    {
-      on: `outcome:${id}`,
-      level:
-        parents === undefined &&
-        dependsOn === undefined &&
-        Object.values(rest).every((value) => value === undefined)
-          ? ["write", "drive"]
-          : "write",
-    } as const,
-    ...(parents ?? []).map((parent) => ({ on: `outcome:${parent}`, level: "drive" }) as const),
-    ...[...(dependsOn ?? []), ...(blocked?.on === undefined ? [] : [blocked.on])].map(
-      (other) => ({ on: `outcome:${other}`, level: "read" }) as const,
-    ),
-  ],
+  access: {
+    effect: "write",
+    within: { outcome: "id" },
+    needs: ({ id, parents, dependsOn, blocked, ...rest }) => [
+      // To mark work as blocked is part of doing it. To change what the work is needs write.
+      {
+        on: `outcome:${id}`,
+        level:
+          parents === undefined &&
+          dependsOn === undefined &&
+          Object.values(rest).every((value) => value === undefined)
+            ? ["write", "drive"]
+            : "write",
+      } as const,
+      ...(parents ?? []).map((parent) => ({ on: `outcome:${parent}`, level: "drive" }) as const),
+      ...[...(dependsOn ?? []), ...(blocked?.on === undefined ? [] : [blocked.on])].map(
+        (other) => ({ on: `outcome:${other}`, level: "read" }) as const,
+      ),
+    ],
+  },
   http: { method: "PATCH", path: "/api/outcomes/:id" },
   mcp: { server: "outcome", tool: "update_outcome" },
   cli: {
@@ -293,9 +297,11 @@ export const submitOutcome = operation({
     ),
   }),
   output: Outcome,
-  effect: "write",
-  within: { outcome: "id" },
-  needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
+  access: {
+    effect: "write",
+    within: { outcome: "id" },
+    needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
+  },
   http: { method: "POST", path: "/api/outcomes/:id/submit" },
   mcp: { server: "outcome", tool: "submit_outcome" },
   cli: {
@@ -317,9 +323,11 @@ export const completeOutcome = operation({
     ),
   }),
   output: Outcome,
-  effect: "write",
-  within: { outcome: "id" },
-  needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
+  access: {
+    effect: "write",
+    within: { outcome: "id" },
+    needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
+  },
   http: { method: "POST", path: "/api/outcomes/:id/complete" },
   mcp: { server: "outcome", tool: "complete_outcome" },
   cli: { command: "outcomes complete", args: ["id"], example: "<outcome id>" },
@@ -337,9 +345,11 @@ export const closeOutcome = operation({
     ),
   }),
   output: Outcome,
-  effect: "write",
-  within: { outcome: "id" },
-  needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
+  access: {
+    effect: "write",
+    within: { outcome: "id" },
+    needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
+  },
   http: { method: "POST", path: "/api/outcomes/:id/close" },
   mcp: { server: "outcome", tool: "close_outcome" },
   cli: {
@@ -361,9 +371,11 @@ export const reopenOutcome = operation({
     ),
   }),
   output: Outcome,
-  effect: "write",
-  within: { outcome: "id" },
-  needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
+  access: {
+    effect: "write",
+    within: { outcome: "id" },
+    needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
+  },
   http: { method: "POST", path: "/api/outcomes/:id/reopen" },
   mcp: { server: "outcome", tool: "reopen_outcome" },
   cli: {
@@ -396,9 +408,11 @@ export const delegateOutcome = operation({
     ),
   }),
   output: Outcome,
-  effect: "write",
-  within: { outcome: "id" },
-  needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
+  access: {
+    effect: "write",
+    within: { outcome: "id" },
+    needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
+  },
   http: { method: "POST", path: "/api/outcomes/:id/delegate" },
   mcp: { server: "outcome", tool: "delegate_outcome" },
   cli: { command: "outcomes delegate", args: ["id", "to"], example: "<outcome id> ada" },
@@ -414,9 +428,11 @@ export const reclaimOutcome = operation({
     reason: Note.min(1).describe("Why, up to 10,000 characters. The former owner reads it."),
   }),
   output: Outcome,
-  effect: "write",
-  within: { outcome: "id" },
-  needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
+  access: {
+    effect: "write",
+    within: { outcome: "id" },
+    needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
+  },
   http: { method: "POST", path: "/api/outcomes/:id/reclaim" },
   mcp: { server: "outcome", tool: "reclaim_outcome" },
   cli: {

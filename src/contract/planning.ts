@@ -58,9 +58,11 @@ export const planWork = operation({
     ),
     integration: z.string().describe("Id of your integration outcome, which depends on all tasks."),
   }),
-  effect: "write",
-  within: { outcome: "outcome" },
-  needs: ({ outcome }) => [{ on: `outcome:${outcome}`, level: "drive" }],
+  access: {
+    effect: "write",
+    within: { outcome: "outcome" },
+    needs: ({ outcome }) => [{ on: `outcome:${outcome}`, level: "drive" }],
+  },
   http: { method: "POST", path: "/api/outcomes/:outcome/plan" },
   mcp: { server: "org", tool: "plan_work" },
 });

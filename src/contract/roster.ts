@@ -25,9 +25,7 @@ export const listRoster = operation({
     ...Page,
   }),
   output: z.object({ agents: z.array(RosterEntry), nextCursor }),
-  effect: "read",
-  within: "company",
-  needs: "member",
+  access: { effect: "read", within: "company", needs: "member" },
   http: { method: "GET", path: "/api/companies/:companyId/roster" },
   mcp: { server: "org", tool: "list_roster" },
   cli: { command: "agents roster", example: "--departed" },
@@ -52,9 +50,7 @@ export const viewOrg = operation({
   summary: "Show who reports to whom, and what each agent is doing or waiting for.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ agents: z.array(Position), truncated: z.boolean() }),
-  effect: "read",
-  within: "company",
-  needs: "board",
+  access: { effect: "read", within: "company", needs: "board" },
   http: { method: "GET", path: "/api/companies/:companyId/org" },
 });
 
@@ -80,9 +76,7 @@ export const exportCompany = operation({
       .array(z.string())
       .describe("What the files don't contain, because it has no meaning elsewhere."),
   }),
-  effect: "record",
-  within: "company",
-  needs: "board",
+  access: { effect: "record", within: "company", needs: "board" },
   http: { method: "GET", path: "/api/companies/:companyId/export" },
 });
 
@@ -110,8 +104,6 @@ export const importCompany = operation({
     files: z.number().describe("Number of knowledge files."),
     notices: z.array(z.string()),
   }),
-  effect: "write",
-  within: "installation",
-  needs: "board",
+  access: { effect: "write", within: "installation", needs: "board" },
   http: { method: "POST", path: "/api/companies/import" },
 });

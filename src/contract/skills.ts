@@ -49,9 +49,7 @@ export const putSkill = operation({
     ),
   }),
   output: Skill,
-  effect: "write",
-  within: "company",
-  needs: "board",
+  access: { effect: "write", within: "company", needs: "board" },
   http: { method: "POST", path: "/api/companies/:companyId/skills" },
 });
 
@@ -60,9 +58,7 @@ export const listSkills = operation({
   summary: "List the skills of the company.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ skills: z.array(Skill), nextCursor }),
-  effect: "read",
-  within: "company",
-  needs: "member",
+  access: { effect: "read", within: "company", needs: "member" },
   http: { method: "GET", path: "/api/companies/:companyId/skills" },
   cli: { command: "skills list" },
 });
@@ -72,9 +68,7 @@ export const removeSkill = operation({
   summary: "Remove a skill. Sessions that start later don't have it; its history stays.",
   input: z.strictObject({ companyId: CompanyId, name: SkillName }),
   output: Skill,
-  effect: "write",
-  within: "company",
-  needs: "board",
+  access: { effect: "write", within: "company", needs: "board" },
   http: { method: "DELETE", path: "/api/companies/:companyId/skills/:name" },
   cli: { command: "skills remove", args: ["name"], example: "style-guide" },
 });
