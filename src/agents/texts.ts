@@ -1,4 +1,5 @@
 import { Refusal } from "../contract/refusal.ts";
+import { notYourReport } from "../capabilities/texts.ts";
 
 /** What the product says about agents, their names and their keys. */
 interface Named {
@@ -31,9 +32,9 @@ export const hasLeft = ({ name }: Pick<Named, "name">): Refusal =>
   );
 
 export const notADirectReport = ({ name }: Pick<Named, "name">): Refusal =>
-  new Refusal(
+  notYourReport(
+    { name },
     "forbidden",
-    `${name} is not your direct report.`,
     `Only ${name}'s own manager and the board can do this. Ask the report of yours that ${name} works under.`,
   );
 

@@ -18,16 +18,7 @@ import { isActive, type Member } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
 import { structuralRank } from "./structure.ts";
 import { type GrantRow, grantById, heldOn, insertGrant, markRevoked } from "./table.ts";
-import {
-  alreadyRevoked,
-  receiverInactive,
-  heldForAnotherOutcome,
-  mailIsNotGranted,
-  noSuchLevel,
-  notHeld,
-  notYourReport,
-  scopeEnded,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 /**
  * Granting and revoking rights. A grant goes from a manager to a direct report, or from the board to any agent. It is never
@@ -117,7 +108,7 @@ export async function revoke(
   const grant = await grantById(tx, grantId);
   const mine = grant !== undefined && (by === null || grant.granted_by === by || grant.grantee_id === by);
   if (grant === undefined || grant.company_id !== companyId || !mine) throw notFound("grant", grantId);
-  if (grant.revoked_at !== null) throw alreadyRevoked(grant);
+  if (grant.revoked_at !== null) throw texts.alreadyRevoked(grant);
   await markRevoked(tx, grantId);
   return { ...grant, revoked_at: tx.now, broken: grant.broken + 1 };
 }
@@ -132,14 +123,18 @@ const board = { parent_id: null, structural: 0 } as const;
 function checkLevel(resource: Resource, level: GrantableLevel | undefined): GrantableLevel {
   const kind = resourceKind(resource);
   const wanted = level ?? defaultLevel(kind);
-  if (!isOnLadder(kind, wanted)) throw noSuchLevel(kind, wanted);
+  if (!isOnLadder(kind, wanted)) throw texts.noSuchLevel(kind, wanted);
   return wanted;
 }
 
 function checkReceiver(giver: Member | null, receiver: Member): void {
   if (giver !== null && receiver.boss_id !== giver.id)
-    throw notYourReport(receiver, "refused", "Grant rights to direct reports, who can grant them further.");
-  if (!isActive(receiver)) throw receiverInactive(receiver);
+    throw texts.notYourReport(
+      receiver,
+      "refused",
+      "Grant rights to direct reports, who can grant them further.",
+    );
+  if (!isActive(receiver)) throw texts.receiverInactive(receiver);
 }
 
 /** A resource on which the giver has no right does not exist for it. Agents are an exception: the chart is public. */
@@ -164,7 +159,7 @@ async function checkResourceExists(
 async function checkScope(tx: ReadTx, companyId: string, scopeId: string): Promise<void> {
   const scope = await tx.first(outcomeCompany, { id: scopeId });
   if (scope?.company_id !== companyId) throw notFound("outcome", scopeId);
-  if (scope.status !== "open" && scope.status !== "submitted") throw scopeEnded(scope);
+  if (scope.status !== "open" && scope.status !== "submitted") throw texts.scopeEnded(scope);
 }
 
 /**
@@ -179,7 +174,7 @@ export async function sourceFor(
   scopeId: string,
 ): Promise<{ parent_id: string | null; structural: 0 | 1 }> {
   const kind = resourceKind(resource);
-  if (kind === "mail") throw mailIsNotGranted();
+  if (kind === "mail") throw texts.mailIsNotGranted();
   let outOfScope = false;
   for (const grant of await heldOn(tx, giver.id, resource)) {
     if (grant.broken > 0 || grant.level < rank) continue;
@@ -193,8 +188,8 @@ export async function sourceFor(
   if ((await structuralRank(tx, giver.id, resource)) >= rank) return { parent_id: null, structural: 1 };
   const scope = outOfScope ? await tx.first(outcomeCompany, { id: scopeId }) : undefined;
   throw scope === undefined
-    ? notHeld(resource, levelAt(kind, rank) ?? "that level")
-    : heldForAnotherOutcome(resource, scope);
+    ? texts.notHeld(resource, levelAt(kind, rank) ?? "that level")
+    : texts.heldForAnotherOutcome(resource, scope);
 }
 
 const fileCompany = query((db, p: { id: string }) =>

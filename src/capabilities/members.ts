@@ -10,7 +10,7 @@ export type Member = Pick<
   "id" | "company_id" | "name" | "slug" | "role" | "boss_id" | "mandate_id" | "status"
 >;
 
-/** Active agents hold rights. A pending agent has none yet, a terminated one has none any more, a paused one keeps its. */
+/** Active agents hold rights. A pending agent has none yet, a terminated one none any more. A paused one keeps them. */
 export function isActive(member: Pick<Member, "status">): boolean {
   return member.status === "idle" || member.status === "paused";
 }

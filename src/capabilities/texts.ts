@@ -1,4 +1,4 @@
-import { Refusal, type RefusalCode } from "../contract/refusal.ts";
+import { refused, Refusal, type RefusalCode } from "../contract/refusal.ts";
 import {
   type GrantableLevel,
   ladders,
@@ -35,7 +35,7 @@ export const notYourReport = (agent: { readonly name: string }, code: RefusalCod
   new Refusal(code, `${agent.name} is not your direct report.`, hint);
 
 export const receiverInactive = ({ name, status }: Agent): Refusal =>
-  new Refusal("refused", `${name} is ${status} and can't hold rights.`, "Choose an active agent.");
+  refused(`${name} is ${status} and can't hold rights.`, "Choose an active agent.");
 
 export const alreadyRevoked = ({ resource }: { readonly resource: Resource }): Refusal =>
   new Refusal(
@@ -45,29 +45,25 @@ export const alreadyRevoked = ({ resource }: { readonly resource: Resource }): R
   );
 
 export const scopeEnded = (outcome: { id: string; title: string; status: string }): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `"${outcome.title}" (${outcome.id}) is ${outcome.status}, so a right granted for it would end at once.`,
     `Name an open outcome, or reopen this one: reopen_outcome {"id":"${outcome.id}","reason":"…"}.`,
   );
 
 export const mailIsNotGranted = (): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     "Agents can't grant mail routes. Mail follows the reporting line.",
     "Ask the board to open a route between the two agents: agency access grant.",
   );
 
 export const heldForAnotherOutcome = (resource: Resource, scope: { id: string; title: string }): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `You hold ${resource} for another outcome, and "${scope.title}" (${scope.id}) is not below that one.`,
     "In outcome, name one that is below the outcome you hold the right for. list_permissions shows it.",
   );
 
 export const notHeld = (resource: Resource, level: string): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `You don't have ${level} on ${resource}, so you can't grant it.`,
     "list_permissions shows what you hold. request_permission asks your manager for more.",
   );

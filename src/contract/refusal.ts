@@ -48,6 +48,9 @@ export interface RefusalBody {
   error: { code: string; message: string; hint: string; details?: Readonly<Record<string, unknown>> };
 }
 
+/** The most common refusal: the state of things does not allow the call. */
+export const refused = (message: string, hint: string): Refusal => new Refusal("refused", message, hint);
+
 /**
  * The same answer for a thing that does not exist, that belongs to another company, and that the caller may not know of.
  */

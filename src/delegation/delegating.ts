@@ -21,16 +21,7 @@ import { reclaimAgents } from "../departures/leaving.ts";
 import { sendOrder } from "../agents/orders.ts";
 import { agentById, agentOfMandate, type AgentRow, endSessions } from "../agents/table.ts";
 import { findReport } from "./team.ts";
-import {
-  mandateReclaimed,
-  mayNotHire,
-  notReclaimable,
-  reclaimed,
-  rootMandateNotReclaimable,
-  toOrHire,
-  unassigned,
-  workReclaimed,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 /** Delegating an outcome to a report, and reclaiming it. */
 
@@ -79,12 +70,12 @@ async function receiverOf(
     return { to: await findReport(call.tx, from, to), hired: false };
   if (hire !== undefined && to === undefined)
     return { to: await hireFor(call, outcome, from, hire), hired: true };
-  throw toOrHire();
+  throw texts.toOrHire();
 }
 
 /** Hires like any other hire: if the company requires it, the agent waits for approval, unless the board itself hires. */
 async function hireFor(call: Delegation, outcome: OutcomeRow, from: Member, hire: Hire): Promise<Member> {
-  if (!(await holds(call.tx, from.id, "org:hire", "use"))) throw mayNotHire(from);
+  if (!(await holds(call.tx, from.id, "org:hire", "use"))) throw texts.mayNotHire(from);
   const { requireBoardApprovalForNewAgents } = await call.settings();
   const { agent } = await takeOn(call, {
     input: { ...hire, grants: call.input.grants },
@@ -112,23 +103,27 @@ async function reclaimWork(call: Call<{ reason: string }>, outcome: OutcomeRow):
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
   await call.record(outcome.id, { from, to: owner.id, moved, reason: input.reason });
   if (from !== null)
-    await notify(call, from, reclaimed(await memberName(tx, call.actor.agentId), outcome, input.reason));
+    await notify(
+      call,
+      from,
+      texts.reclaimed(await memberName(tx, call.actor.agentId), outcome, input.reason),
+    );
   return presentOutcome(tx, saved);
 }
 
-/** Ends the sessions that were started for the reclaimed outcomes. Sessions that work on something else continue. */
+/** Ends the sessions that were started for the texts.reclaimed outcomes. Sessions that work on something else continue. */
 async function stopWorkOn(call: Call<{ reason: string }>, moved: ReadonlySet<string>): Promise<void> {
   const { tx, companyId } = call;
   for (const { agent_id, first_outcome_id } of await tx.all(atWork, { companyId }))
     if (first_outcome_id !== null && moved.has(first_outcome_id))
-      await tx.run(endSessions, { agentId: agent_id, now: tx.now, reason: workReclaimed });
+      await tx.run(endSessions, { agentId: agent_id, now: tx.now, reason: texts.workReclaimed });
 }
 
 /**
  * Takes an outcome back together with what its owner made of it below: the outcomes the owner kept and the ones it
  * delegated further, to any depth. Agents that were created for a part of it leave. Outcomes that other agents put below it
  * stay theirs; otherwise a manager could take another manager's work through a second parent. Every right that was
- * granted for one of the reclaimed outcomes is revoked.
+ * granted for one of the texts.reclaimed outcomes is revoked.
  */
 async function takeBack(
   call: Call<{ reason: string }>,
@@ -136,7 +131,7 @@ async function takeBack(
 ): Promise<{ owner: Member; moved: string[] }> {
   const { tx } = call;
   const owner = outcome.delegated_by === null ? undefined : await memberById(tx, outcome.delegated_by);
-  if (outcome.delegated === 0 || owner === undefined) throw notReclaimable(outcome);
+  if (outcome.delegated === 0 || owner === undefined) throw texts.notReclaimable(outcome);
   const moved: string[] = [];
   const frontier: Pick<OutcomeRow, "id" | "responsible_id">[] = [outcome];
   const seen = new Set([outcome.id]);
@@ -170,7 +165,7 @@ async function reclaimMandate(
   agent: AgentRow,
 ): Promise<contract.Outcome> {
   const { tx, input } = call;
-  if (agent.boss_id === null) throw rootMandateNotReclaimable(agent);
+  if (agent.boss_id === null) throw texts.rootMandateNotReclaimable(agent);
   const ended = await reclaimAgents(call, agent, agent.boss_id, input.reason);
   await call.record(outcome.id, {
     from: agent.id,
@@ -183,7 +178,7 @@ async function reclaimMandate(
     for (const fileId of [state_file_id, log_file_id])
       if (fileId !== null) await sendDocument(call, agent.boss_id, fileId);
   const who = await memberName(tx, call.actor.agentId);
-  await notify(call, agent.boss_id, mandateReclaimed(who, outcome, input.reason, ended));
+  await notify(call, agent.boss_id, texts.mandateReclaimed(who, outcome, input.reason, ended));
   return presentOutcome(tx, await outcomeById(tx, outcome.id));
 }
 
@@ -214,7 +209,7 @@ async function demandHandedOn(call: CallContext, outcome: OutcomeRow): Promise<v
 
 export async function outcomeOwnerOf(tx: ReadTx, outcome: OutcomeRow): Promise<Member> {
   const owner = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
-  if (owner === undefined) throw unassigned(outcome);
+  if (owner === undefined) throw texts.unassigned(outcome);
   return owner;
 }
 

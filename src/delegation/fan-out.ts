@@ -7,14 +7,8 @@ import { childrenOf, insertOutcome, outcomeById, repointDependents } from "../ou
 import { sendOrder } from "../agents/orders.ts";
 import { agentById } from "../agents/table.ts";
 import { holdFor } from "../departures/waiting-parts.ts";
-import { inboxNotDelegable } from "../outcomes/texts.ts";
-import {
-  alreadyDivided,
-  integrationDescription,
-  integrationTitle,
-  notDividable,
-  partsInACircle,
-} from "./texts.ts";
+import { inboxNotDelegable, notOpen } from "../outcomes/texts.ts";
+import * as texts from "./texts.ts";
 
 /**
  * Divides an outcome among agents. Each part becomes an outcome of a report (or of the divider itself), and one integration
@@ -80,8 +74,8 @@ export async function fanOut(
       id: integrationId,
       ...base,
       kind: "integration",
-      title: integrationTitle(whole),
-      description: integrationDescription(whole),
+      title: texts.integrationTitle(whole),
+      description: texts.integrationDescription(whole),
       acceptance: whole.acceptance,
       responsible_id: from.id,
       delegated: 0,
@@ -97,13 +91,13 @@ export async function fanOut(
 
 /** Only an open outcome that is not divided already can be divided. */
 async function demandDividable(tx: ReadTx, whole: OutcomeRow): Promise<void> {
-  if (whole.status !== "open") throw notDividable(whole);
+  if (whole.status !== "open") throw notOpen(whole, "divided into parts");
   if (whole.kind === "inbox") throw inboxNotDelegable(whole);
   if (whole.kind === "perpetual" || whole.kind === "mandate") return;
   const integration = (await childrenOf(tx, whole.id)).find(
     ({ kind, status }) => kind === "integration" && (status === "open" || status === "submitted"),
   );
-  if (integration !== undefined) throw alreadyDivided(whole, integration);
+  if (integration !== undefined) throw texts.alreadyDivided(whole, integration);
 }
 
 /** Sorts each part behind its dependencies, because a dependency row can only point to an outcome that exists. */
@@ -119,5 +113,5 @@ function inOrder(parts: readonly PlannedPart[]): (readonly [number, PlannedPart]
       }
   }
   if (order.length === parts.length) return order;
-  throw partsInACircle(parts.filter((_, index) => !placed.has(index)));
+  throw texts.partsInACircle(parts.filter((_, index) => !placed.has(index)));
 }

@@ -4,14 +4,7 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { nameKey } from "../contract/names.ts";
 import { roleKey } from "../hiring/headcount.ts";
-import {
-  neitherReportNorRole,
-  noSuchReport,
-  notEmployed,
-  notToItself,
-  reportsToAnother,
-  severalInRole,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 /**
  * Which agent a manager means by a word: a direct report (by id, role, slug or name) or the manager itself. Work goes down
@@ -30,7 +23,7 @@ export async function findInTeam(
   const byId = reports.find(({ id }) => id === wanted);
   if (byId !== undefined) return byId;
   const byRole = reports.filter(({ role }) => roleKey(role) === wanted);
-  if (byRole.length > 1) throw severalInRole(manager, reference, byRole);
+  if (byRole.length > 1) throw texts.severalInRole(manager, reference, byRole);
   const found = byRole[0] ?? reports.find((report) => namesOf(report).includes(wanted));
   if (found !== undefined) return found;
   if (["self", "me", ...namesOf(manager), roleKey(manager.role)].includes(wanted)) return manager;
@@ -51,7 +44,7 @@ export async function demandRole(tx: ReadTx, manager: Member, reference: string)
       : await tx.first(calledSo, { companyId, key: nameKey(wanted), slug: wanted });
   if (meant === undefined || roleKey(meant.role) === wanted) return;
   const { hint } = await notInTeam(tx, manager, reference);
-  throw neitherReportNorRole(manager, meant, reference, hint);
+  throw texts.neitherReportNorRole(manager, meant, reference, hint);
 }
 
 /** A direct report that can get work: active or, with `orPending`, still waiting for approval. */
@@ -63,8 +56,8 @@ export async function findReport(
 ): Promise<Member> {
   const found = await findInTeam(tx, manager, reference);
   if (found === undefined) throw await notInTeam(tx, manager, reference);
-  if (found.id === manager.id) throw notToItself(manager);
-  if (!isActive(found) && !(orPending && found.status === "pending_approval")) throw notEmployed(found);
+  if (found.id === manager.id) throw texts.notToItself(manager);
+  if (!isActive(found) && !(orPending && found.status === "pending_approval")) throw texts.notEmployed(found);
   return found;
 }
 
@@ -75,8 +68,8 @@ async function notInTeam(tx: ReadTx, manager: Member, reference: string): Promis
   for (const report of reports)
     for (const below of await reportsOf(tx, report.id))
       if ([...namesOf(below), roleKey(below.role)].includes(wanted))
-        return reportsToAnother(manager, below, report);
-  return noSuchReport(manager, reference, reports);
+        return texts.reportsToAnother(manager, below, report);
+  return texts.noSuchReport(manager, reference, reports);
 }
 
 const wantedIn = (reference: string): string => roleKey(reference.replace(/^\s*@/, ""));

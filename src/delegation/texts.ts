@@ -1,5 +1,5 @@
 import { plural } from "../contract/phrases.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { refused, Refusal } from "../contract/refusal.ts";
 import { named, namedFirst } from "../outcomes/texts.ts";
 
 /** Everything this folder says: delegating, reclaiming, planning, and what agents are told when outcomes end. */
@@ -30,22 +30,19 @@ export const mayNotHire = ({ name }: Pick<Agent, "name">): Refusal =>
   );
 
 export const notReclaimable = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} can't be reclaimed: it was not delegated.`,
     "view_outcome shows who is responsible for an outcome and who delegated it.",
   );
 
 export const rootMandateNotReclaimable = ({ name }: Pick<Agent, "name">): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${name} is the root agent. It reports to the board, so its mandate can't be reclaimed.`,
     "Pause the agent (agency agents pause), or change its role (agency agents update).",
   );
 
 export const unassigned = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} is unassigned: no agent is responsible for it.`,
     "Create the outcome again below an agent's mandate: create_outcome.",
   );
@@ -104,8 +101,7 @@ export const closedWithParent = (parent: Named, rationale: string): string =>
   `Closed with its parent "${parent.title}" (${parent.id}): ${rationale}`;
 
 export const othersWorkBelow = (outcome: Named, others: readonly Named[]): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} can't be closed. ${plural(others.length, "outcome")} below it were delegated to other agents: ${namedFirst(others)}.`,
     "Reclaim or close those first: reclaim_outcome, close_outcome.",
   );
@@ -129,23 +125,14 @@ export const integrationTitle = ({ title }: Named): string =>
 export const integrationDescription = (whole: Named): string =>
   `Combine the results of the parts into the result of ${linked(whole)}.`;
 
-export const notDividable = (whole: Named & { readonly status: string }): Refusal =>
-  new Refusal(
-    "refused",
-    `${named(whole)} is ${whole.status}. Only an open outcome can be divided into parts.`,
-    `Reopen it first: reopen_outcome {"id":"${whole.id}","reason":"…"}.`,
-  );
-
 export const alreadyDivided = (whole: Named, integration: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(whole)} is already divided into parts. ${named(integration)} waits for them.`,
     "Wait for the results of the parts, or close that integration first: close_outcome.",
   );
 
 export const partsInACircle = (parts: readonly { readonly title: string }[]): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `These parts wait for each other in a circle: ${parts.map(({ title }) => `"${title.slice(0, 60)}"`).join(", ")}.`,
     "Remove one of the dependencies (dependsOn).",
   );
@@ -161,8 +148,7 @@ export const noSuchTask = (reference: string | number, several: boolean): Refusa
   );
 
 export const severalInRole = (manager: Agent, role: string, found: readonly Agent[]): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${found.length} reports of ${manager.name} have the role ${role}: ${found.map(({ id, name }) => `${name} (${id})`).join(", ")}.`,
     "Name one of them by its id.",
   );
@@ -173,21 +159,19 @@ export const neitherReportNorRole = (
   reference: string,
   hint: string,
 ): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${meant.name} (${meant.role}) is not a direct report of ${manager.name}, and "${reference.slice(0, 100)}" is not a role.`,
     `${hint} To hire an agent, name a role that the team lacks.`,
   );
 
 export const notToItself = ({ name }: Agent): Refusal =>
-  new Refusal("refused", `${name} can't delegate to itself.`, "Do the work, or name a direct report.");
+  refused(`${name} can't delegate to itself.`, "Do the work, or name a direct report.");
 
 export const notEmployed = ({ name, status }: Agent & { readonly status: string }): Refusal =>
-  new Refusal("refused", `${name} is ${status} and can't get work.`, "Choose an active report.");
+  refused(`${name} is ${status} and can't get work.`, "Choose an active report.");
 
 export const reportsToAnother = (manager: Agent, found: Agent, itsManager: Agent): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${found.name} reports to ${itsManager.name}, not to ${manager.name}.`,
     `Work goes down one level at a time. Delegate to ${itsManager.name} (${itsManager.id}).`,
   );
@@ -197,8 +181,7 @@ export const noSuchReport = (
   reference: string,
   reports: readonly { slug: string }[],
 ): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${manager.name} has no direct report called "${reference.slice(0, 100)}".`,
     reports.length === 0
       ? `${manager.name} has no reports yet. Hire one: hire_agent.`

@@ -1,5 +1,5 @@
 import type { Operation } from "../contract/operation.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { refused, Refusal } from "../contract/refusal.ts";
 
 /** Everything the dispatcher says itself. */
 export const credentialInvalid = "The credential is missing or not valid.";
@@ -43,8 +43,7 @@ export const boardOnly = ({ name }: Operation): Refusal =>
   );
 
 export const agentsOnly = ({ name }: Operation): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `Only agents can call ${name}: it is about the caller, and the board is not an agent.`,
     "Ask about a company or an agent instead. GET /api/openapi.json lists every operation.",
   );

@@ -92,6 +92,7 @@ export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
         .innerJoin("files as f", "f.id", "r.id")
         .selectAll("f")
         .select([
+          // `sure` needs no further look. A higher `most` rests on a giver's position, which is checked below.
           sql<number>`max(case when r.structural = 0 then r.level else ${sql.lit(noRight)} end)`.as("sure"),
           sql<number>`max(r.level)`.as("most"),
         ])

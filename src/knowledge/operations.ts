@@ -20,17 +20,7 @@ import {
   versionAt,
   versionsBefore,
 } from "./table.ts";
-import {
-  encodingNeedsContent,
-  fileDeleted,
-  noWorkspace,
-  pathOrContent,
-  refusedDelete,
-  refusedWrite,
-  stateTooLarge,
-  tooLarge,
-  versionConflict,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 import { placeCopy, readFromWorkspace } from "./workspace.ts";
 
 /** Updates a file whose content is derived before it is read. outcomes/ provides this for the files of outcomes. */
@@ -63,12 +53,12 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
   const onWrite = guarded(contract.writeFile, async (call) => {
     const { tx, actor, input } = call;
     const file = await liveFile(tx, input.id);
-    const refusal = refusedWrite(file);
+    const refusal = texts.refusedWrite(file);
     if (refusal !== undefined) throw refusal;
-    if (file.version !== input.version || file.hash !== input.hash) throw versionConflict(file);
+    if (file.version !== input.version || file.hash !== input.hash) throw texts.versionConflict(file);
     const content = await contentOf(call);
     if (file.kind === "state" && content.byteLength > stateDocumentBytes)
-      throw stateTooLarge(content.byteLength, stateDocumentBytes);
+      throw texts.stateTooLarge(content.byteLength, stateDocumentBytes);
     const saved = await addVersion(tx, file, {
       content,
       description: input.description ?? file.description,
@@ -124,7 +114,7 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
         files.push(summary(row));
         continue;
       }
-      if (caller.workspace === null) throw noWorkspace("Read the files one by one: read_file.");
+      if (caller.workspace === null) throw texts.noWorkspace("Read the files one by one: read_file.");
       const file = await refresh(tx, row);
       const path = placeCopy(caller.workspace, file.id, await tx.blobs.read(file.id, file.hash));
       await call.record(file.id, { version: file.version }, "knowledge.read");
@@ -245,7 +235,7 @@ const onBrokenLinks = guarded(contract.listBrokenLinks, async ({ tx, companyId, 
 
 const onDelete = guarded(contract.deleteFile, async (call) => {
   const file = await liveFile(call.tx, call.input.id);
-  const refusal = refusedDelete(file);
+  const refusal = texts.refusedDelete(file);
   if (refusal !== undefined) throw refusal;
   await tombstone(call.tx, file);
   await call.record(file.id, { version: file.version, reason: call.input.reason ?? null });
@@ -259,7 +249,7 @@ const searchDepth = 500;
 async function liveFile(tx: ReadTx, id: string): Promise<FileRow> {
   const file = await fileById(tx, id);
   if (file === undefined) throw notFound("file", id);
-  if (file.deleted_at !== null) throw fileDeleted(file);
+  if (file.deleted_at !== null) throw texts.fileDeleted(file);
   return file;
 }
 
@@ -278,13 +268,13 @@ async function contentOf(
 ): Promise<Uint8Array> {
   const { path, content, encoding } = call.input;
   const { maxFileBytes } = await call.settings();
-  if ((path === undefined) === (content === undefined)) throw pathOrContent();
+  if ((path === undefined) === (content === undefined)) throw texts.pathOrContent();
   if (content !== undefined) return decodeContent(content, encoding, maxFileBytes);
-  if (encoding !== undefined) throw encodingNeedsContent();
+  if (encoding !== undefined) throw texts.encodingNeedsContent();
   if (call.caller.workspace === null || path === undefined)
-    throw noWorkspace("Send content instead of path.");
+    throw texts.noWorkspace("Send content instead of path.");
   const bytes = readFromWorkspace(call.caller.workspace, path, maxFileBytes);
-  if (bytes.byteLength > maxFileBytes) throw tooLarge(bytes.byteLength, maxFileBytes);
+  if (bytes.byteLength > maxFileBytes) throw texts.tooLarge(bytes.byteLength, maxFileBytes);
   return bytes;
 }
 

@@ -1,4 +1,4 @@
-import { Refusal } from "../contract/refusal.ts";
+import { refused, Refusal } from "../contract/refusal.ts";
 
 /** Everything this folder says about knowledge files and the workspace. */
 interface Named {
@@ -71,10 +71,10 @@ export const refusedWrite = (file: Named & { kind: string }): Refusal | undefine
 export const refusedDelete = (file: Named & { kind: string }): Refusal | undefined =>
   refusedBy(notDeletable, file);
 
-function refusedBy(refused: Refused, file: Named & { readonly kind: string }): Refusal | undefined {
-  const [why, instead] = refused[file.kind] ?? [];
+function refusedBy(kinds: Refused, file: Named & { readonly kind: string }): Refusal | undefined {
+  const [why, instead] = kinds[file.kind] ?? [];
   if (why === undefined || instead === undefined) return undefined;
-  return new Refusal("refused", `${named(file)} ${why}.`, instead);
+  return refused(`${named(file)} ${why}.`, instead);
 }
 
 export const fileDeleted = (file: Named): Refusal =>
@@ -95,53 +95,23 @@ export const encodingNeedsContent = (): Refusal =>
   new Refusal("invalid", "encoding belongs to content, but you sent path.", "Leave out encoding.");
 
 export const noWorkspace = (instead: string): Refusal =>
-  new Refusal("refused", "Only sessions have a workspace, and this call is not from a session.", instead);
+  refused("Only sessions have a workspace, and this call is not from a session.", instead);
 
 export const workspaceUnreadable = (code: string): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `Your workspace can't be opened (${code}).`,
     "Send content instead of path, and read files one by one with read_file.",
   );
 
-export const notRegular = (path: string): Refusal =>
-  new Refusal(
-    "refused",
-    `${path} is not a regular file.`,
-    "Use the path of a regular file in your workspace.",
-  );
-
-export const severalHardLinks = (path: string): Refusal =>
-  new Refusal(
-    "refused",
-    `${path} has several hard links, so it may also lie outside your workspace.`,
-    "Copy the file within your workspace and use the path of the copy.",
-  );
-
-export const outside = (path: string): Refusal =>
-  new Refusal(
-    "refused",
-    `${path} is not inside your workspace.`,
-    "Write the file into your workspace first, then use its path there.",
-  );
-
-export const isLink = (path: string): Refusal =>
-  new Refusal(
-    "refused",
-    `${path} is a symbolic link.`,
-    "Use the path of the file itself, in your workspace.",
-  );
-
-export const unopenable = (path: string, code: string): Refusal =>
-  new Refusal(
-    "refused",
-    `${path} can't be opened (${code}).`,
-    "Use the path of a file that exists in your workspace.",
+/** `why` starts with a verb, as in "is a symbolic link". */
+export const unusablePath = (path: string, why: string): Refusal =>
+  refused(
+    `${path} ${why}.`,
+    "Use the path of a regular file inside your workspace. If the file is elsewhere, copy it there first.",
   );
 
 export const copyFailed = (fileId: string, code: string): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `The copy of file ${fileId} can't be written into your workspace (${code}).`,
     "Remove what is in the way (kb must be a folder, not a link) and call list_files again, or call read_file.",
   );

@@ -15,16 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
-import {
-  copyFailed,
-  isLink,
-  notRegular,
-  outside,
-  severalHardLinks,
-  tooLarge,
-  unopenable,
-  workspaceUnreadable,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 /**
  * Files that cross between a session's workspace and the knowledge base.
@@ -43,17 +34,18 @@ export function readFromWorkspace(workspace: string, path: string, maxBytes: num
   const descriptor = openWithoutFollowing(target, path);
   try {
     const before = fstatSync(descriptor);
-    if (!before.isFile()) throw notRegular(path);
-    // A second hard link may lie outside the workspace. The bytes would then belong to someone else.
-    if (before.nlink !== 1) throw severalHardLinks(path);
+    if (!before.isFile()) throw texts.unusablePath(path, "is not a regular file");
+    // A second hard link may lie texts.outside the workspace. The bytes would then belong to someone else.
+    if (before.nlink !== 1)
+      throw texts.unusablePath(path, "has several hard links, so it may also lie outside your workspace");
     const place = placeOf(descriptor, target);
     if (!liesWithin(place, root)) throw outside(path);
     // While a hard link is being removed, the kernel lowers the count before the name leaves its folder. For a moment, a
-    // file outside could look as if its only name were here. The removal holds the folder's lock, so reading the folder
+    // file texts.outside could look as if its only name were here. The removal holds the folder's lock, so reading the folder
     // waits until it is done; after that the place is checked again.
     waitForFolder(dirname(place));
     if (placeOf(descriptor, target) !== place) throw outside(path);
-    if (before.size > maxBytes) throw tooLarge(before.size, maxBytes);
+    if (before.size > maxBytes) throw texts.tooLarge(before.size, maxBytes);
     return readWhole(descriptor, maxBytes);
   } finally {
     closeSync(descriptor);
@@ -87,7 +79,7 @@ export function placeCopy(workspace: string, fileId: string, content: Uint8Array
       closeSync(directory);
     }
   } catch (error) {
-    throw copyFailed(fileId, codeOf(error));
+    throw texts.copyFailed(fileId, codeOf(error));
   }
   return join(folder, fileId);
 }
@@ -98,7 +90,7 @@ function openWithoutFollowing(target: string, path: string): number {
     return openSync(target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
     const code = codeOf(error);
-    throw code === "ELOOP" ? isLink(path) : unopenable(path, code);
+    throw texts.unusablePath(path, code === "ELOOP" ? "is a symbolic link" : `can't be opened (${code})`);
   }
 }
 
@@ -106,7 +98,7 @@ function rootOf(workspace: string): string {
   try {
     return realpathSync(workspace);
   } catch (error) {
-    throw workspaceUnreadable(codeOf(error));
+    throw texts.workspaceUnreadable(codeOf(error));
   }
 }
 
@@ -114,7 +106,7 @@ function codeOf(error: unknown): string {
   return typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 }
 
-/** Where the open file lies. Empty if that can't be found out, which counts as outside. */
+/** Where the open file lies. Empty if that can't be found out, which counts as texts.outside. */
 function placeOf(descriptor: number, target: string): string {
   try {
     return process.platform === "linux"
@@ -157,7 +149,9 @@ function readWhole(descriptor: number, maxBytes: number): Uint8Array {
     if (count === 0) break;
     chunks.push(chunk.subarray(0, count));
     size += count;
-    if (size > maxBytes) throw tooLarge(size, maxBytes);
+    if (size > maxBytes) throw texts.tooLarge(size, maxBytes);
   }
   return Buffer.concat(chunks);
 }
+
+const outside = (path: string) => texts.unusablePath(path, "is not inside your workspace");

@@ -22,17 +22,7 @@ import {
   sentBy,
   waitingFor,
 } from "./table.ts";
-import {
-  alreadyAcknowledged,
-  boardToItself,
-  deferToYourself,
-  fileOrBody,
-  getsNoMail,
-  inboxFull,
-  inboxIsForAgents,
-  noReceiver,
-  onlyReceiverAcknowledges,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 const onSend = guarded(contract.sendMessage, (call) => send(call, call.input.to, null));
 
@@ -41,7 +31,7 @@ const onSendDeferred = guarded(contract.sendDeferredMessage, (call) =>
 );
 
 const onReadInbox = guarded(contract.readInbox, async ({ tx, actor, companyId, input }) => {
-  if (actor.agentId === null) throw inboxIsForAgents();
+  if (actor.agentId === null) throw texts.inboxIsForAgents();
   const page = await inboxPage(tx, companyId, actor.agentId, input);
   for (const { id } of page.messages) await tx.run(markRead, { id, now: tx.now });
   return page;
@@ -52,7 +42,7 @@ const onAcknowledge = guarded(contract.acknowledgeMessage, async (call) => {
   const message = await messageById(tx, input.id);
   await demandReceiver(tx, actor.agentId, message);
   if (message.delivered_at === null) throw notFound("message", input.id);
-  if (message.acknowledged_at !== null) throw alreadyAcknowledged(message.id);
+  if (message.acknowledged_at !== null) throw texts.alreadyAcknowledged(message.id);
   await tx.run(markAcknowledged, { id: message.id, result: input.result ?? null, now: tx.now });
   await call.record(message.to_id ?? companyId, { message: message.id, result: input.result ?? null });
   if (message.to_id !== null) await settleInbox(tx, companyId, message.to_id);
@@ -106,7 +96,7 @@ export async function notify(call: Writing, to: string | null, text: string, aut
   if ((await waitingFor(tx, companyId, to, 0, mostWaiting)).length === mostWaiting) {
     const data = {
       message: id,
-      why: inboxFull(mostWaiting),
+      why: texts.inboxFull(mostWaiting),
       text: text.slice(0, 500).toWellFormed(),
     };
     await append(tx, { companyId, actor: system, operation: "mail.drop", subject: to ?? companyId, data });
@@ -127,11 +117,11 @@ async function send(
   const deliverAt = later ?? tx.now;
   const sender = actor.agentId === null ? null : await memberById(tx, actor.agentId);
   const to = await receiverOf(tx, companyId, sender ?? null, reference);
-  if (later === null && to !== null && to.id === actor.agentId) throw deferToYourself();
+  if (later === null && to !== null && to.id === actor.agentId) throw texts.deferToYourself();
   if (sender !== null && sender !== undefined) await demandRoute(tx, sender, to);
-  else if (to === null) throw boardToItself();
+  else if (to === null) throw texts.boardToItself();
   // A route to an inactive agent may still exist, but a message to it would wait unread or fail on delivery.
-  if (to !== null && !isActive(to)) throw getsNoMail(to);
+  if (to !== null && !isActive(to)) throw texts.getsNoMail(to);
   const letter: Letter = {
     id: call.newId(),
     companyId,
@@ -149,7 +139,7 @@ async function contentOf(
   call: Writing,
   input: { file?: string | undefined; body?: string | undefined },
 ): Promise<Letter["content"]> {
-  if ((input.file === undefined) === (input.body === undefined)) throw fileOrBody();
+  if ((input.file === undefined) === (input.body === undefined)) throw texts.fileOrBody();
   if (input.body !== undefined) return { fileId: call.newId(), text: input.body };
   const id = input.file ?? "";
   const file = await fileById(call.tx, id);
@@ -168,7 +158,7 @@ async function receiverOf(
 ): Promise<Member | null> {
   const word = reference?.trim().replace(/^@/, "").toLowerCase();
   if (word === undefined) {
-    if (sender !== null) throw noReceiver();
+    if (sender !== null) throw texts.noReceiver();
     return findMember(tx, companyId, (await rootAgentOf(tx, companyId)) ?? "");
   }
   if (word === "board" || word === "human") return null;
@@ -184,7 +174,7 @@ async function demandReceiver(tx: ReadTx, agentId: string | null, message: Messa
   const receiver = message.to_id === null ? undefined : await tx.first(brainOf, { id: message.to_id });
   if (agentId === null && receiver?.brain_type === "human") return;
   if (agentId !== null) throw notFound("message", message.id);
-  throw onlyReceiverAcknowledges();
+  throw texts.onlyReceiverAcknowledges();
 }
 
 async function inboxPage(

@@ -16,16 +16,7 @@ import {
   messageById,
   type MessageRow,
 } from "./table.ts";
-import {
-  inboxDescription,
-  inboxTitle,
-  noRoute,
-  notDelivered,
-  receiverIs,
-  routeEnded,
-  senderIs,
-  tooManyUnanswered,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 /**
  * Posting and delivering. A message:
@@ -90,7 +81,7 @@ export async function post(tx: Tx, letter: Letter, newId: () => string): Promise
 async function demandPatience(tx: ReadTx, from: string, to: string | null): Promise<void> {
   const waiting = await tx.all(unansweredBetween, { from, to: to ?? "", limit: mostUnanswered });
   if (waiting.length < mostUnanswered) return;
-  throw tooManyUnanswered(await memberName(tx, to), waiting.length);
+  throw texts.tooManyUnanswered(await memberName(tx, to), waiting.length);
 }
 
 const mostUnanswered = 100;
@@ -138,7 +129,7 @@ async function tellSender(
   if (message.from_system === 1) return;
   const member = sender === null ? undefined : await memberById(tx, sender);
   if (sender !== null && (member === undefined || !isActive(member))) return;
-  const text = notDelivered(fileId, why);
+  const text = texts.notDelivered(fileId, why);
   const letter = { id: newId(), companyId, from: null, bySystem: true, to: sender, deliverAt: tx.now };
   await post(tx, { ...letter, content: { fileId: newId(), text } }, newId);
 }
@@ -189,23 +180,23 @@ export async function balanceInbox(
 export async function brokenRoute(tx: ReadTx, message: NewRow<"messages">): Promise<string | null> {
   const receiver = message.to_id === null ? null : await memberById(tx, message.to_id);
   if (receiver === undefined || (receiver !== null && !isActive(receiver)))
-    return receiverIs(receiver?.name, receiver?.status);
+    return texts.receiverIs(receiver?.name, receiver?.status);
   if (message.from_id === null || message.from_system === 1) return null;
   const sender = await memberById(tx, message.from_id);
-  if (sender === undefined || !isActive(sender)) return senderIs(sender?.status);
+  if (sender === undefined || !isActive(sender)) return texts.senderIs(sender?.status);
   // An automatic reply to the board needs no route, because the board wrote first.
   if (message.to_id === null && message.auto_turn > 0) return null;
   const route = message.to_id === null ? ("mail:board" as const) : (`mail:${message.to_id}` as const);
   return (await holds(tx, sender.id, route, "send"))
     ? null
-    : routeEnded(sender.name, receiver?.name ?? "the board");
+    : texts.routeEnded(sender.name, receiver?.name ?? "the board");
 }
 
 /** Refuses if the sender has no mail route to the receiver. */
 export async function demandRoute(tx: ReadTx, sender: Member, to: Member | null): Promise<void> {
   const route = to === null ? ("mail:board" as const) : (`mail:${to.id}` as const);
   if (await holds(tx, sender.id, route, "send")) return;
-  throw noRoute(to?.name ?? "the board");
+  throw texts.noRoute(to?.name ?? "the board");
 }
 
 async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () => string): Promise<void> {
@@ -220,8 +211,8 @@ async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () =
       id,
       company_id: companyId,
       kind: "inbox",
-      title: inboxTitle,
-      description: inboxDescription,
+      title: texts.inboxTitle,
+      description: texts.inboxDescription,
       acceptance: null,
       responsible_id: agentId,
       delegated: 0,
@@ -238,7 +229,7 @@ async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () =
     actor: system,
     operation: "outcome.create",
     subject: id,
-    data: { title: inboxTitle },
+    data: { title: texts.inboxTitle },
   });
 }
 

@@ -1,8 +1,8 @@
-import { Refusal } from "../contract/refusal.ts";
+import { refused, Refusal } from "../contract/refusal.ts";
 
 /** Everything this folder says about messages. `who` is the name of an agent, or "the board". */
 export const inboxIsForAgents = (): Refusal =>
-  new Refusal("refused", "Only agents can call read_inbox.", "The board reads its inbox with agency inbox.");
+  refused("Only agents can call read_inbox.", "The board reads its inbox with agency inbox.");
 
 export const alreadyAcknowledged = (id: string): Refusal =>
   new Refusal(
@@ -12,17 +12,13 @@ export const alreadyAcknowledged = (id: string): Refusal =>
   );
 
 export const deferToYourself = (): Refusal =>
-  new Refusal(
-    "refused",
-    "You can send yourself only a deferred message.",
-    "Add `deliverAt`: send_deferred_message.",
-  );
+  refused("You can send yourself only a deferred message.", "Add `deliverAt`: send_deferred_message.");
 
 export const boardToItself = (): Refusal =>
   new Refusal("invalid", "The board can't write to itself.", "Name an agent in to.");
 
 export const getsNoMail = ({ name, status }: { readonly name: string; readonly status: string }): Refusal =>
-  new Refusal("refused", `${name} is ${status} and can't get mail.`, "Write to an active agent.");
+  refused(`${name} is ${status} and can't get mail.`, "Write to an active agent.");
 
 export const fileOrBody = (): Refusal =>
   new Refusal(
@@ -35,11 +31,7 @@ export const noReceiver = (): Refusal =>
   new Refusal("invalid", "The receiver is missing.", 'Add to: an agent, "boss", "board" or "self".');
 
 export const onlyReceiverAcknowledges = (): Refusal =>
-  new Refusal(
-    "refused",
-    "Only its receiver can acknowledge a message.",
-    "Wait for the agent, or write to it: agency send.",
-  );
+  refused("Only its receiver can acknowledge a message.", "Wait for the agent, or write to it: agency send.");
 
 export const tooManyUnanswered = (who: string, count: number): Refusal =>
   new Refusal(

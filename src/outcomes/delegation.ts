@@ -2,7 +2,7 @@ import type { Member } from "../capabilities/members.ts";
 import type { Tx } from "../store/store.ts";
 import { isLive, type OutcomeRow } from "./outcome.ts";
 import { assign, childrenOf } from "./table.ts";
-import { alreadyDelegated, inboxNotDelegable, notDelegable } from "./texts.ts";
+import { alreadyDelegated, inboxNotDelegable, notOpen } from "./texts.ts";
 
 /**
  * Delegating an outcome. Reclaiming is in delegation/, because it can end agents.
@@ -11,7 +11,7 @@ import { alreadyDelegated, inboxNotDelegable, notDelegable } from "./texts.ts";
  * had already delegated to others stays with them, and what the delegator's own manager delegated to it stays with it.
  */
 export function demandDelegable(outcome: OutcomeRow): void {
-  if (!isLive(outcome) || outcome.status === "submitted") throw notDelegable(outcome);
+  if (!isLive(outcome) || outcome.status === "submitted") throw notOpen(outcome, "delegated");
   if (outcome.kind === "perpetual" || outcome.kind === "mandate" || outcome.delegated === 1)
     throw alreadyDelegated(outcome);
   if (outcome.kind === "inbox") throw inboxNotDelegable(outcome);

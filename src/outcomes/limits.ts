@@ -5,7 +5,7 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
 import { childrenOf, outcomeById, parentsOf } from "./table.ts";
-import { combinesResults, liesTooDeep, tooManyOpen, tooManyParts, wouldLieTooDeep } from "./texts.ts";
+import { combinesResults, tooDeep, tooManyOpen, tooManyParts } from "./texts.ts";
 
 /**
  * Four limits keep work from multiplying without end: how many parts of one outcome may be delegated, how many times work
@@ -54,7 +54,12 @@ export async function demandDepth(call: CallContext, above: number, outcomeId: s
   const { maxDelegationDepth } = await call.settings();
   const depth = above + (await heightOf(call.tx, outcomeId));
   if (depth > maxDelegationDepth)
-    throw wouldLieTooDeep(await outcomeById(call.tx, outcomeId), depth, maxDelegationDepth);
+    throw tooDeep(
+      await outcomeById(call.tx, outcomeId),
+      "or the work below it would be",
+      depth,
+      maxDelegationDepth,
+    );
 }
 
 /** Refuses if `parts` more parts of this outcome may not be delegated. */
@@ -68,7 +73,7 @@ export async function demandFanOut(
   if (actor.agentId === null) return;
   const { maxDelegations, maxDelegationDepth } = await call.settings();
   const depth = (await depthOf(tx, outcome.id)) + 1;
-  if (depth > maxDelegationDepth) throw liesTooDeep(outcome, depth - 1, maxDelegationDepth);
+  if (depth > maxDelegationDepth) throw tooDeep(outcome, "is already", depth - 1, maxDelegationDepth);
   if (parts === 0 || isStanding(outcome)) return;
   const delegated = (await childrenOf(tx, outcome.id)).filter(
     (part) => part.delegated === 1 && part.kind !== "mandate",

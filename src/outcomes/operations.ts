@@ -19,19 +19,7 @@ import {
   setParents,
   wouldWaitForItself,
 } from "./table.ts";
-import {
-  blockedOnItself,
-  circular,
-  delegatedStaysInPlace,
-  inboxStaysInPlace,
-  mandateStaysInPlace,
-  neverCompletes,
-  noOpenParent,
-  notBlockable,
-  nothingBelowInbox,
-  ownerPending,
-  rootHasNoParents,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 const onCreate = guarded(contract.createOutcome, async (call) => {
   const { tx, actor, companyId, input } = call;
@@ -81,10 +69,10 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
     await setDependencies(tx, outcome.id, dependsOn);
   }
   if (input.blocked !== undefined) demandUndisputed(call, outcome);
-  if (input.blocked && outcome.status !== "open") throw notBlockable(outcome);
+  if (input.blocked && outcome.status !== "open") throw texts.notOpen(outcome, "blocked");
   if (input.blocked?.on !== undefined) {
     await demandKnown(tx, companyId, [input.blocked.on]);
-    if (input.blocked.on === outcome.id) throw blockedOnItself(outcome);
+    if (input.blocked.on === outcome.id) throw texts.blockedOnItself(outcome);
   }
   const saved = await saveOutcome(
     tx,
@@ -147,7 +135,7 @@ async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[])
     if (row.company_id !== companyId) throw notFound("outcome", id);
     demandLive(row);
     await demandDecided(tx, row.responsible_id);
-    if (row.kind === "inbox") throw nothingBelowInbox(row);
+    if (row.kind === "inbox") throw texts.nothingBelowInbox(row);
     rows.push(row);
   }
   return rows;
@@ -156,7 +144,7 @@ async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[])
 /** A pending agent gets no work, and its outcomes stay exactly as the board sees them in the approval. */
 export async function demandDecided(tx: ReadTx, ownerId: string | null): Promise<void> {
   const owner = ownerId === null ? undefined : await memberById(tx, ownerId);
-  if (owner?.status === "pending_approval") throw ownerPending(owner);
+  if (owner?.status === "pending_approval") throw texts.ownerPending(owner);
 }
 
 /** Refuses a dependency on an outcome that ended with its agent: it never completes, so the wait would never end. */
@@ -165,7 +153,7 @@ async function demandAwaitable(tx: ReadTx, companyId: string, ids: readonly stri
     await demandKnown(tx, companyId, [id]);
     const outcome = await outcomeById(tx, id);
     if (outcome.status === "closed" && (outcome.kind === "mandate" || outcome.kind === "inbox"))
-      throw neverCompletes(outcome);
+      throw texts.neverCompletes(outcome);
   }
 }
 
@@ -176,7 +164,7 @@ async function demandKnown(tx: ReadTx, companyId: string, ids: readonly string[]
 
 async function demandNoCycle(tx: ReadTx, waiterId: string, targetId: string): Promise<void> {
   if (await wouldWaitForItself(tx, waiterId, targetId))
-    throw circular(await outcomeById(tx, waiterId), await outcomeById(tx, targetId));
+    throw texts.circular(await outcomeById(tx, waiterId), await outcomeById(tx, targetId));
 }
 
 /** Returns the parents that were removed. They no longer wait for this outcome. */
@@ -186,10 +174,10 @@ async function changeParents(
   wanted: string[],
 ): Promise<string[]> {
   const { tx, actor, companyId } = call;
-  if (outcome.kind === "perpetual") throw rootHasNoParents(outcome);
-  if (outcome.kind === "inbox") throw inboxStaysInPlace(outcome);
-  if (outcome.kind === "mandate") throw mandateStaysInPlace(outcome);
-  if (actor.kind === "agent" && outcome.delegated === 1) throw delegatedStaysInPlace(outcome);
+  if (outcome.kind === "perpetual") throw texts.rootHasNoParents(outcome);
+  if (outcome.kind === "inbox") throw texts.inboxStaysInPlace(outcome);
+  if (outcome.kind === "mandate") throw texts.mandateStaysInPlace(outcome);
+  if (actor.kind === "agent" && outcome.delegated === 1) throw texts.delegatedStaysInPlace(outcome);
   const already = new Set((await parentsOf(tx, outcome.id)).map(({ id }) => id));
   await parentRows(
     tx,
@@ -202,7 +190,7 @@ async function changeParents(
     await demandDepth(call, await depthOf(tx, parent), outcome.id);
   }
   await setParents(tx, outcome.id, wanted);
-  if (!(await parentsOf(tx, outcome.id)).some(isLive)) throw noOpenParent(outcome);
+  if (!(await parentsOf(tx, outcome.id)).some(isLive)) throw texts.noOpenParent(outcome);
   return [...already].filter((id) => !wanted.includes(id));
 }
 

@@ -1,17 +1,5 @@
 import type { Row } from "../store/schema.ts";
-import {
-  alreadyOpen,
-  alreadySubmitted,
-  hasLiveChildren,
-  inboxEndsByItself,
-  inboxOpensByItself,
-  mandateEndsWithAgent,
-  mandateOfAgentThatLeft,
-  notDelegated,
-  notLive,
-  parentEnded,
-  rootNeverEnds,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 /**
  * The rules of an outcome, without I/O.
@@ -32,23 +20,23 @@ export function isLive(outcome: Pick<OutcomeRow, "status">): boolean {
 }
 
 export function demandLive(outcome: Pick<OutcomeRow, "id" | "title" | "status">): void {
-  if (!isLive(outcome)) throw notLive(outcome);
+  if (!isLive(outcome)) throw texts.notLive(outcome);
 }
 
 /** Submit, complete and close are for work. The root never ends, a mandate ends with its agent, an inbox when it is empty. */
 export function demandEndable(outcome: Pick<OutcomeRow, "id" | "title" | "kind" | "status">): void {
   demandLive(outcome);
-  if (outcome.kind === "perpetual") throw rootNeverEnds(outcome);
-  if (outcome.kind === "mandate") throw mandateEndsWithAgent(outcome);
-  if (outcome.kind === "inbox") throw inboxEndsByItself(outcome);
+  if (outcome.kind === "perpetual") throw texts.rootNeverEnds(outcome);
+  if (outcome.kind === "mandate") throw texts.mandateEndsWithAgent(outcome);
+  if (outcome.kind === "inbox") throw texts.inboxEndsByItself(outcome);
 }
 
 export function demandSubmittable(
   outcome: Pick<OutcomeRow, "id" | "title" | "kind" | "status" | "delegated">,
 ): void {
   demandEndable(outcome);
-  if (outcome.status === "submitted") throw alreadySubmitted(outcome);
-  if (outcome.delegated === 0) throw notDelegated(outcome);
+  if (outcome.status === "submitted") throw texts.alreadySubmitted(outcome);
+  if (outcome.delegated === 0) throw texts.notDelegated(outcome);
 }
 
 export function demandNoLiveChildren(
@@ -58,19 +46,20 @@ export function demandNoLiveChildren(
   // An agent's inbox hangs below its mandate but is not part of the work.
   const live = children.filter(({ kind }) => kind !== "inbox");
   if (live.length === 0) return;
-  throw hasLiveChildren(outcome, live);
+  throw texts.hasLiveChildren(outcome, live);
 }
 
 export function demandReopenable(
   outcome: OutcomeRow,
   parents: readonly Pick<OutcomeRow, "id" | "title" | "status">[],
 ): void {
-  if (outcome.status === "open") throw alreadyOpen(outcome);
-  if (outcome.kind === "mandate") throw mandateOfAgentThatLeft(outcome);
-  if (outcome.kind === "inbox") throw inboxOpensByItself(outcome);
+  if (outcome.status === "open") throw texts.alreadyOpen(outcome);
+  if (outcome.kind === "mandate") throw texts.mandateOfAgentThatLeft(outcome);
+  if (outcome.kind === "inbox") throw texts.inboxOpensByItself(outcome);
   if (isLive(outcome)) return;
   const completed = parents.find(({ status }) => status === "completed");
-  if (completed !== undefined || !parents.some(isLive)) throw parentEnded(outcome, completed ?? parents[0]);
+  if (completed !== undefined || !parents.some(isLive))
+    throw texts.parentEnded(outcome, completed ?? parents[0]);
 }
 
 /** The text of an outcome's file. Values are written as JSON strings, which are valid YAML, so no value can end the front matter. */

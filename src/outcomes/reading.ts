@@ -129,6 +129,7 @@ function afterPlace(place: number): Pick<OutcomeRow, "important" | "urgent" | "n
   return { important: behind > 1 ? 1 : 0, urgent: behind % 2 === 1 ? 1 : 0, num: place % quadrant };
 }
 
+/** Greater than any row number, and small enough that three of them are still exact as a number. */
 const quadrant = 1_000_000_000_000;
 
 function presentListed(row: Listed) {

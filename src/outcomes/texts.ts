@@ -1,5 +1,5 @@
 import { plural } from "../contract/phrases.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { refused, Refusal } from "../contract/refusal.ts";
 
 /** Everything this folder says to agents and people about outcomes. */
 interface Named {
@@ -17,29 +17,25 @@ export const namedFirst = (outcomes: readonly Named[], most = 5): string =>
 const reopenFirst = ({ id }: Named): string => `Reopen it first: reopen_outcome {"id":"${id}","reason":"…"}.`;
 
 export const notLive = (outcome: WithStatus): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} is ${outcome.status}. Only open and submitted outcomes can change.`,
     reopenFirst(outcome),
   );
 
 export const rootNeverEnds = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} is the company's root outcome, which never ends.`,
     "Complete or close an outcome below it.",
   );
 
 export const mandateEndsWithAgent = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} is an agent's mandate. It ends only when the agent leaves.`,
     `To end the agent, its manager calls reclaim_outcome {"id":"${outcome.id}","reason":"…"}.`,
   );
 
 export const inboxEndsByItself = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} is an inbox. It completes when its last message is acknowledged.`,
     "Call read_inbox, then acknowledge_message for each message.",
   );
@@ -52,15 +48,13 @@ export const alreadySubmitted = (outcome: Named): Refusal =>
   );
 
 export const notDelegated = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} can't be submitted: it was not delegated, so no manager reviews it.`,
     `Complete it instead: complete_outcome {"id":"${outcome.id}"}.`,
   );
 
 export const hasLiveChildren = (outcome: Named, live: readonly Named[]): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} can't end yet. It has ${plural(live.length, "open outcome")} below it: ${namedFirst(live)}.`,
     "Complete or close them first.",
   );
@@ -69,58 +63,47 @@ export const alreadyOpen = (outcome: Named): Refusal =>
   new Refusal("conflict", `${named(outcome)} is already open.`, "Continue to work on it.");
 
 export const mandateOfAgentThatLeft = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} can't be reopened: it was the mandate of an agent that has left.`,
     "Hire a new agent: hire_agent.",
   );
 
 export const inboxOpensByItself = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} is an inbox. It opens when a message arrives.`,
     "Write to its agent: send_message.",
   );
 
 export const parentEnded = (outcome: Named, parent: WithStatus | undefined): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} can't be reopened: ${parent === undefined ? "it has no parent" : `its parent ${named(parent)} is ${parent.status}`}.`,
     parent === undefined ? "Create a new outcome: create_outcome." : reopenFirst(parent),
   );
 
-export const notDelegable = (outcome: WithStatus): Refusal =>
-  new Refusal(
-    "refused",
-    `${named(outcome)} is ${outcome.status}. Only an open outcome can be delegated.`,
+/** `what` is "delegated", "blocked" or "divided into parts". */
+export const notOpen = (outcome: WithStatus, what: string): Refusal =>
+  refused(
+    `${named(outcome)} is ${outcome.status}. Only an open outcome can be ${what}.`,
     reopenFirst(outcome),
   );
 
 export const alreadyDelegated = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} was assigned to its current owner, who can't pass it on.`,
     `Create an outcome below it (create_outcome with "parents":["${outcome.id}"]) and delegate that one.`,
   );
 
 export const inboxNotDelegable = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} is an inbox, which can't be delegated.`,
     "Create an outcome for the request in a message (create_outcome) and delegate that one.",
   );
 
-export const wouldLieTooDeep = (outcome: Named, depth: number, limit: number): Refusal =>
+/** `is` is "is already" or, for a move, "or the work below it would be". */
+export const tooDeep = (outcome: Named, is: string, depth: number, limit: number): Refusal =>
   new Refusal(
     "limited",
-    `${named(outcome)}, or an outcome below it, would be ${plural(depth, "delegation")} deep. The limit is ${limit} (maxDelegationDepth).`,
-    "Do the work yourself, or reclaim a delegated outcome below it: reclaim_outcome.",
-  );
-
-export const liesTooDeep = (outcome: Named, depth: number, limit: number): Refusal =>
-  new Refusal(
-    "limited",
-    `${named(outcome)} is already ${plural(depth, "delegation")} deep. The limit is ${limit} (maxDelegationDepth).`,
+    `${named(outcome)} ${is} ${plural(depth, "delegation")} deep. The limit is ${limit} (maxDelegationDepth).`,
     "Do the work yourself, or submit what you have and say what is missing.",
   );
 
@@ -132,8 +115,7 @@ export const tooManyParts = (outcome: Named, delegated: number, more: number, li
   );
 
 export const combinesResults = (integration: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(integration)} combines the results of other outcomes. It can't be delegated, and no agent can be hired for it.`,
     "Combine the results yourself. If a part is missing, send that part back: reopen_outcome with the reason.",
   );
@@ -146,44 +128,32 @@ export const tooManyOpen = (who: string, open: number, limit: number): Refusal =
     "Complete or close some first: complete_outcome, close_outcome.",
   );
 
-export const notBlockable = (outcome: WithStatus): Refusal =>
-  new Refusal(
-    "refused",
-    `${named(outcome)} is ${outcome.status}. Only an open outcome can be blocked.`,
-    reopenFirst(outcome),
-  );
-
 export const blockedOnItself = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} can't wait for itself.`,
     "Put another outcome into blocked.on, or a time into blocked.until.",
   );
 
 export const nothingBelowInbox = (inbox: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(inbox)} is an inbox, so it can't be a parent. It completes when it is empty.`,
     "Use your mandate or another outcome as the parent: my_outcomes lists yours.",
   );
 
 export const ownerPending = (owner: { readonly name: string }): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${owner.name} is waiting for approval. Until then ${owner.name}'s outcomes can't change.`,
     "Wait for the board's decision (agency approvals list), or take the outcome back: reclaim_outcome.",
   );
 
 export const neverCompletes = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} was closed when its agent left, so it will never complete.`,
     "Depend on an outcome that is still open.",
   );
 
 export const circular = (waiter: Named, target: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(waiter)} can't wait for ${named(target)}: it would then wait for itself.`,
     "A parent waits for its children, and an outcome waits for its dependencies. Leave out one of these links.",
   );
@@ -191,46 +161,37 @@ export const circular = (waiter: Named, target: Named): Refusal =>
 const withoutParents = "Call update_outcome again without parents.";
 
 export const rootHasNoParents = (outcome: Named): Refusal =>
-  new Refusal("refused", `${named(outcome)} is the root outcome, which has no parents.`, withoutParents);
+  refused(`${named(outcome)} is the root outcome, which has no parents.`, withoutParents);
 
 export const inboxStaysInPlace = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
-    `${named(outcome)} is an inbox. It stays below its agent's mandate.`,
-    withoutParents,
-  );
+  refused(`${named(outcome)} is an inbox. It stays below its agent's mandate.`, withoutParents);
 
 export const mandateStaysInPlace = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} is an agent's mandate. It stays below the mandate of the agent's manager.`,
     `${withoutParents} To change who the agent reports to, use plan_reorganization.`,
   );
 
 export const delegatedStaysInPlace = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} was delegated. Only the board can give it other parents.`,
     `Reclaim it first (reclaim_outcome {"id":"${outcome.id}","reason":"…"}), or ask the board.`,
   );
 
 export const noOpenParent = (outcome: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} needs an open parent, and none of these is open.`,
     "Add at least one open outcome to parents.",
   );
 
 export const onlyAgentsHaveOutcomes = (): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     "Only agents can call my_outcomes: the board is not responsible for any outcome.",
     "List a company's outcomes with agency outcomes list, or an agent's with agency agents outcomes <agent>.",
   );
 
 export const notYoursToDecide = (outcome: Named, blockedReason: string): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${named(outcome)} is waiting for a decision that isn't yours: ${blockedReason}.`,
     "Continue with other work. You will get a message when it is decided.",
   );

@@ -13,14 +13,7 @@ import { cursorParts, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { effectiveRank, holds, worthOf } from "../capabilities/rights.ts";
 import { type GrantRow, levelOf, pageOfGrants, presentGrant } from "../capabilities/table.ts";
 import { noSuchLevel, notYourReport } from "../capabilities/texts.ts";
-import {
-  because,
-  onlyAgents,
-  permissionRequested,
-  serverChanged,
-  tooManyPermissionRequests,
-  whoseAccess,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 const onList = guarded(contract.listPermissions, async ({ tx, actor, input }) => {
   const me = await ownMember(tx, actor.agentId);
@@ -59,7 +52,7 @@ const onListRequests = guarded(contract.listPermissionRequests, async ({ tx, com
 const onExplain = guarded(contract.explainAccess, async ({ tx, actor, companyId, input }) => {
   const kind = resourceKind(input.resource);
   if (input.level !== undefined && !isOnLadder(kind, input.level)) throw noSuchLevel(kind, input.level);
-  if (input.agent === undefined && actor.agentId === null) throw whoseAccess();
+  if (input.agent === undefined && actor.agentId === null) throw texts.whoseAccess();
   const agent =
     input.agent === undefined
       ? await ownMember(tx, actor.agentId)
@@ -126,7 +119,7 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
     const at = new Date(same.created_at).toISOString();
     return { ...request, id: same.id, reason: same.reason, at, status: "open" as const };
   }
-  if (open.length === mostRequests) throw tooManyPermissionRequests(mostRequests);
+  if (open.length === mostRequests) throw texts.tooManyPermissionRequests(mostRequests);
   await tx.run(insertRequest, {
     id: request.id,
     company_id: companyId,
@@ -138,7 +131,7 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
     answered_at: null,
   });
   await call.record(me.id, { resource: input.resource, level, reason: input.reason });
-  await notify(call, me.boss_id, permissionRequested(me, { ...input, level }));
+  await notify(call, me.boss_id, texts.permissionRequested(me, { ...input, level }));
   return { ...request, status: "open" as const };
 });
 
@@ -155,7 +148,7 @@ export const permissionHandlers: readonly Guarded[] = [
 /** A session gets its MCP servers when it starts, so a change reaches the agent only with its next session. */
 export async function tellOfServer(call: CallContext, row: GrantRow, isGranted: boolean): Promise<void> {
   if (resourceKind(row.resource) !== "mcp") return;
-  await notify(call, row.grantee_id, serverChanged(row.resource.slice("mcp:".length), isGranted));
+  await notify(call, row.grantee_id, texts.serverChanged(row.resource.slice("mcp:".length), isGranted));
 }
 
 export async function recordGrant(
@@ -172,7 +165,7 @@ export async function recordGrant(
 
 async function ownMember(tx: ReadTx, agentId: string | null): Promise<Member> {
   const me = agentId === null ? undefined : await memberById(tx, agentId);
-  if (me === undefined) throw onlyAgents();
+  if (me === undefined) throw texts.onlyAgents();
   return me;
 }
 
@@ -207,33 +200,33 @@ async function structuralOf(tx: ReadTx, me: Member) {
     rights.push({
       resource: `outcome:${outcome.id}`,
       levels: ["read", "drive"],
-      because: because.delegatedToYou(outcome.title),
+      because: texts.because.delegatedToYou(outcome.title),
     });
   for (const outcome of await tx.all(delegatedAway, { agentId: me.id }))
     rights.push({
       resource: `outcome:${outcome.id}`,
       levels: ["read", "write"],
-      because: because.youDelegated(outcome.title),
+      because: texts.because.youDelegated(outcome.title),
     });
   for (const file of await tx.all(ownDocuments, { agentId: me.id }))
     rights.push({
       resource: `kb:${file.id}`,
       levels: file.kind === "log" ? ["read"] : ["read", "write"],
-      because: because.ownDocument(file.kind),
+      because: texts.because.ownDocument(file.kind),
     });
   if (me.boss_id !== null)
-    rights.push({ resource: `mail:${me.boss_id}`, levels: ["send"], because: because.manager });
+    rights.push({ resource: `mail:${me.boss_id}`, levels: ["send"], because: texts.because.manager });
   for (const report of await reportsOf(tx, me.id))
     if (report.status !== "pending_approval")
       rights.push({
         resource: `mail:${report.id}`,
         levels: ["send"],
-        because: because.report(report.name),
+        because: texts.because.report(report.name),
       });
   rights.push({
     resource: `mail:${me.id}`,
     levels: ["send"],
-    because: because.yourself,
+    because: texts.because.yourself,
   });
   return rights;
 }

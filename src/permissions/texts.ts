@@ -1,10 +1,9 @@
-import { Refusal } from "../contract/refusal.ts";
+import { refused, Refusal } from "../contract/refusal.ts";
 import type { Resource } from "../contract/resources.ts";
 
 /** Everything this folder says. */
 export const onlyAgents = (): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     "Only agents can call this.",
     "The board uses agency access list <agent> and agency access explain <agent> <resource>.",
   );

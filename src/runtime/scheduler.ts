@@ -48,13 +48,18 @@ const freesAPlace = new Set([
 export function createScheduler(parts: NodeParts): Scheduler {
   const { store, newId, sweepEvery = usualSweep } = parts;
   const at = async (step: string): Promise<void> => parts.at?.(step);
+  /** Agents that may have work. Each is looked at once in this tick. */
   const toLookAt = new Set<string>();
+  /** Agents that may start only at a certain time, after a session without progress for example. */
   const later = new Map<string, number>();
+  /** By company, the agents that have work but found no free place or budget. */
   const waiting = new Map<string, Set<string>>();
+  /** The last event that was followed, and the time up to which ended blocks were noticed. */
   let seen = 0;
   let alarmsSeen = 0;
   let renewed = 0;
   let swept = 0;
+  /** The last agent of the current round of the sweep. Empty at the start of a round. */
   let sweepFrom = "";
   let month = "";
   let firstRound = true;

@@ -1,10 +1,9 @@
 import { plural } from "../contract/phrases.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { refused, type Refusal } from "../contract/refusal.ts";
 
 /** What sessions say: why they ended, and what managers hear when they get stuck. */
 export const onlySessionsSummarize = (): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     "Only a session can submit a summary.",
     "With an agent's key, write a knowledge file instead: create_file.",
   );

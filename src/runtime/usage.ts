@@ -32,9 +32,12 @@ export function createMeter(parts: {
   readonly hold: (sessionId: string, still: boolean) => void;
   readonly reportBug: (error: unknown, about: string) => void;
 }): Meter {
+  /** By session: the newest report that is not written, and the writing that is under way. */
   const pending = new Map<string, { companyId: string; usage: Usage }>();
   const writing = new Map<string, Promise<void>>();
+  /** By session: what it may use before it must be stopped. Grows with each share it gets. */
   const allowances = new Map<string, Allowance>();
+  /** The sessions whose processes are stopped until their report is written. */
   const held = new Set<string>();
 
   function write(id: string): Promise<void> {

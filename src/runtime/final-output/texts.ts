@@ -1,5 +1,5 @@
 import { notCarriedOut } from "../../contract/phrases.ts";
-import { Refusal } from "../../contract/refusal.ts";
+import { refused, type Refusal } from "../../contract/refusal.ts";
 
 /** Everything that agents, managers and the board hear about a session's final output. */
 interface Named {
@@ -18,15 +18,10 @@ export const notSent =
   "This text was not sent to anyone, and the message still waits for an answer. To reply, start with the line @<name> (@board for the board). To have work done, use directives.";
 
 export const nothingToDivide = (): Refusal =>
-  new Refusal(
-    "refused",
-    "You have no open outcome to divide or delegate.",
-    "Wait for work, or create an outcome first.",
-  );
+  refused("You have no open outcome to divide or delegate.", "Wait for work, or create an outcome first.");
 
 export const notYoursToJudge = (id: string, waiting: readonly Named[]): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `No outcome with the id ${id.slice(0, 60)} is waiting for your verdict.`,
     waiting.length === 0
       ? "You have nothing to review now."
