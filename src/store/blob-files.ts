@@ -4,11 +4,13 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 
 /**
- * Content of knowledge versions as files: `<folder>/<file id>/<sha256>`.
+ * Moves the content of knowledge versions from the table `blobs` to files named `<folder>/<file id>/<sha256>`.
  *
- * Content is durable as a row of `blobs` from the moment its version is. Behind that, and only when the store is not
- * busy, each row is written to its file (temporary name, fsync, rename, fsync of the folder) and then deleted. A crash
- * in between repeats the move, which is harmless: same name, same bytes.
+ *   row of `blobs` ──copied, fsync──▶ row and file ──row deleted──▶ file
+ *
+ * A version and its row are committed together, so content is durable from the start. The move happens later, when the
+ * store is not busy: write to a temporary name, fsync, rename, fsync the folder, delete the row. A crash on the way only
+ * repeats the move, with the same name and the same bytes. Readers look for the row first and then for the file.
  */
 export class BlobFiles {
   readonly #folder: string;
@@ -26,7 +28,7 @@ export class BlobFiles {
     return readFileSync(join(this.#folder, fileId, hash));
   }
 
-  /** Starts moving content out once no write has come for a moment, under constant load after a while at the latest. */
+  /** Starts the move once there was no write for 200 milliseconds. Under constant load it starts after about 5 seconds. */
   settleSoon(db: DatabaseSync): void {
     if (this.#closing || this.#settling !== undefined) return;
     this.#waitingSince ??= performance.now();
@@ -42,7 +44,7 @@ export class BlobFiles {
     this.#timer.unref();
   }
 
-  /** Stops moving. What is left in the table is moved by the next process. */
+  /** Moves one last batch when the store closes. The next process moves the rest. */
   async settleAll(db: DatabaseSync): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#timer);
@@ -54,7 +56,7 @@ export class BlobFiles {
     const rows = db.prepare("select file_id, hash from blobs limit ?").all(limit);
     const contentOf = db.prepare("select content from blobs where file_id = ? and hash = ?");
     const folders = new Set<string>();
-    // One at a time: many large ones together would not fit into memory.
+    // One at a time, because many large contents would not fit into memory together.
     for (const { file_id, hash } of rows) {
       const content = contentOf.get(String(file_id), String(hash))?.["content"];
       if (!(content instanceof Uint8Array)) continue;
@@ -74,7 +76,7 @@ export class BlobFiles {
     for (const folder of folders) await syncFolder(folder);
     if (rows.length === 0) return;
     await syncFolder(this.#folder);
-    // Between two transactions of the store: this runs without waiting, and no transaction waits for anything real.
+    // This uses the writer's connection. If a group is running on it, the rows stay and the next move deletes them.
     if (db.isTransaction) return;
     const remove = db.prepare("delete from blobs where file_id = ? and hash = ?");
     db.exec("begin immediate");

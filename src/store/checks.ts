@@ -12,29 +12,30 @@ import { type Column, unknownValue, type Value } from "./columns.ts";
 import { type TableName, tables } from "./schema.ts";
 
 /**
- * Which columns of a query's rows hold only values the code knows. The query builder's tree says which column of which
- * table each result comes from, so every query is covered without a word in it. Found once, when the query is prepared.
- * A column that is computed, and a query written as text, are not checked.
+ * Some columns may hold only values that schema.ts lists, such as a status. The store checks them in every row it reads.
+ *
+ * Kysely's syntax tree tells which table and column each result comes from, so queries need no annotations. The checks
+ * are derived once, when the query is prepared. Computed columns and queries written as raw SQL are not checked.
  */
 export interface Check {
-  /** As it is called in the result. */
+  /** The column's name in the result. */
   readonly as: string;
   readonly where: string;
   readonly knows: (stored: Value) => boolean;
 }
 
-/** A value the code does not know is a bug, or of another version: acting on a guess would do harm. */
+/** Throws on an unknown value. It comes from a bug or from another version, and acting on a guess could do harm. */
 export function checkRow(row: Readonly<Record<string, Value>>, checks: readonly Check[]): void {
   for (const { as, where, knows } of checks) {
     const value = row[as];
-    // The database itself sees to where null may be; a left join makes it everywhere.
+    // Null is allowed here: the database enforces `not null`, and a left join can return null in any column.
     if (value !== null && (value === undefined || !knows(value))) throw unknownValue(where, value);
   }
 }
 
 export function checksOf(node: OperationNode): Check[] {
   if (!SelectQueryNode.is(node)) return [];
-  // The rows of a union come from several tables: checked is what comes from the same column in all of them.
+  // The rows of a union come from several tables. Only a result that is the same column in all of them is checked.
   const others = (node.setOperations ?? []).map(({ expression }) => checksOf(expression));
   const isEverywhere = ({ as, where }: Check): boolean =>
     others.every((checks) => checks.some((other) => other.as === as && other.where === where));

@@ -1,10 +1,14 @@
 import type { Dialect } from "./query.ts";
 
 /**
- * One set of migrations for both stores. `{serial}`, `{key}` and `{blob}` are the types they spell differently, and
- * `{keyed}` says that rows live in their primary key: in SQLite every tree less is a page less to write at each commit.
- * A step may also be an object with one text for each. Steps are applied in order, each in its own transaction, and
- * never edited once released.
+ * One set of migrations for both databases, applied in order. Never edit a migration that was released: databases have
+ * it already. Add a new one instead.
+ *
+ * `{serial}`, `{key}` and `{blob}` stand for types that the databases spell differently. `{keyed}` stores the rows in the
+ * primary key's index (`without rowid` in SQLite), which saves writing a page at each commit. A step that differs more
+ * is an object with one text for each database.
+ *
+ * SQLite applies each migration in a transaction, PostgreSQL all missing ones in a single transaction.
  */
 type Step = string | Readonly<Record<Dialect, string>>;
 
@@ -53,7 +57,7 @@ const foundation: readonly Step[] = [
      from_id text not null, to_id text not null, company_id text not null, primary key (from_id, to_id)) {keyed}`,
   `create index links_to on links(to_id)`,
   `create index links_company on links(company_id, from_id, to_id)`,
-  // PostgreSQL takes an address or a path for one word; SQLite does not. Without the signs between, neither does.
+  // PostgreSQL would index an address or a path as one word, SQLite as several. Without punctuation both index several.
   {
     sqlite: ``,
     postgres: `create function words_in(content varchar) returns tsvector immutable parallel safe language sql
@@ -72,7 +76,7 @@ const foundation: readonly Step[] = [
      important integer not null, blocked_reason text, blocked_until bigint, blocked_on text, stalls integer not null,
      stale integer not null, created_at bigint not null, updated_at bigint not null)`,
   `create index outcomes_page on outcomes(company_id, num)`,
-  // In the order an agent works on them.
+  // The columns are in the order in which an agent works on its outcomes.
   `create index outcomes_responsible on outcomes(responsible_id, status, important desc, urgent desc, num)`,
   `create index outcomes_delegator on outcomes(delegated_by) where delegated_by is not null`,
   `create index outcomes_blocked_on on outcomes(blocked_on) where blocked_on is not null`,
@@ -101,7 +105,7 @@ const foundation: readonly Step[] = [
      resource text not null, level integer not null, scope_id text not null, origin text not null, granted_by text,
      parent_id text, structural integer not null, broken integer not null, created_at bigint not null,
      revoked_at bigint)`,
-  // The permission check is one look-up in this index and touches no row of the table.
+  // This index alone answers the permission check. The table is not read.
   `create index grants_held on grants(grantee_id, resource, broken, structural, level)`,
   `create index grants_parent on grants(parent_id) where parent_id is not null`,
   `create index grants_scope on grants(scope_id)`,
@@ -138,7 +142,7 @@ const hiring: readonly Step[] = [
   `create index approvals_page on approvals(company_id, num)`,
   `create index approvals_of on approvals(agent_id, num) where agent_id is not null`,
   `create index approvals_requester on approvals(requested_by, num) where requested_by is not null`,
-  // One open approval at most for an agent, and for a name that is kept.
+  // An agent has at most one open approval, and so does a reserved name.
   `create unique index approvals_agent on approvals(agent_id)
      where agent_id is not null and status in ('pending', 'revision_requested')`,
   `create unique index approvals_name on approvals(company_id, name_key)
@@ -200,7 +204,7 @@ const budgets: readonly Step[] = [
   `alter table sessions add column consultant_input_tokens bigint not null default 0`,
   `alter table sessions add column consultant_output_tokens bigint not null default 0`,
   `alter table sessions add column consultant_cost_usd double precision not null default 0`,
-  // Budgets that were given before anything was counted.
+  // Agents may have had a budget before this migration. Copy it to the new table, USD as millionths.
   ...["usd", "tokens", "sessions"].map((measure): Step => {
     const carve = (part: string): string =>
       `insert into budgets (agent_id, measure, company_id, amount)
@@ -248,7 +252,7 @@ export function statementsFor(dialect: Dialect, steps: readonly Step[]): string[
       .map((statement) =>
         statement.replace(/\{(\w+)\}/g, (token, key: string) => spelling[dialect][key] ?? token),
       )
-      // Both stores compare text byte by byte, so that cursors and ranges mean the same on both.
+      // Both databases must compare text byte by byte, or cursors and ranges would differ between them.
       .map((statement) =>
         dialect === "postgres" ? statement.replace(/\btext\b/g, 'text collate "C"') : statement,
       )

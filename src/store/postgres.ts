@@ -7,16 +7,23 @@ import type { Value } from "./columns.ts";
 import { fill, type PreparedQuery, type Query, query } from "./query.ts";
 
 /**
- * PostgreSQL, shared by several nodes. READ COMMITTED with an advisory lock per company taken before anything is
- * checked: later statements of the transaction see all that earlier holders committed, so a rule that was checked holds
- * until commit. Rejected: SERIALIZABLE, because every write extends the same hash chain and would fail its neighbours.
+ * PostgreSQL, shared by several nodes.
+ *
+ * Writes use READ COMMITTED and one advisory lock for each company. An operation takes the lock before it checks a rule.
+ * Each of its later statements sees everything that earlier holders of the lock committed, and no other writer can
+ * change it before the commit. SERIALIZABLE was rejected: every write extends the same hash chain of events, so
+ * concurrent writes would fail each other.
+ *
+ * Reads use REPEATABLE READ, so all queries of one read see the same state.
+ *
+ * A write that fails with one of the errors below was rolled back completely. The store runs it again, up to 10 times.
  */
 export interface PostgresOptions {
   readonly url: string;
   readonly connections?: number;
 }
 
-/** Errors after which the same transaction may succeed, because it was rolled back through no fault of its own. */
+/** SQLSTATE codes of rollbacks that a concurrent transaction caused. The same transaction may succeed next time. */
 const retryable: Readonly<Record<string, string>> = {
   "40001": "serialization failure",
   "40P01": "deadlock detected",
@@ -31,8 +38,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     max: options.connections ?? 10,
     types: { getTypeParser },
   });
-  // A connection that breaks while idle is replaced by the pool; the next query tells if the server is gone. One that
-  // breaks while in use fails its query and is not given back; without a listener it would end the process as well.
+  // Without these listeners, a broken connection would end the process. The pool replaces a connection that breaks while
+  // idle. A connection that breaks while in use fails its query, and `attempt` does not return it to the pool.
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   await migrate(pool);
@@ -153,7 +160,7 @@ const blobContent = query((db, p: { fileId: string; hash: string }) =>
   db.selectFrom("blobs").select("content").where("file_id", "=", p.fileId).where("hash", "=", p.hash),
 );
 
-/** A prepared statement is parsed and planned once per connection, under a name that stands for its text. */
+/** PostgreSQL parses a named statement once for each connection. The name is a hash of the text, so it identifies it. */
 function nameOf(sql: string): string {
   return createHash("sha1").update(sql).digest("base64url");
 }
@@ -161,7 +168,7 @@ function nameOf(sql: string): string {
 async function migrate(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
-    // Nodes that start together take turns.
+    // Nodes that start at the same time migrate one after another. The number only has to be the same on all of them.
     await client.query("begin; select pg_advisory_xact_lock(42004600)");
     await client.query(
       "create table if not exists migrations (name text primary key, applied_at bigint not null)",
@@ -189,7 +196,10 @@ async function migrate(pool: pg.Pool): Promise<void> {
   }
 }
 
-/** One connection that hears of other nodes' commits. When it breaks it is made again; followers also look by themselves. */
+/**
+ * Keeps one connection that listens for the commits of other nodes, and reconnects when it breaks. Notifications sent
+ * in between are lost, which is harmless: followers of events also look from time to time.
+ */
 async function listen(url: string, hear: () => void): Promise<{ close: () => Promise<void> }> {
   let closed = false;
   let client = new pg.Client({ connectionString: url });
@@ -223,7 +233,7 @@ function isRetryable(error: unknown): boolean {
   return typeof error === "object" && error !== null && "code" in error && String(error.code) in retryable;
 }
 
-/** bigint columns hold milliseconds, sizes and sequence numbers, all far below 2^53. */
+/** Reads bigint (type 20) as a number. These columns hold milliseconds, sizes and sequence numbers, far below 2^53. */
 function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   if (oid === 20) return Number;
   return format === "binary"

@@ -16,8 +16,9 @@ import type { Value } from "./columns.ts";
 import { columnsOf, type NewRow, type Schema, type TableName } from "./schema.ts";
 
 /**
- * Kysely builds and types the SQL; the store runs it. A `query` is built once per dialect, with named holes where the
- * parameters go: building costs tens of microseconds, which on a hot path would be more than the database's own work.
+ * Kysely builds and types the SQL, and the store runs it. A `query` is built once for each dialect and has named holes
+ * for its parameters. Building takes tens of microseconds, often longer than the database needs to answer, so queries on
+ * a hot path must not be built for each call.
  */
 export type Dialect = "sqlite" | "postgres";
 export type Db = Kysely<Schema>;
@@ -25,14 +26,14 @@ type Params = Readonly<Record<string, Value>>;
 
 export interface Query<P, R> {
   readonly on: (dialect: Dialect) => PreparedQuery;
-  /** Only for the type checker: what goes in and what comes out. */
+  /** Never set. It carries the types of the parameters and of a row. */
   readonly shape?: (params: P) => R;
 }
 
 export interface PreparedQuery {
   readonly sql: string;
   readonly slots: readonly (Hole | Value)[];
-  /** For each row that comes back. */
+  /** Applied to each returned row. */
   readonly checks: readonly Check[];
 }
 
@@ -50,12 +51,12 @@ export function query<P extends Params, R>(build: (db: Db, params: P) => Compila
   };
 }
 
-/** For queries whose text depends on the request, such as a list with optional filters. */
+/** Builds the query at each call. Use it only if the text depends on the request, as in a list with optional filters. */
 export function dynamic<R>(build: (db: Db) => Compilable<R>): Query<Record<never, never>, R> {
   return { on: (dialect) => prepare(build(builders[dialect])) };
 }
 
-/** Inserts a whole row, its columns as schema.ts has them. The ending may say what to do on a conflict, or what to return. */
+/** Inserts a row with all columns of the table in schema.ts. `ending` can add `on conflict` or `returning`. */
 export function insertion<T extends TableName, R = never>(
   table: T,
   ending: RawBuilder<R> = sql``,
@@ -69,7 +70,7 @@ export function insertion<T extends TableName, R = never>(
   });
 }
 
-/** Saves a row by its id, all columns but those that never change. */
+/** Updates the row with this id: all columns except the `fixed` ones, which never change. */
 export function saving<T extends TableName, F extends keyof NewRow<T> & string>(
   table: T,
   fixed: readonly F[],
@@ -126,7 +127,7 @@ function asValue(value: unknown): Value {
   throw new TypeError(`not a database value: ${typeof value}`);
 }
 
-/** Whatever key is read, a hole of that name: it stands in for the value until the query runs. */
+/** Returns a hole for every key that is read. The hole stands for the value until the query runs. */
 function holes<P>(): P {
   return new Proxy({}, { get: (_, key) => new Hole(String(key)) }) as P;
 }

@@ -8,19 +8,28 @@ import { fill, type PreparedQuery, type Query, query } from "./query.ts";
 import { BlobFiles } from "./blob-files.ts";
 
 /**
- * SQLite inside the process: one connection that writes, one that reads.
+ * SQLite inside this process. One connection writes and a second one reads.
  *
- * Group commit. A durable commit costs an fsync, many times the work of a small write. So the writes that wait when a
- * transaction begins share it: each runs inside its own savepoint, one after another, and all are acknowledged by the
- * one commit. A write that throws rolls back to its savepoint and takes nobody with it. Rejected: a commit each (an
- * fsync each); `synchronous=NORMAL` (loses acknowledged writes on power loss).
+ * Group commit: a durable commit needs an fsync, which takes far longer than a small write. Waiting writes therefore share
+ * one transaction. A write is in one of these states:
  *
- * Content goes into `blobs` in the writer's transaction and is moved out to a file behind it (blob-files.ts).
+ *   waiting ──drain takes it──▶ running in its savepoint ──▶ released or rolled back ──group commits──▶ settled
+ *
+ * - The writes of a group run one after another, each in a savepoint. Each sees the changes of those before it.
+ * - A write that throws is rolled back to its savepoint. The other writes of the group stay.
+ * - No caller gets an answer before the commit. If the commit fails, every write of the group fails with that error.
+ *
+ * Two alternatives were rejected. One commit for each write pays one fsync for each. `synchronous=NORMAL` can lose
+ * acknowledged writes when the machine loses power.
+ *
+ * The reader uses a WAL snapshot, so it sees committed states only and never blocks the writer.
+ *
+ * Content is written to the table `blobs` in the same transaction as its version. blob-files.ts later moves it to a file.
  */
 export interface SqliteOptions {
-  /** A file, or `:memory:` for tests that need no durability. */
+  /** A file, or `:memory:` for tests that don't need durability. */
   readonly path: string;
-  /** Where content is moved to; without it (tests) content stays in the database. */
+  /** The folder content is moved to. Without it (in tests), content stays in the database. */
   readonly blobFolder?: string;
   readonly clock: () => number;
 }
@@ -33,7 +42,7 @@ export function openSqlite(options: SqliteOptions): Store {
   const inMemory = options.path === ":memory:";
   const db = open(options.path, false);
   migrate(db, options.clock);
-  // An in-memory database has no second connection: reads then take their turn among the writes.
+  // An in-memory database belongs to one connection, so reads then queue with the writes.
   const reader = inMemory ? undefined : open(options.path, true);
   const writing = new Connection(db);
   const listeners = new Set<() => void>();
@@ -82,7 +91,7 @@ export function openSqlite(options: SqliteOptions): Store {
     });
   }
 
-  /** Takes whatever waits, commits it together, and goes on until nothing waits. */
+  /** Runs the waiting writes in groups, with one commit for each group, until none is waiting. */
   async function drain(): Promise<void> {
     await Promise.resolve();
     while (waiting.length > 0) {
@@ -90,7 +99,7 @@ export function openSqlite(options: SqliteOptions): Store {
       let failure: unknown;
       try {
         writing.exec("begin immediate");
-        // Jobs that arrive while the group runs join it, so that a burst pays for one commit.
+        // Writes that arrive while the group runs join it, up to the limit. A burst then needs one commit.
         for (
           let job = waiting.shift();
           job !== undefined;
@@ -107,7 +116,7 @@ export function openSqlite(options: SqliteOptions): Store {
       for (const job of group) job.settle(failure);
       if (failure === undefined) for (const listener of listeners) listener();
       files?.settleSoon(db);
-      // Lets sockets be read, so that the next group is as large as the load is.
+      // Give sockets a turn. The requests that arrived during this commit then form the next group.
       await new Promise(setImmediate);
     }
     draining = undefined;
@@ -129,7 +138,7 @@ export function openSqlite(options: SqliteOptions): Store {
   }
   const reading = reader === undefined ? writing : new Connection(reader);
 
-  // What an earlier process left in the table.
+  // An earlier process may have left content in the table.
   files?.settleSoon(db);
 
   return {
@@ -152,8 +161,8 @@ export function openSqlite(options: SqliteOptions): Store {
 }
 
 /**
- * A connection with its prepared statements. Rows are taken as arrays and made objects here, which takes half the time
- * of letting the driver make them.
+ * A connection and its prepared statements. The driver returns rows as arrays and this class turns them into objects,
+ * which takes half as long as having the driver build the objects.
  */
 class Connection {
   readonly #db: DatabaseSync;
@@ -172,7 +181,7 @@ class Connection {
     return prepared.all(...fill(slots, params)).map((values) => rowOf(columns, values, checks));
   }
 
-  /** One row or none, in a list, so that both are typed in one place. */
+  /** Returns a list of one row or none, which `typed` can convert like any other list. */
   first({ sql, slots, checks }: PreparedQuery, params: Row): Row[] {
     const { prepared, columns } = this.#statement(sql);
     const values = prepared.get(...fill(slots, params));
@@ -195,6 +204,7 @@ class Connection {
   }
 }
 
+/** "one" is a write in its group, "part" a `Tx.attempt` inside it. SQLite resolves a repeated name to the innermost. */
 async function inSavepoint<T>(
   connection: Connection,
   name: "one" | "part",
@@ -259,7 +269,7 @@ function migrate(db: DatabaseSync, clock: () => number): void {
   }
 }
 
-/** The driver speaks in rows; the query knows what they are. The one place where one becomes the other. */
+/** Gives the driver's rows the type that the query declares. This is the only place that does. */
 function typed<P, R>(_query: Query<P, R>, rows: Row[]): R[] {
   return rows as unknown as R[];
 }

@@ -35,7 +35,7 @@ for (const kind of bothStores)
       }
     };
 
-    test("a transaction that throws leaves nothing, and takes no neighbour with it", () =>
+    test("a transaction that throws leaves nothing behind, and transactions at the same time still commit", () =>
       withStore(async (store) => {
         const results = await Promise.allSettled(
           Array.from({ length: 40 }, (_, index) =>
@@ -51,7 +51,7 @@ for (const kind of bothStores)
         }
       }));
 
-    test("a broken statement fails its own transaction only", () =>
+    test("a failing statement fails only its own transaction", () =>
       withStore(async (store) => {
         await store.write(async (tx) => {
           await tx.run(put, { id: "same", name: "x" });
@@ -65,7 +65,7 @@ for (const kind of bothStores)
         assert.equal(await nameOf(store, "same"), "x");
       }));
 
-    test("holders of one lock take turns, so that read-then-write loses no update", () =>
+    test("a lock keeps concurrent read-then-write transactions from losing updates", () =>
       withStore(async (store) => {
         await store.write((tx) => tx.run(put, { id: "n", name: "0" }));
         await Promise.all(
@@ -80,7 +80,7 @@ for (const kind of bothStores)
         assert.equal(await nameOf(store, "n"), "50");
       }));
 
-    test("a reader sees what was committed and cannot write", () =>
+    test("a reader does not see uncommitted changes", () =>
       withStore(async (store) => {
         let release: () => void = () => undefined;
         const held = new Promise<void>((resolve) => {
@@ -97,7 +97,7 @@ for (const kind of bothStores)
         assert.equal(await nameOf(store, "late"), "x");
       }));
 
-    test("listeners hear of commits", () =>
+    test("a commit calls the listeners", () =>
       withStore(async (store) => {
         let heard = 0;
         const stop = store.onCommit(() => heard++);
@@ -106,7 +106,7 @@ for (const kind of bothStores)
         stop();
       }));
 
-    test("ten stores live side by side", async () => {
+    test("ten stores do not see each other's rows", async () => {
       const opened = await Promise.all(Array.from({ length: 10 }, () => openTestStore(kind)));
       await Promise.all(
         opened.map(({ store }, index) => store.write((tx) => tx.run(put, { id: "me", name: String(index) }))),

@@ -2,17 +2,23 @@ import type { Value } from "./columns.ts";
 import type { Query } from "./query.ts";
 
 /**
- * What the rest of the program sees of a database. Two implementations: sqlite.ts and postgres.ts.
+ * The database as the rest of the program sees it. sqlite.ts and postgres.ts implement it.
  *
- * write() runs `work` in a transaction and resolves only when it is durable; when `work` throws, nothing of it remains.
- * It may be run again after a serialization failure, so it must have no effect outside the transaction.
- * read() sees one committed state and cannot write. Neither may wait for anything but its own queries.
+ * write() runs `work` in a transaction and resolves once the transaction is durable. If `work` throws, the transaction is
+ * rolled back. The store may run `work` again after a serialization failure, so `work` must have no other effects.
+ *
+ * read() shows `work` one committed state. It can't write.
+ *
+ * In both, `work` may await only its own queries. On SQLite it holds up every other writer (or reader) until it returns.
  */
 export interface Store {
   readonly dialect: "sqlite" | "postgres";
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;
-  /** Called after each commit of this process, and on PostgreSQL of any other: look for new events. A hint, never truth. */
+  /**
+   * Calls the listener after each commit of this process, and on PostgreSQL after commits of other processes too. A call
+   * may be missing or come without a change: the listener looks for new events, and also looks from time to time.
+   */
   onCommit(listener: () => void): () => void;
   close(): Promise<void>;
 }
@@ -27,23 +33,27 @@ export interface ReadTx {
 }
 
 export interface Tx extends ReadTx {
-  /** Runs a statement for its effect; answers how many rows it changed. */
+  /** Runs a statement and returns the number of rows it changed. */
   run<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<number>;
   /**
-   * Until the end of the transaction nobody else holds this lock. The writes of a company happen one after another
-   * (SQLite: all writes do), so a rule checked in a transaction still holds when it commits.
+   * Takes an exclusive lock and keeps it until the transaction ends. Every operation takes the lock of its company before
+   * it checks a rule, so no other write can break the rule before the commit. On SQLite this does nothing, because
+   * SQLite runs all writes one after another.
    */
   lock(key: string): Promise<void>;
-  /** A part that may fail by itself: when `work` throws, what it wrote is undone and the transaction goes on. */
+  /**
+   * Runs `work` in a savepoint. If it throws, its writes are undone and the error is passed on. The caller may catch the
+   * error and continue the transaction.
+   */
   attempt<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Content of knowledge versions, addressed by file and SHA-256. */
+/** The content of knowledge versions. A file's id and the SHA-256 of the content identify it. */
 export interface Blobs {
   read(fileId: string, hash: string): Promise<Uint8Array>;
 }
 
-/** For code that takes either: through this, what only reads cannot write by mistake. */
+/** Makes a read transaction fit code that expects a `Tx`. Every attempt to write through it fails. */
 export function readOnly(tx: ReadTx): Tx {
   const refuse = (): Promise<never> =>
     Promise.reject(new Error("an operation that only reads tried to write"));

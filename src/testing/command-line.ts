@@ -7,13 +7,13 @@ import { createClient } from "../client/client.ts";
 import { createCompany } from "../contract/companies.ts";
 import { startDaemon } from "../daemon/daemon.ts";
 
-/** The command line in this process, with a daemon of its own and a company, Acme, whose agents do nothing by themselves. */
+/** Runs the command line in this process against its own daemon and company, Acme. The daemon starts no sessions. */
 export interface CommandLine {
   readonly env: Readonly<Record<string, string>>;
-  /** For whatever a test puts there; gone at the end. */
+  /** A folder for the test's files. close() deletes it. */
   readonly folder: string;
   agency(...args: string[]): Promise<{ code: number; out: string; err: string }>;
-  /** With --json, and successful. */
+  /** Adds --json, demands exit code 0 and parses the output. */
   json(...args: string[]): Promise<Record<string, unknown>>;
   close(): Promise<void>;
 }

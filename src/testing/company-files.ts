@@ -1,6 +1,6 @@
 import type { CompanyFile } from "../contract/roster.ts";
 
-/** Files of a company, for tests of importing them. */
+/** Files of an exported company, for tests of the import. */
 export const definition = (name: string, more = ""): CompanyFile => ({
   path: `agents/${name.toLowerCase()}.md`,
   content: `---\nname: ${name}\nrole: worker\n${more}---\nDo the work of ${name}.\n`,

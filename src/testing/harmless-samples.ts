@@ -1,12 +1,12 @@
 import { body } from "./secret-samples.ts";
 
-/** What looks like a secret or stands near one and is none: it must stay as it is, byte for byte. */
+/** Values that look like secrets or stand next to one, but are harmless. Redaction must not change a byte of them. */
 
 const hash40 = body(40, "hex");
 const hash64 = body(64, "hex");
 const uuid = "0198c2f4-7a1b-7c3d-8e4f-0123456789ab";
 
-/** Under a name that only resembles that of a secret. */
+/** Names that resemble the name of a secret, each with a harmless value. */
 export const harmlessNamed: readonly (readonly [name: string, value: unknown])[] = [
   ["maxTokens", 4096],
   ["maxTokens", "4096"],
@@ -185,7 +185,7 @@ export const harmlessNamed: readonly (readonly [name: string, value: unknown])[]
   ["unicode", "Schlüsseldienst 鍵屋 🔑"],
 ];
 
-/** In a text of their own. */
+/** Whole texts without a secret. */
 export const harmlessTexts: readonly string[] = [
   "https://example.com/path?page=2&sort=asc#top",
   "https://example.com:8443/a@b/c",

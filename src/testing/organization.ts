@@ -18,17 +18,17 @@ import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 import { storeDatabase, testStores } from "./postgres.ts";
 
-/** An organization for tests: the real program on a real store, without its doors. */
+/** An organization for tests: the real core on a real store. Tests call dispatch directly, without HTTP or MCP. */
 export type StoreKind = "sqlite" | "postgres";
 
-/** The stores of this run. A suite of code that works differently on each store loops over these. */
+/** The stores of this run. Suites loop over these if the code they test differs between the stores. */
 export const bothStores: readonly StoreKind[] = (["sqlite", "postgres"] as const).filter((kind) =>
   testStores.has(kind),
 );
 
 /**
- * The stores of every other suite. What it tests is the same code on both stores, over queries that are prepared on
- * PostgreSQL in every run (store/queries.db.test.ts), so a whole run plays it on SQLite and a long run on both.
+ * The stores of all other suites. The code they test is the same on both stores, and store/queries.db.test.ts prepares
+ * every query on PostgreSQL in every run. So a whole run plays these suites on SQLite only, a long run on both stores.
  */
 export const storeKinds: readonly StoreKind[] =
   process.env["AGENCY_TEST_LEAN"] === "1" ? bothStores.filter((kind) => kind === "sqlite") : bothStores;
@@ -38,7 +38,7 @@ export interface TestStore {
   readonly close: () => Promise<void>;
 }
 
-/** SQLite in a file of its own (fast: true keeps it in memory), or a fresh PostgreSQL database. */
+/** Opens SQLite on a new file (in memory with `fast: true`) or a new PostgreSQL database. close() deletes it. */
 export async function openTestStore(kind: StoreKind, options: { fast?: boolean } = {}): Promise<TestStore> {
   if (kind === "postgres") {
     const database = await storeDatabase();
@@ -70,7 +70,7 @@ export async function openTestStore(kind: StoreKind, options: { fast?: boolean }
   };
 }
 
-/** Calls operations as one actor. */
+/** Calls operations as one actor: the board, an agent or a session. */
 export type TestCaller = <I extends z.ZodObject, O extends z.ZodType>(
   operation: Operation<I, O>,
   input: z.input<I>,
@@ -84,18 +84,18 @@ export interface Organization {
   readonly companyId: string;
   readonly rootId: string;
   readonly root: TestCaller;
-  /** An agent made by the board, with a key; below the root unless another boss is named. */
+  /** Has the board hire an agent and give it a key. The agent reports to the root unless `reportsTo` names another. */
   agent(name: string, reportsTo?: string): Promise<{ id: string; call: TestCaller; token: string }>;
-  /** A session of an agent, as the scheduler opens them. */
+  /** Opens a session of an agent, as the scheduler does, but without a process. */
   session(agentId: string, workspace?: string): Promise<{ id: string; token: string; call: TestCaller }>;
-  /** An outcome made by the board below a parent (default the root). */
+  /** Has the board create an outcome below the parents, by default below the root outcome. */
   outcome(title: string, parents?: string[]): Promise<string>;
-  /** Another company on the same store. */
+  /** Creates another company on the same store. */
   another(): Promise<Organization>;
   as(token: string): TestCaller;
 }
 
-/** Hires need no approval here and nothing is limited, unless a test wants it. */
+/** With `approvals: true`, hires need the board's approval and the usual limits apply. By default neither is the case. */
 export async function createOrganization(
   store: Store,
   options: { approvals?: boolean; ids?: { newId: () => string; newSecret: () => string } } = {},
@@ -107,7 +107,7 @@ export async function createOrganization(
   return organizationOn(core, boardToken, options);
 }
 
-/** For all tests of a suite, which awaits it before it declares them: closed after the last. */
+/** One organization for all tests of a suite. Await it before you declare the tests. It is closed after the last. */
 export async function sharedOrganization(
   kind: StoreKind,
   options: { fast?: boolean; approvals?: boolean } = {},
@@ -176,7 +176,7 @@ async function organizationOn(
   };
 }
 
-/** Resolves to the refusal of a call that must be refused with this code. */
+/** Demands that the call is refused with this code, and returns the refusal. */
 export async function refusal(call: Promise<unknown>, code: RefusalCode): Promise<Refusal> {
   let answer: unknown;
   try {
@@ -186,8 +186,10 @@ export async function refusal(call: Promise<unknown>, code: RefusalCode): Promis
     if (error.code !== code)
       throw new Error(`refused with ${error.code} instead of ${code}: ${error.message}`, { cause: error });
     if (error.message === "" || error.hint === "")
-      throw new Error("a refusal says what happened and what to do next", { cause: error });
+      throw new Error("a refusal needs a message and a hint, and one of them is empty", { cause: error });
     return error;
   }
-  throw new Error(`not refused, answered ${JSON.stringify(answer)?.slice(0, 200)}`);
+  throw new Error(
+    `expected the refusal ${code}, but the call succeeded with ${JSON.stringify(answer)?.slice(0, 200)}`,
+  );
 }

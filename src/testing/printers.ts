@@ -9,11 +9,11 @@ import type { StoreKind } from "./organization.ts";
 import { hang, says } from "./scripts.ts";
 import { type Stage, stagedOn } from "./stage.ts";
 
-/** A company whose brains only print, with small limits: for tests of what sessions say last. */
+/** A company with small limits whose brains only print. It is for tests of the final output of sessions. */
 
 const plain = { adapterType: "process", adapterConfig: { command: "/bin/true" } };
 
-/** Declares tests with the root as such a brain; nobody else is there. */
+/** Declares tests in which the root agent has such a brain. The company has no other agents. */
 export const stagedPrinters =
   (kind: StoreKind) =>
   (name: string, play: (stage: Stage) => Promise<void>): void =>
@@ -32,7 +32,7 @@ export const stagedPrinters =
       await play(stage);
     });
 
-/** So many minutes. */
+/** Lets time pass minute by minute, with the schedulers at rest before each. */
 export async function passes(stage: Stage, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) {
     await stage.rest();
@@ -40,7 +40,7 @@ export async function passes(stage: Stage, minutes: number): Promise<void> {
   }
 }
 
-/** Below the root unless another boss is named. */
+/** Hires a report of `reportsTo`, by default of the root. */
 export async function report(
   { org }: Stage,
   name: string,
@@ -53,6 +53,7 @@ export async function report(
 
 export const work = ({ org }: Stage, title = "The whole"): Promise<string> => org.outcome(title);
 
+/** The text of an agent's inbox. */
 export async function told({ org }: Stage, id: string): Promise<string> {
   return (await org.board(agentInbox, { id })).messages.map(({ body }) => body ?? "").join("\n---\n");
 }
@@ -72,7 +73,7 @@ export async function eventsOf({ org }: Stage, operation: string) {
   return events.filter((event) => event.operation === operation);
 }
 
-/** The root says this about an outcome of its own and is not started again for what it is told. */
+/** The root's next session prints these lines. Sessions that start as a result only hang. */
 export async function printLines(stage: Stage, ...lines: string[]): Promise<void> {
   stage.runner.plan(stage.org.rootId, says(...lines));
   stage.runner.otherwise(hang);

@@ -19,7 +19,7 @@ const make = () =>
     return { agents: [], nextCursor: null };
   });
 
-test("a session plays what was planned, with its own token, and ends as the script says", async () => {
+test("a session plays the planned script, calls with its own token, and exits as the script says", async () => {
   const runner = make();
   runner.plan(scriptedAgent.id, async ({ call }) => {
     await call(listRoster, {});
@@ -33,18 +33,18 @@ test("a session plays what was planned, with its own token, and ends as the scri
   runner.verify();
 });
 
-test("a session nobody planned is a failure, and so is a plan nobody played", async () => {
+test("verify fails on a session without a plan and on a plan without a session", async () => {
   const runner = make();
   const running = await runner.start(spec);
   running.release();
   await running.exited;
-  assert.throws(() => runner.verify(), /nobody expected a session of Ann/);
+  assert.throws(() => runner.verify(), /no session of Ann was planned/);
   runner.verify();
   runner.plan(scriptedAgent.id, async () => undefined);
   assert.throws(() => runner.verify(), /1 planned session was never started/);
 });
 
-test("a script that throws, and a process that is never let go, are failures", async () => {
+test("verify fails on a script that threw and on a process that was never released", async () => {
   const runner = make();
   const broken: Script = async () => assert.equal(1, 2);
   runner.plan(scriptedAgent.id, broken, async () => undefined);
@@ -53,10 +53,10 @@ test("a script that throws, and a process that is never let go, are failures", a
   assert.equal((await running.exited).code, 1);
   await runner.start(spec);
   assert.throws(() => runner.verify(), /1 !== 2/);
-  assert.throws(() => runner.verify(), /neither let go nor ended/);
+  assert.throws(() => runner.verify(), /neither released nor ended/);
 });
 
-test("a killed session ends at once, and its next call does not happen", async () => {
+test("a killed session ends at once, and its next call does not reach dispatch", async () => {
   const runner = make();
   const gate = Promise.withResolvers<void>();
   runner.plan(scriptedAgent.id, async ({ call, hold }) => {

@@ -3,46 +3,48 @@ import type { Exit, Runner, StartSpec } from "../processes/runner.ts";
 import type { TestCaller } from "./organization.ts";
 
 /**
- * A Runner whose processes are functions of the test, which call through dispatch with the session's own token. Every
- * session must have been planned, and every plan must be played: verify() fails on a session nobody expected, on a plan
- * that was never used, on a script that threw, and on a process that was started but neither let go nor ended.
+ * A runner whose processes are functions of the test. They call dispatch with the session's own token.
  *
  *   planned ──start──▶ gated ──release──▶ playing ──script ends, throws, or kill──▶ ended
+ *
+ * verify() fails on a session without a plan, a plan without a session, a script that threw, and a process that is still
+ * gated.
  */
 export type Script = (session: ScriptedSession) => Promise<Partial<Exit> | void>;
 
 export interface ScriptedSession extends StartSpec {
-  /** As the session. Once it is killed every call throws, as for a process that is gone. */
+  /** Calls an operation as the session. After a kill every call throws, because a dead process can't call. */
   readonly call: TestCaller;
-  /** Waits for the test; meanwhile the session counts as held (see held). */
+  /** Waits until the test opens the gate. Until then the session counts in held(). */
   readonly hold: (gate: Promise<unknown>) => Promise<void>;
 }
 
 export interface ScriptedRunner extends Runner {
-  /** The next session of this agent plays this. Several plans are played one after another. */
+  /** Plans the agent's next sessions, one script for each. */
   plan(agentId: string, ...scripts: Script[]): void;
-  /** What every session plays that has no plan of its own; without it such a session is a failure. */
+  /** Sets the script for sessions without a plan. Without this script, such a session is a failure. */
   otherwise(script: Script): void;
-  /** Takes back what was planned for this agent and not played: another node had it. */
+  /** Drops the agent's remaining plans, because another node played them. */
   forget(agentId: string): void;
-  /** Every session that was started, in order. */
+  /** Every started session, in order. */
   readonly started: readonly StartSpec[];
   readonly killed: ReadonlySet<string>;
-  /** Those that are held still: a real one would do nothing. */
+  /** Sessions whose process the scheduler has suspended. Scripts ignore it. */
   readonly heldStill: ReadonlySet<string>;
   readonly orphansKilled: readonly { readonly pid: number; readonly started: string }[];
   readonly cleaned: readonly string[];
-  /** How many processes are not ended, and how many of those wait for the test. */
+  /** The number of processes that have not ended. */
   alive(): number;
+  /** The number of processes that wait for the test. */
   held(): number;
-  /** Their node has died: processes that were not let go end by themselves, without having run. */
+  /** Ends the gated processes, as the death of their node would. They have not run. */
   closeGates(): void;
   /** The next start of a process of this agent fails with this error. */
   failStart(agentId: string, error: Error): void;
   verify(): void;
 }
 
-/** An agent's row, for tests of what is made from one. */
+/** The row of an agent, for tests of code that takes one. */
 export const scriptedAgent: StartSpec["agent"] = {
   id: "01900000-0000-7000-8000-000000000001",
   company_id: "01900000-0000-7000-8000-000000000000",
@@ -141,8 +143,10 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
   async function play(process: Process, script: Script | undefined): Promise<void> {
     const { spec } = process;
     if (script === undefined) {
-      problems.push(new Error(`nobody expected a session of ${spec.agent.name}:\n${spec.briefing.text}`));
-      process.end({ code: 99, reason: "nobody expected it", output: "" });
+      problems.push(
+        new Error(`no session of ${spec.agent.name} was planned, but one started:\n${spec.briefing.text}`),
+      );
+      process.end({ code: 99, reason: "no session was planned", output: "" });
       return;
     }
     const call: TestCaller = async (operation, input, options = {}) => {
@@ -196,10 +200,13 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
       const unused = [...plans.values()].reduce((sum, left) => sum + left.length, 0);
       if (unused > 0)
         throw new Error(`${unused} planned session${unused === 1 ? " was" : "s were"} never started`);
-      if (failures.size > 0) throw new Error("a start that should fail was never tried");
+      if (failures.size > 0)
+        throw new Error("failStart was called for an agent, but none of its sessions was started");
       const gated = processes.filter(({ state }) => state === "gated");
       if (gated.length > 0)
-        throw new Error(`a process of ${gated[0]?.spec.agent.name ?? ""} was neither let go nor ended`);
+        throw new Error(
+          `a process of ${gated[0]?.spec.agent.name ?? ""} was started but neither released nor ended`,
+        );
     },
   };
 }

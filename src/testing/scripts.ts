@@ -2,7 +2,7 @@ import { acknowledgeMessage, readInbox } from "../contract/mail.ts";
 import { completeOutcome } from "../contract/outcomes.ts";
 import type { Script } from "./scripted-runner.ts";
 
-/** What scripted sessions do in many tests. */
+/** Scripts of sessions that many tests use. */
 
 export const clearInbox: Script = async ({ call }) => {
   for (const { id } of (await call(readInbox, {})).messages) await call(acknowledgeMessage, { id });
@@ -14,7 +14,7 @@ export const completes =
     await call(completeOutcome, { id });
   };
 
-/** A session that only prints this. */
+/** A session that only prints these lines. */
 export const says =
   (...lines: string[]): Script =>
   async () => ({ output: `${lines.join("\n")}\n` });

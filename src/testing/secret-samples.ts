@@ -1,11 +1,11 @@
 /**
- * Secrets as they turn up in configurations, and harmless values that look like them. None of these opens anything: bodies
- * are made up here, and put together at run time so that nobody's scanner takes them for real.
+ * Secrets as they appear in configurations. None of them is real: their bodies are made up at run time, so a scanner for
+ * leaked secrets finds none in this file.
  */
 export interface SecretSample {
   readonly about: string;
   readonly value: unknown;
-  /** What must not be shown. */
+  /** The part that redaction must hide. */
   readonly secret: string;
   readonly path: string;
 }
@@ -17,7 +17,7 @@ const alphabets = {
   mixed: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
 } as const;
 
-/** The same for the same arguments: a test that fails fails again. */
+/** Returns the same text for the same arguments, so a failing test fails again. */
 export function body(length: number, alphabet: keyof typeof alphabets = "mixed", seed = length): string {
   const letters = alphabets[alphabet];
   let state = (seed * 2_654_435_761 + 97) >>> 0;
@@ -29,7 +29,7 @@ export function body(length: number, alphabet: keyof typeof alphabets = "mixed",
   return made;
 }
 
-/** Keys that a provider gives out, by themselves. */
+/** Keys in the formats of providers. Redaction must recognize them without a name. */
 export const providerKeys: Readonly<Record<string, string>> = {
   agency: `agk_${body(43)}`,
   "agency, short": `agk_${body(20, "lower")}`,
@@ -135,7 +135,7 @@ export const providerKeys: Readonly<Record<string, string>> = {
   "random, 64": body(64),
 };
 
-/** Names that make any value a secret. */
+/** Names whose value is always a secret. */
 export const secretNames: readonly string[] = [
   ..."apiKey api_key API_KEY apikey ApiKey x-api-key api.key APIKey openaiApiKey OPENAI_API_KEY anthropic-api-key apiKeys".split(
     " ",
@@ -182,7 +182,7 @@ function at(path: string, value: unknown, secret: string): Omit<SecretSample, "a
 const inText = (text: string, secret: string = plain): Omit<SecretSample, "about"> =>
   at("prompt", { prompt: text }, secret);
 
-/** Shapes of which each is its own. */
+/** Samples written by hand, because no rule generates them. */
 export const handwritten: Readonly<Record<string, Omit<SecretSample, "about">>> = {
   "a private key": inText(pem("", [line]), line),
   "an RSA key inside a text": inText(`Use this: ${pem("RSA ", [line, line])} and go on.`, line),
@@ -347,7 +347,7 @@ export const handwritten: Readonly<Record<string, Omit<SecretSample, "about">>> 
   ),
 };
 
-/** Each provider's key in each place, each name in each place, and all that was written by hand. */
+/** Each provider's key in each place, each name in each place, and all samples written by hand. */
 export function secretSamples(): SecretSample[] {
   const keys = Object.entries(providerKeys).flatMap(([about, key]): SecretSample[] =>
     [

@@ -10,10 +10,10 @@ import type { Organization, StoreKind } from "./organization.ts";
 import type { Script, ScriptedSession } from "./scripted-runner.ts";
 import { onStage, type Stage } from "./stage.ts";
 
-/** Scripted sessions that use something and say so, and what tests of budgets look at. */
+/** For tests of budgets: scripted sessions that report usage, and queries for what they spent. */
 export const tokens = (inputTokens: number) => ({ inputTokens, outputTokens: 0, costUsd: 0 });
 
-/** Says what it used, one report after the other, and waits until the test lets it go on. */
+/** Reports these amounts of tokens one after another, then waits until the test opens the gate. */
 export const uses =
   (gate: Promise<unknown>, ...reports: number[]): Script =>
   async (session) => {
@@ -22,7 +22,7 @@ export const uses =
   };
 
 export async function reportsTokens(session: ScriptedSession, amount: number): Promise<void> {
-  // So that it gets somewhere, and is not held up for that.
+  // The session must change something, or the scheduler would delay the agent's next session.
   await session.call(createOutcome, { title: `at ${amount}`, parents: [session.agent.id] });
   session.onUsage(tokens(amount));
 }
@@ -31,7 +31,7 @@ export async function givenWork(org: Organization, agentId: string, title = "a j
   return (await org.board(createOutcome, { companyId: org.companyId, title, parents: [agentId] })).id;
 }
 
-/** A stage whose root agent is a person, whom no message starts; at the end no budget has given out more than it had. */
+/** Plays on a stage whose root is a person, so no message starts a session of it. Checks the budgets at the end. */
 export function onBudget(kind: StoreKind, play: (stage: Stage) => Promise<void>): Promise<void> {
   return onStage(kind, async (stage) => {
     await stage.org.board(updateAgent, { id: stage.org.rootId, adapterType: "human" });
@@ -40,12 +40,13 @@ export function onBudget(kind: StoreKind, play: (stage: Stage) => Promise<void>)
   });
 }
 
+/** Fails if a budget has given its reports and sessions more than it has. */
 export async function demandConserved(store: Store): Promise<void> {
   const [broken] = await store.read((tx) => tx.all(find, {}));
   if (broken !== undefined) throw new Error(`the budget of ${broken.id} gives out more than it has`);
 }
 
-/** The company's line, or an agent's. */
+/** The company's line of the costs for this measure, or the agent's. */
 export async function budgetLineOf({ org }: Stage, measure: "usd" | "tokens" | "sessions", agent?: string) {
   const { companyId } = org;
   const { budget } = await org.board(listCosts, { companyId, ...(agent === undefined ? {} : { agent }) });

@@ -9,9 +9,8 @@ import { createOrganization, openTestStore, type Organization, type StoreKind } 
 import { type ScriptedRunner, scriptedRunner } from "./scripted-runner.ts";
 
 /**
- * An organization with its scheduler, at a time of the test's choosing: the store is real, the clock stands still until
- * it is moved, and processes are scripts. All that the program knows of time it reads from its transactions, so a clock
- * put over both stores holds it completely.
+ * An organization with its scheduler. The store is real, processes are scripts, and the clock stands still until the test
+ * advances it. The program reads the time only from its transactions, so replacing their clock controls all of its time.
  */
 export interface Stage {
   readonly org: Organization;
@@ -20,13 +19,13 @@ export interface Stage {
   readonly scheduler: Scheduler;
   readonly now: () => number;
   readonly advance: (milliseconds: number) => void;
-  /** Another node on the same store, with a runner of its own; of the same name, the next life of that node. */
+  /** Another node with its own runner on the same store. A name used before means the restarted node. */
   node(name: string, parts?: Partial<NodeParts>): StageNode;
-  /** As kill -9 does: the node does nothing any more. What it started may live on. */
+  /** Stops the node as kill -9 does. The processes it started may live on. */
   crash(node: Pick<StageNode, "scheduler">): void;
-  /** Lets the schedulers work until nothing more happens at this time and every process has ended or waits for the test. */
+  /** Lets the schedulers work until the ledger stops growing and every process has ended or waits for the test. */
   rest(): Promise<void>;
-  /** Ends everything; fails on what was not played as planned, unless the play itself failed. */
+  /** Stops everything. Fails if a session was not played as planned, unless the play itself failed. */
   close(play?: "failed"): Promise<void>;
 }
 
@@ -91,7 +90,7 @@ export async function openStage(kind: StoreKind): Promise<Stage> {
   };
 }
 
-/** Opens a stage with its scheduler started, plays on it, and closes it. */
+/** Opens a stage, starts its scheduler, plays, and closes the stage. */
 export async function onStage(kind: StoreKind, play: (stage: Stage) => Promise<void>): Promise<void> {
   const stage = await openStage(kind);
   try {
@@ -104,13 +103,13 @@ export async function onStage(kind: StoreKind, play: (stage: Stage) => Promise<v
   await stage.close();
 }
 
-/** Declares tests that are each played on a stage of their own. */
+/** Declares tests. Each of them gets a new stage. */
 export const stagedOn =
   (kind: StoreKind) =>
   (name: string, play: (stage: Stage) => Promise<void>): void =>
     void test(name, () => onStage(kind, play));
 
-/** The same store at another time. */
+/** The same store with this clock. */
 export function withClock(store: Store, clock: () => number): Store {
   return {
     ...store,
@@ -119,11 +118,12 @@ export function withClock(store: Store, clock: () => number): Store {
   };
 }
 
-/** Until every process has ended and is dealt with, or waits for the test. */
+/** Waits until every process waits for the test or has ended and was handled by the scheduler. */
 async function quiet(scheduler: Scheduler, runner: ScriptedRunner): Promise<void> {
   for (const started = performance.now(); ; await sleep(1)) {
     if (runner.alive() === runner.held() && scheduler.running() <= runner.held()) return;
-    if (performance.now() - started > 20_000) throw new Error("a scripted session did not come to its end");
+    if (performance.now() - started > 20_000)
+      throw new Error("a scripted session did not end within 20 seconds");
   }
 }
 
