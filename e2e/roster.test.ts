@@ -82,7 +82,7 @@ for (const kind of storeKinds)
         const first = await start().ready;
         assert.deepEqual(await names(first), ["Dev", "Lead", "Root", "reviewer"]);
         await until(() => employed(home), "Dev < Lead, Lead < Root, Root < board, reviewer < Root");
-        assert.match(first.log(), /reviewer\.md: Read, Grep are tools of the brain/);
+        assert.match(first.log(), /reviewer\.md: ignored the tools Read, Grep\. The brain decides/);
 
         const { board, companyId } = first;
         const { agents } = await board.call(listRoster, { companyId });

@@ -6,12 +6,12 @@ import { insertOutcome } from "../outcomes/table.ts";
 import { insertion } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 
-/** A company begins with its root agent, which answers to the board, and the perpetual outcome that agent serves. */
+/** A company begins with its root agent, which reports to the board, and the perpetual outcome that this agent serves. */
 export interface Founding {
   readonly id: string;
   readonly rootId: string;
   readonly name: string;
-  /** JSON, as stored. */
+  /** The settings as stored JSON. */
   readonly settings: string;
   readonly root: Omit<
     NewAgent,
@@ -20,9 +20,6 @@ export interface Founding {
   readonly purpose: string;
   readonly mayHire: boolean;
 }
-
-export const standingPurpose =
-  "The standing purpose of this company. Everything the organization does serves it; it never ends.";
 
 export const plainRoot = {
   name: "Root",
@@ -75,7 +72,7 @@ export async function foundCompany(call: Writing, founding: Founding): Promise<R
     },
     actor,
   );
-  // Hiring is on for the root agent and off for everybody else, who get it as any other right: by a grant.
+  // The root agent may hire from the start. Every other agent needs a grant for it.
   if (founding.mayHire)
     await insertGrant(tx, {
       id: call.newId(),

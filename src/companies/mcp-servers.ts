@@ -5,7 +5,7 @@ import { guarded } from "../dispatch/guarded.ts";
 import { insertion, query } from "../store/query.ts";
 import { type Row, tables } from "../store/schema.ts";
 
-/** Further MCP servers are records of the company. Which agent gets which is a matter of grants (mcp:<name>). */
+/** Further MCP servers are records of the company. A grant of `mcp:<name>` lets an agent use one. */
 type ServerRow = Row<"mcp_servers">;
 
 const onPut = guarded(contract.putMcpServer, async (call) => {

@@ -12,7 +12,8 @@ import { chooseBrain } from "../hiring/employ.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { foundCompany, plainRoot, standingPurpose } from "./founding.ts";
+import { foundCompany, plainRoot } from "./founding.ts";
+import { standingPurpose } from "./texts.ts";
 
 const onCreate = guarded(contract.createCompany, async (call) => {
   const row = await foundCompany(call, {
@@ -70,7 +71,7 @@ const onUpdate = guarded(contract.updateCompany, async (call) => {
   return presentCompany(changed);
 });
 
-/** Of a budget only the parts that are said change. */
+/** A change of a budget changes only the measures it names. */
 function merged(stored: ReturnType<typeof storedSettings>, said: ReturnType<typeof storedSettings>) {
   return {
     ...stored,
@@ -80,7 +81,7 @@ function merged(stored: ReturnType<typeof storedSettings>, said: ReturnType<type
   };
 }
 
-/** Whatever brain agents get without being asked must be one they can have. */
+/** The brains that agents get by default, or may hire with, must be installed and configured correctly. */
 export function checkDefaultBrain(
   settings: contract.Settings,
   changed: Readonly<Record<string, unknown>>,
@@ -105,7 +106,7 @@ export function presentCompany(row: Row<"companies">) {
   };
 }
 
-/** Every member may look at the settings, and the configuration of a brain may hold keys. */
+/** Every agent of the company may read the settings, and the configuration of a brain may hold secrets. */
 function withoutSecrets(settings: contract.Settings): contract.Settings {
   return { ...settings, defaultAdapterConfig: JsonObject.parse(redact(settings.defaultAdapterConfig).value) };
 }

@@ -1,6 +1,6 @@
 import type { CompanyFile } from "../contract/roster.ts";
 import * as contract from "../contract/skills.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { decodeFile } from "../knowledge/content.ts";
@@ -8,15 +8,16 @@ import { addVersion, fileById, insertFile, tombstone } from "../knowledge/table.
 import { insertion, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { readSkills, type Skill, skillOf } from "./skill.ts";
+import { runsCommands, skillsTooLarge } from "./texts.ts";
 
 /**
- * A skill's files are knowledge files that have a place in every session's workspace: everybody in the company reads
- * them. Only the board changes them, because what stands in them is obeyed by agents that answer to others.
+ * The files of a skill are knowledge files that are also copied into the workspace of every session. All agents of the company
+ * can read them. Only the board can change them, because every agent follows them as instructions.
  */
 const onPut = guarded(contract.putSkill, async (call) => {
   const { tx, companyId, input } = call;
   const [skill] = readSkills(input.files.map((file) => inSkill(input.name, file)));
-  if (skill === undefined) throw new Error("a skill has at least one file");
+  if (skill === undefined) throw new Error("A skill has at least one file.");
   demandRead(skill.commands, input.allowCommands === true);
   const others = (await tx.all(skillFiles, { companyId })).filter(({ path }) => skillOf(path) !== skill.name);
   demandRoomForSkill([
@@ -42,7 +43,7 @@ const onRemove = guarded(contract.removeSkill, async (call) => {
 
 export const skillHandlers = [onPut, onList, onRemove];
 
-/** These files and no others are the skill from now on; what stayed the same stays the same version. */
+/** Makes these files, and no others, the files of the skill. An unchanged file keeps its version. */
 export async function keepSkill(
   call: Writing,
   skill: Pick<Skill, "name" | "files">,
@@ -88,26 +89,17 @@ export async function keepSkill(
 }
 
 export function demandRead(commands: readonly string[], isRead: boolean): void {
-  if (commands.length > 0 && !isRead)
-    throw new Refusal(
-      "refused",
-      `This would run commands on this machine: ${commands.slice(0, 10).join("; ")}.`,
-      "Read them. If you want them, say so with allowCommands (--allow-commands).",
-    );
+  if (commands.length > 0 && !isRead) throw runsCommands(commands);
 }
 
-/** Every session is given all of them. */
+/** Every session gets all skills, so their total size is limited. */
 export function demandRoomForSkill(sizes: readonly number[]): void {
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   if (sizes.length > contract.mostSkillFiles || bytes > contract.mostSkillBytes)
-    throw new Refusal(
-      "too_large",
-      `The company's skills would have ${sizes.length} files and ${bytes} bytes; ${contract.mostSkillFiles} and ${contract.mostSkillBytes} are the most.`,
-      "Remove what is not needed, or keep it as knowledge and link to it (kb://<id>).",
-    );
+    throw skillsTooLarge(sizes.length, bytes);
 }
 
-/** By path, so that the files of one stand together. */
+/** Ordered by path, which keeps the files of one skill together. */
 export const skillFiles = query((db, p: { companyId: string }) =>
   db
     .selectFrom("skill_files as s")

@@ -34,23 +34,39 @@ test("a skill is its SKILL.md, with what that says of it, and the files beside i
 });
 
 for (const [what, given, message] of [
-  ["no SKILL.md", { "review/skill.md": main }, /skills\/review\/SKILL\.md: it is not there/],
-  ["another name inside", { "other/SKILL.md": main }, /skills\/other\/SKILL\.md:2: its name is not/],
-  ["a name with capitals", { "Review/SKILL.md": main }, /skills\/Review\/SKILL\.md: this is no name/],
-  ["the program's own name", { "agency/SKILL.md": "x" }, /this is no name for a skill/],
-  ["a name like the program's", { "agency-mine/SKILL.md": "x" }, /this is no name for a skill/],
-  ["a name too long", { [`${"x".repeat(65)}/SKILL.md`]: "x" }, /this is no name for a skill/],
-  ["a file beside skills", { "SKILL.md": main }, /no name for a skill|no place/],
-  ["a way out", { "review/SKILL.md": main, "review/../x": "" }, /review\/\.\.\/x: it has no place/],
-  ["a hidden folder", { "review/SKILL.md": main, "review/.git/config": "" }, /it has no place/],
-  ["a backslash", { "review/SKILL.md": main, "review/a\\b": "" }, /it has no place/],
-  ["an empty name", { "review/SKILL.md": main, "review//b": "" }, /it has no place/],
-  ["too deep", { "review/SKILL.md": main, "review/1/2/3/4/5/6": "" }, /it has no place/],
-  ["a name too long for a disk", { "review/SKILL.md": main, [`review/${"画".repeat(90)}`]: "" }, /no place/],
+  ["no SKILL.md", { "review/skill.md": main }, /skills\/review\/SKILL\.md: this file is missing/],
+  ["another name inside", { "other/SKILL.md": main }, /skills\/other\/SKILL\.md:2: the name here differs/],
+  [
+    "a name with capitals",
+    { "Review/SKILL.md": main },
+    /skills\/Review\/SKILL\.md: the skill's name is not valid/,
+  ],
+  ["the program's own name", { "agency/SKILL.md": "x" }, /the skill's name is not valid/],
+  ["a name like the program's", { "agency-mine/SKILL.md": "x" }, /the skill's name is not valid/],
+  ["a name too long", { [`${"x".repeat(65)}/SKILL.md`]: "x" }, /the skill's name is not valid/],
+  ["a file beside skills", { "SKILL.md": main }, /the skill's name is not valid/],
+  [
+    "a way out",
+    { "review/SKILL.md": main, "review/../x": "" },
+    /review\/\.\.\/x: a skill can't hold a file with this path/,
+  ],
+  [
+    "a hidden folder",
+    { "review/SKILL.md": main, "review/.git/config": "" },
+    /can't hold a file with this path/,
+  ],
+  ["a backslash", { "review/SKILL.md": main, "review/a\\b": "" }, /can't hold a file with this path/],
+  ["an empty name", { "review/SKILL.md": main, "review//b": "" }, /can't hold a file with this path/],
+  ["too deep", { "review/SKILL.md": main, "review/1/2/3/4/5/6": "" }, /can't hold a file with this path/],
+  [
+    "a name too long for a disk",
+    { "review/SKILL.md": main, [`review/${"画".repeat(90)}`]: "" },
+    /can't hold a file/,
+  ],
   ["one name twice", { "review/SKILL.md": main, "review/A.md": "", "review/a.md": "" }, /another file/],
   ["a file and a folder", { "review/SKILL.md": main, "review/a": "", "review/a/b": "" }, /another file/],
   ["a folder and a file", { "review/SKILL.md": main, "review/a/b": "", "review/A": "" }, /another file/],
-  ["a text that is none", { "review/SKILL.md": new Uint8Array([0xff]) }, /it is no UTF-8/],
+  ["a text that is none", { "review/SKILL.md": new Uint8Array([0xff]) }, /this file is not UTF-8 text/],
   ["front matter that is none", { "review/SKILL.md": "---\n- a\n---\n" }, /SKILL\.md:2: the front matter/],
 ] as const)
   test(`not taken: ${what}`, () => {

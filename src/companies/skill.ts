@@ -1,13 +1,21 @@
 import { isUtf8 } from "node:buffer";
-import { Refusal } from "../contract/refusal.ts";
 import { SkillName } from "../contract/skills.ts";
-import { readFrontMatter, wrongAt } from "../knowledge/front-matter.ts";
+import { readFrontMatter } from "../knowledge/front-matter.ts";
+import {
+  noSkillFile,
+  shownSkillPath,
+  skillNameDiffers,
+  skillNotUtf8,
+  skillPathTaken,
+  wrongSkillName,
+  wrongSkillPath,
+} from "./texts.ts";
 
-/** A skill as files: `<name>/SKILL.md`, with front matter as Claude Code has it, and whatever that refers to. */
+/** A skill as files: `<name>/SKILL.md`, with the front matter of Claude Code, and the files it refers to. */
 export interface Skill {
   readonly name: string;
   readonly files: readonly (SkillFile & { readonly description: string; readonly mediaType: string })[];
-  /** What in it would run a command or let a brain do more than its rights say, in words. */
+  /** Everything in the skill that would run a command or widen what a brain may do, as short descriptions. */
   readonly commands: readonly string[];
 }
 
@@ -19,10 +27,10 @@ export interface SkillFile {
 
 const skillPath = /^[^/]+(?:\/[^./\\:\p{Cc}][^/\\:\p{Cc}]{0,99}){1,5}$/u;
 
-/** What every file system takes. */
+/** Names up to this length are valid on every file system. */
 const mostNameBytes = 200;
 
-/** Each is checked whole; a refusal names the file as it stands in a company's folder. */
+/** Reads and checks the skills in a set of files. */
 export function readSkills(files: readonly SkillFile[]): Skill[] {
   const names = new Set<string>();
   for (const { path } of files) demandPlace(path, names);
@@ -34,37 +42,25 @@ export const skillOf = (path: string): string => path.slice(0, path.indexOf("/")
 
 function demandPlace(path: string, taken: Set<string>): void {
   const name = SkillName.safeParse(skillOf(path));
-  if (!name.success)
-    throw wrong(path, "this is no name for a skill.", `Use ${name.error.issues[0]?.message ?? "another"}.`);
+  if (!name.success) throw wrongSkillName(path, name.error.issues[0]?.message ?? "another name");
   if (!skillPath.test(path) || path.split("/").some((part) => Buffer.byteLength(part) > mostNameBytes))
-    throw wrong(
-      path,
-      "it has no place in a skill.",
-      "Use plain names, not hidden ones, in at most five folders.",
-    );
-  // On some machines names that differ only in this way are one file.
+    throw wrongSkillPath(path);
+  // Some file systems treat names that differ only in case or Unicode form as the same file.
   const key = path.normalize("NFC").toLowerCase();
   const folders = [...key.matchAll(/\//g)].map(({ index }) => `${key.slice(0, index)}/`);
   if (taken.has(key) || taken.has(`${key}/`) || folders.some((folder) => taken.has(folder.slice(0, -1))))
-    throw wrong(path, "there is another file or folder of this name.", "Give each a name of its own.");
+    throw skillPathTaken(path);
   for (const name of [key, ...folders]) taken.add(name);
 }
 
 function readSkill(name: string, files: readonly SkillFile[]): Skill {
   const main = files.find(({ path }) => path === `${name}/SKILL.md`);
-  if (main === undefined)
-    throw wrong(`${name}/SKILL.md`, "it is not there.", "Every skill has one, which says what it is for.");
-  if (!isUtf8(main.content)) throw wrong(main.path, "it is no UTF-8 text.", "Save it as UTF-8.");
-  const file = shown(main.path);
+  if (main === undefined) throw noSkillFile(name);
+  if (!isUtf8(main.content)) throw skillNotUtf8(main.path);
+  const file = shownSkillPath(main.path);
   const front = readFrontMatter(file, textOf(main));
   const said = front?.values["name"] ?? name;
-  if (said !== name)
-    throw wrongAt(
-      file,
-      front?.lineOf("name") ?? 2,
-      `its name is not that of its folder, ${name}.`,
-      "Make them the same.",
-    );
+  if (said !== name) throw skillNameDiffers(main.path, front?.lineOf("name") ?? 2, name);
   const description = front?.values["description"];
   return {
     name,
@@ -91,7 +87,7 @@ function readSkill(name: string, files: readonly SkillFile[]): Skill {
   };
 }
 
-/** Whatever else a brain makes of a key (hooks, allowed-tools, those to come), a person reads it first. */
+/** Keys that only describe the skill. A person must read every other one first: hooks, allowed-tools, and keys still to come. */
 const harmless = new Set([
   "name",
   "description",
@@ -109,15 +105,12 @@ const harmless = new Set([
   "disable-model-invocation",
 ]);
 
-/** Brains run these when they open a Markdown file of a skill, before the model sees it: !`command`, and ```! blocks. */
+/** Commands that brains run when they open a Markdown file of a skill, before the model sees it: !`command` and ```! blocks. */
 function commandsIn(file: SkillFile): string[] {
   if (!file.path.toLowerCase().endsWith(".md")) return [];
   return [...textOf(file).matchAll(/!`+([^`\n]+)|^[ \t]*(?:```+|~~~+)!(?:.*\n)?(.*)/gm)]
     .slice(0, 5)
-    .map(([, inline, block]) => `${shown(file.path)} runs ${JSON.stringify(inline ?? block)}`);
+    .map(([, inline, block]) => `${shownSkillPath(file.path)} runs ${JSON.stringify(inline ?? block)}`);
 }
 
 const textOf = ({ content }: SkillFile): string => Buffer.from(content).toString("utf8");
-const shown = (path: string): string => `skills/${path}`;
-const wrong = (path: string, what: string, hint: string): Refusal =>
-  new Refusal("invalid", `${shown(path)}: ${what}`, hint);

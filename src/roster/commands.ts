@@ -2,10 +2,10 @@ import type { Settings } from "../contract/companies.ts";
 import type { Manifest } from "./folder.ts";
 import type { Tree } from "./tree.ts";
 
-/** The brain whose configuration is a command of somebody's choice. */
+/** The brain that runs any command from its configuration. */
 const commandBrain = "process";
 
-/** What in a folder of files would run a command on this machine, in words. Nobody takes that over by the way. */
+/** Describes everything in a folder that would run a command on this machine. The board must accept it explicitly. */
 export function commandsIn(settings: Settings, manifest: Manifest | undefined, tree: Tree): string[] {
   const brains = [...(tree.root === undefined ? [] : [{ definition: tree.root }]), ...tree.others]
     .map(({ definition }) => definition)
@@ -18,7 +18,7 @@ export function commandsIn(settings: Settings, manifest: Manifest | undefined, t
     ...brains,
     ...servers,
     ...(settings.defaultAdapterType === commandBrain
-      ? [`agents without a brain of their own run ${lineOf(settings.defaultAdapterConfig)}`]
+      ? [`agents whose file names no brain run ${lineOf(settings.defaultAdapterConfig)}`]
       : []),
     ...(settings.allowedAdapterTypes.includes(commandBrain)
       ? ["agents may hire agents that run commands"]
@@ -29,7 +29,7 @@ export function commandsIn(settings: Settings, manifest: Manifest | undefined, t
 
 function isCommand(type: string | undefined, config: unknown, settings: Settings): boolean {
   if (type !== undefined) return type === commandBrain;
-  // A configuration without a type is one of the default brain.
+  // A configuration without a type belongs to the default brain.
   return config !== undefined && settings.defaultAdapterType === commandBrain;
 }
 

@@ -73,7 +73,7 @@ describe("a sub-agent of Claude Code", () => {
     assert.deepEqual(definition.grants, [{ resource: "mcp:github" }]);
     assert.equal(notices.length, 2);
     assert.match(notices[0] ?? "", /ignored color, permissionMode/);
-    assert.match(notices[1] ?? "", /Read, Grep are tools of the brain/);
+    assert.match(notices[1] ?? "", /ignored the tools Read, Grep\. The brain decides/);
   });
 
   test("may list its tools as YAML, and describe itself with colons that YAML would not take", () => {
@@ -116,7 +116,7 @@ describe("a sub-agent of Claude Code", () => {
 });
 
 for (const [what, lines, message] of [
-  ["no front matter", ["# Ada"], /^agents\/x\.md:1: it does not begin with front matter/],
+  ["no front matter", ["# Ada"], /^agents\/x\.md:1: the file does not begin with front matter/],
   ["front matter without an end", ["---", "name: Ada", "role: x"], /^agents\/x\.md:1:/],
   ["a line of dashes with more in it", ["---", "name: Ada", "--- more", "x"], /^agents\/x\.md:1:/],
   ["YAML that is none", ["---", "name: Ada", "role: [worker", "---"], /^agents\/x\.md:\d: /],
@@ -241,14 +241,18 @@ describe("who reports to whom", () => {
       /^agents\/a\.md:4: .*circle.*A, B, C/,
     ],
     ["its own boss", [["a", "A", "A"]], /^agents\/a\.md:4: .*circle.*A/],
-    ["a boss that is not there", [["a", "A", "Nobody"]], /^agents\/a\.md:4: nobody here is named Nobody/],
+    [
+      "a boss that is not there",
+      [["a", "A", "Nobody"]],
+      /^agents\/a\.md:4: no definition has the name Nobody/,
+    ],
     [
       "a name twice",
       [
         ["a", "Ada"],
         ["b", "ADA"],
       ],
-      /^agents\/b\.md:2: agents\/a\.md has this name/,
+      /^agents\/b\.md:2: agents\/a\.md has the same name/,
     ],
     [
       "two roots",
@@ -258,7 +262,7 @@ describe("who reports to whom", () => {
       ],
       /^agents\/b\.md:4: A already reports to the board/,
     ],
-    ["the root's name", [["a", "Root"]], /^agents\/a\.md:2: the root agent is named Root/],
+    ["the root's name", [["a", "Root"]], /^agents\/a\.md:2: Root is the name of the root agent/],
   ] as const)
     test(`refused: ${what}`, () => {
       assert.match(

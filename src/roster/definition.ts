@@ -5,16 +5,17 @@ import { hireGrants, hireShape } from "../contract/hiring.ts";
 import type { Refusal } from "../contract/refusal.ts";
 import { Id, Name, text } from "../contract/words.ts";
 import { readFrontMatter, wrongAt } from "../knowledge/front-matter.ts";
+import { brainTools, ignoredKeys, noFrontMatter, wrongMandate } from "./texts.ts";
 
 /**
- * The definition of an agent: a Markdown file whose front matter says who it is and whose body is its mandate. A file
- * without `role` is read as a sub-agent of Claude Code: what we know of it is taken, the rest is named in a notice. In a
- * file of ours a key that nobody knows is refused, because a slip of the pen would otherwise go unseen.
+ * The definition of an agent: a Markdown file whose front matter describes the agent and whose body is its mandate. A file
+ * without `role` is read as a sub-agent of Claude Code: known keys are used, and a notice names the others. In our own files
+ * an unknown key is refused, because a typing mistake would otherwise stay unnoticed.
  */
 export interface Definition extends Front {
   readonly file: string;
   readonly mandate: string;
-  /** A refusal that names the file and the line of a key. */
+  /** Makes a refusal that names the file and the line of a key. */
   readonly wrong: (key: string, what: string, hint: string) => Refusal;
 }
 
@@ -29,7 +30,7 @@ const Tools = z
 
 const Own = z.strictObject({
   ...hireShape,
-  /** Only where another file of the same company refers to it. */
+  /** Present only if another file of the company refers to the agent. */
   id: Id.optional(),
   reportsTo: Name.optional(),
   description: hireShape.capabilities,
@@ -42,13 +43,7 @@ const claudeKeys = ["name", "description", "tools", "model", "effort"] as const;
 
 export function readDefinition(file: string, content: string): { definition: Definition; notices: string[] } {
   const front = readFrontMatter(file, content);
-  if (front === undefined)
-    throw wrongAt(
-      file,
-      1,
-      "it does not begin with front matter.",
-      "Begin with ---, name: and role:, and ---.",
-    );
+  if (front === undefined) throw noFrontMatter(file);
   const { values, lineOf } = front;
   const isClaude = !("role" in values);
   const notices: string[] = [];
@@ -56,7 +51,7 @@ export function readDefinition(file: string, content: string): { definition: Def
   if (isClaude) {
     const known = Object.entries(values).filter(([key]) => claudeKeys.some((name) => name === key));
     const ignored = Object.keys(values).filter((key) => !claudeKeys.some((name) => name === key));
-    if (ignored.length > 0) notices.push(`${file}: ignored ${ignored.join(", ")}.`);
+    if (ignored.length > 0) notices.push(ignoredKeys(file, ignored));
     given = { ...Object.fromEntries(known), role: values["name"] };
     if (given["model"] === "inherit") delete given["model"];
   }
@@ -75,21 +70,12 @@ export function readDefinition(file: string, content: string): { definition: Def
     );
   }
   const mandate = Mandate.safeParse(front.body.trim());
-  if (!mandate.success)
-    throw wrongAt(
-      file,
-      front.bodyLine,
-      "the mandate is not valid text or too long.",
-      "Use 20000 characters at most.",
-    );
+  if (!mandate.success) throw wrongMandate(file, front.bodyLine);
   const { description, tools = [], ...rest } = parsed.data;
   const capabilities = rest.capabilities ?? description;
   const granted = grantsFor(tools);
   const own = tools.filter((tool) => resourceOf(tool) === null);
-  if (own.length > 0)
-    notices.push(
-      `${file}: ${own.join(", ")} ${own.length === 1 ? "is a tool" : "are tools"} of the brain, which decides on that itself.`,
-    );
+  if (own.length > 0) notices.push(brainTools(file, own));
   return {
     notices,
     definition: {
@@ -112,7 +98,7 @@ export function writeDefinition(front: Readonly<Record<string, unknown>>, mandat
   return `---\n${stringify(said, { lineWidth: 0 })}---\n\n${mandate.trim()}\n`;
 }
 
-/** Tools that are rights here: those of an MCP server, and the brain's own sub-agents. */
+/** The tools that are rights in Agency: those of an MCP server, and the brain's sub-agents. */
 function grantsFor(tools: readonly string[]): NonNullable<Front["grants"]> {
   const resources = new Set(tools.map(resourceOf).filter((resource) => resource !== null));
   return [...resources].map((resource) => ({ resource }));

@@ -3,7 +3,6 @@ import { tables } from "../store/schema.ts";
 import { JsonObject } from "../contract/words.ts";
 import { type CompanyFile, exportCompany, mostFileBytes } from "../contract/roster.ts";
 import type { HireConfiguration } from "../contract/hiring.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { resourceId, resourceKind } from "../contract/resources.ts";
 import { configurationOf } from "../hiring/snapshot.ts";
 import type { AgentRow } from "../agents/table.ts";
@@ -26,10 +25,12 @@ import {
   numberedFile,
   renumber,
 } from "./folder.ts";
+import { exportTooLarge, leftOutPending, leftOutRight } from "./texts.ts";
 
 /**
- * The company as files. Who is employed now, with the rights a person or a boss gave for its mandate; every knowledge file
- * that somebody wrote as such; its skills. Not: outcomes, mail, state documents, logs, what waits for approval.
+ * Exports a company as files: its employed agents with the rights that a person or a boss granted for their mandates, the
+ * knowledge files that people and agents created, and the skills. Outcomes, mail, state documents, logs and pending hires are
+ * left out.
  */
 const onExport = guarded(exportCompany, async (call) => {
   const { tx, companyId } = call;
@@ -39,12 +40,7 @@ const onExport = guarded(exportCompany, async (call) => {
   const files = await tx.all(ownFiles, { companyId });
   const ofSkills = await tx.all(skillFiles, { companyId });
   const size = [...files, ...ofSkills].reduce((sum, file) => sum + file.size, 0);
-  if (size > mostFileBytes)
-    throw new Refusal(
-      "too_large",
-      `The knowledge files and skills have ${size} bytes; ${mostFileBytes} fit into an export.`,
-      "Delete the largest, or take them out one by one (read_file).",
-    );
+  if (size > mostFileBytes) throw exportTooLarge(size);
 
   const redacted: string[] = [];
   const leftOut: string[] = [];
@@ -82,10 +78,10 @@ const onExport = guarded(exportCompany, async (call) => {
     for (const given of await tx.all(givenFor, { agentId: agent.id, scopeId: agent.mandate_id })) {
       const { resource } = given;
       const level = levelOf("grants", given);
-      // A right whose chain is broken is none: it must not come to life again elsewhere.
+      // A right whose chain is broken does not count. It must not become valid again in another company.
       if (travels(resource, numbers) && (await holds(tx, agent.id, resource, level)))
         grants.push({ resource, level });
-      else leftOut.push(`${agent.name}'s right to ${resource}`);
+      else leftOut.push(leftOutRight(agent.name, resource));
     }
     const front = { ...frontOf(agent, configuration, agents, settings), grants: grantsOf(agent, grants) };
     const { mandate, ...said } = JsonObject.parse(shown(file, { ...front, mandate: configuration.mandate }));
@@ -140,7 +136,7 @@ const onExport = guarded(exportCompany, async (call) => {
     })),
   ];
   const pending = await tx.all(waiting, { companyId });
-  leftOut.push(...pending.map(({ name }) => `${name}, who waits for approval`));
+  leftOut.push(...pending.map(({ name }) => leftOutPending(name)));
   await call.record(companyId, {
     agents: agents.length,
     files: files.length,
@@ -152,7 +148,7 @@ const onExport = guarded(exportCompany, async (call) => {
 
 export const exportHandlers = [onExport];
 
-/** Only what differs from the company's default is said, so that elsewhere the default of that place holds. */
+/** A brain equal to the company's default is left out. In another company the agent then gets the default there. */
 function frontOf(
   agent: AgentRow,
   configuration: HireConfiguration,
@@ -180,7 +176,7 @@ function frontOf(
   };
 }
 
-/** The root agent has the right to hire unless its definition says which rights it has, so that always says. */
+/** The root agent's definition always lists its grants: without a list, an import gives it the right to hire. */
 function grantsOf(agent: AgentRow, grants: HireConfiguration["grants"]): HireConfiguration["grants"] | null {
   return grants.length === 0 && agent.boss_id !== null ? null : grants;
 }
@@ -241,7 +237,7 @@ const ownFiles = query((db, p: { companyId: string }) =>
     .orderBy("num"),
 );
 
-/** With what it made itself: that is its own here, and given to it there. */
+/** Includes the rights to files the agent created. After an import, those become granted rights. */
 const givenFor = query((db, p: { agentId: string; scopeId: string }) =>
   db
     .selectFrom("grants")

@@ -117,7 +117,7 @@ for (const kind of storeKinds)
       const made = await bring(first.files);
       assert.deepEqual(
         [made.company.name, made.agents, made.files, made.notices],
-        ["Source", 4, 3, ["Its settings let agents hire without your approval."]],
+        ["Source", 4, 3, ["In this company, agents can hire without your approval."]],
       );
       const second = await board(exportCompany, { companyId: made.company.id });
       assert.deepEqual(second, first);
@@ -250,7 +250,7 @@ for (const kind of storeKinds)
         "agents/runner.md: mandate",
       ]);
       const made = await bring(exported.files, { allowCommands: true });
-      assert.match(made.notices.join("\n"), /Runner is paused: a secret was taken out/);
+      assert.match(made.notices.join("\n"), /Runner is paused because a secret was removed/);
       const { agents } = await board(listAgents, { companyId: made.company.id });
       assert.deepEqual(agents.map(({ name, status }) => `${name} ${status}`).toSorted(), [
         "Root idle",

@@ -34,7 +34,7 @@ for (const kind of storeKinds)
             settings: { defaultAdapterType: "process", defaultAdapterConfig: { command: "evil" } },
           }),
         ],
-        /agents without a brain of their own run "evil"/,
+        /agents whose file names no brain run "evil"/,
       ],
       [
         "a configuration for such a default",
@@ -84,43 +84,49 @@ for (const kind of storeKinds)
     const bad: Readonly<Record<string, [readonly CompanyFile[], RegExp]>> = {
       "a path upwards": [
         [{ path: "agents/../../x.md", content: "x" }],
-        /agents\/\.\.\/\.\.\/x\.md: it has no place/,
+        /agents\/\.\.\/\.\.\/x\.md: a company's folder can't hold/,
       ],
-      "a path from the root": [[{ path: "/etc/passwd", content: "x" }], /has no place/],
-      "a hidden file": [[{ path: "knowledge/.profile", content: "x" }], /has no place/],
-      "a backslash": [[{ path: "knowledge/..\\x", content: "x" }], /has no place/],
-      "a folder of another kind": [[{ path: "tools/x/SKILL.md", content: "x" }], /has no place/],
+      "a path from the root": [[{ path: "/etc/passwd", content: "x" }], /can't hold a file with this path/],
+      "a hidden file": [[{ path: "knowledge/.profile", content: "x" }], /can't hold a file with this path/],
+      "a backslash": [[{ path: "knowledge/..\\x", content: "x" }], /can't hold a file with this path/],
+      "a folder of another kind": [
+        [{ path: "tools/x/SKILL.md", content: "x" }],
+        /can't hold a file with this path/,
+      ],
       "a skill without its text": [
         [{ path: "skills/x/more.md", content: "x" }],
-        /skills\/x\/SKILL\.md: it is not there/,
+        /skills\/x\/SKILL\.md: this file is missing/,
       ],
       "a skill that leads elsewhere": [
         [
           { path: "skills/x/SKILL.md", content: "x" },
           { path: "skills/x/../../../y", content: "x" },
         ],
-        /it has no place in a skill/,
+        /a skill can't hold a file with this path/,
       ],
       "a skill with the program's name": [
         [{ path: "skills/agency/SKILL.md", content: "x" }],
-        /no name for a skill/,
+        /the skill's name is not valid/,
       ],
       "a skill with a secret": [
         [{ path: "skills/x/SKILL.md", content: "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF" }],
-        /skills\/x\/SKILL\.md: there is something in it that looks like a secret/,
+        /skills\/x\/SKILL\.md: a value here looks like a secret/,
       ],
       "a skill that is listed and missing": [
         [manifest({ skills: [{ file: "x/SKILL.md", id: oneFile }] })],
-        /skills\/x\/SKILL\.md: company\.json lists it/,
+        /skills\/x\/SKILL\.md: company\.json lists this file, but it was not sent/,
       ],
-      "an agent that is no Markdown": [[{ path: "agents/roster.json", content: "{}" }], /has no place/],
+      "an agent that is no Markdown": [
+        [{ path: "agents/roster.json", content: "{}" }],
+        /can't hold a file with this path/,
+      ],
       "a path twice": [
         [definition("Ada"), { ...definition("Ada"), path: "agents/ADA.md" }],
-        /it is there twice/,
+        /this file was sent twice/,
       ],
       "a name twice": [
         [definition("Ada"), { ...definition("Ada"), path: "agents/b.md" }],
-        /agents\/b\.md:2: agents\/ada\.md has this name/,
+        /agents\/b\.md:2: agents\/ada\.md has the same name/,
       ],
       "a definition with a slip": [
         [definition("Ada"), definition("Eve", "reprotsTo: Ada\n")],
@@ -129,11 +135,11 @@ for (const kind of storeKinds)
       "a reserved name": [[definition("Human")], /agents\/human\.md: "Human" is a reserved name/],
       "a brain that is not there": [
         [definition("Ada", "adapterType: oracle\n")],
-        /agents\/ada\.md: There is no brain oracle/,
+        /agents\/ada\.md: There is no brain called "oracle"/,
       ],
       "a configuration the brain does not take": [
         [definition("Ada", "adapterType: human\nadapterConfig: {x: 1}\n")],
-        /agents\/ada\.md: The configuration does not fit/,
+        /agents\/ada\.md: The adapterConfig does not fit/,
       ],
       "a right to what is not there": [
         [definition("Ada", `grants: [{resource: "kb:${oneFile}"}]\n`)],
@@ -141,11 +147,11 @@ for (const kind of storeKinds)
       ],
       "an id twice": [
         [definition("Ada", `id: ${oneFile}\n`), definition("Eve", `id: ${oneFile}\n`)],
-        /agents\/eve\.md: its id stands for something else/,
+        /agents\/eve\.md: another file has the same id/,
       ],
       "text that is no text": [
         [{ path: "agents/x.md", content: Buffer.from([0xff, 0xfe]).toString("base64"), encoding: "base64" }],
-        /agents\/x\.md: it is no UTF-8/,
+        /agents\/x\.md: this file is not UTF-8 text/,
       ],
       "base64 that is none": [
         [{ path: "agents/x.md", content: "%%%", encoding: "base64" }],
@@ -162,7 +168,7 @@ for (const kind of storeKinds)
             ),
           },
         ],
-        /company\.json: there is something in it that looks like a secret .{1,210}$/,
+        /company\.json: a value here looks like a secret .{1,210}$/,
       ],
       "YAML without end": [
         [definition("Ada", `adapterConfig: ${"[".repeat(5000)}\n`)],
@@ -179,15 +185,15 @@ for (const kind of storeKinds)
       ],
       "a setting that does not fit": [
         [manifest({ settings: { defaultAdapterType: "oracle" } })],
-        /company\.json: There is no brain oracle/,
+        /company\.json: There is no brain called "oracle"/,
       ],
       "knowledge that is not listed": [
         [manifest(), { path: "knowledge/a.txt", content: "x" }],
-        /knowledge\/a\.txt: company\.json does not list it/,
+        /knowledge\/a\.txt: company\.json does not list this file/,
       ],
       "knowledge that is not there": [
         [manifest({ knowledge: [kb("knowledge/a.txt")] })],
-        /knowledge\/a\.txt: company\.json lists it/,
+        /knowledge\/a\.txt: company\.json lists this file/,
       ],
       "knowledge listed twice": [
         [

@@ -13,7 +13,8 @@ import type { CallContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
 import { marker } from "../capabilities/redaction.ts";
-import { foundCompany, plainRoot, standingPurpose } from "../companies/founding.ts";
+import { foundCompany, plainRoot } from "../companies/founding.ts";
+import { standingPurpose } from "../companies/texts.ts";
 import { putServer } from "../companies/mcp-servers.ts";
 import { readSkills, type Skill } from "../companies/skill.ts";
 import { demandRead, demandRoomForSkill, keepSkill } from "../companies/skill-operations.ts";
@@ -32,16 +33,23 @@ import {
   readFolder,
   renumber,
 } from "./folder.ts";
+import {
+  companyWithoutName,
+  hiresWithoutApproval,
+  idTwice,
+  pausedForSecret,
+  secretInSettings,
+  unknownServer,
+} from "./texts.ts";
 import { arrange, type Tree } from "./tree.ts";
 
-/** A new company from a folder of files. Everything is checked first; what is made is made in the call's one transaction. */
+/** Makes a new company from a folder of files. Everything is checked first. The call has one transaction: an import happens completely or not at all. */
 const onImport = guarded(importCompany, async (call) => {
   const { tx, input } = call;
   const draft = await draftOf(readFolder(input.files), call.newId);
   const { manifest, tree, settings, notices } = draft;
   const name = input.name ?? manifest?.name;
-  if (name === undefined)
-    throw new Refusal("invalid", "The company has no name.", "Name it, or send a company.json that does.");
+  if (name === undefined) throw companyWithoutName();
   const commands = [
     ...commandsIn(settings, manifest, tree),
     ...draft.skills.flatMap((skill) => skill.commands),
@@ -102,21 +110,16 @@ interface Draft {
   readonly files: readonly (Manifest["knowledge"][number] & { readonly content: Uint8Array })[];
   readonly skills: readonly Skill[];
   readonly idOfSkill: (path: string) => string;
-  /** The id of the agent a definition becomes; of nothing, the root agent's. */
+  /** The id that the agent of a definition gets. Undefined means the root agent without a definition. */
   readonly idOf: (definition: Definition | undefined) => string;
   readonly notices: string[];
 }
 
-/** All that can be known before anything is made. The numbers in the files become ids. */
+/** Checks everything that can be checked before something is created. The numbers in the files become ids. */
 async function draftOf(folder: Folder, newId: () => string): Promise<Draft> {
   const ids = new Map<string, string>();
   const give = (number: string, file: string): void => {
-    if (ids.has(number))
-      throw new Refusal(
-        "invalid",
-        `${file}: its id stands for something else, too.`,
-        "Give each its own id.",
-      );
+    if (ids.has(number)) throw idTwice(file);
     ids.set(number, newId());
   };
   for (const { id, file } of folder.manifest?.knowledge ?? []) give(id, file);
@@ -166,7 +169,7 @@ async function draftOf(folder: Folder, newId: () => string): Promise<Draft> {
   };
 }
 
-/** With the ids of this place, and without secrets. */
+/** The content with the new ids. A secret in it is refused. */
 function localText(file: string, content: Uint8Array, ids: ReadonlyMap<string, string>): Uint8Array {
   return changedText(content, (words) => {
     demandNoSecrets(file, words);
@@ -178,21 +181,13 @@ function noticesOf(settings: Settings, manifest: Manifest | undefined, tree: Tre
   const servers = new Set<string>(manifest?.mcpServers.map(({ name }) => `mcp:${name}`));
   const all = definitionsOf(tree);
   return [
-    ...(settings.requireBoardApprovalForNewAgents
-      ? []
-      : ["Its settings let agents hire without your approval."]),
-    ...(hasMarker(settings)
-      ? [`${manifestFile}: a secret was taken out of the settings; set it before they are used.`]
-      : []),
-    ...all
-      .filter(({ adapterConfig }) => hasMarker(adapterConfig))
-      .map(
-        ({ name }) => `${name} is paused: a secret was taken out of its configuration. Set it, then resume.`,
-      ),
+    ...(settings.requireBoardApprovalForNewAgents ? [] : [hiresWithoutApproval]),
+    ...(hasMarker(settings) ? [secretInSettings(manifestFile)] : []),
+    ...all.filter(({ adapterConfig }) => hasMarker(adapterConfig)).map(({ name }) => pausedForSecret(name)),
     ...all.flatMap(({ name, grants = [] }) =>
       grants
         .filter(({ resource }) => resourceKind(resource) === "mcp" && !servers.has(resource))
-        .map(({ resource }) => `${name} may use ${resource}, which the company does not know yet.`),
+        .map(({ resource }) => unknownServer(name, resource)),
     ),
   ];
 }
@@ -212,7 +207,7 @@ async function keepFiles(call: CallContext, { files }: Draft): Promise<void> {
   }
 }
 
-/** Bosses first: the tree is in that order. */
+/** Hires every boss before its reports: the tree has that order. */
 async function hireAll(call: CallContext, { tree, idOf }: Draft): Promise<void> {
   const budget = tree.root?.budget;
   if (budget !== undefined)
@@ -221,17 +216,17 @@ async function hireAll(call: CallContext, { tree, idOf }: Draft): Promise<void> 
     );
   for (const { definition, boss } of tree.others) {
     const member = await memberById(call.tx, idOf(boss ?? tree.root));
-    if (member === undefined) throw new Error("a boss is made before its reports");
+    if (member === undefined) throw new Error("A boss is created before its reports.");
     const { file, wrong: _w, id: _i, reportsTo: _r, grants: _g, autoReply: _a, ...input } = definition;
     await inFile(file, () => takeOn(call, { input, boss: member, waits: false, id: idOf(definition) }));
   }
 }
 
-/** When all are there: a right to write to somebody needs both. */
+/** Grants rights after all agents exist: a right to write to an agent needs that agent. */
 async function giveAll(call: CallContext, { tree, idOf }: Draft): Promise<void> {
   for (const definition of definitionsOf(tree)) {
     const receiver = await memberById(call.tx, idOf(definition));
-    if (receiver === undefined) throw new Error("an agent just made is missing");
+    if (receiver === undefined) throw new Error("An agent that was just created is missing.");
     for (const { resource, level } of definition.grants ?? []) {
       const gift = { id: call.newId(), companyId: call.companyId, giver: null, receiver, scopeId: undefined };
       const row = await inFile(definition.file, () => give(call.tx, { ...gift, resource, level }));
@@ -247,7 +242,7 @@ async function settleAll(call: CallContext, { tree, idOf }: Draft): Promise<void
     const status: AgentRow["status"] = paused ? "paused" : agent.status;
     await saveAgent(call.tx, { ...agent, status, auto_reply: definition.autoReply === true ? 1 : 0 });
     if (paused)
-      await call.record(agent.id, { reason: "a secret is missing in its configuration" }, "agent.pause");
+      await call.record(agent.id, { reason: "a secret is missing in the configuration" }, "agent.pause");
   }
 }
 
@@ -271,7 +266,7 @@ function describedBy(definition: Definition) {
   };
 }
 
-/** The same call, within the company that it is about to make. */
+/** The same call, inside the company that is being made. */
 function companyCall(call: Call<unknown>, companyId: string, settings: Settings): CallContext {
   return {
     ...call,
@@ -291,7 +286,7 @@ function companyCall(call: Call<unknown>, companyId: string, settings: Settings)
 
 const hasMarker = (value: unknown): boolean => JSON.stringify(value ?? null).includes(marker);
 
-/** A refusal says which file it is about. */
+/** Adds the name of the file to a refusal. */
 async function inFile<T>(file: string | undefined, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();

@@ -7,7 +7,7 @@ import { redact } from "../capabilities/redaction.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
-/** Who is employed and who was: as a list to page through, and as the file that is written out. */
+/** The employed and the departed agents: as a list with pages, and as the text of roster.json. */
 const onRoster = guarded(listRoster, async ({ tx, companyId, input }) => {
   const [at = "0", id = ""] = cursorParts(input.cursor, "number id");
   const limit = input.limit ?? defaultPage;
@@ -30,7 +30,7 @@ const onRoster = guarded(listRoster, async ({ tx, companyId, input }) => {
 
 export const rosterHandlers = [onRoster];
 
-/** The text of roster.json. The same rows make the same text, so that a change shows by comparing. */
+/** The text of roster.json. The same rows always make the same text, so comparing texts shows a change. */
 export async function rosterText(tx: ReadTx, companyId: string): Promise<string> {
   const company = await tx.first(companyName, { id: companyId });
   const rows = await tx.all(allRows, { companyId });
@@ -50,7 +50,7 @@ export async function rosterText(tx: ReadTx, companyId: string): Promise<string>
   return `${JSON.stringify(redact(roster).value, null, 2)}\n`;
 }
 
-/** The oldest company comes first: its file is roster.json for good. */
+/** The oldest company comes first: its file is always roster.json. */
 export const companiesByAge = query((db, _: Record<never, never>) =>
   db.selectFrom("companies").select("id").orderBy("created_at").orderBy("id"),
 );

@@ -1,11 +1,12 @@
 import { nameKey } from "../contract/names.ts";
 import type { Definition } from "./definition.ts";
+import { bossCircle, nameTwice, noSuchBoss, rootNameTaken, secondRoot } from "./texts.ts";
 
-/** Who reports to whom, from the names in the definitions; the order of the files does not matter. */
+/** Who reports to whom, from the names in the definitions. The order of the files does not matter. */
 export interface Tree {
   /** The definition that reports to the board, if there is one. */
   readonly root: Definition | undefined;
-  /** Everybody else, each after its boss; `boss` is null for the root agent. */
+  /** All other agents, each after its boss. A `boss` of null means the root agent. */
   readonly others: readonly { readonly definition: Definition; readonly boss: Definition | null }[];
 }
 
@@ -14,24 +15,13 @@ export const rootName = "Root";
 export function arrange(definitions: readonly Definition[]): Tree {
   const sorted = definitions.toSorted((a, b) => (a.file < b.file ? -1 : 1));
   const [root, second] = sorted.filter(isRoot);
-  if (second !== undefined)
-    throw second.wrong(
-      "reportsTo",
-      `${root?.name ?? ""} already reports to the board.`,
-      "One agent answers to the board; let this one report to it.",
-    );
+  if (second !== undefined) throw secondRoot(second, root?.name ?? "");
   const byName = new Map<string, Definition>();
   for (const definition of sorted) {
     const key = nameKey(definition.name);
     const other = byName.get(key);
-    if (other !== undefined)
-      throw definition.wrong("name", `${other.file} has this name, too.`, "Give each agent its own name.");
-    if (root === undefined && key === nameKey(rootName))
-      throw definition.wrong(
-        "name",
-        `the root agent is named ${rootName}.`,
-        "To describe the root agent itself, add reportsTo: board.",
-      );
+    if (other !== undefined) throw nameTwice(definition, other.file);
+    if (root === undefined && key === nameKey(rootName)) throw rootNameTaken(definition, rootName);
     byName.set(key, definition);
   }
   const bossOf = (definition: Definition): Definition | null => {
@@ -40,12 +30,7 @@ export function arrange(definitions: readonly Definition[]): Tree {
     const boss = byName.get(nameKey(reportsTo));
     if (boss === root && boss !== undefined) return null;
     if (boss === undefined && root === undefined && nameKey(reportsTo) === nameKey(rootName)) return null;
-    if (boss === undefined)
-      throw definition.wrong(
-        "reportsTo",
-        `nobody here is named ${reportsTo}.`,
-        "Name another definition, or leave it out: then it reports to the root agent.",
-      );
+    if (boss === undefined) throw noSuchBoss(definition, reportsTo);
     return boss;
   };
   const waiting = new Map(
@@ -60,10 +45,9 @@ export function arrange(definitions: readonly Definition[]): Tree {
   }
   const [[stuck] = []] = waiting;
   if (stuck !== undefined)
-    throw stuck.wrong(
-      "reportsTo",
-      `these report to each other in a circle, or to somebody who does: ${[...waiting.keys()].map(({ name }) => name).join(", ")}.`,
-      "Let one of them report to the root agent.",
+    throw bossCircle(
+      stuck,
+      [...waiting.keys()].map(({ name }) => name),
     );
   return { root, others };
 }
