@@ -2,21 +2,18 @@ import { stringify } from "yaml";
 import { z } from "zod";
 import { problemsIn, sentencesOf } from "../contract/problems.ts";
 import { hireGrants, hireShape } from "../contract/hiring.ts";
-import type { Refusal } from "../contract/refusal.ts";
 import { Id, Name, text } from "../contract/words.ts";
 import { readFrontMatter, wrongAt } from "../knowledge/front-matter.ts";
-import { brainTools, ignoredKeys, noFrontMatter, wrongMandate } from "./texts.ts";
+import { brainTools, ignoredKeys, noFrontMatter, type WithLines, wrongMandate } from "./texts.ts";
 
 /**
  * The definition of an agent: a Markdown file whose front matter describes the agent and whose body is its mandate. A file
  * without `role` is read as a sub-agent of Claude Code: known keys are used, and a notice names the others. In our own files
  * an unknown key is refused, because a typing mistake would otherwise stay unnoticed.
  */
-export interface Definition extends Front {
+export interface Definition extends Front, WithLines {
   readonly file: string;
   readonly mandate: string;
-  /** Makes a refusal that names the file and the line of a key. */
-  readonly wrong: (key: string, what: string, hint: string) => Refusal;
 }
 
 type Front = Omit<z.infer<typeof Own>, "description" | "tools">;

@@ -15,7 +15,7 @@ import {
   manifestNotJson,
   noPlace,
   notListed,
-  notSent,
+  fileNotSent,
   notUtf8,
   secretInFile,
   sentTwice,
@@ -133,12 +133,12 @@ function demandListed(
   skills: ReadonlyMap<string, unknown>,
 ): void {
   for (const { file } of manifest?.skills ?? [])
-    if (!skills.has(file)) throw notSent(`skills/${file}`, manifestFile);
+    if (!skills.has(file)) throw fileNotSent(`skills/${file}`, manifestFile);
   const listed = manifest?.knowledge ?? [];
   const files = new Set(listed.map(({ file }) => file));
   if (files.size < listed.length || new Set(listed.map(({ id }) => id)).size < listed.length)
     throw listedTwice(manifestFile);
-  for (const file of files) if (!knowledge.has(file)) throw notSent(file, manifestFile);
+  for (const file of files) if (!knowledge.has(file)) throw fileNotSent(file, manifestFile);
   for (const file of knowledge.keys()) if (!files.has(file)) throw notListed(file, manifestFile);
 }
 

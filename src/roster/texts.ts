@@ -1,9 +1,13 @@
 import { Refusal } from "../contract/refusal.ts";
 import { mostFileBytes } from "../contract/roster.ts";
 import { wrongAt } from "../knowledge/front-matter.ts";
-import type { Definition } from "./definition.ts";
 
 /** The texts about a company's files: refusals, which name the file, and notices of an import. */
+export interface WithLines {
+  /** Makes a refusal that names the file and the line of a key. */
+  readonly wrong: (key: string, what: string, hint: string) => Refusal;
+}
+
 const wrong = (file: string, what: string, hint: string): Refusal =>
   new Refusal("invalid", `${file}: ${what}`, hint);
 
@@ -43,7 +47,7 @@ export const wrongManifest = (manifest: string, why: string, keys: readonly stri
 export const listedTwice = (manifest: string): Refusal =>
   wrong(manifest, "a knowledge file or an id is listed twice.", "List each one once.");
 
-export const notSent = (file: string, manifest: string): Refusal =>
+export const fileNotSent = (file: string, manifest: string): Refusal =>
   wrong(file, `${manifest} lists this file, but it was not sent.`, "Send it too.");
 
 export const notListed = (file: string, manifest: string): Refusal =>
@@ -77,31 +81,31 @@ export const noFrontMatter = (file: string): Refusal =>
 export const wrongMandate = (file: string, line: number): Refusal =>
   wrongAt(file, line, "the mandate is too long or not valid text.", "Use at most 20000 characters.");
 
-export const secondRoot = (second: Definition, root: string): Refusal =>
+export const secondRoot = (second: WithLines, root: string): Refusal =>
   second.wrong(
     "reportsTo",
     `${root} already reports to the board.`,
     `Only one agent can report to the board. Write reportsTo: ${root}.`,
   );
 
-export const nameTwice = (definition: Definition, other: string): Refusal =>
+export const nameTwice = (definition: WithLines, other: string): Refusal =>
   definition.wrong("name", `${other} has the same name.`, "Give each agent its own name.");
 
-export const rootNameTaken = (definition: Definition, root: string): Refusal =>
+export const rootNameTaken = (definition: WithLines, root: string): Refusal =>
   definition.wrong(
     "name",
     `${root} is the name of the root agent.`,
     "If this file defines the root agent, add reportsTo: board. Otherwise choose another name.",
   );
 
-export const noSuchBoss = (definition: Definition, boss: string): Refusal =>
+export const noSuchBoss = (definition: WithLines, boss: string): Refusal =>
   definition.wrong(
     "reportsTo",
     `no definition has the name ${boss}.`,
     "Name another definition, or leave reportsTo out: the agent then reports to the root agent.",
   );
 
-export const bossCircle = (definition: Definition, names: readonly string[]): Refusal =>
+export const bossCircle = (definition: WithLines, names: readonly string[]): Refusal =>
   definition.wrong(
     "reportsTo",
     `these agents report to each other in a circle: ${names.join(", ")}.`,
