@@ -13,6 +13,7 @@ import {
   type OutcomeAttempt,
   type OutcomeState,
 } from "./history.ts";
+import { checkInvariants } from "./invariants.ts";
 import { checkTables, type Tables } from "./tables.ts";
 
 /** Everything: each version of each file, each outcome, each event, the chain, the tables. */
@@ -28,7 +29,7 @@ export async function check(
   checkFiles(files, history.files, eventsBySubject(events), problems);
   await checkOutcomes(daemon, files, history.outcomes, eventsBySubject(events), problems);
   await checkChain(options, problems);
-  problems.push(...(await checkTables(tables)));
+  problems.push(...(await checkInvariants(daemon)), ...(await checkTables(tables)));
   return problems;
 }
 

@@ -6,7 +6,7 @@ import { calmDown, employActors, readNotes } from "./agents.ts";
 import type { Arena } from "./arena.ts";
 import { Board } from "./living-board.ts";
 import { checkLiving, checkRefused, type LivingCheck } from "./living-checker.ts";
-import { checkRows } from "./living-rules.ts";
+import { checkInvariants } from "./invariants.ts";
 import { gone, sessionProcesses } from "./processes.ts";
 import type { Random } from "./random.ts";
 import { openTables } from "./tables.ts";
@@ -87,12 +87,7 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
     slowest = Math.max(slowest, await gone(old, orphanMilliseconds, `kill ${killed}`));
     const tokens = known.slice(-5).map(({ token: old }) => old);
     note(await checkRefused(arena.daemon.url, tokens));
-    const tables = await openTables(arena.options);
-    try {
-      note(await checkRows(tables, "busy"));
-    } finally {
-      await tables.close();
-    }
+    note(await checkInvariants(arena.daemon));
     if (killed - checkedAt >= options.checkEvery) {
       checkedAt = killed;
       await check("busy");

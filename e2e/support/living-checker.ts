@@ -3,7 +3,8 @@ import type { Attempt, Notes } from "./agents.ts";
 import { agency, type BuiltDaemon, type DaemonOptions } from "./daemon.ts";
 import { listOutcomes } from "../../src/contract/outcomes.ts";
 import { why } from "../../src/contract/why.ts";
-import { checkLedger, checkRows, type LedgerSight } from "./living-rules.ts";
+import { checkInvariants } from "./invariants.ts";
+import { checkLedger, checkRest, type LedgerSight } from "./living-rules.ts";
 import { allPages } from "./pages.ts";
 import { checkTables, type Tables } from "./tables.ts";
 
@@ -25,8 +26,8 @@ export async function checkLiving(check: LivingCheck): Promise<LedgerSight> {
   const { daemon, options, tables, moment } = check;
   const isPostgres = options.databaseUrl !== undefined;
   const ledger = await checkLedger(tables, isPostgres ? 2000 : 0);
-  const problems = [...ledger.problems, ...(await checkRows(tables, moment))];
-  if (moment === "at rest") problems.push(...(await checkTables(tables)));
+  const problems = [...ledger.problems, ...(await checkInvariants(daemon))];
+  if (moment === "at rest") problems.push(...(await checkRest(tables)), ...(await checkTables(tables)));
   problems.push(...(await checkEffects(tables, check)));
   problems.push(...(await checkWhy(daemon)));
   const { code, out, err } = await agency(["audit", "verify", "--json"], options);

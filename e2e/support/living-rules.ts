@@ -1,48 +1,11 @@
-// What must hold of agents, sessions, mail and outcomes at any moment: in the rows, and in the ledger as it was written.
+// What must hold of sessions, mail and work once nothing happens any more, and of the ledger as it was written. What holds at
+// any moment is in src/invariants.
 import { z } from "zod";
 import type { Tables } from "./tables.ts";
 
 const live = "in ('open', 'submitted')";
-const active = "in ('idle', 'paused')";
 
 /** Each query finds rows that must not be there. */
-const always: Readonly<Record<string, string>> = {
-  "a live session is not its agent's newest, or its agent may not work": `select s.id from sessions s
-    join agents a on a.id = s.agent_id where s.ended_at is null and (a.status <> 'idle' or a.epoch <> s.epoch)`,
-  "an agent has two live sessions": `select agent_id as id from sessions where ended_at is null
-    group by agent_id having count(*) > 1`,
-  "two sessions of an agent have the same epoch": `select agent_id as id from sessions
-    group by agent_id, epoch having count(*) > 1`,
-  "a session has no credential": `select s.id from sessions s
-    left join credentials c on c.session_id = s.id where c.id is null`,
-  "an inbox outcome is missing, superfluous or doubled": `select a.id from agents a where a.status ${active} and (
-      select count(*) from outcomes o where o.responsible_id = a.id and o.kind = 'inbox' and o.status ${live}
-    ) <> (case when exists (select 1 from messages m where m.to_id = a.id
-      and m.delivered_at is not null and m.acknowledged_at is null) then 1 else 0 end)`,
-  "a message is early, or delivered and failed, or acknowledged before it came": `select id from messages
-    where delivered_at < deliver_at or (delivered_at is not null and failure is not null)
-      or (acknowledged_at is not null and delivered_at is null)`,
-  "a message has no file": `select m.id from messages m
-    left join files f on f.id = m.file_id where f.id is null`,
-  "an agent that left holds a credential": `select c.id from credentials c join agents a on a.id = c.agent_id
-    where c.revoked_at is null and a.status = 'terminated'`,
-  "a live outcome is nobody's, or of an agent that left": `select o.id from outcomes o
-    left join agents a on a.id = o.responsible_id where o.status ${live} and (a.id is null or a.status not ${active})`,
-  "who handed an outcome down is not the boss of who answers for it": `select o.id from outcomes o
-    join agents a on a.id = o.responsible_id where o.status ${live} and o.delegated = 1
-      and coalesce(a.boss_id, '') <> coalesce(o.delegated_by, '')`,
-  "an agent does not answer for its mandate, or that has ended": `select a.id from agents a
-    join outcomes o on o.id = a.mandate_id where a.status ${active}
-      and (coalesce(o.responsible_id, '') <> a.id or o.status not ${live} or o.delegated = 0)`,
-  "an agent's boss has left": `select a.id from agents a join agents b on b.id = a.boss_id
-    where a.status ${active} and b.status not ${active}`,
-  "an agent has no state document": `select a.id from agents a
-    left join files f on f.id = a.state_file_id and f.owner_id = a.id where f.id is null`,
-  "a completed outcome has live ones below": `select o.id from outcomes o join edges e on e.parent_id = o.id
-    join outcomes c on c.id = e.child_id where o.status = 'completed' and c.status ${live}`,
-};
-
-/** And these once nothing happens any more. */
 const atRest: Readonly<Record<string, string>> = {
   "a session still lives": "select id from sessions where ended_at is null",
   "an ended session was not settled": "select id from sessions where ended_at is not null and settled = 0",
@@ -53,10 +16,9 @@ const atRest: Readonly<Record<string, string>> = {
     where status ${live} and kind not in ('perpetual', 'mandate')`,
 };
 
-export async function checkRows(tables: Tables, moment: "busy" | "at rest"): Promise<string[]> {
+export async function checkRest(tables: Tables): Promise<string[]> {
   const problems: string[] = [];
-  const rules = { ...always, ...(moment === "at rest" ? atRest : {}) };
-  for (const [problem, sql] of Object.entries(rules)) {
+  for (const [problem, sql] of Object.entries(atRest)) {
     const rows = await tables.ask(sql);
     if (rows.length > 0) problems.push(`${problem}: ${rows.length} times, first ${String(rows[0]?.["id"])}`);
   }

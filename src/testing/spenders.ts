@@ -1,10 +1,8 @@
-import { sql } from "kysely";
 import { listApprovals } from "../contract/approvals.ts";
 import { listCosts } from "../contract/budgets.ts";
 import { updateAgent } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
-import { overdrawn } from "../budgets/overdrawn.ts";
-import { query } from "../store/query.ts";
+import { findBroken, inOneLine } from "../invariants/examine.ts";
 import type { Store } from "../store/store.ts";
 import type { Organization, StoreKind } from "./organization.ts";
 import type { Script, ScriptedSession } from "./scripted-runner.ts";
@@ -42,8 +40,8 @@ export function onBudget(kind: StoreKind, play: (stage: Stage) => Promise<void>)
 
 /** Fails if a budget has given its reports and sessions more than it has. */
 export async function demandConserved(store: Store): Promise<void> {
-  const [broken] = await store.read((tx) => tx.all(find, {}));
-  if (broken !== undefined) throw new Error(`the budget of ${broken.id} gives out more than it has`);
+  const [broken] = await store.read((tx) => findBroken(tx, { areas: ["work"] }));
+  if (broken !== undefined) throw new Error(inOneLine(broken));
 }
 
 /** The company's line of the costs for this measure, or the agent's. */
@@ -59,7 +57,3 @@ export const overrides = async ({ org }: Stage) =>
   (await org.board(listApprovals, { companyId: org.companyId })).approvals.filter(
     ({ type }) => type === "budget_override",
   );
-
-const find = query((db, _: Record<never, never>) => ({
-  compile: () => sql.raw<{ id: string }>(overdrawn).compile(db),
-}));
