@@ -391,7 +391,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "handOver",
-        find: 'await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "its position was handed over" });',
+        find: "await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: reasons.handedOver });",
         replace: "",
       },
     ],
@@ -540,8 +540,8 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "weighBudget",
-        find: "if (more > Math.max(0, left(above)))",
-        replace: "if (more > (above.limit ?? 0))",
+        find: "const free = Math.max(0, left(above));",
+        replace: "const free = above.limit ?? 0;",
       },
     ],
   },
