@@ -58,7 +58,7 @@ export async function isTooEager(tx: ReadTx, agentId: string): Promise<boolean> 
   return (await tx.all(openByRequester, { agentId, limit: mostOpen })).length === mostOpen;
 }
 
-const mostOpen = 1000;
+const mostOpen = 20;
 
 const openByRequester = query((db, p: { agentId: string; limit: number }) =>
   db.selectFrom("approvals").select("id").where("requested_by", "=", p.agentId).where(isOpen).limit(p.limit),

@@ -118,9 +118,7 @@ function optionFor(key: string, schema: Property): Option {
   const type = typeOf(schema);
   const flag = `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
   if (type === "boolean")
-    return new Option(`${flag} [yes]`, schema.description)
-      .argParser((text) => text !== "false" && text !== "no")
-      .preset(true);
+    return new Option(`${flag} [on|off]`, schema.description).argParser(parseSwitch).preset("on");
   if (type === "array")
     return new Option(`${flag} <value...>`, schema.description).argParser((text: string, before: unknown) => [
       ...(Array.isArray(before) ? before : []),
@@ -167,6 +165,13 @@ export function parseJson(text: string): unknown {
   } catch {
     throw new InvalidArgumentError("It must be JSON.");
   }
+}
+
+/** Anything but these six words is refused: a switch that guesses turns rights on by mistake. */
+function parseSwitch(text: string): boolean {
+  if (["on", "yes", "true"].includes(text)) return true;
+  if (["off", "no", "false"].includes(text)) return false;
+  throw new InvalidArgumentError("Use on or off (also yes or no, true or false).");
 }
 
 function parseNumber(text: string): number {

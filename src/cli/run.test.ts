@@ -193,6 +193,15 @@ describe("the command line", () => {
     assert.match((await agency("reorg", "list")).out, /Root to a person/);
     // Whoever it is about is named as people name it.
     for (const name of ["root", "@Root", "ROOT"]) assert.equal((await json("why", name))["kind"], "agent");
+    for (const [word, isOn] of Object.entries({ on: true, off: false, no: false, false: false, yes: true })) {
+      const set = await agency("agents", "permissions", "vera", "--can-create-agents", word);
+      assert.ok(set.out.includes(`"canCreateAgents":${isOn}`), `${word}: ${set.out}${set.err}`);
+    }
+    for (const word of ["0", "n", "", "maybe"]) {
+      const refused = await agency("agents", "permissions", "vera", "--can-create-agents", word);
+      assert.equal(refused.code, 2, word);
+      assert.match(refused.err, /Use on or off/);
+    }
     assert.match((await agency("why", "nobody")).err, /There is no agent called "nobody"/);
   });
 

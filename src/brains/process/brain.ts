@@ -1,17 +1,18 @@
 import { z } from "zod";
+import { text } from "../../contract/words.ts";
 import { brain } from "../brain.ts";
 
 export const processBrain = brain({
   type: "process",
   config: z.strictObject({
-    command: z.string().min(1).max(4096).describe("Program to run: a name on PATH, or an absolute path."),
+    command: text(4096).min(1).describe("Program to run: a name on PATH, or an absolute path."),
     args: z
-      .array(z.string().max(10_000))
+      .array(text(10_000))
       .max(200)
       .optional()
       .describe("Arguments of the program. They are passed unchanged, without a shell."),
     env: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(10_000))
+      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), text(10_000))
       .optional()
       .describe("Additional environment variables."),
   }),
