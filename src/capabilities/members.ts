@@ -5,10 +5,8 @@ import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /** The columns of an agent that authorization needs. */
-export type Member = Pick<
-  Row<"agents">,
-  "id" | "company_id" | "name" | "slug" | "role" | "boss_id" | "mandate_id" | "status"
->;
+const columns = ["id", "company_id", "name", "slug", "role", "boss_id", "mandate_id", "status"] as const;
+export type Member = Pick<Row<"agents">, (typeof columns)[number]>;
 
 /** Active agents hold rights. A pending agent has none yet, a terminated one none any more. A paused one keeps them. */
 export function isActive(member: Pick<Member, "status">): boolean {
@@ -44,8 +42,6 @@ export async function reportsOf(tx: ReadTx, bossId: string): Promise<Member[]> {
 export async function rootAgentOf(tx: ReadTx, companyId: string): Promise<string | undefined> {
   return (await tx.first(rootAgent, { id: companyId }))?.root_agent_id;
 }
-
-const columns = ["id", "company_id", "name", "slug", "role", "boss_id", "mandate_id", "status"] as const;
 
 const byId = query((db, p: { id: string }) => db.selectFrom("agents").select(columns).where("id", "=", p.id));
 

@@ -173,7 +173,7 @@ export function presentActor(row: Pick<Row, "actor_kind" | "agent_id" | "session
   return { kind, agentId: row.agent_id, sessionId: row.session_id };
 }
 
-export const parseData = tables.events.data.parse<string>;
+export const parseData = tables.events.data.parse;
 
 export const ledgerEnd = query((db, _: Record<never, never>) =>
   db.selectFrom("ledger_head").select(["seq", "hash"]),

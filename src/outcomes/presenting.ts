@@ -28,41 +28,27 @@ export async function presentOutcome(tx: ReadTx, row: OutcomeRow): Promise<Outco
 }
 
 /** The columns that a list shows. The long texts (description, acceptance, rationale) are left out. */
+const listed = [
+  "num",
+  "id",
+  "title",
+  "status",
+  "kind",
+  "urgent",
+  "important",
+  "responsible_id",
+  "delegated",
+  "blocked_reason",
+  "blocked_until",
+  "blocked_on",
+  "created_at",
+  "updated_at",
+] as const;
 export const listedColumns = [
-  "o.num",
-  "o.id",
-  "o.title",
-  "o.status",
-  "o.kind",
-  "o.urgent",
-  "o.important",
-  "o.responsible_id",
-  "o.delegated",
-  "o.blocked_reason",
-  "o.blocked_until",
-  "o.blocked_on",
-  "o.created_at",
-  "o.updated_at",
+  ...listed.map((column) => `o.${column}` as const),
   "r.name as responsible_name",
 ] as const;
-
-export type ListedRow = Pick<
-  OutcomeRow,
-  | "num"
-  | "id"
-  | "title"
-  | "status"
-  | "kind"
-  | "urgent"
-  | "important"
-  | "responsible_id"
-  | "delegated"
-  | "blocked_reason"
-  | "blocked_until"
-  | "blocked_on"
-  | "created_at"
-  | "updated_at"
-> & { responsible_name: string | null };
+export type ListedRow = Pick<OutcomeRow, (typeof listed)[number]> & { responsible_name: string | null };
 
 export function presentRow(row: ListedRow): OutcomeSummary {
   return {

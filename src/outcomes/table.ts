@@ -98,10 +98,8 @@ export async function outcomeById(tx: ReadTx, id: string): Promise<OutcomeRow> {
   return row;
 }
 
-export type Ref = Pick<
-  OutcomeRow,
-  "id" | "title" | "status" | "responsible_id" | "delegated" | "delegated_by" | "kind"
->;
+const refs = ["id", "title", "status", "responsible_id", "delegated", "delegated_by", "kind"] as const;
+export type Ref = Pick<OutcomeRow, (typeof refs)[number]>;
 
 export const parentsOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(parents, { id });
 export const childrenOf = (tx: ReadTx, id: string): Promise<Ref[]> =>
@@ -220,15 +218,7 @@ async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<v
   await addVersion(tx, file, { content: Buffer.from(text), description: outcome.title, author });
 }
 
-const refColumns = [
-  "o.id",
-  "o.title",
-  "o.status",
-  "o.responsible_id",
-  "o.delegated",
-  "o.delegated_by",
-  "o.kind",
-] as const;
+const refColumns = refs.map((column) => `o.${column}` as const);
 
 const byId = query((db, p: { id: string }) => db.selectFrom("outcomes").selectAll().where("id", "=", p.id));
 

@@ -9,14 +9,27 @@ export interface View {
   readonly outcomes: readonly OutcomeView[];
 }
 
-export type AgentView = Pick<
-  Row<"agents">,
-  "id" | "name" | "status" | "boss_id" | "mandate_id" | "state_file_id" | "made_for_mandate" | "brain_type"
->;
-export type OutcomeView = Pick<
-  Row<"outcomes">,
-  "id" | "status" | "kind" | "responsible_id" | "delegated" | "delegated_by" | "blocked_reason"
-> & {
+const ofAgent = [
+  "id",
+  "name",
+  "status",
+  "boss_id",
+  "mandate_id",
+  "state_file_id",
+  "made_for_mandate",
+  "brain_type",
+] as const;
+const ofOutcome = [
+  "id",
+  "status",
+  "kind",
+  "responsible_id",
+  "delegated",
+  "delegated_by",
+  "blocked_reason",
+] as const;
+export type AgentView = Pick<Row<"agents">, (typeof ofAgent)[number]>;
+export type OutcomeView = Pick<Row<"outcomes">, (typeof ofOutcome)[number]> & {
   /** How many outcomes that can be worked on wait for it above. */
   readonly above: number;
 };
@@ -34,16 +47,7 @@ export const isLiveStatus = ({ status }: { status: string }): boolean =>
 const agentsOf = query((db, p: { companyId: string }) =>
   db
     .selectFrom("agents")
-    .select([
-      "id",
-      "name",
-      "status",
-      "boss_id",
-      "mandate_id",
-      "state_file_id",
-      "made_for_mandate",
-      "brain_type",
-    ])
+    .select(ofAgent)
     .where("company_id", "=", p.companyId)
     .orderBy("created_at")
     .orderBy("id"),
@@ -52,7 +56,7 @@ const agentsOf = query((db, p: { companyId: string }) =>
 const outcomesOf = query((db, p: { companyId: string }) =>
   db
     .selectFrom("outcomes")
-    .select(["id", "status", "kind", "responsible_id", "delegated", "delegated_by", "blocked_reason"])
+    .select(ofOutcome)
     .select((eb) =>
       eb
         .selectFrom("edges as e")

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 
 /**
  * The kinds of columns a table can have. A column says its type in the database and in the code, and which values the code
@@ -18,8 +18,8 @@ export interface Column<T extends Value = Value, G extends boolean = boolean> {
 }
 
 /** A column of JSON. The row has its text; parse() makes it a value. */
-export interface JsonColumn<S extends z.ZodType, T extends string | null> extends Column<T, false> {
-  readonly parse: <N extends T>(stored: N) => N extends string ? z.output<S> : null;
+export interface JsonColumn<V, T extends string | null> extends Column<T, false> {
+  readonly parse: (stored: T) => V;
 }
 
 const plain = { nullable: false, generated: false } as const;
@@ -49,13 +49,14 @@ export function textThat<T extends string>(fits: (stored: string) => stored is T
   return { ...plain, type: "text", knows: (stored) => typeof stored === "string" && fits(stored) };
 }
 
-export function json<S extends z.ZodType>(schema: S): JsonColumn<S, string> {
-  return { ...string, parse: (stored) => schema.parse(JSON.parse(stored)) as never };
+export function json<V>(schema: z.ZodType<V>): JsonColumn<V, string> {
+  return { ...string, parse: (stored) => schema.parse(JSON.parse(stored)) };
 }
 
-export function jsonOrNull<S extends z.ZodType>(schema: S): JsonColumn<S, string | null> {
-  const parse = (stored: string | null) => (stored === null ? null : schema.parse(JSON.parse(stored)));
-  return { ...string, nullable: true, parse: (stored) => parse(stored) as never };
+export function jsonOrNull<V>(schema: z.ZodType<V>): JsonColumn<V | null, string | null> {
+  const parse = (stored: string | null): V | null =>
+    stored === null ? null : schema.parse(JSON.parse(stored));
+  return { ...string, nullable: true, parse };
 }
 
 /** For a value that is not read from a column of its own, and for columns that must be readable whatever they hold. */

@@ -9,7 +9,7 @@ import { readFile } from "../contract/knowledge.ts";
 import { listEvents } from "../contract/ledger.ts";
 import { viewOutcome } from "../contract/outcomes.ts";
 import { bothStores, openTestStore, sharedOrganization } from "../testing/organization.ts";
-import type { Column } from "./columns.ts";
+import type { Column, Value } from "./columns.ts";
 import { dynamic, type Query } from "./query.ts";
 import { type TableName, tables } from "./schema.ts";
 import type { Tx } from "./store.ts";
@@ -136,19 +136,22 @@ for (const kind of bothStores)
       for (const [place, ask] of cases) {
         await ask();
         const [table = "", name = ""] = place.split(".");
+        const [at, column] = [sql.table(table), sql.ref(name)];
+        const key = sql.ref(table === "events" ? "seq" : "id");
         const value = name === "level" ? 7 : "of tomorrow";
-        const former = sql.ref(`${name}_before`);
-        await store.write(async (tx) => {
-          await tx.run(raw(sql`alter table ${sql.table(table)} add column ${former} text`), {});
-          await tx.run(raw(sql`update ${sql.table(table)} set ${former} = ${sql.ref(name)}`), {});
-          await tx.run(raw(sql`update ${sql.table(table)} set ${sql.ref(name)} = ${value}`), {});
+        const former = await store.write(async (tx) => {
+          const read = raw(
+            sql<{ key: Value; value: Value }>`select ${key} as key, ${column} as value from ${at}`,
+          );
+          const rows = await tx.all(read, {});
+          await tx.run(raw(sql`update ${at} set ${column} = ${value}`), {});
+          return rows;
         });
         const message = `${place} is ${JSON.stringify(value)}, a value this version does not know`;
         await assert.rejects(ask(), { message });
-        const back = name === "level" ? sql`cast(${former} as integer)` : former;
         await store.write(async (tx) => {
-          await tx.run(raw(sql`update ${sql.table(table)} set ${sql.ref(name)} = ${back}`), {});
-          await tx.run(raw(sql`alter table ${sql.table(table)} drop column ${former}`), {});
+          for (const row of former)
+            await tx.run(raw(sql`update ${at} set ${column} = ${row.value} where ${key} = ${row.key}`), {});
         });
       }
     });
