@@ -8,9 +8,11 @@ import { childrenOf, outcomeById, parentsOf } from "./table.ts";
 import { combinesResults, tooDeep, tooManyOpen, tooManyParts } from "./texts.ts";
 
 /**
- * Four limits keep work from multiplying without end: how many parts of one outcome may be delegated, how many times work
- * may be delegated further, that an integration is never delegated, and how many open outcomes one agent may have. They
- * bind agents, not the board.
+ * Four limits keep work from multiplying without end. They bind agents, not the board:
+ *   - how many parts of one outcome may be delegated (maxDelegations)
+ *   - how many times work may be delegated further (maxDelegationDepth)
+ *   - an integration is never delegated
+ *   - how many open outcomes one agent may have (maxOpenOutcomes)
  */
 
 /**

@@ -2,9 +2,10 @@ import { type ExpressionBuilder, type RawBuilder, sql } from "kysely";
 import type { Schema } from "../store/schema.ts";
 
 /**
- * An outcome is workable if its owner could work on it now. This one predicate decides when sessions start. It holds if the
- * outcome is open, not blocked, and neither the root nor a mandate; its owner is idle (not paused, pending or
- * terminated); every dependency is completed; and no child is live.
+ * An outcome is workable if its owner could work on it now. This one predicate decides when sessions start:
+ *   - the outcome is open, not blocked, and neither the root nor a mandate
+ *   - its owner is idle: not paused, pending or terminated
+ *   - every dependency is completed, and no child is live
  *
  * A block ends without a write: when its time has come, or when the outcome it waits for has ended.
  */

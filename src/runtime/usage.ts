@@ -6,9 +6,9 @@ import type { Store, Tx } from "../store/store.ts";
 import { sessionById, type SessionRow } from "./sessions.ts";
 
 /**
- * Records what sessions report to have used while they run. Each report covers the whole session so far. While one report
- * of a session is being written, only the newest of the following ones is kept, so a process that reports very often
- * costs one transaction at a time.
+ * Records what sessions report to have used while they run. Each report covers the whole session so far. So while one report
+ * is being written, only the newest of the following ones is kept: a process that reports very often costs one
+ * transaction at a time.
  *
  * A session without any budget left is ended in the transaction of its report, and its process right after that. A session
  * that has used its reserved share is stopped (SIGSTOP) at once, until it gets another share or is ended. So a slow store
