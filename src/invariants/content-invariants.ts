@@ -149,7 +149,7 @@ async function contentOf(tx: ReadTx, id: string, hash: string): Promise<Uint8Arr
 
 const stretch = 10_000;
 
-/** One row more than the scope has: whoever reaches the end also compares it with where the end should be. */
+/** Asks for one row more than the scope has, because verify() compares the end with the ledger's head only when it reaches it. */
 async function findBrokenLink(tx: ReadTx, scope: Scope): Promise<string[]> {
   if (scope.kind === "range")
     return brokenIn(tx, Number(scope.after), Number(scope.upto) - Number(scope.after) + 1);

@@ -16,7 +16,7 @@ export const outcomeInvariants = invariantsOf("organization")(
     subject: "outcomes",
     find: `select o.id from outcomes o left join agents a on a.id = o.responsible_id
       where {here} and o.status ${live} and (a.id is null or a.status = 'terminated' or a.company_id <> o.company_id)`,
-    broken: "is live, but nobody who is still here is responsible for it.",
+    broken: "is live, but no agent of the company is responsible for it.",
     cure: {
       advice:
         "Delegate it (`agency outcomes delegate {id} <agent>`) or close it (`agency outcomes close {id} <rationale>`).",
@@ -35,10 +35,10 @@ export const outcomeInvariants = invariantsOf("organization")(
   },
   {
     id: "outcome-undelegated",
-    statement: "An outcome that nobody delegated has no delegator.",
+    statement: "An outcome that was not delegated has no delegator.",
     subject: "outcomes",
     find: `select o.id from outcomes o where {here} and o.status ${live} and o.delegated = 0 and o.delegated_by is not null`,
-    broken: "names a delegator, although nobody delegated it.",
+    broken: "names a delegator, although it was not delegated.",
     cure: {
       advice:
         "The delegator has rights on the outcome that it should not have. Close the outcome and create it again: `agency outcomes close {id} <rationale>`.",

@@ -99,7 +99,7 @@ export const workInvariants = invariantsOf("work")(
     // A minute's grace: on PostgreSQL, transactions that waited for each other may be dated in the wrong order.
     find: `select m.id from messages m join agents a on a.id = m.to_id
       where {here} and a.status = 'terminated' and m.delivered_at > a.ended_at + 60000`,
-    broken: "was delivered to an agent that had already left, so nobody reads it.",
+    broken: "was delivered to an agent that had already left, so no agent reads it.",
     cure: {
       advice:
         "Read it (`agency mail view {id}`) and send its text to the agent's manager: `agency send <body>`.",

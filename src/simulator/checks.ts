@@ -4,7 +4,7 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { Broken } from "./broken.ts";
 import type { SimulatedNode } from "./node.ts";
-import { demandInvariants, demandOneEffect } from "./row-rules.ts";
+import { demandInvariants, demandOneEffect } from "./demands.ts";
 import type { World } from "./world.ts";
 
 /** Everything that is looked at after a step. */

@@ -8,7 +8,7 @@ import { type Mood, workOff } from "./agent-turn.ts";
 import { Broken } from "./broken.ts";
 import { arrive } from "./calling.ts";
 import { checkStep, checkWhy, nextTimes, startable } from "./checks.ts";
-import { demandInvariants } from "./row-rules.ts";
+import { demandInvariants } from "./demands.ts";
 import { goOn, noticeExit, start, tickToTheEnd } from "./steps.ts";
 import { look } from "./view.ts";
 import type { World } from "./world.ts";

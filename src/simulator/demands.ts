@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { findBroken, inOneLine } from "../invariants/examine.ts";
+import { findBroken } from "../invariants/examine.ts";
 import type { Area } from "../invariants/invariant.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -10,14 +10,11 @@ import type { Trace } from "./trace.ts";
 export async function demandInvariants(tx: ReadTx, areas: readonly Area[], trace: Trace): Promise<void> {
   const [finding] = await findBroken(tx, { areas });
   if (finding === undefined) return;
-  const { invariant, id } = finding;
-  throw new Broken(
-    `${invariant.id}: ${invariant.statement}`,
-    `${trace.name("thing", id)}: ${inOneLine(finding)}`,
-  );
+  const { invariant, id, what } = finding;
+  throw new Broken(`${invariant.id} (${invariant.statement})`, `${trace.name("thing", id)}: ${what}`);
 }
 
-/** Every call that scripted agents make has a name of its own, which nothing may carry twice. */
+/** Every call that scripted agents make has its own name, which no outcome, file or message may carry twice. */
 export async function demandOneEffect(tx: ReadTx, trace: Trace): Promise<void> {
   const twice = await tx.first(madeTwice, {});
   if (twice !== undefined)
