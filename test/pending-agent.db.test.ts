@@ -67,7 +67,7 @@ const words = new Set(
     "mediaType hash query acceptance note rationale body message summary plan decisionNote payloadHash cursor deliverAt result " +
     "blocked.reason blocked.until hire.name hire.role hire.title hire.capabilities hire.prompt hire.adapterType hire.model " +
     "hire.adapterConfig.* adapterConfig.* defaultAdapterConfig.* defaultAdapterType allowedAdapterTypes[] chatLLMProvider " +
-    "tasks[].title tasks[].description tasks[].acceptance tasks[].dependsOn[] tasks[].model chatLLMModel payload.plan all departed live limit after version waitSeconds usd tokens sessions month config.type config.url config.command config.args[] level deliverAt " +
+    "tasks[].title tasks[].description tasks[].acceptance tasks[].dependsOn[] tasks[].model chatLLMModel payload.plan all departed live limit after version waitSeconds usd tokens sessions month invariant config.type config.url config.command config.args[] level deliverAt " +
     "files[].path files[].content"
   ).split(" "),
 );

@@ -31,6 +31,9 @@ export async function hired(world: World, how: { made: boolean; waits: boolean }
     companyId,
     requireBoardApprovalForNewAgents: how.waits,
   });
+  // An agent can have 20 pending requests. The oldest are of cases that have ended, so they can go.
+  const { approvals: before } = await boss.call(approvals.listApprovals, { status: "pending" });
+  for (const { id: old } of before.slice(15)) await org.board(approvals.reject, { id: old });
   let id: string;
   if (how.made) {
     ({ id } = await boss.call(createOutcome, { title: name(), parents: [boss.id] }));
