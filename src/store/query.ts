@@ -46,9 +46,17 @@ export class Hole {
 
 export function query<P extends Params, R>(build: (db: Db, params: P) => Compilable<R>): Query<P, R> {
   const built: Partial<Record<Dialect, PreparedQuery>> = {};
-  return {
+  const made: Query<P, R> = {
     on: (dialect) => (built[dialect] ??= prepare(build(builders[dialect], holes<P>()))),
   };
+  onQuery?.(made);
+  return made;
+}
+
+let onQuery: ((made: Query<never, unknown>) => void) | undefined;
+/** For the test that prepares every query on both stores: told of each query that is made from now on. */
+export function watchQueries(listener: (made: Query<never, unknown>) => void): void {
+  onQuery = listener;
 }
 
 /** Builds the query at each call. Use it only if the text depends on the request, as in a list with optional filters. */

@@ -27,7 +27,7 @@ export const bothStores: readonly StoreKind[] = (["sqlite", "postgres"] as const
 );
 
 /**
- * The stores of all other suites. The code they test is the same on both stores, and store/queries.db.test.ts prepares
+ * The stores of all other suites. The code they test is the same on both stores, and test/queries.db.test.ts prepares
  * every query on PostgreSQL in every run. So a whole run plays these suites on SQLite only, a long run on both stores.
  */
 export const storeKinds: readonly StoreKind[] =

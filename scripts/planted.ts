@@ -1,0 +1,68 @@
+// Does the quick run find bugs? Draws planted bugs at random, plants each in quick runs with fresh seeds, and says which were
+// found. A run ends at the first file that fails.
+//   node scripts/planted.ts --draw 10 --runs 3            ten bugs, up to three quick runs each
+//   node scripts/planted.ts --bug "maxSessions"           the bugs whose names contain this
+import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { parseArgs } from "node:util";
+import { coreBugs } from "../test/planted-bugs/core.ts";
+import { reorganizationBugs } from "../test/planted-bugs/reorganization.ts";
+import { type Bug, changedModules } from "../test/planted-bugs/resolve.ts";
+import { simulatorBugs } from "../test/planted-bugs/simulator.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    draw: { type: "string", default: "10" },
+    runs: { type: "string", default: "3" },
+    bug: { type: "string" },
+  },
+});
+const root = join(import.meta.dirname, "..");
+const all: readonly Bug[] = [...coreBugs, ...reorganizationBugs, ...simulatorBugs];
+
+const bugs = options.bug === undefined ? draw(Number(options.draw)) : named(options.bug);
+let found = 0;
+for (const bug of bugs) {
+  const finder = await findIn(bug, Number(options.runs));
+  if (finder !== undefined) found += 1;
+  console.log(
+    `${finder === undefined ? "MISSED" : "found "} ${bug.name}${finder === undefined ? "" : `: ${finder}`}`,
+  );
+}
+console.log(`${found} of ${bugs.length} found`);
+process.exitCode = found === bugs.length ? 0 : 1;
+
+function draw(count: number): Bug[] {
+  const left = [...all];
+  return Array.from({ length: Math.min(count, left.length) }, () =>
+    left.splice(randomInt(left.length), 1),
+  ).flat();
+}
+
+function named(part: string): Bug[] {
+  return all.filter(({ name }) => name.includes(part));
+}
+
+/** The run, the file and the test that found it. */
+async function findIn({ edits }: Bug, runs: number): Promise<string | undefined> {
+  changedModules(edits);
+  for (let run = 1; run <= runs; run++) {
+    const runner = spawn(process.execPath, [join(import.meta.dirname, "test.ts"), "--quick", "--bail"], {
+      cwd: root,
+      env: {
+        ...process.env,
+        NODE_OPTIONS: `--import ${join(root, "test/planted-bugs/plant.ts")}`,
+        AGENCY_PLANT: JSON.stringify(edits),
+        AGENCY_PLANT_ANYWHERE: "1",
+      },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    const [output, [code]] = await Promise.all([text(runner.stdout), once(runner, "exit")]);
+    const [, file, test] = /^FAILED (\S+) .*\n +✗ (.*)$/m.exec(output) ?? [];
+    if (code !== 0) return `run ${run}, ${file ?? "no file"}: ${test ?? output.slice(-300)}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,78 @@
+// Every query of the product is one that the database understands: its tables, columns, types and syntax. That is what
+// most often differs between the two stores, so most other suites need only one of them in a whole run.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import pg from "pg";
+import { z } from "zod";
+import { openPostgres } from "../src/store/postgres.ts";
+import { openSqlite } from "../src/store/sqlite.ts";
+import { bothStores } from "../src/testing/organization.ts";
+import { storeDatabase } from "../src/testing/postgres.ts";
+
+const { stdout } = await promisify(execFile)(
+  process.execPath,
+  [join(import.meta.dirname, "collect-queries.ts")],
+  { maxBuffer: 100_000_000 },
+);
+const queries = z.array(z.object({ sqlite: z.string(), postgres: z.string() })).parse(JSON.parse(stdout));
+
+const prepareOn = { sqlite: prepareOnSqlite, postgres: prepareOnPostgres };
+
+for (const kind of bothStores)
+  test(`every query can be prepared on ${kind}`, async (t) => {
+    assert.ok(queries.length > 300, `only ${queries.length} queries`);
+    t.diagnostic(`${queries.length} queries`);
+    assert.deepEqual(await prepareOn[kind]([...new Set(queries.map((query) => query[kind]))]), []);
+  });
+
+test("a query that the database does not understand is told", async () => {
+  for (const kind of bothStores) {
+    const [told = ""] = await prepareOn[kind](["select 1", "select nothing from agents"]);
+    assert.match(told, /nothing[^]*select nothing from agents/);
+  }
+});
+
+/** What the database says against them. */
+async function prepareOnSqlite(texts: readonly string[]): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), "agency-test-"));
+  const path = join(folder, "agency.db");
+  await openSqlite({ path, clock: Date.now }).close();
+  const db = new DatabaseSync(path);
+  try {
+    return texts.flatMap((text) => {
+      try {
+        db.prepare(text);
+        return [];
+      } catch (error) {
+        return [`${String(error)}\n${text}`];
+      }
+    });
+  } finally {
+    db.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function prepareOnPostgres(texts: readonly string[]): Promise<string[]> {
+  const database = await storeDatabase();
+  await (await openPostgres({ url: database.url })).close();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  const problems: string[] = [];
+  try {
+    for (const [number, text] of texts.entries())
+      await client
+        .query(`prepare query_${number} as ${text}`)
+        .catch((error: unknown) => problems.push(`${String(error)}\n${text}`));
+  } finally {
+    await client.end();
+    await database.drop();
+  }
+  return problems;
+}
