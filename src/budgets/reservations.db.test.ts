@@ -53,7 +53,7 @@ for (const kind of bothStores)
         runner.started.map(({ agent }) => agent.name),
         ["Ann", "Ben"],
       );
-      assert.match((await org.board(why, { id: cid.id })).says, /set aside for sessions that run/);
+      assert.match((await org.board(why, { id: cid.id })).says, /is reserved for running sessions/);
       // Its share is used and no other is free: it ends, and starts again when Ann gives back.
       runner.started[1]?.onUsage(tokens(20));
       await stage.rest();

@@ -4,6 +4,7 @@ import { guarded } from "../dispatch/guarded.ts";
 import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { aboutAgent, listAfter, presentEvent, verify } from "../events/ledger.ts";
 import type { ReadTx } from "../store/store.ts";
+import { boardHasLedger } from "./texts.ts";
 
 const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => {
   const limit = input.limit ?? defaultPage;
@@ -13,12 +14,7 @@ const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => 
 });
 
 const onMine = guarded(contract.readAuditLog, async ({ tx, actor, input }) => {
-  if (actor.agentId === null)
-    throw new Refusal(
-      "refused",
-      "The board has the whole ledger.",
-      "GET /api/companies/:id/events, or `agency audit events`.",
-    );
+  if (actor.agentId === null) throw new Refusal("refused", boardHasLedger.message, boardHasLedger.hint);
   return ofAgent(tx, actor.agentId, input);
 });
 

@@ -46,13 +46,13 @@ for (const kind of bothStores)
 
       const answer = await board(viewOrg, { companyId });
       assert.deepEqual(drawOrg(answer).split("\n"), [
-        "Root (CEO) [idle] has nothing to do",
-        "├─ Lead (worker) [idle] is about to start: 1 outcome to do (1 message)",
-        "│  ├─ Busy (worker) [running] works",
-        "│  └─ Stuck (worker) [idle] waits: 1 blocked, 1 waiting for a verdict",
-        "├─ Idle (worker) [paused] is paused",
-        "├─ Pia (editor, Chief Editor) [idle] a person with 0 outcomes to do (1 message)",
-        `└─ Maybe (worker) [pending_approval] waits for approval ${approval?.id ?? ""}`,
+        "Root (CEO) [idle] nothing to do",
+        "├─ Lead (worker) [idle] about to start, 1 outcome to do (1 message)",
+        "│  ├─ Busy (worker) [running] working",
+        "│  └─ Stuck (worker) [idle] waiting: 1 blocked, 1 waiting for a verdict",
+        "├─ Idle (worker) [paused] paused",
+        "├─ Pia (editor, Chief Editor) [idle] a person, 0 outcomes to do (1 message)",
+        `└─ Maybe (worker) [pending_approval] needs approval ${approval?.id ?? ""}`,
       ]);
       assert.equal(answer.truncated, false);
       const byName = new Map(answer.agents.map((agent) => [agent.name, agent]));

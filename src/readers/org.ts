@@ -5,11 +5,9 @@ import { guarded } from "../dispatch/guarded.ts";
 import { workable } from "../outcomes/workable.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
+import { positionText } from "./texts.ts";
 
-/**
- * The organization as a tree, with what each is doing or waiting for. A few queries for the whole company, none for each
- * agent.
- */
+/** The organization as a tree, with what each agent is doing. It takes a few queries for the whole company, and none per agent. */
 const mostAgents = 5000;
 
 const onView = guarded(viewOrg, async ({ tx, companyId }) => {
@@ -34,34 +32,16 @@ const onView = guarded(viewOrg, async ({ tx, companyId }) => {
       submitted: work?.submitted ?? 0,
       inbox: facts.inbox.get(row.id) ?? 0,
     };
-    agents.push({ ...position, says: says(position, row.brain_type, facts.approvals.get(row.id)) });
+    const says = positionText(position, row.brain_type === "human", facts.approvals.get(row.id));
+    agents.push({ ...position, says });
     for (const report of reports.get(row.id) ?? []) place(report, depth + 1);
   };
-  // Whoever's boss is beyond the limit stands at the top rather than nowhere.
+  // An agent whose boss is beyond the limit is shown at the top. It must not be missing.
   for (const row of rows) if (row.boss_id === null || !there.has(row.boss_id)) place(row, 0);
   return { agents, truncated: found.length > mostAgents };
 });
 
 export const orgHandlers = [onView];
-
-function says(position: Omit<Position, "says">, brain: string, approval: string | undefined): string {
-  const { working, workable, blocked, submitted, inbox, status } = position;
-  if (status === "pending_approval") return `waits for approval ${approval ?? ""}`.trimEnd();
-  const waits = [
-    ...(inbox > 0 ? [plural(inbox, "message")] : []),
-    ...(blocked > 0 ? [`${blocked} blocked`] : []),
-    ...(submitted > 0 ? [`${submitted} waiting for a verdict`] : []),
-  ];
-  const also = waits.length === 0 ? "" : ` (${waits.join(", ")})`;
-  if (working !== null) return `works${working.on === null ? "" : ` on "${working.on}"`}${also}`;
-  if (status === "paused") return `is paused${also}`;
-  if (brain === "human" && (workable > 0 || inbox > 0))
-    return `a person with ${plural(workable, "outcome")} to do${also}`;
-  if (workable > 0) return `is about to start: ${plural(workable, "outcome")} to do${also}`;
-  return waits.length === 0 ? "has nothing to do" : `waits: ${waits.join(", ")}`;
-}
-
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 async function factsOf(tx: ReadTx, companyId: string) {
   const p = { companyId };

@@ -59,7 +59,7 @@ for (const kind of storeKinds)
       const job = await make(ann.call, "job", [ann.id]);
       const answer = await ask(job.id);
       assert.deepEqual([answer.kind, answer.moves, ids(answer)], ["outcome", true, [job.id, ann.id]]);
-      assert.match(answer.says, /Ann: is idle and is started when it has work/);
+      assert.match(answer.says, /Ann is idle\. A session starts when it has work/);
       const agent = await ask(ann.id);
       assert.deepEqual([agent.kind, agent.moves, ids(agent)], ["agent", true, [ann.id, job.id, ann.id]]);
     });
@@ -80,11 +80,14 @@ for (const kind of storeKinds)
         await stage.rest();
         const answer = await ask(later.id);
         assert.deepEqual([answer.moves, ids(answer)], [true, [later.id, job.id, ann.id]]);
-        assert.match(answer.says, /Ann: is at work/);
+        assert.match(answer.says, /Ann is at work/);
         assert.match((await ask(ann.id)).says, /is at work/);
         gate.resolve();
         await stage.rest();
-        assert.deepEqual([(await ask(job.id)).moves, (await ask(job.id)).says], [true, "It is completed."]);
+        assert.deepEqual(
+          [(await ask(job.id)).moves, (await ask(job.id)).says],
+          [true, '"job" is completed.'],
+        );
         assert.match((await ask(ann.id)).says, /It has nothing to do/);
       },
     );
@@ -108,8 +111,8 @@ for (const kind of storeKinds)
       }
       const blocked = await ask(job.id);
       assert.equal(blocked.moves, false);
-      assert.match(blocked.says, /It is blocked: 3 sessions of Ann in a row made no progress/);
-      assert.match((await ask(ann.id)).says, /^It is held up\. It is blocked: 3 sessions/);
+      assert.match(blocked.says, /"job" is blocked: 3 sessions of Ann in a row made no progress/);
+      assert.match((await ask(ann.id)).says, /^Its work is stuck\. "job" is blocked: 3 sessions/);
     });
 
     staged(
@@ -122,11 +125,11 @@ for (const kind of storeKinds)
         await ann.call(updateOutcome, { id: stuck.id, blocked: { reason: "nobody knows how" } });
         const broken = await ask(stuck.id);
         assert.deepEqual([broken.moves, ids(broken)], [false, [stuck.id]]);
-        assert.match(broken.says, /It is blocked: nobody knows how\. Whoever answers for it/);
+        assert.match(broken.says, /"stuck" is blocked: nobody knows how\. The responsible agent/);
         const until = new Date(stage.now() + 60_000).toISOString();
         await ann.call(updateOutcome, { id: job.id, blocked: { reason: "a holiday", until } });
         const timed = await ask(job.id);
-        assert.deepEqual([timed.moves, timed.says], [true, `It is blocked until ${until}: a holiday`]);
+        assert.deepEqual([timed.moves, timed.says], [true, `"job" is blocked until ${until}: a holiday`]);
         await ann.call(updateOutcome, { id: job.id, blocked: { reason: "or then", until, on: stuck.id } });
         assert.equal((await ask(job.id)).moves, true);
         await ann.call(updateOutcome, { id: job.id, blocked: { reason: "first that", on: stuck.id } });
@@ -135,10 +138,10 @@ for (const kind of storeKinds)
         // A block that has run out is none.
         await ann.call(updateOutcome, { id: job.id, blocked: { reason: "a holiday", until } });
         stage.advance(60_000);
-        assert.match((await ask(job.id)).says, /Ann: is idle/);
+        assert.match((await ask(job.id)).says, /Ann is idle/);
         await ann.call(updateOutcome, { id: job.id, blocked: { reason: "first that", on: stuck.id } });
         await ann.call(closeOutcome, { id: stuck.id, rationale: "given up" });
-        assert.match((await ask(job.id)).says, /Ann: is idle/);
+        assert.match((await ask(job.id)).says, /Ann is idle/);
       },
     );
 
@@ -158,7 +161,7 @@ for (const kind of storeKinds)
         await org.root(pauseAgent, { id: ben.id });
         const stuck = await ask(whole.id);
         assert.deepEqual([stuck.moves, ids(stuck)], [false, [whole.id, handed.id, deep.id, ben.id]]);
-        assert.match(stuck.says, /Ben: is paused; its boss or the board can resume it/);
+        assert.match(stuck.says, /Ben is paused\. Its manager or the board can resume it/);
         assert.match((await ask(ben.id)).says, /is paused/);
         const after = await make(org.root, "after", [org.rootId], [handed.id]);
         assert.deepEqual(ids(await ask(after.id)), [after.id, handed.id, deep.id, ben.id]);
@@ -174,7 +177,7 @@ for (const kind of storeKinds)
         await org.root(closeOutcome, { id: first.id, rationale: "no" });
         const answer = await ask(second.id);
         assert.deepEqual([answer.moves, ids(answer)], [false, [second.id]]);
-        assert.match(answer.says, /which was closed and will not complete/);
+        assert.match(answer.says, /which was closed and will not be completed/);
         assert.ok(answer.says.includes(first.id));
       },
     );
@@ -220,7 +223,7 @@ for (const kind of storeKinds)
           await boss.call(acknowledgeMessage, { id });
         const forgotten = await ask(job.id);
         assert.equal(forgotten.moves, false);
-        assert.match(forgotten.says, /nothing in its inbox that would start it\. Send it a message/);
+        assert.match(forgotten.says, /no message that would start a session\. Send it one/);
         await ann.call(sendMessage, { to: "boss", body: "please look" });
         assert.equal((await ask(job.id)).moves, true);
         // A person is a live path by being there.
@@ -229,7 +232,7 @@ for (const kind of storeKinds)
         await org.board(updateAgent, { id: boss.id, adapterType: "human" });
         const person = await ask(job.id);
         assert.equal(person.moves, true);
-        assert.match(person.says, /Boss: is a person, who works from the inbox/);
+        assert.match(person.says, /Boss is a person, who works from the inbox/);
         await org.board(updateAgent, { id: boss.id, adapterType: "rehearsal" });
         await org.root(pauseAgent, { id: boss.id });
         assert.equal((await ask(job.id)).moves, false);
@@ -263,7 +266,7 @@ for (const kind of storeKinds)
         const person = await org.agent("Person");
         await org.board(updateAgent, { id: person.id, adapterType: "human" });
         const job = await make(person.call, "by hand", [person.id]);
-        assert.match((await ask(job.id)).says, /Person: is a person/);
+        assert.match((await ask(job.id)).says, /Person is a person/);
         assert.equal((await ask(job.id)).moves, true);
         const idle = await org.agent("Idle");
         assert.match((await ask(idle.id)).says, /It has nothing to do/);

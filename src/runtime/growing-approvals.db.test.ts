@@ -113,7 +113,7 @@ for (const kind of storeKinds)
       async (stage, { writer, checker }) => {
         const { board } = stage.org;
         await board(approvals.requestRevision, { id: writer, decisionNote: "call her Wanda" });
-        assert.match(await waits(stage, "Write."), /waits to be revised and resubmitted/);
+        assert.match(await waits(stage, "Write."), /must be revised and resubmitted/);
         await board(approvals.resubmit, { id: writer, payload: { name: "Wanda", role: "Author" } });
         assert.equal((await byTitle(stage, "Write.")).blocked?.reason, "waiting for the approval of Wanda");
         for (const id of [writer, checker]) await board(approvals.approve, { id });

@@ -133,7 +133,7 @@ for (const kind of storeKinds)
         assert.match(await told(stage, org.rootId), /"Write" .* was closed: nobody reads it[\s\S]*- "Print"/);
         assert.deepEqual([await told(stage, ann), await told(stage, bob)], ["", ""]);
         const print = await byTitle(stage, "Print");
-        assert.match((await org.board(why, { id: print.id })).says, /was closed and will not complete/);
+        assert.match((await org.board(why, { id: print.id })).says, /was closed and will not be completed/);
         await org.board(closeOutcome, { id: print.id, rationale: "nothing to print" });
         const integration = await byTitle(stage, "Integrate: The whole");
         assert.deepEqual(
@@ -243,7 +243,10 @@ for (const kind of storeKinds)
         runner.otherwise(hang);
         await passes(stage, 30);
         const { says: answer } = await org.board(why, { id: (await byTitle(stage, "Build it.")).id });
-        assert.match(answer, /the board \(Root's manager\) decides what happens next\. Who is asked decides/);
+        assert.match(
+          answer,
+          /the board \(Root's manager\) decides what happens next\. A VERDICT of the agent that was asked settles it/,
+        );
         const { messages } = await org.board(boardInbox, { companyId: org.companyId });
         assert.equal(messages.length, 1, messages.map(({ body }) => body).join("\n"));
         assert.match(

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { why } from "../contract/why.ts";
+import { isIdle, nothingToDo } from "../readers/texts.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { Broken } from "./broken.ts";
@@ -135,9 +136,8 @@ export async function checkWhy(world: World, atRest = false): Promise<void> {
       throw new Broken("why has an answer for every open outcome", `${name}: ${JSON.stringify(answer)}`);
     const end = answer.path.at(-1);
     // An agent and its mandate share an id; of an agent it may say that there is nothing to do.
-    const rests = answer.kind === "agent" && answer.says.endsWith("It has nothing to do.");
-    const starts =
-      answer.moves && !rests && end !== undefined && end.what.startsWith("is idle and is started");
+    const rests = answer.kind === "agent" && answer.says.endsWith(nothingToDo);
+    const starts = answer.moves && !rests && end !== undefined && end.what.endsWith(isIdle);
     if (starts && (atRest || (idle.get(end.id) ?? 0) === 0))
       throw new Broken(
         "what why calls a live path is one",
