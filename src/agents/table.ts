@@ -2,6 +2,7 @@ import type { Agent } from "../contract/agents.ts";
 import { notFound } from "../contract/refusal.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { reviewsOf } from "../outcomes/review.ts";
+import { redactText } from "../redaction/redact.ts";
 import { type Db, insertion, query, saving } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -69,7 +70,7 @@ export async function presentAgent(tx: ReadTx, id: string) {
   const reports = (await reportsOf(tx, id)).map((report) => ({ id: report.id, name: report.name }));
   return {
     ...presentShown(row),
-    capabilities: row.capabilities,
+    capabilities: row.capabilities === null ? null : redactText(row.capabilities),
     adapterType: row.brain_type,
     stateFileId: row.state_file_id,
     logFileId: row.log_file_id,
@@ -90,8 +91,8 @@ export function presentShown(row: Shown): Agent {
     id: row.id,
     name: row.name,
     slug: row.slug,
-    role: row.role,
-    title: row.title,
+    role: redactText(row.role),
+    title: row.title === null ? null : redactText(row.title),
     status: row.status === "idle" && row.live_session !== null ? "running" : row.status,
     boss: row.boss_id === null ? null : { id: row.boss_id, name: row.boss_name ?? "" },
     mandateId: row.mandate_id,

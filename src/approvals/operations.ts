@@ -6,7 +6,8 @@ import type { CallContext, Writing } from "../dispatch/context.ts";
 import { memberById, rootAgentOf } from "../capabilities/members.ts";
 import { notify } from "../mail/operations.ts";
 import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
-import { redact } from "../capabilities/redaction.ts";
+import { brainMarks } from "../brains/registry.ts";
+import { redact, redactText } from "../redaction/redact.ts";
 import type { ReadTx } from "../store/store.ts";
 import { demandMove, type Payload } from "./approval.ts";
 import {
@@ -104,7 +105,11 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     const saved = await setStatus(call.tx, approval, "revision_requested", call.input.decisionNote ?? null);
     await recordOf(call, saved);
     if (approval.requested_by !== null)
-      await tell(call, approval, revisionWanted(kind.title(approval), approval.id, call.input.decisionNote));
+      await tell(
+        call,
+        approval,
+        revisionWanted(redactText(kind.title(approval)), approval.id, call.input.decisionNote),
+      );
     return presentApproval(call.tx, saved);
   });
 
@@ -123,7 +128,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
   const onView = guarded(contract.viewApproval, async (call) => {
     const approval = await visible(call, call.input.id);
     const changes = await kinds[approval.type].changes(call.tx, approval);
-    return { ...(await presentApproval(call.tx, approval)), changes };
+    return { ...(await presentApproval(call.tx, approval)), changes: changes.map(redactText) };
   });
 
   const onList = guarded(contract.listApprovals, async ({ tx, actor, companyId, input }) => {
@@ -140,7 +145,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     const approvals = [];
     for (const row of page) {
       const [title = ""] = await kinds[row.type].changes(tx, row);
-      approvals.push({ ...(await presentApproval(tx, row)), title });
+      approvals.push({ ...(await presentApproval(tx, row)), title: redactText(title) });
     }
     return { approvals, nextCursor };
   });
@@ -160,7 +165,7 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
       created_at: tx.now,
     });
     await call.record(approval.agent_id ?? approval.id, { approval: approval.id, comment: id });
-    const title = kinds[approval.type].title(approval);
+    const title = redactText(kinds[approval.type].title(approval));
     if (actor.agentId !== approval.requested_by)
       await tell(call, approval, newComment(title, approval.id, input.body));
     const author = actor.agentId === null ? null : await memberById(tx, actor.agentId);
@@ -222,7 +227,7 @@ export function concluder(kinds: ApprovalKinds) {
     await recordOf(call, saved);
     const { requested_by: requester } = approval;
     if (requester !== null && requester !== call.actor.agentId && (await isThere(call.tx, requester)))
-      await notify(call, requester, concluded(kind.title(approval), approval.id, to, note));
+      await notify(call, requester, concluded(redactText(kind.title(approval)), approval.id, to, note));
     return saved;
   };
 }
@@ -262,7 +267,7 @@ async function demandRequester(call: Writing, approval: ApprovalRow): Promise<vo
 
 export async function presentApproval(tx: ReadTx, row: ApprovalRow): Promise<contract.Approval> {
   const requester = row.requested_by === null ? undefined : await memberById(tx, row.requested_by);
-  const shown = redact(payloadOf(row));
+  const shown = redact(payloadOf(row), brainMarks);
   return {
     id: row.id,
     type: row.type,
@@ -272,7 +277,7 @@ export async function presentApproval(tx: ReadTx, row: ApprovalRow): Promise<con
     redactedPaths: shown.redactedPaths,
     agentId: row.agent_id,
     requestedBy: row.requested_by === null ? null : { id: row.requested_by, name: requester?.name ?? "" },
-    decisionNote: row.decision_note,
+    decisionNote: row.decision_note === null ? null : redactText(row.decision_note),
     createdAt: new Date(row.created_at).toISOString(),
     updatedAt: new Date(row.updated_at).toISOString(),
     decidedAt: row.decided_at === null ? null : new Date(row.decided_at).toISOString(),

@@ -1,6 +1,6 @@
 import { JsonObject } from "../contract/words.ts";
 import { requestApproval } from "../contract/approvals.ts";
-import { restore } from "../capabilities/redaction.ts";
+import { restore } from "../redaction/redact.ts";
 import type { ApprovalKind } from "./operations.ts";
 import { payloadOf } from "./table.ts";
 import { notAPlan, strategyChanges, strategyTitle } from "./texts.ts";

@@ -7,6 +7,7 @@ import type { z } from "zod";
  */
 export interface Brain<C extends z.ZodObject = z.ZodObject> {
   readonly type: string;
+  /** A field or record with `.meta({ secret: true })` is never shown. */
   readonly config: C;
   /** For the agent or person that chooses a brain: what it is and how it works. Markdown. */
   readonly documentation: string;

@@ -1,5 +1,6 @@
 import { check, sentencesOf } from "../contract/problems.ts";
 import { Refusal } from "../contract/refusal.ts";
+import { markedIn } from "../redaction/redact.ts";
 import type { Brain, Launch, SessionSpec } from "./brain.ts";
 import { humanBrain } from "./human/brain.ts";
 import { processBrain } from "./process/brain.ts";
@@ -9,6 +10,11 @@ import { rehearsalBrain } from "./rehearsal/brain.ts";
 export const brains: readonly Brain[] = [rehearsalBrain, processBrain, humanBrain];
 
 export const defaultBrainType = "rehearsal";
+
+/** The schemas of what stands below these keys, for redaction: they mark secrets with `.meta({ secret: true })`. */
+export const brainMarks: ReadonlyMap<string, readonly Brain["config"][]> = new Map(
+  ["adapterConfig", "defaultAdapterConfig"].map((key) => [key, brains.map(({ config }) => config)]),
+);
 
 export function findBrain(type: string): Brain {
   const found = brains.find((candidate) => candidate.type === type);
@@ -41,6 +47,14 @@ export function checkBrainConfig(type: string, config: unknown): string {
     "invalid",
     `The adapterConfig does not fit the brain ${type}. ${sentencesOf(checked.problems)}`,
     `The brain ${type} takes ${Object.keys(schema.shape).join(", ") || "no settings"}. GET /llms/agent-configuration/${type}.txt describes them.`,
+  );
+}
+
+/** The values of a configuration that its schema marks as secret. */
+export function secretsOf(type: string, config: string): string[] {
+  return markedIn(
+    { adapterConfig: JSON.parse(config) },
+    new Map([["adapterConfig", [findBrain(type).config]]]),
   );
 }
 

@@ -1,7 +1,9 @@
 import { sql } from "kysely";
 import * as contract from "../contract/companies.ts";
 import { notFound } from "../contract/refusal.ts";
+import { JsonObject } from "../contract/words.ts";
 import { guarded } from "../dispatch/guarded.ts";
+import { redact } from "../redaction/redact.ts";
 import { insertion, query } from "../store/query.ts";
 import { type Row, tables } from "../store/schema.ts";
 
@@ -40,7 +42,7 @@ export const mcpServerHandlers = [onPut, onList, onRemove];
 function present(row: ServerRow) {
   return {
     name: row.name,
-    config: tables.mcp_servers.config.parse(row.config),
+    config: JsonObject.parse(redact(tables.mcp_servers.config.parse(row.config)).value),
     createdAt: new Date(row.created_at).toISOString(),
   };
 }

@@ -4,8 +4,8 @@ import { notFound } from "../contract/refusal.ts";
 import { parseSettings, storedSettings } from "../dispatch/company-settings.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
-import { redact } from "../capabilities/redaction.ts";
-import { checkBrainConfig, findBrain } from "../brains/registry.ts";
+import { redact } from "../redaction/redact.ts";
+import { brainMarks, checkBrainConfig, findBrain } from "../brains/registry.ts";
 import { demandCovers } from "../budgets/carving.ts";
 import { afterChange } from "../budgets/halting.ts";
 import { chooseBrain } from "../hiring/employ.ts";
@@ -66,7 +66,7 @@ const onUpdate = guarded(contract.updateCompany, async (call) => {
   }
   await call.record(companyId, {
     ...(name === undefined ? {} : { name }),
-    ...JsonObject.parse(redact(settings).value),
+    ...JsonObject.parse(redact(settings, brainMarks).value),
   });
   return presentCompany(changed);
 });
@@ -108,7 +108,7 @@ export function presentCompany(row: Row<"companies">) {
 
 /** Every agent of the company may read the settings, and the configuration of a brain may hold secrets. */
 function withoutSecrets(settings: contract.Settings): contract.Settings {
-  return { ...settings, defaultAdapterConfig: JsonObject.parse(redact(settings.defaultAdapterConfig).value) };
+  return contract.Settings.parse(redact(settings, brainMarks).value);
 }
 
 export async function companyById(tx: ReadTx, id: string): Promise<Row<"companies">> {

@@ -8,6 +8,7 @@ import { hostsFor } from "../doors/host.ts";
 import { eventStream } from "../doors/stream.ts";
 import { system } from "../events/ledger.ts";
 import { countUnread } from "../mail/table.ts";
+import { redactText } from "../redaction/redact.ts";
 import type { Store } from "../store/store.ts";
 import { failPoint } from "../runtime/fail-points.ts";
 import { processRunner, readTranscript } from "../processes/processes.ts";
@@ -82,7 +83,7 @@ async function startLocked(
       level: "error",
       id,
       about,
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      error: redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)),
     });
     return id;
   };

@@ -5,7 +5,9 @@ import { canonicalJson } from "../contract/canonical.ts";
 import type { Operation } from "../contract/operation.ts";
 import { problemsIn, sentencesOf } from "../contract/problems.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
+import { JsonObject } from "../contract/words.ts";
 import { type Actor, append } from "../events/ledger.ts";
+import { redact, redactText } from "../redaction/redact.ts";
 import { insertion, query } from "../store/query.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
 import { bySystem, callContext, type Writing } from "./context.ts";
@@ -56,14 +58,17 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     if (accepted instanceof z.ZodError || badKey) {
       // A refusal says which arguments an operation takes, so the caller has to be known first.
       const { actor } = await parts.store.read((tx) => authenticate(tx, request.token));
-      throw accepted instanceof z.ZodError ? invalid(request.operation, accepted, actor) : keyInvalid();
+      throw accepted instanceof z.ZodError
+        ? redactedRefusal(invalid(request.operation, accepted, actor))
+        : keyInvalid();
     }
     const seen: { caller?: Caller; companyId?: string } = {};
     try {
       if (request.operation.effect === "read")
         return await parts.store.read((tx) => run(parts, request, accepted, readOnly(tx), seen));
       return await parts.store.write((tx) => run(parts, request, accepted, tx, seen));
-    } catch (error) {
+    } catch (thrown) {
+      const error = thrown instanceof Refusal ? redactedRefusal(thrown) : thrown;
       if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
         const { caller, companyId } = seen;
         const within = companyId === undefined || companyId === "" ? caller.companyId : companyId;
@@ -183,6 +188,14 @@ function invalid(operation: Operation, error: z.ZodError, actor: Actor): Refusal
       ? `${name} takes no arguments.`
       : `${name} takes ${keys.join(", ")}. GET /api/openapi.json describes them.`;
   return new Refusal("invalid", sentencesOf(problems), hints.length > 0 ? hints.join(" ") : takes);
+}
+
+/** A refusal repeats what the caller sent, and is put on record and in logs. */
+function redactedRefusal(refusal: Refusal): Refusal {
+  const { code, message, hint, details } = refusal;
+  const [shown, shownHint] = [redactText(message), redactText(hint)];
+  const shownDetails = details === undefined ? undefined : JsonObject.parse(redact(details).value);
+  return new Refusal(code, shown, shownHint, shownDetails);
 }
 
 function isKey(key: string): boolean {

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
+import { redactText } from "../redaction/redact.ts";
 import { bodyNotJson, bodyNotUtf8, bodyTooDeep, bodyTooLarge } from "./texts.ts";
 
 /** A body comes from outside. Its size, encoding and depth are checked before it is parsed. */
@@ -23,7 +24,7 @@ export function readJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString("utf8"));
   } catch (error) {
-    throw bodyNotJson(error instanceof Error ? error.message : "");
+    throw bodyNotJson(redactText(error instanceof Error ? error.message : ""));
   }
 }
 

@@ -1,5 +1,6 @@
 import { hash as digest } from "node:crypto";
 import { actorKinds, type Event } from "../contract/ledger.ts";
+import { redact } from "../redaction/redact.ts";
 import { type ReadTx, type Tx } from "../store/store.ts";
 import { insertion, query } from "../store/query.ts";
 import { known } from "../store/columns.ts";
@@ -44,7 +45,7 @@ export async function append(tx: Tx, event: NewEvent): Promise<number> {
     session_id: event.actor.sessionId,
     operation: event.operation,
     subject: event.subject,
-    data: JSON.stringify(event.data),
+    data: JSON.stringify(redact(event.data).value),
     previous: head?.hash ?? genesis,
   };
   const hash = hashOf(row);

@@ -2,7 +2,7 @@ import { JsonObject } from "../contract/words.ts";
 import { setPermissions } from "../contract/agents.ts";
 import * as contract from "../contract/hiring.ts";
 import { indexText, pageText } from "../brains/documentation.ts";
-import { brains, findBrain } from "../brains/registry.ts";
+import { brainMarks, brains, findBrain } from "../brains/registry.ts";
 import { give, isWithin, revoke } from "../capabilities/grants.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
@@ -10,7 +10,7 @@ import type { CallContext } from "../dispatch/context.ts";
 import { isActive } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
-import { redact } from "../capabilities/redaction.ts";
+import { redact } from "../redaction/redact.ts";
 import { holds } from "../capabilities/rights.ts";
 import { heldOn } from "../capabilities/table.ts";
 import { query } from "../store/query.ts";
@@ -87,7 +87,7 @@ async function demandHirer({ tx, caller }: CallContext): Promise<Row<"companies"
 }
 
 async function shown(tx: ReadTx, agent: AgentRow) {
-  const { value, redactedPaths } = redact(await configurationOf(tx, agent));
+  const { value, redactedPaths } = redact(await configurationOf(tx, agent), brainMarks);
   return { configuration: JsonObject.parse(value), redactedPaths };
 }
 

@@ -34,6 +34,7 @@ import { isActive, type Member, memberById } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
 import { holds } from "../capabilities/rights.ts";
 import { insertOutcome } from "../outcomes/table.ts";
+import { redactText } from "../redaction/redact.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isReserved } from "../agents/agent.ts";
@@ -134,7 +135,7 @@ export const creation: ApprovalKind = {
         id,
         company_id: companyId,
         kind: "mandate",
-        title: `${name}: ${role ?? "agent"}`.slice(0, 300),
+        title: redactText(`${name}: ${role ?? "agent"}`).slice(0, 300),
         description: role ?? "",
         acceptance: null,
         responsible_id: id,
@@ -309,8 +310,21 @@ async function answer(tx: Tx, approval: ApprovalRow, delivers = true): Promise<C
       ok: true,
       status: "created",
       created: true,
-      agent: { id: agent.id, name: agent.name, slug: agent.slug, role: agent.role, status: agent.status },
-      effective: { autoReply, role, nextAgent, provider, model, systemPrompt },
+      agent: {
+        id: agent.id,
+        name: agent.name,
+        slug: agent.slug,
+        role: redactText(agent.role),
+        status: agent.status,
+      },
+      effective: {
+        autoReply,
+        role: role === null ? null : redactText(role),
+        nextAgent,
+        provider,
+        model,
+        systemPrompt: redactText(systemPrompt),
+      },
     };
   }
   // After the expiry no person can decide any more, so a later rejection came from the clock. The note can't tell the two

@@ -9,7 +9,8 @@ import { type ApprovalRow, payloadOf } from "../approvals/table.ts";
 import { weigh } from "../capabilities/grants.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { isActive, type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
-import { restore } from "../capabilities/redaction.ts";
+import { brainMarks } from "../brains/registry.ts";
+import { restore } from "../redaction/redact.ts";
 import { holds } from "../capabilities/rights.ts";
 import { chooseBrain } from "./employ.ts";
 import type { AgentRow } from "../agents/table.ts";
@@ -82,7 +83,7 @@ export function redrafted(
   for (const [key, value] of whole ? Object.entries(outer) : [])
     if (!(key in payload) || JSON.stringify(value) !== JSON.stringify(payload[key]))
       throw fixedInPayload(key);
-  const given = check(JsonObject, restore(whole ? inner : changes, former));
+  const given = check(JsonObject, restore(whole ? inner : changes, former, brainMarks));
   if ("problems" in given) throw invalidHire(sentencesOf(given.problems), Object.keys(former));
   const said = { ...former, reportsTo: agent.boss_id, ...given.data };
   const checked = check(

@@ -15,6 +15,7 @@ import { markDeleted } from "../knowledge/table.ts";
 import { notify } from "../mail/operations.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { insertOutcome, type NewOutcome, outcomeById, saveOutcome, setParents } from "../outcomes/table.ts";
+import { redactText } from "../redaction/redact.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { demandOwnToShare } from "../budgets/operations.ts";
@@ -252,7 +253,7 @@ export const hiring: ApprovalKind = {
   title: (approval) => hireTitle(snapshotOf(approval).name),
 };
 
-const mandateTitle = ({ name, role }: contract.HireConfiguration): string => `${name}: ${role}`;
+const mandateTitle = ({ name, role }: contract.HireConfiguration): string => redactText(`${name}: ${role}`);
 
 async function insertMandate(
   call: CallContext,

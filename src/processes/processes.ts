@@ -13,8 +13,9 @@ import {
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
-import { launchBrain } from "../brains/registry.ts";
+import { launchBrain, secretsOf } from "../brains/registry.ts";
 import { furthest, type Usage } from "../budgets/budget.ts";
+import { hiderOf, type Scrubber, scrubber } from "../redaction/transcripts.ts";
 import type { Exit, Runner, Running, StartSpec } from "./runner.ts";
 import { sandboxed } from "./sandbox.ts";
 import { writeSettings } from "./settings.ts";
@@ -118,7 +119,9 @@ async function startProcess(options: ProcessOptions, session: StartSpec, sweep: 
   });
   const { pid } = child;
   if (pid === undefined) throw new Error("the process has no pid");
-  const output = watch(child, join(options.transcripts, `${session.id}.log`), session.onUsage);
+  const secrets = [session.token, ...secretsOf(session.agent.brain_type, session.agent.brain_config)];
+  const transcript = join(options.transcripts, `${session.id}.log`);
+  const output = watch(child, transcript, secrets, session.onUsage);
   // A sandbox ends with everything in it. Without one, a process may have left the group.
   const endRest = (): Promise<void> => (options.sandbox ? Promise.resolve() : sweep(session.workspace));
   const door = child.stdio[3];
@@ -155,7 +158,12 @@ interface Watched {
 }
 
 /** Writes all output to the transcript, up to its limit, keeps the end of it, and passes on the lines that report usage. */
-function watch(child: ChildProcess, transcript: string, onUsage: StartSpec["onUsage"]): Watched {
+function watch(
+  child: ChildProcess,
+  transcript: string,
+  secrets: readonly string[],
+  onUsage: StartSpec["onUsage"],
+): Watched {
   const file = createWriteStream(transcript, { mode: 0o600 });
   file.on("error", () => undefined);
   let written = 0;
@@ -168,21 +176,26 @@ function watch(child: ChildProcess, transcript: string, onUsage: StartSpec["onUs
     usage = furthest(before, said);
     if (JSON.stringify(usage) !== JSON.stringify(before)) onUsage(usage);
   };
-  const see = (chunk: Buffer): void => {
-    if (written < mostTranscript) file.write(chunk);
+  const [scrubOutput, scrubErrors] = [scrubber(secrets), scrubber(secrets)];
+  const see = (scrub: Scrubber, chunk: Buffer): void => {
+    if (written < mostTranscript) file.write(scrub.write(chunk));
     written += chunk.byteLength;
   };
   // Only stdout is the final output. Usage counts on stderr too.
   const [output, errors] = [listener(hear), listener(hear)];
   child.stdout?.on("data", (chunk: Buffer) => {
-    see(chunk);
+    see(scrubOutput, chunk);
     tail = (tail + output(chunk)).slice(-mostOutput);
   });
   child.stderr?.on("data", (chunk: Buffer) => {
-    see(chunk);
+    see(scrubErrors, chunk);
     errors(chunk);
   });
-  return { tail: () => tail, usage: () => usage, close: () => file.end() };
+  return {
+    tail: () => hiderOf(secrets)(tail),
+    usage: () => usage,
+    close: () => file.end(scrubOutput.end() + scrubErrors.end()),
+  };
 }
 
 /** Assembles lines. A pipe may cut anywhere, even inside a character, and some brains never end their last line. */

@@ -24,6 +24,7 @@ import {
   presentSummary,
   type ReorganizationRow,
   reorganizationById,
+  shownPlan,
 } from "./table.ts";
 import { alreadyUndone, planOutdated } from "./texts.ts";
 import { putBack } from "./undoing.ts";
@@ -35,7 +36,7 @@ const onPlan = guarded(contract.planReorganization, async (call) => {
     kind: call.input.change.kind,
     summary: done.summary,
   });
-  return { moves: done.foreseen, warnings: done.warnings, hash: done.hash };
+  return { ...shownPlan(done.foreseen, done.warnings), hash: done.hash };
 });
 
 const onApply = guarded(contract.applyReorganization, async (call) => {

@@ -1,8 +1,9 @@
-import { type Reorganization, reorganizationStatuses } from "../contract/reorganization.ts";
+import { type Move, type Reorganization, reorganizationStatuses } from "../contract/reorganization.ts";
 import { JsonObject } from "../contract/words.ts";
 import { notFound } from "../contract/refusal.ts";
 import { memberById } from "../capabilities/members.ts";
-import { redact } from "../capabilities/redaction.ts";
+import { redact, redactText } from "../redaction/redact.ts";
+import { brainMarks } from "../brains/registry.ts";
 import { dynamic, insertion, query } from "../store/query.ts";
 import { type NewRow, type Row, tables } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -53,7 +54,7 @@ export async function presentSummary(tx: ReadTx, row: ReorganizationRow) {
   return {
     id: row.id,
     kind: row.kind,
-    summary: row.summary,
+    summary: redactText(row.summary),
     status: row.undone_at === null ? applied : undone,
     appliedBy: row.applied_by === null ? null : { id: row.applied_by, name: by?.name ?? "" },
     appliedAt: new Date(row.applied_at).toISOString(),
@@ -64,10 +65,22 @@ export async function presentSummary(tx: ReadTx, row: ReorganizationRow) {
 export async function presentReorganization(tx: ReadTx, row: ReorganizationRow): Promise<Reorganization> {
   return {
     ...(await presentSummary(tx, row)),
-    change: JsonObject.parse(redact(stored.change.parse(row.change)).value),
-    moves: stored.moves.parse(row.moves),
-    warnings: stored.warnings.parse(row.warnings),
+    change: JsonObject.parse(redact(stored.change.parse(row.change), brainMarks).value),
+    ...shownPlan(stored.moves.parse(row.moves), stored.warnings.parse(row.warnings)),
     hash: row.hash,
+  };
+}
+
+/** Moves name outcomes, whose titles people write. */
+export function shownPlan(moves: readonly Move[], warnings: readonly string[]) {
+  return {
+    moves: moves.map(({ what, from, to, ...move }) => ({
+      ...move,
+      what: redactText(what),
+      from: from === null ? null : redactText(from),
+      to: to === null ? null : redactText(to),
+    })),
+    warnings: warnings.map(redactText),
   };
 }
 

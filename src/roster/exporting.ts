@@ -8,7 +8,8 @@ import { configurationOf } from "../hiring/snapshot.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { parseSettings, storedSettings } from "../dispatch/company-settings.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { redact } from "../capabilities/redaction.ts";
+import { redact } from "../redaction/redact.ts";
+import { brainMarks } from "../brains/registry.ts";
 import { holds } from "../capabilities/rights.ts";
 import { serversOf } from "../companies/mcp-servers.ts";
 import { skillFiles } from "../companies/skill-operations.ts";
@@ -45,7 +46,7 @@ const onExport = guarded(exportCompany, async (call) => {
   const redacted: string[] = [];
   const leftOut: string[] = [];
   const shown = (file: string, value: unknown): unknown => {
-    const result = redact(value);
+    const result = redact(value, brainMarks);
     redacted.push(...result.redactedPaths.map((path) => (path === "" ? file : `${file}: ${path}`)));
     return result.value;
   };

@@ -6,7 +6,8 @@ import { type CompanyFile, mostFileBytes } from "../contract/roster.ts";
 import { putMcpServer, Settings } from "../contract/companies.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { Id, Name } from "../contract/words.ts";
-import { marker, redact } from "../capabilities/redaction.ts";
+import { marker, redact } from "../redaction/redact.ts";
+import { brainMarks } from "../brains/registry.ts";
 import { decodeFile } from "../knowledge/content.ts";
 import { mostDefinitionBytes } from "./definition.ts";
 import {
@@ -149,7 +150,7 @@ export function changedText(bytes: Uint8Array, change: (words: string) => string
 
 /** Secrets must not travel in files, not even into a company of the same board: the files are kept in other places too. */
 export function demandNoSecrets(file: string, value: unknown): void {
-  const { value: shown, redactedPaths } = redact(value);
+  const { value: shown, redactedPaths } = redact(value, brainMarks);
   if (isDeepStrictEqual(shown, value)) return;
   const where = redactedPaths.slice(0, 5).filter((path) => path !== "");
   throw secretInFile(file, where, marker);

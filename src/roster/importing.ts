@@ -12,7 +12,7 @@ import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { recordGrant } from "../permissions/operations.ts";
-import { marker } from "../capabilities/redaction.ts";
+import { marker } from "../redaction/redact.ts";
 import { foundCompany, plainRoot } from "../companies/founding.ts";
 import { standingPurpose } from "../companies/texts.ts";
 import { putServer } from "../companies/mcp-servers.ts";

@@ -3,7 +3,7 @@ import { listRoster } from "../contract/roster.ts";
 import { presentShown, shownAfter } from "../agents/table.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
-import { redact } from "../capabilities/redaction.ts";
+import { redact } from "../redaction/redact.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 

@@ -1,6 +1,7 @@
 import { type AgentRow, saveAgent } from "../agents/table.ts";
 import { system } from "../events/ledger.ts";
 import { addVersion, fileById, insertFile } from "../knowledge/table.ts";
+import { redactText } from "../redaction/redact.ts";
 import type { Tx } from "../store/store.ts";
 
 /** Appends an entry to an agent's log, a knowledge file with one entry for each session. Only the system writes it. */
@@ -10,7 +11,7 @@ export async function appendToLog(
   entry: { sessionId: string; text: string },
   newId: () => string,
 ): Promise<string> {
-  const added = `## ${new Date(tx.now).toISOString()} session ${entry.sessionId}\n\n${entry.text}\n`;
+  const added = `## ${new Date(tx.now).toISOString()} session ${entry.sessionId}\n\n${redactText(entry.text)}\n`;
   const file = agent.log_file_id === null ? undefined : await fileById(tx, agent.log_file_id);
   if (file !== undefined) {
     const before = Buffer.from(await tx.blobs.read(file.id, file.hash)).toString("utf8");

@@ -13,6 +13,7 @@ export const processBrain = brain({
       .describe("Arguments of the program. They are passed unchanged, without a shell."),
     env: z
       .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), text(10_000))
+      .meta({ secret: true })
       .optional()
       .describe("Additional environment variables."),
   }),

@@ -1,0 +1,76 @@
+import { testFor } from "./names.ts";
+import { couldBeKey, type Span } from "./values.ts";
+
+/** A word of a command line, or an element of a list of arguments; `at` says which, or where it begins. */
+interface Word {
+  readonly text: string;
+  readonly at: number;
+}
+
+/**
+ * Secrets among the words of a command: by the name of a flag (`--pat x`), by the program (`mysql -pPw`), or by a user beside
+ * them (`-u me -p Pw`). Answers, for a word, where in it the secret begins and ends.
+ */
+export function secretsOfCommand(words: readonly Word[], program = ""): { word: Word; span: Span }[] {
+  const found: { word: Word; span: Span }[] = [];
+  const hide = (word: Word | undefined, from = 0): void => {
+    const secret = word?.text.slice(from) ?? "";
+    const quotes = /^(["']).+\1$/s.test(secret) ? 1 : 0;
+    if (word !== undefined && secret !== "" && !/^["']?(?:\$|\{\{|<|%[A-Z]|\[redacted)/.test(secret))
+      found.push({ word, span: [from + quotes, word.text.length - quotes] });
+  };
+  let running = program;
+  let hasUser = false;
+  for (const [index, word] of words.entries()) {
+    const { text } = word;
+    const next = words[index + 1] ?? { text: "", at: -1 };
+    const [flag, rest] = [text.slice(0, 2), text.slice(2)];
+    if (/^(?:[;|&]+|sudo|env|exec|time)$/.test(text)) [running, hasUser] = ["", false];
+    else if (running === "" && !text.includes("=")) running = text;
+    const short = passwordFlags.find(([programs]) => programs.test(running))?.[1].includes(flag) === true;
+    const isNamed = testFor(text, "tight")?.(next.text) === true && !/^(?:--|-[A-Za-z]$)/.test(next.text);
+    if (!text.startsWith("-")) {
+      hasUser ||= text === "login";
+      if (text.startsWith("pass:")) hide(word, 5);
+      else if (isNamed && setters.test(running)) hide(next);
+    } else if (short) {
+      if (rest !== "") hide(word, 2);
+      else if (!onlyAttached.test(running)) hide(next);
+    } else if (userFlag.test(text) && loginAt(next.text) > 0) {
+      hasUser = true;
+      hide(next, loginAt(next.text));
+    } else if (isNamed && isName.test(text)) hide(next);
+    else if (userFlag.test(text) || /^(?:-[uU].|--user(?:name)?=)/.test(text)) {
+      hasUser = true;
+      if (loginAt(rest) > 0 && /^-[uU]/.test(text)) hide(word, 2 + loginAt(rest));
+    } else if (/^-[pP]$/.test(flag)) {
+      if (rest === "" && hasUser && !isPort.test(next.text)) hide(next);
+      else if (!isPort.test(rest) && (hasUser ? !/^[a-z]{3,}$/.test(rest) : couldBeKey(rest))) hide(word, 2);
+    }
+  }
+  const isLast = words.some(({ text }) => /^(?:-\w*b\w*|add_user|change_password)$/.test(text));
+  if (isLast && /^(?:htpasswd|rabbitmqctl)$/.test(running)) hide(words.at(-1));
+  return found;
+}
+
+/** Programs with a short flag for a password. */
+const passwordFlags: readonly (readonly [programs: RegExp, flags: string])[] = [
+  [/(?:^|\/)(?:mysql\w*|mariadb[\w-]*|mycli|7z[ar]*|rar|unrar|sshpass|mongo\w*)$/, "-p"],
+  [/(?:^|\/)(?:unzip|zip|sqlcmd|bcp|osql|isql|tsql)$/, "-P"],
+  [/(?:^|\/)redis-cli$/, "-a"],
+  [/(?:^|\/)ldap\w+$/, "-w"],
+  [/(?:^|\/)snmp\w+$/, "-A-X"],
+];
+const onlyAttached = /(?:mysql\w*|mariadb[\w-]*|mycli)$/;
+/** Commands, and lines of files, that set a name to the next word. */
+const setters = /^(?:ENV|ARG|setx?|aws|npm|yarn|pnpm|git|gcloud|config|heroku|fly|vault|requirepass)$/;
+const userFlag = /^(?:-[uUa]|--(?:user|proxy-user|auth|username|basic|login))$/;
+const isName = /^(?:--[A-Za-z][\w.-]*|-[a-z][a-z-]+|-[a-z]{2,}(?:[A-Z][a-z]+)+)$/;
+/** A port, numbers of ports, a path, or another flag. */
+const isPort = /^(?:[\d.:/-]*(?:tcp|udp)?|[./~-].*)$/;
+
+/** Where the password begins in `user:password` or `user%password`; 0, if there is none or a number of a group. */
+function loginAt(word: string): number {
+  const [, user = "", password = ""] = /^(["']?[^\s:%/]*[:%])(.+)$/s.exec(word) ?? [];
+  return /^\d{1,6}$/.test(password) ? 0 : user.length;
+}

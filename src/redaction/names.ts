@@ -1,0 +1,128 @@
+import {
+  anyText,
+  couldBeKey,
+  couldBeLogin,
+  digits,
+  isLogin,
+  looksMade,
+  notAmount,
+  notPath,
+  noText,
+  oneWord,
+  type Test,
+} from "./values.ts";
+
+/**
+ * Names that mean a secret. A name is split into words, and its last word says what it names: `githubToken` is a token,
+ * `tokenLimit` a limit. The place of the name decides how much its value must look like a secret:
+ * header (`X-Auth:`) · tight (a flag, a variable, a key of a query) · loose (anywhere else).
+ */
+export type NamePlace = "header" | "tight" | "loose";
+type Tests = Readonly<Record<NamePlace, Test>>;
+
+/** Last words | test in a tight place | test in a loose one | words before it that make it harmless. */
+const nouns = `
+password passwords passwd passwort kennwort passphrase passphrases passcode pw psw psk|anyText|anyText|
+secret secrets credential credentials cred creds authorization authorisation mnemonic dsn|anyText|anyText|
+token|anyText|anyText|per max min eos bos cls pad unk mask sep stop special page next continuation sync first last cancel cancellation
+tokens|notAmount|notAmount|max min input output prompt completion total context cached cache reasoning thinking used remaining num number numberof of budget response generated read creation stop special new design
+pass|anyText|anyText|first second last render single multi boarding final per by
+pwd|notPath|notPath|
+cookie cookies jwt bearer|anyText|anyText|
+pat|anyText|oneWord|
+auth|couldBeLogin|isLogin|
+authentication|noText|noText|
+key keys|couldBeKey|looksMade|public pub idempotency cache partition primary foreign sort routing group object query index lookup translation message row document dedupe hot pair recv
+sig signature hmac sas|anyText|looksMade|
+sid sessid session sessionid jsessionid|couldBeKey|looksMade|
+salt license licence refresh ticket assertion appid sk|looksMade|looksMade|
+otp totp pin|digits|digits|`;
+
+/** Words that are a secret together, though the last one alone is not. */
+const pairs =
+  /(?:^| )(?:conn(?:ection)? str(?:ing)?|seed (?:phrase|words)|(?:recovery|backup) (?:phrase|codes?)|key material|access key id|pass (?:word|phrase)|identified by|\S+ pat)$/;
+
+/** What `key` is a secret after, whatever its value looks like. */
+const keyKinds =
+  /^(?:api|access|private|priv|secret|signing|encryption|decryption|session|master|auth|service|role|account|shared|preshared|subscription|admin|license|licence|deploy|ssh|gpg|pgp|hmac|jwt|consumer|app|application|client|root|write|ingest|ingestion|bot|recovery|backup|wallet|cipher|symmetric|aes|rsa|openai|anthropic|claude|gemini|mistral|groq|deepseek|openrouter|stripe|sendgrid|mailgun|twilio|datadog|sentry|slack|github|gitlab|linear|notion|aws|azure|supabase|firebase|webhook)$/;
+
+/** Words that are written together: `PGPASSWORD`, `authtoken`, `apikey`, `bindpw`, but not `compass` or `monkey`. */
+const glued =
+  /^(.+?)(passwords?|passwd|passphrase|passcode|passwort|secrets?|tokens?|credentials?|cookie|pwd?|(?<=basic|http|master)auth|(?<=api|access|priv|private|secret|signing|master|session|auth|ssh|license|public|account|encryption|shared|service|admin|app|client)keys?|(?<!^(?:com|by|tres|sur|encom|over|under))pass|(?<=conn|connection)str(?:ing)?|(?<=seed|recovery)phrase)$/;
+
+/** What is said of a secret does not make it another thing: `API_KEY_2`, `passwordHash`, `tokenProd`. */
+const tails =
+  /^(?:\d+|v|b|b64|base|hash|hashed|digest|encrypted|enc|encoded|plain|plaintext|raw|value|string|text|json|pem|data|content|prod|production|dev|development|test|testing|staging|stage|live|old|new|backup|primary|secondary|current|previous|default|stdin)$/;
+
+const simple = { anyText, noText, oneWord, notPath, notAmount, digits };
+const tests: Readonly<Record<string, Test>> = { ...simple, couldBeKey, looksMade, isLogin, couldBeLogin };
+const byWord = new Map<string, Tests & { unless: string }>();
+for (const [words = "", tight = "", loose = "", unless = ""] of nouns
+  .split("\n")
+  .map((row) => row.split("|")))
+  for (const word of words.split(" ").filter(Boolean))
+    byWord.set(word, {
+      header: anyText,
+      tight: tests[tight] ?? noText,
+      loose: tests[loose] ?? noText,
+      unless,
+    });
+
+/** Only a text with one of these can have a name in it. */
+export const announces = new RegExp(
+  [...byWord.keys(), "str", "phrase", "words?", "codes?", "material", "by"].join("|"),
+  "i",
+);
+
+const known = new Map<string, Tests | null>();
+const mostKnown = 5000;
+
+/** Which values of this name are secrets; undefined when none is. */
+export function testFor(name: string, place: NamePlace): Test | undefined {
+  let found = known.get(name);
+  if (found === undefined) {
+    found = name.length > 120 ? null : testsFor(name);
+    if (name.length <= 60 && known.size < mostKnown) known.set(name, found);
+  }
+  return found?.[place];
+}
+
+/** Whether this is the environment of a program: variables in any form, but not `environment: "production"`. */
+export function isEnvironment(name: string, value: unknown): boolean {
+  const match = /^(|.*[_. -]|.*[a-z](?=E))(?:dot)?env(?:s|iron|ironments?)?[_-]?(?:vars?|variables?)?$/i.exec(
+    name,
+  );
+  if (match === null || (/[a-z]$/.test(match[1] ?? "") && !/[a-z]E/.test(name))) return false;
+  if (typeof value !== "string") return typeof value === "object";
+  return /^[A-Za-z_]\w*=/m.test(value) || (match[1] === "" && !/^[a-z]{2,12}$/i.test(value));
+}
+
+function testsFor(name: string): Tests | null {
+  const words = wordsOf(name);
+  // `tokenForGithub` is a token.
+  const cut = words.findIndex((word, index) => index > 0 && /^(?:for|of|from|to|with)$/.test(word));
+  for (const reading of [words, withoutTails(words), withoutTails(words.slice(0, Math.max(cut, 0)))]) {
+    const [before = "", last = ""] = ["", ...reading].slice(-2);
+    if (pairs.test(reading.join(" "))) return { header: anyText, tight: anyText, loose: anyText };
+    const noun = byWord.get(last);
+    if (noun === undefined) continue;
+    if (before !== "" && ` ${noun.unless} `.includes(` ${before} `)) return null;
+    if (/^keys?$/.test(last) && keyKinds.test(before))
+      return { header: anyText, tight: notPath, loose: notPath };
+    const isVariable = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(name);
+    return isVariable ? { ...noun, loose: noun.tight } : noun;
+  }
+  return null;
+}
+
+function wordsOf(name: string): string[] {
+  const words = name.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lo}+|\d+/gu) ?? [];
+  return words.flatMap((word) => {
+    const [, first = "", second = ""] = (word.length > 40 ? null : glued.exec(word.toLowerCase())) ?? [];
+    return second === "" ? [word.toLowerCase()] : [first, second];
+  });
+}
+
+function withoutTails(words: readonly string[]): readonly string[] {
+  return words.slice(0, Math.max(words.findLastIndex((word) => !tails.test(word)) + 1, 1));
+}

@@ -1,0 +1,251 @@
+import { secretsOfCommand } from "./flags.ts";
+import { below, isMarked, type Marks, nodesOf, type SchemaNode } from "./marks.ts";
+import { isEnvironment, testFor } from "./names.ts";
+import { spansIn, textMechanisms } from "./scanning.ts";
+import { anyText, isLogin, type Span, type Test } from "./values.ts";
+
+/**
+ * What may be shown of a JSON value that can hold secrets. A value is a secret because its schema marks it (marks.ts), by
+ * its name (names.ts), by its place (an environment, a list of arguments), or by how it looks (scanning.ts). Of a text that
+ * merely contains a secret, the rest stays readable.
+ */
+export const marker = "[redacted]";
+
+/** Every way a secret is found. Tests take one away and must notice. */
+export const mechanisms = [
+  ...textMechanisms,
+  "marks",
+  "environment",
+  "headers",
+  "arguments",
+  "pairs",
+  "json",
+] as const;
+const all: ReadonlySet<string> = new Set(mechanisms);
+const noMarks: Marks = new Map();
+
+export interface Redacted {
+  readonly value: unknown;
+  /** Where something was taken out: `adapterConfig.env.API_KEY`, `list[2].token`. */
+  readonly redactedPaths: string[];
+}
+
+/** Below each key of `marks`, at any depth, the value is also held against the schemas that are given for it. */
+export function redact(value: unknown, marks: Marks = noMarks, on = all): Redacted {
+  const paths = new Set<string>();
+  const shown = show({ on, marks, note: (path) => paths.add(path) }, value, "", top);
+  return { value: shown, redactedPaths: [...paths] };
+}
+
+export function redactText(text: string): string {
+  return cut(text, spansIn(text, all), 0);
+}
+
+/** The text from this place on, judged together with what is before it; a line of JSON as a value. */
+export function redactLines(text: string, from: number): string {
+  const lines = cut(text, spansIn(text, all), from).split("\n");
+  return lines.map((line) => (/^\s*[[{]/.test(line) ? String(redact(line).value) : line)).join("\n");
+}
+
+/** Every text that is marked. */
+export function markedIn(value: unknown, marks: Marks): string[] {
+  const found: string[] = [];
+  const note = (_: string, text: unknown): unknown => typeof text === "string" && found.push(text);
+  show({ on: new Set(["marks"]), marks, note }, value, "", top);
+  return found;
+}
+
+/**
+ * A caller that sends back what it was shown must not destroy a secret: where `sent` is what redact() shows of `former`, at
+ * the same place, it stands for former's value. A text that was changed around its marker does not: otherwise a caller that
+ * may not see a password could write another host behind it.
+ */
+export function restore(sent: unknown, former: unknown, marks?: Marks): unknown {
+  return restoreFrom(sent, redact(former, marks).value, former, 0);
+}
+
+function restoreFrom(sent: unknown, shown: unknown, former: unknown, depth: number): unknown {
+  if (sent === shown) return former;
+  if (depth > deepest) return sent;
+  if (Array.isArray(sent) && Array.isArray(shown) && Array.isArray(former))
+    return sent.map((item: unknown, index) =>
+      index < shown.length ? restoreFrom(item, shown[index], former[index], depth + 1) : item,
+    );
+  if (!isObject(sent) || !isObject(shown) || !isObject(former)) return sent;
+  // Both have the same keys in the same order, except where a key was itself a secret.
+  const keys = Object.keys(former);
+  const places = new Map(Object.keys(shown).map((key, index) => [key, keys[index] ?? key]));
+  const entries = Object.entries(sent).map(([key, value]): [string, unknown] => {
+    const place = places.get(key);
+    return place === undefined
+      ? [key, value]
+      : [place, restoreFrom(value, shown[key], former[place], depth + 1)];
+  });
+  return Object.fromEntries(entries);
+}
+
+interface Walk {
+  readonly on: ReadonlySet<string>;
+  readonly marks: Marks;
+  readonly note: (path: string, hidden: unknown) => unknown;
+}
+
+/** What stands above makes of a value. */
+interface Above {
+  readonly depth: number;
+  readonly environment: boolean;
+  readonly headers: boolean;
+  /** The secrets that the names above mean. */
+  readonly tests: readonly Test[];
+  readonly nodes: readonly SchemaNode[];
+  /** The command whose arguments these are. */
+  readonly program: string;
+}
+
+const top: Above = { depth: 0, environment: false, headers: false, tests: [], nodes: [], program: "" };
+/** No sensible value is as deep; what lies deeper is taken out whole. */
+const deepest = 1000;
+
+function show(walk: Walk, value: unknown, path: string, above: Above): unknown {
+  if (above.depth > deepest) return hide(walk, path, value);
+  if (Array.isArray(value)) return showList(walk, value, path, above);
+  if (isObject(value)) return showObject(walk, value, path, above);
+  if (value === null || value === "" || value === undefined) return value;
+  if (isMarked(above.nodes) && walk.on.has("marks")) return hide(walk, path, value);
+  if (above.environment) {
+    const [name] = (typeof value === "string" && /^[A-Za-z_]\w*=/.exec(value)) || [];
+    return hide(walk, path, value, name);
+  }
+  if (typeof value !== "string") {
+    const isSecret =
+      typeof value === "number" && value > 999 && above.tests.some((test) => test(String(value)));
+    return isSecret ? hide(walk, path, value) : value;
+  }
+  if (above.tests.some((test) => test(value)) && !isReference.test(value)) return hide(walk, path, value);
+  const inside =
+    walk.on.has("json") && /^\s*[[{]/.test(value) ? showJson(walk, value, above.depth) : undefined;
+  const shown = inside ?? cut(value, spansIn(value, walk.on), 0);
+  if (shown !== value) walk.note(path, value);
+  return shown;
+}
+
+/** The name of a variable is not its value. */
+const isReference = /^(?:\$\{[\w.]+\}|\$[A-Z_]+|\{\{[^{}]*\}\}|\[redacted\])$/;
+
+/** JSON in a text is read like any other value; undefined when it is not JSON. Written again only if it had a secret. */
+function showJson(walk: Walk, text: string, depth: number): string | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  let isTouched = false;
+  const shown = show({ ...walk, note: () => (isTouched = true) }, parsed, "", { ...top, depth: depth + 1 });
+  return isTouched ? JSON.stringify(shown) : text;
+}
+
+/** The text from a place on, with a marker for each span. */
+function cut(text: string, spans: readonly Span[], from: number): string {
+  let shown = "";
+  let at = from;
+  for (const [start, end] of spans.toSorted(([a], [b]) => a - b)) {
+    if (end <= at) continue;
+    // A span that begins earlier has its marker already.
+    if (start >= at) shown += text.slice(at, start) + marker;
+    at = end;
+  }
+  return shown + text.slice(at);
+}
+
+function showList(walk: Walk, list: readonly unknown[], path: string, above: Above): unknown[] {
+  const words = list.map((item, at) => ({ text: typeof item === "string" ? item : "", at }));
+  const isCommand =
+    walk.on.has("arguments") && words.some(({ text }) => text.startsWith("-") || text === "login");
+  const spans = new Map(
+    isCommand ? secretsOfCommand(words, above.program).map(({ word, span }) => [word.at, span]) : [],
+  );
+  return list.map((item, index) => {
+    const here = `${path}[${index}]`;
+    const span = spans.get(index);
+    if (above.environment && /^[A-Z_]+$/.test(String(item))) return item;
+    if (typeof item === "string" && span !== undefined) {
+      walk.note(here, item);
+      return cut(item, [span], 0);
+    }
+    const tests = [...above.tests, ...(walk.on.has("pairs") ? tupleTests(list, index, path, above) : [])];
+    const nodes = below(above.nodes, index);
+    return show(walk, item, here, { ...above, depth: above.depth + 1, tests, nodes, program: "" });
+  });
+}
+
+/** `["X-Api-Key", value]` in a list of such, names and values of headers in turn, and `auth: [user, password]`. */
+function tupleTests(list: readonly unknown[], index: number, path: string, above: Above): readonly Test[] {
+  const [name, value] = [list[index - 1], list[index]];
+  const isPlain = (word: unknown): boolean => /^[a-z]+(?:_[a-z]+)*$/.test(String(word));
+  if (typeof name !== "string" || list.length % 2 === 1 || index % 2 === 0) return [];
+  if (above.tests.includes(isLogin)) return [anyText];
+  const isTuple = list.length === 2 && path.endsWith("]") && !(isPlain(name) && isPlain(value));
+  return above.headers || isTuple ? testsFor(name, "header") : [];
+}
+
+function testsFor(name: string, place: "header" | "tight" | "loose"): readonly Test[] {
+  const test = testFor(name, place);
+  return test === undefined ? [] : [test];
+}
+
+function showObject(
+  walk: Walk,
+  object: Readonly<Record<string, unknown>>,
+  path: string,
+  above: Above,
+): unknown {
+  const { on } = walk;
+  const taken = new Set<string>();
+  const place = above.headers ? "header" : "loose";
+  const program = [object["command"], object["cmd"]].find((name) => typeof name === "string") ?? "";
+  const named = ["name", "key", "header", "variable", "field", "id", "label"].map((key) => object[key]);
+  const entries = Object.entries(object).map(([key, value]): [string, unknown] => {
+    let shownKey = key.length >= 12 ? cut(key, spansIn(key, on), 0) : key;
+    for (let number = 2; taken.has(shownKey); number += 1)
+      shownKey = `${shownKey.replace(/ \d+$/, "")} ${number}`;
+    taken.add(shownKey);
+    const here = pathTo(path, shownKey);
+    if (shownKey !== key) walk.note(here, key);
+    if (above.environment && key === "name" && "value" in object) return [shownKey, value];
+    const paired = on.has("pairs") && /^(?:value|val|default|content)$/.test(key) ? named : [];
+    const meant = [
+      ...above.tests,
+      ...(on.has("names") ? testsFor(key, place) : []),
+      ...paired.flatMap((name) =>
+        typeof name === "string" ? testsFor(name, above.headers ? "header" : "tight") : [],
+      ),
+    ];
+    const next = {
+      depth: above.depth + 1,
+      environment: above.environment || (on.has("environment") && isEnvironment(key, value)),
+      headers: on.has("headers") && (/headers?$/i.test(key) || (above.headers && !isObject(value))),
+      // `credentials: {…}` is a secret as a whole; `session: {…}` is not.
+      tests: isObject(value) ? meant.filter((test) => test("swordfish")) : meant,
+      nodes: [...below(above.nodes, key), ...(walk.marks.get(key) ?? []).flatMap(nodesOf)],
+      program,
+    };
+    return [shownKey, show(walk, value, here, next)];
+  });
+  // Made from entries: a key named __proto__ stays a key.
+  return Object.fromEntries(entries);
+}
+
+function hide(walk: Walk, path: string, value: unknown, kept = ""): string {
+  walk.note(path, value);
+  return kept + marker;
+}
+
+function pathTo(path: string, key: string): string {
+  if (!/^[A-Za-z_$][\w$-]*$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
+  return path === "" ? key : `${path}.${key}`;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,269 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { z } from "zod";
+import { byLength } from "../testing/run-length.ts";
+import { marker, mechanisms, redact, redactText, restore } from "./redact.ts";
+import { scrubber } from "./transcripts.ts";
+
+/**
+ * Samples: groups that begin with `# name`, several samples in a line with ¦ between them. What is in « » must be hidden,
+ * everything else must stay. ⏎ is the end of a line. {36} stands for as many letters and digits, {36h} for hexadecimal,
+ * {36l} for small and {36u} for capital ones: no token is in the file whole.
+ */
+function samplesIn(file: string): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  let group: string[] = [];
+  for (const line of readFileSync(join(import.meta.dirname, file), "utf8")
+    .trim()
+    .split("\n"))
+    if (line.startsWith("# ")) groups.set(line.slice(2), (group = []));
+    else group.push(...line.split(" ¦ ").map((sample) => filled(sample).replaceAll("⏎", "\n")));
+  return groups;
+}
+
+const alphabets = {
+  h: "0123456789abcdef",
+  l: "abcdefghijklmnopqrstuvwxyz0123456789",
+  u: "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
+  m: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+} as const;
+
+function filled(sample: string): string {
+  return sample.replace(/\{(\d+)([hlu]?)\}/g, (_, length: string, kind: "h" | "l" | "u" | "") => {
+    const letters = alphabets[kind === "" ? "m" : kind];
+    let state = (Number(length) * 2_654_435_761 + 97) >>> 0;
+    const next = (): string =>
+      letters[((state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) >>> 8) % letters.length] ?? "";
+    return Array.from({ length: Number(length) }, next).join("");
+  });
+}
+
+/** Without its marks; a value, if it is JSON. */
+function read(sample: string): unknown {
+  const text = sample.replace(/[«»]/g, "");
+  try {
+    return /^[{[]/.test(text) ? JSON.parse(text) : text;
+  } catch {
+    return text;
+  }
+}
+
+const written = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+const expected = (sample: string): string =>
+  sample.replace(/(?<=[:[,])«[^»]*»(?=[,}\]])/g, `"${marker}"`).replace(/«[^»]*»/g, marker);
+
+const { "key names": lists = [], ...groups } = Object.fromEntries(samplesIn("secret-samples.txt"));
+const names = lists.flatMap((line) => line.split(" "));
+const secrets = Object.values(groups).flat();
+const harmless = [...samplesIn("harmless-samples.txt").values()].flat().map(read);
+
+/** A value in several places. */
+const placed = (value: unknown): unknown[] => [
+  value,
+  { note: value },
+  { a: { b: [0, { c: value }] } },
+  { config: JSON.stringify({ x: value }) },
+];
+
+describe("what is a secret", () => {
+  // covers GOV-38, GOV-70
+  for (const [group, samples] of Object.entries(groups))
+    test(`${group}: ${samples.length} samples, of which only the secrets go`, () => {
+      const wrong = samples.filter((sample) => written(redact(read(sample)).value) !== expected(sample));
+      assert.deepEqual(
+        wrong.map((sample) => [expected(sample), written(redact(read(sample)).value)]),
+        [],
+      );
+    });
+
+  test(`${names.length} names whose value is a secret, in every form`, () => {
+    const shown = names.flatMap((name) => [
+      redact({ [name]: "swordfish" }),
+      redact({ list: [0, { [name]: "swordfish" }] }),
+      redact({ args: [`--${name.replaceAll(".", "-")}`, "swordfish"] }),
+      redact(`${name}=swordfish`),
+      redact(`"${name}": "swordfish"`),
+    ]);
+    assert.deepEqual(
+      shown.map(({ value }) => written(value)).filter((text) => text.includes("swordfish")),
+      [],
+    );
+  });
+
+  test("wherever it stands; what is shown stays as it is, and sending it back restores it", () => {
+    for (const value of secrets.map(read).flatMap(placed)) {
+      const { value: shown, redactedPaths } = redact(value);
+      assert.ok(written(shown).includes(marker) && redactedPaths.length > 0, written(value));
+      assert.equal(written(redact(shown).value), written(shown));
+      assert.equal(written(restore(shown, value)), written(value));
+    }
+  });
+
+  for (const taken of mechanisms)
+    test(`without looking at ${taken} something is shown`, () => {
+      const others = new Set(mechanisms.filter((mechanism) => mechanism !== taken));
+      const env = new Map([["config", [z.object({ code: z.string().meta({ secret: true }) })]]]);
+      const isMissed = (sample: string): boolean =>
+        written(redact(read(sample), env, others).value) !== expected(sample);
+      assert.ok([...secrets, '{"config":{"code":"«plain»"}}'].some(isMissed));
+    });
+});
+
+test(`${harmless.length} harmless values stay byte for byte, wherever they stand`, () => {
+  const touched = harmless.flatMap(placed).filter((value) => written(redact(value).value) !== written(value));
+  assert.deepEqual(
+    touched.map((value) => [value, redact(value).value]),
+    [],
+  );
+});
+
+describe("what a schema marks", () => {
+  const schema = z.strictObject({
+    env: z.record(z.string(), z.string()).meta({ secret: true }).optional(),
+    servers: z.array(
+      z.union([z.object({ url: z.string() }), z.object({ code: z.string().meta({ secret: true }) })]),
+    ),
+    deep: z.object({ a: z.string().meta({ secret: true }).nullable().default(null) }).optional(),
+  });
+  const marks = new Map([["config", [schema]]]);
+  const value = {
+    x: [{ config: { env: { A: "b", N: "c d" }, servers: [{ url: "u" }, { code: "e" }], deep: { a: "f" } } }],
+  };
+
+  test("is hidden whatever it looks like, and comes back", () => {
+    const { value: shown, redactedPaths } = redact(value, marks);
+    assert.deepEqual(shown, {
+      x: [
+        {
+          config: {
+            env: { A: marker, N: marker },
+            servers: [{ url: "u" }, { code: marker }],
+            deep: { a: marker },
+          },
+        },
+      ],
+    });
+    assert.deepEqual(
+      redactedPaths,
+      ["env.A", "env.N", "servers[1].code", "deep.a"].map((path) => `x[0].config.${path}`),
+    );
+    assert.deepEqual(restore(shown, value, marks), value);
+  });
+});
+
+describe("what is shown", () => {
+  test("paths lead to it, also through names that need quoting", () => {
+    const value = {
+      adapterConfig: { env: { API_KEY: "x" } },
+      list: [0, 0, { token: "y" }],
+      "a.b": { "c d": { token: "x" } },
+    };
+    assert.deepEqual(redact(value).redactedPaths, [
+      "adapterConfig.env.API_KEY",
+      "list[2].token",
+      '["a.b"]["c d"].token',
+    ]);
+    assert.deepEqual(redact("Bearer hunter2").redactedPaths, [""]);
+  });
+
+  test("a key named __proto__ is a key, and two keys that are secrets stay two", () => {
+    const { value: copy } = redact(JSON.parse('{"__proto__":{"password":"hunter2"}}'));
+    assert.equal(JSON.stringify(copy), `{"__proto__":{"password":"${marker}"}}`);
+    const value = { [filled("ghp_{36}")]: 1, [filled("ghp_{37}")]: 2 };
+    assert.deepEqual(redact(value).value, { [marker]: 1, [`${marker} 2`]: 2 });
+    assert.deepEqual(restore({ [marker]: 1, [`${marker} 2`]: 3 }, value), {
+      ...value,
+      [filled("ghp_{37}")]: 3,
+    });
+  });
+
+  test("a value deeper than anything sensible goes whole", () => {
+    let value: unknown = { token: "hunter2" };
+    for (let level = 0; level < 5000; level += 1) value = level % 2 === 0 ? [value] : { a: value };
+    let shown = redact(value).value;
+    while (typeof shown === "object" && shown !== null) [shown] = Object.values(shown);
+    assert.equal(shown, marker);
+    assert.ok(!redactText(`${"[".repeat(50_000)}"ghp_${"x1".repeat(18)}"`).includes("x1"));
+  });
+});
+
+describe("sending back what was shown", () => {
+  test("keeps what was changed, added and left out, and means the same place", () => {
+    const former = { command: "run", env: { A: "1", B: "2" }, args: ["--token", "x", "y"] };
+    const sent = { command: "walk", env: { A: marker, C: "3" }, args: ["--token", marker], more: [1] };
+    assert.deepEqual(restore(sent, former), {
+      command: "walk",
+      env: { A: "1", C: "3" },
+      args: ["--token", "x"],
+      more: [1],
+    });
+    assert.deepEqual(restore({ token: marker }, null), { token: marker });
+    assert.deepEqual(restore({ other: { token: marker } }, { token: "x" }), { other: { token: marker } });
+  });
+
+  test("does not put a secret behind another host", () => {
+    const sent = { url: `https://me:${marker}@elsewhere.example/` };
+    assert.deepEqual(restore(sent, { url: "https://me:hunter2@example.com/" }), sent);
+  });
+});
+
+describe("a transcript", () => {
+  const scrubbed = (text: string, size: number, known: readonly string[] = []): string => {
+    const { write, end } = scrubber(known);
+    const bytes = Buffer.from(text);
+    let shown = "";
+    for (let at = 0; at < bytes.length; at += size) shown += write(bytes.subarray(at, at + size));
+    return shown + end();
+  };
+  const key = filled("-----BEGIN PRIVATE KEY-----\n{64}\n{63}\n-----END PRIVATE KEY-----");
+  const text = `Grüße\nuse ${filled("ghp_{36}")} now\n${key}\npassword: |\n  swordfish\nname: API_KEY\nvalue: hunter2\n{"env":{"A":"b"}}\nplain`;
+  const shown = `Grüße\nuse ${marker} now\n${marker}\npassword: |\n  ${marker}\nname: API_KEY\nvalue: ${marker}\n{"env":{"A":"${marker}"}}\nplain`;
+
+  for (const size of [1, 2, 7, 40, 5000])
+    test(`in pieces of ${size} bytes has no secret, and all the rest`, () => {
+      assert.equal(scrubbed(text, size), shown);
+    });
+
+  test("has none of the secrets that were given, nor one that is far into a line without an end", () => {
+    assert.equal(scrubbed("it said correct horse\n", 3, ["correct horse"]), `it said ${marker}\n`);
+    const long = `${"word ".repeat(40_000)}${filled("ghp_{36}")}${" word".repeat(40_000)}`;
+    assert.equal(scrubbed(long, 1000), long.replace(/ghp_\w+/, marker));
+  });
+});
+
+const length = byLength({ quick: 100_000, whole: 300_000 });
+
+describe(`a text of ${length} characters is read in a moment`, () => {
+  const pieces = [
+    ..."a¦a ¦a-¦a.¦=¦[¦{¦<¦A ¦aB3¦token=x ¦token=\"¦token=\\\"¦token='¦token:¦password: x\n¦password:\n ¦password=¦authorization: $A ¦cookie=a¦key is ¦key=¦--token ¦-u a:¦-p a ¦-H 'X-Auth: ".split(
+      "¦",
+    ),
+    ...'eyJ¦eyJ-¦eyJa.¦sk-¦sk-a-¦SG.¦ghp_¦://¦a://b:¦a://b@¦a:b@¦a:b@c.¦https://x/¦?sig=¦auth=¦login ¦mysql ¦mysql -p¦basic ¦bearer ¦<password>¦<a >¦%3A¦%40a¦echo a|¦name: token ¦value=¦\\"¦"¦\''.split(
+      "¦",
+    ),
+    "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN CERTIFICATE-----",
+    "LS0tLS1CRUdJTi",
+    '{"a":',
+    "PuTTY-User-Key-File-2 ",
+    "1234567890:",
+    "\n- ",
+    "a_live_",
+    "hooks.slack.com/services/",
+    "AAAA",
+    "aGVsbG8g",
+    ...[" {33}", "{60}/", `${"x".repeat(79)} `, "x".repeat(82), '"{30h}-us', "token{33}", "$a$1$"].map(
+      filled,
+    ),
+  ];
+  for (const piece of pieces)
+    test(JSON.stringify(piece.slice(0, 30)), () => {
+      const text = piece.repeat(Math.ceil(length / piece.length));
+      const begin = performance.now();
+      redact({ text });
+      // Some tenths of a second for a million; what looks at each place again takes minutes.
+      assert.ok(performance.now() - begin < 500 + (15_000 * length) / 1_000_000);
+    });
+});

@@ -1,0 +1,47 @@
+import { looksMade, type Span } from "./values.ts";
+
+/** `scheme://user:password@host`, `https://token@host`, and the same without a scheme. User and host stay. */
+export function* loginsIn(text: string): Iterable<Span> {
+  // From one `://` to the next: each character is looked at once.
+  for (const match of text.matchAll(/:\/\/([^\s"'`<>]*?)(?=:\/\/|[\s"'`<>]|$)/g)) {
+    const address = match[1] ?? "";
+    const start = match.index + 3;
+    const scheme = /[a-z]*$/i.exec(text.slice(Math.max(0, match.index - 12), match.index))?.[0] ?? "";
+    const isHttp = /^(?:https?|wss?)$/i.test(scheme);
+    const authority = address.split(/[/?#]/, 1)[0] ?? "";
+    const colon = authority.indexOf(":");
+    const at = authority.lastIndexOf("@");
+    if (address.startsWith("[")) continue;
+    if (at > 0 && (colon < 0 || colon > at)) {
+      const user = authority.slice(0, at);
+      const isToken = isHttp ? !plainUser.test(user) && !isReference(user) : looksMade(user);
+      if (isToken) yield [start, start + at];
+      continue;
+    }
+    // A port has no letters. Where one would be, and of a database, a password may have a slash that nobody encoded.
+    const isWeb = isHttp || /^(?:git|ssh|s?ftp)$/i.test(scheme);
+    const isPort = /^\d*$/.test(authority.slice(colon + 1));
+    const end = at > 0 && isWeb ? at : isPort ? -1 : address.lastIndexOf("@");
+    if (colon < 0 || end <= colon) continue;
+    const user = address.slice(0, colon);
+    const password = address.slice(colon + 1, end);
+    const isUserToken = /^(?:|x|x-oauth-basic)$/i.test(password);
+    if (user !== "" && (isUserToken || looksMade(user))) yield [start, start + colon];
+    if (!isUserToken && !isReference(password)) yield [start + colon + 1, start + end];
+  }
+  for (const shape of [schemeless, oracle])
+    for (const { 0: whole, 1: before = "", index } of text.matchAll(shape))
+      yield [index + before.length, index + whole.length];
+}
+
+/** Names of users that are plain words; anything else before the @ of a web address is taken for a token. */
+const plainUser = /^[a-z][a-z._-]{0,19}$/;
+
+const isReference = (word: string): boolean => /^(?:\$|\{|<|%7B|\[redacted)/i.test(word);
+
+/** `root:password@db:3306/shop`, `root:password@tcp(db)`; not `app:1.2@sha256:…`. */
+const schemeless =
+  /(?<![\w/@:.%-])((?!(?:mailto|acct|b?cc|to|from|sips?|xmpp):)[\w.-]{1,64}:)[^\s"'`@/:[|,]{1,256}(?=@(?!sha\d)[\w.-]{1,200}(?::\d|\/|\())/gi;
+
+/** `jdbc:oracle:thin:scott/tiger@//db`, `sqlplus scott/tiger@db`. */
+const oracle = /((?:oracle:(?:thin|oci):|\bsqlplus )[\w$#]{1,64}\/)[^\s"'`@[]{1,256}(?=@)/gi;

@@ -1,0 +1,68 @@
+/** How the value of a secret looks. Each test takes time in proportion to the value. */
+export type Test = (value: string) => boolean;
+
+/** A part of a text. */
+export type Span = readonly [start: number, end: number];
+
+export const anyText: Test = () => true;
+export const noText: Test = () => false;
+export const oneWord: Test = (value) => !/\s/.test(value);
+export const notPath: Test = (value) => !/^(?:[./~]|[A-Za-z]:[\\/])/.test(value);
+/** `5`, `12,000` and `90k` are numbers of tokens. */
+export const notAmount: Test = (value) => !/^[\d.,_ ]*[kKmM]?$/.test(value);
+export const digits: Test = (value) => /^[\d -]{4,12}$/.test(value);
+
+/** A person might have typed it, but not as a word, a path, an id or the name of a file. */
+export const couldBeKey: Test = (value) => {
+  if (!/^[\x21-\x7e]{6,}$/.test(value) || isId(value) || !notPath(value)) return false;
+  if (/^[a-z+]+:\/\/|:$|\.(?:pem|key|json|p12|pfx|crt|cer|txt|ya?ml|env|[jt]s|py|md)$/i.test(value))
+    return false;
+  return !value.split(/[-_./:+@,%]/).every((piece) => readable.test(piece));
+};
+const readable = /^(?:[A-Z]?[a-z]*(?:[A-Z][a-z]{2,})*|[A-Z]+|v?\d{0,4})$/;
+
+/** Letters and digits mixed as no person mixes them. */
+export const looksMade: Test = (value) => {
+  if (!/^[\w+/=.~-]{16,}$/.test(value) || isId(value) || !notPath(value)) return false;
+  if (/^[0-9a-f]+$/i.test(value)) return value.length >= 24 && /[a-f]/i.test(value);
+  return digitRuns(value) >= 2 && /[A-Za-z]/.test(value) && wordShare(value) <= 0.45;
+};
+
+/** `user:password`, also in base64; or a key. */
+export const isLogin: Test = (value) =>
+  looksMade(value) || /^[^\s:/]+:[^\s/:]+$/.test(value) || decoded(value)?.includes(":") === true;
+export const couldBeLogin: Test = (value) => !schemes.test(value) && (couldBeKey(value) || isLogin(value));
+const schemes = /^(?:o?auth\d?|api-?key|none|basic|bearer|digest|m?tls|kerberos|negotiate)$/i;
+
+/**
+ * A word of which nothing is known must have 32 characters, upper and lower case and digits throughout, few separators and
+ * hardly a piece that reads like a word: commits, digests, ids, paths and names of models stay readable.
+ */
+export const isRandom: Test = (word) => {
+  const [upper = 0, lower = 0, separators = 0] = [/[A-Z]/g, /[a-z]/g, /[-_+/]/g].map(
+    (kind) => word.match(kind)?.length,
+  );
+  if (upper < 3 || lower < 3 || isId(word) || harmless.test(word) || decoded(word) !== undefined)
+    return false;
+  // A secret of AWS has 40 characters, of which few are digits.
+  if (/^(?=.*[/+])(?=.*\d)[A-Za-z0-9][A-Za-z0-9+/]{39}$/.test(word)) return wordShare(word) <= 0.3;
+  return separators <= word.length * 0.15 && digitRuns(word) >= 2 && wordShare(word) <= 0.45;
+};
+
+/** Digests, public keys, pictures and archives in base64, addresses, and ids such as `msg_01…`, which open nothing. */
+const harmless =
+  /^(?:sha\d{3}-|AAAA[B-Z]|iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|JVBERi|H4sI|UEsD|pk_(?:live|test)_|0x[0-9a-fA-F]+$|[a-z]{2,12}[_-][A-Za-z0-9]{1,31}$)/;
+
+/** The text that a base64 word stands for. */
+export function decoded(word: string): string | undefined {
+  if (!/^[A-Za-z0-9+/_-]{4,}={0,2}$/.test(word)) return undefined;
+  const text = Buffer.from(word, "base64").toString("latin1");
+  return /^[\t\n\r\x20-\x7e]+$/.test(text) ? text : undefined;
+}
+
+const isId: Test = (word) =>
+  /^(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$|\d{4}-\d\d-\d\d|\d+(?:\.\d+)*$)/i.test(word);
+const digitRuns = (word: string): number => word.match(/\d+/g)?.length ?? 0;
+/** The share of it that reads like words. */
+const wordShare = (word: string): number =>
+  (word.match(/[A-Z]?[a-z]{3,}/g) ?? []).join("").length / word.length;
