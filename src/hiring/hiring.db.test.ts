@@ -132,6 +132,11 @@ for (const kind of storeKinds)
         boss.call(approvals.resubmit, { id, payload: { requestedConfigurationSnapshot: whole } }),
         "refused",
       );
+      for (const nothing of [null, 7, "x", []])
+        await refusal(
+          boss.call(approvals.resubmit, { id, payload: { requestedConfigurationSnapshot: nothing } }),
+          "invalid",
+        );
       assert.equal((await org.board(viewAgent, { id: agent.id })).adapterType, "rehearsal");
       await settings({ allowedAdapterTypes: ["rehearsal", "process"] });
       await boss.call(approvals.resubmit, { id, payload: shell });
