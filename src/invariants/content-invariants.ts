@@ -59,7 +59,7 @@ export const contentInvariants = [
       id: "search-file",
       statement: "Every entry of the search index belongs to a file.",
       subject: "search",
-      find: `select i.rowid as id from search i left join files f on f.num = i.rowid where {here} and f.num is null`,
+      find: `select {key} as id from {rows} left join files f on f.num = {key} where {here} and f.num is null`,
       broken: "belongs to no file.",
       cure: {
         advice:

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Value } from "../store/columns.ts";
-import { query } from "../store/query.ts";
+import { type Dialect, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
@@ -29,9 +29,11 @@ interface Table {
   readonly noun: string;
   readonly name: string | null;
   readonly isNumbered?: true;
+  /** Where SQLite has its rows, if not in the table of the subject's name. */
+  readonly onSqlite?: { readonly table: string; readonly key: string };
 }
 
-/** The tables that invariants are about. Queries use exactly these aliases next to `{here}`. */
+/** The tables that invariants are about. Queries use exactly these aliases next to `{here}`; `{rows}` and `{key}` are optional. */
 const subjects = {
   companies: { alias: "k", key: "id", company: "id", noun: "Company", name: "name" },
   agents: { alias: "a", key: "id", company: "company_id", noun: "Agent", name: "name" },
@@ -45,18 +47,32 @@ const subjects = {
   files: { alias: "f", key: "id", company: "company_id", noun: "File", name: "description" },
   versions: { alias: "v", key: "file_id", company: null, noun: "Version of file", name: null },
   blobs: { alias: "b", key: "file_id", company: null, noun: "Content of file", name: null },
-  search: { alias: "i", key: "rowid", company: null, noun: "Search entry", name: null, isNumbered: true },
+  search: {
+    alias: "i",
+    key: "rowid",
+    company: null,
+    noun: "Search entry",
+    name: null,
+    isNumbered: true,
+    // A full-text table cannot be read from a key onward; this one, which it keeps beside it, can.
+    onSqlite: { table: "search_docsize", key: "id" },
+  },
   events: { alias: "e", key: "seq", company: null, noun: "Event", name: null, isNumbered: true },
 } as const satisfies Readonly<Record<string, Table>>;
 export type Subject = keyof typeof subjects;
 
 export const tableOf = (subject: Subject): Table => subjects[subject];
 
+function placeOf(subject: Subject, dialect: Dialect) {
+  const { onSqlite, ...table } = tableOf(subject);
+  return { ...table, table: subject, ...(dialect === "sqlite" ? onSqlite : undefined) };
+}
+
 export type Scoped<R> = (tx: ReadTx, scope: Scope) => Promise<R[]>;
 
 /** A query whose `{here}` becomes the condition of whatever scope it is asked for. */
 export function scoped<R>(subject: Subject, text: string): Scoped<R> {
-  return forms((form, p) => sql<R>`${filled(text, () => condition(tableOf(subject), form, p))}`, subject);
+  return forms((form, p, dialect) => sql<R>`${filled(text, subject, form, p, dialect)}`, subject);
 }
 
 /** Several queries for `id`s as one statement, which says by a label which of them each row comes from. */
@@ -64,26 +80,33 @@ export function scopedTogether(
   queries: readonly { readonly label: string; readonly subject: Subject; readonly text: string }[],
 ): Scoped<{ label: string; id: string }> {
   if (queries.length === 0) return async () => [];
-  return forms((form, p) => {
+  return forms((form, p, dialect) => {
     const parts = queries.map(({ label, subject, text }) => {
-      const find = filled(text, () => condition(tableOf(subject), form, p));
+      const find = filled(text, subject, form, p, dialect);
       return sql`select * from (select ${sql.lit(label)} as label, cast(x.id as text) as id from (${find}) x limit 20) y`;
     });
     return sql<{ label: string; id: string }>`${sql.join(parts, sql` union all `)}`;
   });
 }
 
-function forms<R>(build: (form: Form, p: Params) => RawBuilder<R>, subject?: Subject): Scoped<R> {
-  const queryFor = (form: Form) => query((db, p: Params) => ({ compile: () => build(form, p).compile(db) }));
-  const made = {
-    all: queryFor("all"),
-    company: queryFor("company"),
-    range: queryFor("range"),
-    "range of company": queryFor("range of company"),
-    one: queryFor("one"),
+function forms<R>(
+  build: (form: Form, p: Params, dialect: Dialect) => RawBuilder<R>,
+  subject?: Subject,
+): Scoped<R> {
+  const on = (dialect: Dialect) => {
+    const queryFor = (form: Form) =>
+      query((db, p: Params) => ({ compile: () => build(form, p, dialect).compile(db) }));
+    return {
+      all: queryFor("all"),
+      company: queryFor("company"),
+      range: queryFor("range"),
+      "range of company": queryFor("range of company"),
+      one: queryFor("one"),
+    };
   };
+  const made = { sqlite: on("sqlite"), postgres: on("postgres") };
   const isNumbered = subject !== undefined && tableOf(subject).isNumbered === true;
-  return (tx, scope) => tx.all(made[formOf(scope)], paramsOf(isNumbered, scope));
+  return (tx, scope) => tx.all(made[tx.dialect][formOf(scope)], paramsOf(isNumbered, scope));
 }
 
 /** Does a scope of one company hold rows of this subject? What belongs to the installation is only found in all rows. */
@@ -99,7 +122,7 @@ export async function nextRange(
 ): Promise<{ upto: string; rows: number } | undefined> {
   const { companyId, after, limit } = from;
   const scope = { kind: "range", companyId, after, upto: "" } as const;
-  const [found] = await tx.all(rangeQueries[companyId === null ? "all" : "company"](subject), {
+  const [found] = await tx.all(rangeQueries[companyId === null ? "all" : "company"](subject, tx.dialect), {
     ...paramsOf(tableOf(subject).isNumbered === true, scope),
     limit,
   });
@@ -111,7 +134,7 @@ export async function nextRange(
 /** How findings call a row. */
 export async function callIt(tx: ReadTx, subject: Subject, id: string): Promise<Called> {
   const { noun, isNumbered } = tableOf(subject);
-  const [row] = await tx.all(nameQuery(subject), { id: isNumbered === true ? Number(id) : id });
+  const [row] = await tx.all(nameQuery(subject, tx.dialect), { id: isNumbered === true ? Number(id) : id });
   const name = row?.name ?? null;
   const company = row?.company ?? null;
   return { called: name === null ? `${noun} ${id}` : `${noun} "${name}" (${id})`, companyId: company };
@@ -146,7 +169,7 @@ function paramsOf(isNumbered: boolean, scope: Scope): Params {
   };
 }
 
-function condition({ alias, key, company }: Table, scope: Form, p: Params) {
+function condition({ alias, key, company }: Omit<Table, "onSqlite">, scope: Form, p: Params) {
   const column = sql.ref(`${alias}.${key}`);
   const isOfCompany = company === null ? sql`1 = 0` : sql`${sql.ref(`${alias}.${company}`)} = ${p.companyId}`;
   const isInRange = sql`${column} > ${p.after} and ${column} <= ${p.upto}`;
@@ -164,13 +187,20 @@ function condition({ alias, key, company }: Table, scope: Form, p: Params) {
   }
 }
 
-function filled(text: string, here: () => ReturnType<typeof condition>) {
-  const [first = "", ...rest] = text.split("{here}");
-  return sql.join([sql.raw(first), ...rest.map((part) => sql`${here()}${sql.raw(part)}`)], sql.raw(""));
+function filled(text: string, subject: Subject, form: Form, p: Params, dialect: Dialect) {
+  const place = placeOf(subject, dialect);
+  const named = text
+    .replaceAll("{rows}", `${place.table} ${place.alias}`)
+    .replaceAll("{key}", `${place.alias}.${place.key}`);
+  const [first = "", ...rest] = named.split("{here}");
+  return sql.join(
+    [sql.raw(first), ...rest.map((part) => sql`${condition(place, form, p)}${sql.raw(part)}`)],
+    sql.raw(""),
+  );
 }
 
-const rangeQuery = (subject: Subject, isOfCompany: boolean) => {
-  const { alias, key, company } = tableOf(subject);
+const rangeQuery = (subject: Subject, isOfCompany: boolean, dialect: Dialect) => {
+  const { alias, key, company, table } = placeOf(subject, dialect);
   const column = sql.ref(`${alias}.${key}`);
   return query((db, p: Params & { limit: number }) => ({
     compile: () => {
@@ -182,28 +212,30 @@ const rangeQuery = (subject: Subject, isOfCompany: boolean) => {
         upto: string | number | null;
         number: number;
       }>`select max(x.id) as upto, count(*) as number from (
-          select ${column} as id from ${sql.raw(`${subject} ${alias}`)}
+          select ${column} as id from ${sql.raw(`${table} ${alias}`)}
           where ${column} > ${p.after} ${within} order by ${column} limit ${p.limit}) x`.compile(db);
     },
   }));
 };
 
-const once = <T>(make: (subject: Subject) => T): ((subject: Subject) => T) => {
-  const made = new Map<Subject, T>();
-  return (subject) => {
-    const known = made.get(subject) ?? make(subject);
-    made.set(subject, known);
+const once = <T>(
+  make: (subject: Subject, dialect: Dialect) => T,
+): ((subject: Subject, dialect: Dialect) => T) => {
+  const made = new Map<string, T>();
+  return (subject, dialect) => {
+    const known = made.get(`${dialect} ${subject}`) ?? make(subject, dialect);
+    made.set(`${dialect} ${subject}`, known);
     return known;
   };
 };
 
 const rangeQueries = {
-  all: once((subject) => rangeQuery(subject, false)),
-  company: once((subject) => rangeQuery(subject, true)),
+  all: once((subject, dialect) => rangeQuery(subject, false, dialect)),
+  company: once((subject, dialect) => rangeQuery(subject, true, dialect)),
 };
 
-const nameQuery = once((subject) => {
-  const { alias, key, name, company } = tableOf(subject);
+const nameQuery = once((subject, dialect) => {
+  const { alias, key, name, company, table } = placeOf(subject, dialect);
   return query((db, p: { id: string | number }) => ({
     compile: () =>
       sql<{
@@ -211,7 +243,7 @@ const nameQuery = once((subject) => {
         company: string | null;
       }>`select ${sql.raw(name === null ? "null" : `${alias}.${name}`)} as name,
           ${sql.raw(company === null ? "null" : `${alias}.${company}`)} as company
-        from ${sql.raw(`${subject} ${alias}`)} where ${sql.ref(`${alias}.${key}`)} = ${p.id} limit 1`.compile(
+        from ${sql.raw(`${table} ${alias}`)} where ${sql.ref(`${alias}.${key}`)} = ${p.id} limit 1`.compile(
         db,
       ),
   }));
