@@ -115,14 +115,14 @@ describe("people", () => {
     });
     await vera.call(sendMessage, { companyId, to: "boss", file: photo.id });
     await vera.call(submitOutcome, { id: sign.id, note: "dry by tonight" });
-    const asked = await next(chief, "is submitted");
+    const asked = await next(chief, "for your review");
     assert.match(asked.body ?? "", /dry by tonight/);
     assert.equal((await next(chief, "(a photograph)")).file, photo.id);
     assert.equal((await chief.call(readFile, { id: photo.id })).content, "(a photograph)");
     await chief.call(reopenOutcome, { id: sign.id, reason: "the S is missing" });
     await next(vera, "the S is missing");
     await vera.call(submitOutcome, { id: sign.id });
-    await next(chief, "is submitted");
+    await next(chief, "for your review");
     await chief.call(completeOutcome, { id: sign.id });
     await chief.call(completeOutcome, { id: shop.id });
     await chief.call(sendMessage, { companyId, to: "board", body: "The shop is open" });
@@ -166,7 +166,7 @@ describe("people", () => {
       id: part.id,
       hire: { name: "Setter", role: "Writer", adapterType: "rehearsal" },
     });
-    await next(paula, "is submitted");
+    await next(paula, "for your review");
     assert.equal((await paula.call(viewOutcome, { id: part.id })).status, "submitted");
     await paula.call(completeOutcome, { id: part.id, note: "clean" });
     const result = await paula.call(createFile, {

@@ -102,7 +102,7 @@ export const closedWithParent = (parent: Named, rationale: string): string =>
 
 export const othersWorkBelow = (outcome: Named, others: readonly Named[]): Refusal =>
   refused(
-    `${named(outcome)} can't be closed. ${plural(others.length, "outcome")} below it were delegated to other agents: ${namedFirst(others)}.`,
+    `${named(outcome)} can't be closed. Other agents work on ${plural(others.length, "outcome")} below it: ${namedFirst(others)}.`,
     "Reclaim or close those first: reclaim_outcome, close_outcome.",
   );
 
