@@ -6,14 +6,18 @@ import { join } from "node:path";
  * The run's own folder for temporary files, in memory where the system offers that: a test that kills processes needs
  * files that outlive a process, not a power cut, and waiting for a disk was half of the time of a store test.
  */
-export function runFolder(): { path: string; remove: () => void } {
+export function runFolder(): { path: string; left: () => string[]; remove: () => void } {
   const inMemory = "/dev/shm";
   const parent = process.env["TMPDIR"] === undefined && hasRoom(inMemory) ? inMemory : tmpdir();
   removeAbandoned(parent);
   const path = mkdtempSync(join(parent, `${prefix}${process.pid}-`));
   // PostgreSQL runs as another user when the tests run as root.
   chmodSync(path, 0o1777);
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  return {
+    path,
+    left: () => readdirSync(path),
+    remove: () => rmSync(path, { recursive: true, force: true }),
+  };
 }
 
 const prefix = "agency-tests-";

@@ -1,5 +1,5 @@
 // The one test runner: `npm test`, `npm run test:quick`, `npm run test:long`. Further arguments choose files by a part
-// of their path. docs/decisions/0022-fast-tests.md says what runs where, and why.
+// of their path. docs/decisions/0023-fast-tests.md says what runs where, and why.
 //
 // Two processes run at a time. Files below e2e/ have a process each; the others share processes, because loading the
 // product takes longer than most of them run. A third process runs end-to-end files that mostly wait.
@@ -71,8 +71,9 @@ async function runWanted(): Promise<Total> {
   const stores = length === "quick" ? "sqlite" : (process.env["AGENCY_TEST_STORES"] ?? "sqlite,postgres");
   try {
     const postgres = await postgresFor(files, stores);
+    let sum: Total;
     try {
-      return await runAll(lanes, {
+      sum = await runAll(lanes, {
         // Half of the time a short file takes is spent on stripping and compiling what did not change since the last run.
         NODE_COMPILE_CACHE: join(import.meta.dirname, "../node_modules/.cache/tests"),
         ...process.env,
@@ -84,6 +85,9 @@ async function runWanted(): Promise<Total> {
     } finally {
       await postgres?.stop();
     }
+    const left = interrupted.signal.aborted ? [] : folder.left();
+    if (left.length > 0) console.log(`FAILED the tests left behind: ${left.join(", ")}`);
+    return { ...sum, failed: sum.failed + (left.length > 0 ? 1 : 0) };
   } finally {
     folder.remove();
   }

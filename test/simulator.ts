@@ -7,8 +7,8 @@ import { seedsOf } from "../src/testing/seeds.ts";
 
 /** Where nothing goes wrong, the scheduler does without its sweep: that finds events that wake no one. */
 const counts = {
-  simulator: campaign({ quick: 8, whole: 40, long: 500 }),
-  calm: campaign({ quick: 8, whole: 40, long: 300 }),
+  simulator: campaign({ quick: 8, whole: 40, long: 300 }),
+  calm: campaign({ quick: 4, whole: 24, long: 200 }),
 };
 const steps = byLength({ quick: 500, whole: 500, long: 1000 });
 const seedsPerTest = byLength({ quick: 3, whole: 5, long: 25 });

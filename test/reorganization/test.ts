@@ -6,8 +6,8 @@ import { replay, seedsOf } from "../../src/testing/seeds.ts";
 import { playReorganizations } from "./play.ts";
 
 const countOn = {
-  sqlite: campaign({ quick: 6, whole: 20, long: 200 }),
-  postgres: campaign({ quick: 0, whole: 2, long: 20 }),
+  sqlite: campaign({ quick: 6, whole: 20, long: 120 }),
+  postgres: campaign({ quick: 0, whole: 2, long: 12 }),
 };
 
 /** Organizations that grow, work and are reorganized at random, split over files that run side by side. */
