@@ -87,7 +87,7 @@ const expected = [
     ],
     [
       "a report of usage",
-      "goes on → done",
+      "continues → done",
       "at once",
       "a process hangs",
       "exited with code 0",

@@ -12,8 +12,8 @@ import type { Who } from "./ledger-rules.ts";
 import type { World } from "./world.ts";
 
 /**
- * What a process does when it is its turn: one thing. How it behaves is drawn when it first moves, but an agent that is lazy
- * stays so: nothing else shows whether such agents are stopped.
+ * One turn of an agent's process. A process draws its temper at its first turn. A lazy agent stays lazy in all its
+ * sessions, because only then does the product have to stop it.
  */
 type Temper = "diligent" | "random" | "lazy" | "crashing";
 
@@ -56,14 +56,14 @@ async function oneDeed(world: World, mood: Mood, process: Process, alone: boolea
 
 const mostTurns = 60;
 
-/** It does all there is for it to do, and ends; a lazy one only ends. */
+/** The process does all its work and ends. A lazy one ends at once. */
 export async function workOff(world: World, mood: Mood, process: Process): Promise<void> {
   const lazy = mood.lazyAgents.get(process.agentId) ?? false;
   process.hung = false;
   for (let turn = 0; turn < mostTurns && process.exit === null; turn++) {
     const actor = await actorFor(world, whoIs(world, process), process.companyId, true);
     if (actor === undefined) return;
-    // Its session is over: it only has not been killed yet.
+    // The session is over and the process is about to be killed.
     if (!world.watch.accepts(actor.who)) return;
     if (lazy) giveUp(world, process);
     else if (!(await diligentTurn(actor))) await finish(actor, process);
@@ -71,7 +71,7 @@ export async function workOff(world: World, mood: Mood, process: Process): Promi
   }
 }
 
-/** A program acts with an agent's key, perhaps one of an agent that has left. */
+/** A program acts with an agent's key. The agent may have left. */
 export async function keyTurn(world: World, companyId: string, who: Who): Promise<void> {
   const actor = await actorFor(world, who, companyId, true);
   if (actor !== undefined) await randomDeed(actor);
@@ -93,14 +93,14 @@ export function whoIs(world: World, { sessionId, agentId, token }: Process): Who
   return { label, token, agentId, sessionId };
 }
 
-/** The orderly end: the state document, the summary, and then the process is gone. */
+/** The orderly end: the process writes the state document, submits the summary and exits. */
 export async function finish(actor: Player, process: Process, output = ""): Promise<void> {
   await saveState(actor);
   await summarize(actor);
   leave(actor.world, process, actor.who, output === "" ? exits.done : { ...exits.done, output });
 }
 
-/** Now and then it says what it wants done, as a brain without tools does. */
+/** The final output. Sometimes it has instructions, as a brain without tools prints them. */
 function lastWords({ world, me, view }: Player): string {
   const { chance } = world;
   if (chance.flip(0.5)) return "";
@@ -115,11 +115,11 @@ function lastWords({ world, me, view }: Player): string {
     ...(judged !== undefined && chance.flip(0.5)
       ? [`VERDICT[${judged.id}]: ${chance.flip(0.5) ? "PASS" : "REWORK more of it"}`]
       : []),
-    ...(chance.flip(0.1) ? ["DELEGATE[nobody] at all"] : []),
+    ...(chance.flip(0.1) ? ["DELEGATE[ghost] at all"] : []),
   ].join("\n");
 }
 
-/** It ends without having done anything. */
+/** The process exits without having done anything. */
 export function giveUp(world: World, process: Process): void {
   leave(world, process, whoIs(world, process), exits.nothing);
 }
@@ -130,7 +130,7 @@ function leave(world: World, process: Process, who: Who, exit: Exit): void {
   for (const { machine } of world.nodes) if (machine.processes.includes(process)) machine.end(process, exit);
 }
 
-/** It uses something and says so; nobody hears it whose node is gone. */
+/** The process uses tokens and reports them. The report is lost if its node is gone. */
 function spend(world: World, process: Process, who: Who): void {
   const { chance } = world;
   if (!chance.flip(0.2) || !process.life.alive || process.life.frozen) return;
@@ -176,7 +176,7 @@ function temperOf(world: World, mood: Mood, process: Process): Temper {
   return temper;
 }
 
-/** Draws until there is something that can be done. */
+/** Draws up to five times, until an action is possible. */
 async function randomDeed(actor: Player): Promise<void> {
   for (let draw = 0; draw < 5; draw++) {
     const deed = actor.world.chance.weighted<Deed>([
@@ -189,7 +189,7 @@ async function randomDeed(actor: Player): Promise<void> {
   }
 }
 
-/** Looks into the inbox and says what became of a message. */
+/** Reads the inbox or acknowledges a message with a result. */
 async function triage(actor: Player): Promise<unknown> {
   const { world, me } = actor;
   const waiting = await world.store.read((tx) => tx.all(waitingMessages, { agentId: me.id }));

@@ -22,7 +22,7 @@ import {
 } from "./view.ts";
 import type { World } from "./world.ts";
 
-/** What people do to the organization: one thing. They may do anything that makes sense. */
+/** One action of the board, which may do anything that makes sense. */
 export async function boardTurn(world: World): Promise<void> {
   const { chance, company } = world;
   const view = await look(world.store, company.id);
@@ -31,7 +31,7 @@ export async function boardTurn(world: World): Promise<void> {
   const agent = chance.pick(employed);
   const below = chance.pick(employed.filter(({ boss_id }) => boss_id !== null));
   const live = view.outcomes.filter(isLiveStatus);
-  // Where nothing goes wrong, what matters is who waits for whom.
+  // A calm run has no faults, so it creates more dependencies between agents instead.
   const ties = world.calm;
   const deeds: [number, () => Promise<unknown>][] = [
     [8, () => call(board, sendMessage, { companyId: company.id, body: world.newKey() })],
@@ -97,7 +97,7 @@ function ofSomebodyElse(
   );
 }
 
-/** Lets something wait, for a time or for somebody else. */
+/** Blocks an outcome until a time or on another agent's outcome. */
 async function hold(board: SimulatedCaller, live: readonly OutcomeView[]): Promise<unknown> {
   const { world } = board;
   const open = live.filter(({ kind, status }) => kind === "work" && status === "open");
@@ -122,7 +122,7 @@ async function resume(board: SimulatedCaller, employed: readonly AgentView[]): P
   return agent === undefined ? undefined : call(board, agents.resumeAgent, { id: agent.id });
 }
 
-/** Now and then too much; otherwise so that nobody runs out of it: what matters here is that nothing is given twice. */
+/** Sets a budget, sometimes too large. Usually no agent runs out: the aim is to catch budget that is given twice. */
 async function budget(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
   const { world, view } = board;
   const { chance } = world;
@@ -131,7 +131,7 @@ async function budget(board: SimulatedCaller, agent: AgentView | undefined): Pro
     view.agents.find(({ id }) => id === of)?.boss_id ?? null;
   let depth = 0;
   for (let boss = agent.boss_id; boss !== null; boss = bossOf(boss)) depth += 1;
-  // What those of the level above have, or a small part of it.
+  // Sometimes as much as an agent of the level above has.
   const level = chance.flip(0.15) ? depth - 1 : depth;
   const most = [1_000_000_000, 200_000_000, 4_000_000, 80_000][level];
   const tokens = most === undefined || chance.flip(0.3) ? null : chance.between(most / 2, most);
@@ -142,7 +142,7 @@ async function wake(board: SimulatedCaller, agent: AgentView | undefined): Promi
   return agent === undefined ? undefined : call(board, agents.wakeAgent, { id: agent.id });
 }
 
-/** Rather somebody who has mail under way: what becomes of that is worth seeing. */
+/** Prefers an agent with undelivered mail, because that mail must then fail or be handled. */
 async function fire(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
   const { world, view } = board;
   const pending = await world.store.read((tx) => tx.all(pendingMail, { companyId: world.company.id }));
@@ -195,7 +195,7 @@ async function reclaim(board: SimulatedCaller, outcome: OutcomeView | undefined)
       });
 }
 
-/** Rather what somebody else waits for: they have to notice. */
+/** Prefers an outcome that another agent waits for, because that agent must be told. */
 async function pickWork(
   board: SimulatedCaller,
   live: readonly OutcomeView[],
@@ -217,7 +217,7 @@ async function end(board: SimulatedCaller, live: readonly OutcomeView[]): Promis
   return onOutcome(board, outcomes.closeOutcome, outcome, "write", { id, rationale: "No longer wanted." });
 }
 
-/** Gives an outcome another why, or lets it depend on something else. */
+/** Changes the parents or the dependencies of an outcome. */
 async function move(board: SimulatedCaller, live: readonly OutcomeView[]): Promise<unknown> {
   const { chance } = board.world;
   const outcome = await pickWork(board, live);
@@ -236,7 +236,7 @@ async function delegate(
 ): Promise<unknown> {
   const { chance } = board.world;
   const able = live.filter(({ kind, delegated }) => kind === "work" && delegated === 0);
-  // Rather a part of something bigger, whose owner then waits for somebody else.
+  // Prefers a part of a larger outcome, whose owner then waits for another agent.
   const outcome =
     (chance.flip(0.7) ? chance.pick(able.filter(({ above }) => above > 0)) : undefined) ?? chance.pick(able);
   const to = chance.pick(employed.filter(({ boss_id }) => boss_id === outcome?.responsible_id));
@@ -249,7 +249,7 @@ async function grant(board: SimulatedCaller, employed: readonly AgentView[]): Pr
   const { chance, company } = board.world;
   const one = chance.pick(employed);
   if (one === undefined) return;
-  // Those it may not write to anyway.
+  // Only agents that it can't write to along the reporting line.
   const other = chance.pick(
     employed.filter(({ id, boss_id }) => id !== one.id && boss_id !== one.id && id !== one.boss_id),
   );
@@ -258,7 +258,7 @@ async function grant(board: SimulatedCaller, employed: readonly AgentView[]): Pr
   return call(board, grantPermission, { companyId: company.id, to: one.id, resource });
 }
 
-/** Rather a mail route on which something is under way. */
+/** Prefers a mail route with undelivered mail. */
 async function revoke(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
   const { world } = board;
   const pending = await world.store.read((tx) => tx.all(pendingMail, { companyId: world.company.id }));
@@ -269,7 +269,7 @@ async function revoke(board: SimulatedCaller, agent: AgentView | undefined): Pro
   if (holder === undefined) return;
   const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: holder }));
   const route = grants.filter(({ resource }) => resource === `mail:${letter?.to_id}`);
-  // The right to hire of the root agent is what lets a company grow; it stays.
+  // The root agent keeps its right to hire, or the company could not grow.
   const one = world.chance.pick(
     (route.length > 0 ? route : grants).filter(
       ({ revoked_at, grantee_id, resource }) =>
@@ -288,7 +288,7 @@ async function readInbox(board: SimulatedCaller): Promise<unknown> {
   return message === undefined ? undefined : call(board, acknowledgeMessage, { id: message.id });
 }
 
-/** A person holds this position; the board speaks for people. */
+/** A person holds this position, so the board acts for it. */
 async function actFor(board: SimulatedCaller, person: AgentView | undefined): Promise<unknown> {
   if (person === undefined) return;
   const waiting = await board.world.store.read((tx) => tx.all(waitingMessages, { agentId: person.id }));
@@ -305,7 +305,7 @@ async function deleteSome(board: SimulatedCaller): Promise<unknown> {
   return file === undefined ? undefined : call(board, deleteFile, { id: file.id });
 }
 
-/** Something for the other company to do, so that two of them share the nodes. */
+/** Gives the other company work, so two companies share the nodes. */
 async function elsewhere(world: World): Promise<unknown> {
   return world.ask(world.board, sendMessage, { companyId: world.foreign.companyId, body: world.newKey() });
 }

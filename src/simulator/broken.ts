@@ -1,4 +1,4 @@
-/** A rule that does not hold: what the simulator is looking for. */
+/** A rule that the program has broken. Finding these is what the simulator is for. */
 export class Broken extends Error {
   override readonly name = "Broken";
   readonly rule: string;
@@ -9,7 +9,7 @@ export class Broken extends Error {
   }
 }
 
-/** The error of a store that failed because the simulator wanted it to. */
+/** The error of a store call that the simulator made fail. */
 export class StoreFault extends Error {
   override readonly name = "StoreFault";
 }

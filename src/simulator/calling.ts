@@ -7,18 +7,18 @@ import type { Who } from "./ledger-rules.ts";
 import type { Answer, Made, World } from "./world.ts";
 
 /**
- * Calls of agents and programs, as they really go: some fail at the store, some are lost on the way back and repeated, some
- * arrive late or twice. What came of each is compared with who was allowed to do it.
+ * Calls of agents and programs over an unreliable network. Some fail at the store, some answers are lost and the call is
+ * repeated, some calls arrive late or twice. Each result is compared with what the caller was allowed to do.
  */
 export interface SimulatedCaller {
   readonly world: World;
   readonly who: Who;
   readonly view: View;
-  /** Nothing else happens meanwhile, so what was seen before the call was true during it. */
+  /** Nothing else happens at the same time, so the view from before the call is still true during it. */
   readonly alone: boolean;
 }
 
-/** An agent's session process, or a program with the agent's key (then there is no process). */
+/** An agent's process in a session, or a program with the agent's key. */
 export interface Player extends SimulatedCaller {
   readonly me: AgentView;
 }
@@ -50,7 +50,7 @@ export async function call<I extends z.ZodObject, O extends z.ZodType>(
     await world.watch.follow();
     demandRecord(world, attempt, before, answer);
   }
-  // Who hears nothing asks again, if it has a key to ask with: at once, later, or never.
+  // A caller without an answer repeats the call at once, later or never. It needs an idempotency key for that.
   if (answer.kind === "lost")
     return key !== undefined && chance.flip(0.6)
       ? again(caller, operation, attempt)
@@ -75,10 +75,10 @@ function late(world: World, attempt: Made["attempt"], answer: Answer<never>): An
   return answer;
 }
 
-/** A call that was on its way, or that is sent a second time, arrives. */
+/** A delayed or repeated call arrives. */
 export async function arrive(world: World, { attempt, answer: first }: Made): Promise<void> {
   const { who, operation, key } = attempt;
-  // Several may come after each other, and each may end somebody whose call comes next.
+  // Several calls may arrive one after another, and each may end the session of the next.
   await world.watch.follow();
   const expected = world.watch.accepts(who);
   const answer = await world.attempt(attempt);
@@ -87,19 +87,22 @@ export async function arrive(world: World, { attempt, answer: first }: Made): Pr
   const same = answer.kind === "ok" && JSON.stringify(answer.value) === JSON.stringify(first.value);
   if (!same)
     throw new Broken(
-      "the same call with the same key has the first result",
+      "repeating a call with the same key returns the first answer",
       `${operation.name} (${key}) answered ${JSON.stringify(answer).slice(0, 500)}`,
     );
 }
 
 function demandAcceptance(who: Who, operation: string, expected: boolean, answer: Answer<unknown>): void {
   if (!expected && answer.kind === "ok")
-    throw new Broken("only the newest live session of an active agent is heard", `${who.label} ${operation}`);
+    throw new Broken(
+      "only the newest live session of an active agent is accepted",
+      `${who.label} ${operation}`,
+    );
   if (expected && answer.kind === "refused" && answer.refusal.code === "unauthenticated")
-    throw new Broken("a live session is heard", `${who.label} ${operation}: ${answer.refusal.message}`);
+    throw new Broken("a live session is accepted", `${who.label} ${operation}: ${answer.refusal.message}`);
 }
 
-/** What was done is on record, and so is what was refused. */
+/** Demands an event for every write and for every refusal. */
 function demandRecord(
   { watch }: World,
   { who, operation }: Made["attempt"],
@@ -107,16 +110,16 @@ function demandRecord(
   answer: Answer<unknown>,
 ): void {
   const name = `${who.label} ${operation.name}`;
-  // Who asks for what it has is told so, and nothing happens.
+  // An agent that requests a permission it already has is told so, without an event.
   const isAnswered = operation.name === "permission.request";
   if (answer.kind === "ok" && operation.effect === "write" && !isAnswered && watch.head === before.head)
-    throw new Broken("what is done goes on record", name);
+    throw new Broken("every write leaves an event", name);
   const denied = ["forbidden", "refused", "not_found", "gone"];
   if (answer.kind !== "refused" || who.agentId === null || !denied.includes(answer.refusal.code)) return;
-  // A paused agent is turned away before anybody knows what it wants.
+  // The call of a paused agent is rejected before its operation is known.
   if (!watch.accepts(who)) return;
   if ((watch.refusals.get(who.agentId) ?? 0) === before.refusals)
-    throw new Broken("what is refused goes on record", `${name}: ${answer.refusal.message}`);
+    throw new Broken("every refusal leaves an event", `${name}: ${answer.refusal.message}`);
 }
 
 export const drives = (agentId: string | null, outcome: OutcomeView): boolean =>
@@ -126,7 +129,7 @@ export const writes = (agentId: string | null, outcome: OutcomeView): boolean =>
   (outcome.responsible_id === agentId && outcome.delegated === 0) ||
   (outcome.delegated === 1 && outcome.delegated_by === agentId);
 
-/** The delegation boundary: what was done to an outcome, whoever did it was entitled to. */
+/** Calls an operation on an outcome. If it succeeds, the caller must have been entitled to it. */
 export async function onOutcome<I extends z.ZodObject, O extends z.ZodType>(
   caller: SimulatedCaller,
   operation: Operation<I, O>,
@@ -142,14 +145,14 @@ export async function onOutcome<I extends z.ZodObject, O extends z.ZodType>(
   const answer = await call(caller, operation, input);
   if (caller.alone && answer.kind === "ok" && !allowed)
     throw new Broken(
-      "nobody reaches over the boundary of a delegation",
+      "a delegated outcome is changed only by agents entitled to it",
       `${caller.who.label} ${operation.name} ${caller.world.trace.name("outcome", outcome.id)}`,
     );
   if (caller.alone && answer.kind === "ok") await demandConsequences(caller, operation.name, outcome);
   return answer;
 }
 
-/** Whoever still waits for what it delegated is not let go, and what is taken back leaves no right behind. */
+/** An agent that waits for a delegated outcome must not retire. A reclaimed outcome must leave no right behind. */
 async function demandConsequences(
   { world, view }: SimulatedCaller,
   operation: string,
@@ -167,7 +170,7 @@ async function demandConsequences(
   const ended = operation === "outcome.complete" || operation === "outcome.close";
   if (ended && owner !== undefined && waits !== undefined)
     throw new Broken(
-      "nobody retires who waits for what it delegated",
+      "an agent that waits for a delegated outcome does not retire",
       `${owner.name} waits for ${world.trace.name("outcome", waits.id)}`,
     );
   if (operation !== "outcome.reclaim") return;
@@ -175,7 +178,7 @@ async function demandConsequences(
     tx.first(rightsFor, { id, keeper: outcome.delegated_by ?? "" }),
   );
   if (left !== undefined)
-    throw new Broken("what is taken back leaves no right behind", world.trace.name("grant", left.id));
+    throw new Broken("a reclaimed outcome leaves no right behind", world.trace.name("grant", left.id));
 }
 
 const rightsFor = query((db, p: { id: string; keeper: string }) =>
@@ -188,7 +191,7 @@ const rightsFor = query((db, p: { id: string; keeper: string }) =>
     .limit(1),
 );
 
-/** Reading and writing a file needs a right that stands. */
+/** Calls an operation on a file. If it succeeds, the caller must hold a valid right. */
 export async function onFile<I extends z.ZodObject, O extends z.ZodType>(
   caller: SimulatedCaller,
   operation: Operation<I, O>,
@@ -205,7 +208,7 @@ export async function onFile<I extends z.ZodObject, O extends z.ZodType>(
   );
   if (right === undefined)
     throw new Broken(
-      "a file is used only by right",
+      "a file is read and written only with a right",
       `${who.label} ${operation.name} ${world.trace.name("file", file.id)}`,
     );
   return answer;

@@ -1,9 +1,8 @@
 import { hash } from "node:crypto";
 
 /**
- * Randomness that a seed repeats: the generator sfc32. Everything the simulator decides comes from one of these, and from
- * nothing else; ids and secrets have a stream of their own, so that the program asking for one id more does not change what
- * the simulator does next.
+ * A random generator (sfc32) that repeats itself for the same seed. Every decision of the simulator must come from here.
+ * Ids and secrets use a separate stream, so a change of the program that takes one more id does not change the decisions.
  */
 export class Chance {
   #a = 0;
@@ -19,7 +18,7 @@ export class Chance {
     for (let round = 0; round < 12; round++) this.bits();
   }
 
-  /** 32 bits. */
+  /** Returns 32 random bits. */
   bits(): number {
     const sum = (this.#a + this.#b + this.#counter) >>> 0;
     this.#counter = (this.#counter + 1) >>> 0;
@@ -29,7 +28,7 @@ export class Chance {
     return sum;
   }
 
-  /** A whole number from 0 to below `below`. */
+  /** Returns a whole number from 0 to `below` - 1. */
   int(below: number): number {
     return Math.floor((this.bits() / 2 ** 32) * below);
   }
@@ -42,12 +41,12 @@ export class Chance {
     return this.bits() / 2 ** 32 < probability;
   }
 
-  /** One of them; undefined when there is none. */
+  /** Picks an element, or undefined from an empty list. */
   pick<T>(list: readonly T[]): T | undefined {
     return list[this.int(list.length)];
   }
 
-  /** One of these, each as likely as its weight. */
+  /** Picks one of the choices, each with a probability in proportion to its weight. */
   weighted<T>(choices: readonly Weighted<T>[]): T {
     const whole = choices.reduce((sum, [weight]) => sum + weight, 0);
     let left = (this.bits() / 2 ** 32) * whole;
@@ -63,7 +62,7 @@ export class Chance {
 
 export type Weighted<T> = readonly [weight: number, choice: T];
 
-/** Ids as the daemon makes them (time first), and secrets, all from the seed. */
+/** Makes ids in the daemon's format (UUIDs that begin with the time) and secrets, both from the seed. */
 export function idsFrom(seed: number, clock: () => number): { newId: () => string; newSecret: () => string } {
   const chance = new Chance(seed, "ids");
   const hex = (): string => chance.bits().toString(16).padStart(8, "0");

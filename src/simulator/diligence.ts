@@ -5,8 +5,8 @@ import { call, onOutcome } from "./calling.ts";
 import { waitingMessages } from "./view.ts";
 
 /**
- * What a good agent does, one thing at a time: the inbox, then what waits for its verification, then its own outcomes, each
- * brought to an end. False when nothing is left. It starts nothing new, so a company of such agents comes to rest.
+ * One action of a diligent agent. It verifies submitted work first, then handles its inbox, then finishes its own outcomes.
+ * Returns false when nothing is left. Diligent agents create no new work, so a company of them comes to rest.
  */
 export async function diligentTurn(actor: Player): Promise<boolean> {
   const { world, me, view } = actor;
@@ -15,7 +15,7 @@ export async function diligentTurn(actor: Player): Promise<boolean> {
     ({ status, delegated_by, responsible_id }) =>
       status === "submitted" && delegated_by === me.id && responsible_id !== me.id,
   );
-  // First what was submitted, so that the message about it is not forgotten before its cause.
+  // Verification comes first: the message about a submission must not be acknowledged before the work is verified.
   if (submitted !== undefined) {
     const { id } = submitted;
     const done = await onOutcome(actor, outcomes.completeOutcome, submitted, "write", {
@@ -43,7 +43,7 @@ export async function diligentTurn(actor: Player): Promise<boolean> {
   if (ended.kind === "refused")
     await onOutcome(actor, outcomes.updateOutcome, work, "either", {
       id,
-      blocked: { reason: `cannot go on: ${ended.refusal.message}`.slice(0, 900) },
+      blocked: { reason: `cannot continue: ${ended.refusal.message}`.slice(0, 900) },
     });
   return true;
 }

@@ -2,18 +2,18 @@ import type { ReadTx, Store, Tx } from "../store/store.ts";
 import { StoreFault } from "./broken.ts";
 
 /**
- * A store as somebody sees it who is cut off, stopped or unlucky. Before each call the guard says how it goes:
- *   go    as it should
- *   fail  nothing of it is kept, and the caller is told so
- *   lost  it is kept, but the caller is told it failed: the acknowledgement was lost
- *   dead  nothing of it is kept, and the caller never hears again: it crashed before
- *   last  it is kept, and the caller never hears again: it crashed after
+ * A store that fails on demand. Before each call the guard decides what happens:
+ *   go    the call succeeds
+ *   fail  the call is rolled back and the caller gets an error
+ *   lost  the call is committed, but the caller gets an error, because the acknowledgement was lost
+ *   dead  the caller crashed before the call: nothing is written and the promise never settles
+ *   last  the caller crashed after the call: it is committed and the promise never settles
  */
 export type Fate = "go" | "fail" | "lost" | "dead" | "last";
 
 export type Guard = (kind: "read" | "write") => Promise<Fate>;
 
-/** How much goes on in the store; the simulator waits until nothing does. */
+/** Counts the calls of the store. The simulator waits until none is under way. */
 export class Traffic {
   calls = 0;
   underWay = 0;
@@ -74,7 +74,7 @@ export function faultyStore(real: Store, traffic: Traffic, guard: Guard): Store 
   };
 }
 
-/** Whoever waits for this waits for ever: it is no longer there. */
+/** A promise that never settles. A crashed caller waits for it, so none of its code runs any more. */
 export function never<T>(): Promise<T> {
   return new Promise<T>(() => undefined);
 }

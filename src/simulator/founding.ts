@@ -7,7 +7,7 @@ import { createOutcome } from "../contract/outcomes.ts";
 import { admitBoard } from "../daemon/core.ts";
 import type { World } from "./world.ts";
 
-/** The beginning: a company with a few agents and a goal, and another company that has nothing to do with it. */
+/** Creates the company with a few agents and a goal, and a second, unrelated company. */
 export async function foundWorld(world: World): Promise<void> {
   await admitBoard(world.store, world.board.token, world.newId());
   const { board } = world;
@@ -18,7 +18,7 @@ export async function foundWorld(world: World): Promise<void> {
     maxSessions: world.chance.between(world.calm ? 3 : 1, world.calm ? 6 : 4),
     requireBoardApprovalForNewAgents: false,
     maxAgents: 10_000,
-    // Small, so that a session needs several.
+    // Small enough that a session has to reserve budget several times.
     sessionBudget: { tokens: 100 },
   });
   const staff: string[] = [];
@@ -39,7 +39,7 @@ export async function foundWorld(world: World): Promise<void> {
   for (const id of [company.rootAgentId, ...staff]) await giveKey(world, id);
   await world.askQuietly(board, sendMessage, { companyId: company.id, body: world.newKey() });
 
-  // It shares the nodes, and nothing else.
+  // The second company shares only the nodes with the first.
   const other = await world.askQuietly(board, createCompany, { name: "Umbrella" });
   await world.askQuietly(board, updateCompany, {
     companyId: other.id,

@@ -14,10 +14,7 @@ export interface WatchedMember {
   epoch: number;
 }
 
-/**
- * Everything there is in one run: the real program on an in-memory store, nodes, and whoever calls. Time is a number that
- * only the simulator moves.
- */
+/** A caller and its credential. */
 export interface Who {
   readonly label: string;
   readonly token: string;
@@ -27,7 +24,10 @@ export interface Who {
   readonly sessionId: string | null;
 }
 
-/** May this message be delivered by the reporting line, as it stands in the ledger? Written here a second time, on purpose. */
+/**
+ * Whether the reporting lines in the ledger allow this message. "with a grant" means only with a mail route. This repeats a
+ * rule of the product on purpose, so a bug there can't hide itself.
+ */
 export function routeAllows(
   watch: { readonly members: ReadonlyMap<string, WatchedMember> },
   message: { from_id: string | null; from_system: number; to_id: string | null },
@@ -44,7 +44,7 @@ export function routeAllows(
   return neighbours || "with a grant";
 }
 
-/** What leaves a record and changes nothing in the world. */
+/** Operations that leave an event but count as no progress. */
 const idle = new Set([
   "access.refused",
   "knowledge.read",
@@ -55,12 +55,12 @@ const idle = new Set([
 const mostStalls = 3;
 const longestBackOff = 5 * 60_000;
 
-/** Which sessions got something done, and what must follow when they did not. */
+/** Tracks which sessions made progress, and demands back-off and blocking for those that did not. */
 export class StallModel {
   readonly #progressed = new Set<string>();
   readonly #stalls = new Map<string, number>();
   readonly #agents = new Map<string, { idle: number; notBefore: number }>();
-  /** Blocked in the same transaction in which the session ends that is seen next. */
+  /** The outcome that was just blocked. The next session end in the ledger belongs to the same transaction. */
   #blocked: string | null = null;
 
   see(row: EventRow, stateFileId: string | undefined): void {
@@ -77,7 +77,7 @@ export class StallModel {
     const { notBefore } = this.#agents.get(start.subject ?? "") ?? { notBefore: 0 };
     if (start.at < notBefore)
       throw new Broken(
-        "sessions that change nothing are followed by a pause",
+        "after sessions without progress an agent waits before its next session",
         `${name} starts ${notBefore - start.at} ms too soon`,
       );
   }

@@ -6,9 +6,8 @@ import { type EventRow, routeAllows, StallModel, type WatchedMember, type Who } 
 import type { Trace } from "./trace.ts";
 
 /**
- * Reads the ledger as it grows and keeps, from it alone, who reports to whom, who is active, and which session is the
- * newest. Each event is judged against what was true when it was written: that is what must hold, whatever the order in
- * which nodes and callers came.
+ * Follows the ledger and derives from it alone who reports to whom, who is active, and which session is the newest. Each
+ * event is checked against the state at the time it was written. This must hold in whatever order nodes and callers act.
  */
 
 export class LedgerWatch {
@@ -17,17 +16,17 @@ export class LedgerWatch {
   readonly routes = new Set<string>();
   readonly delivered = new Set<string>();
   readonly sessions = new Map<string, { readonly agentId: string; readonly first: string | null }>();
-  /** Sessions that handed in their summary. */
+  /** Sessions that submitted their summary. */
   readonly summarized = new Set<string>();
-  /** How many refusals of an agent are on record. */
+  /** The number of recorded refusals for each agent. */
   readonly refusals = new Map<string, number>();
-  /** What sessions were started for, until somebody has looked at that. */
+  /** The outcomes that sessions were started for, until checks.ts has looked at them. */
   readonly startedFor: { readonly session: string; readonly outcome: string; readonly agentId: string }[] =
     [];
-  /** Sessions that another node took over, until somebody has looked at that. */
+  /** Sessions that another node took over, until checks.ts has looked at them. */
   readonly takenOver: { readonly session: string; readonly at: number }[] = [];
   readonly #ends = new Set<string>();
-  /** Something about outcomes, agents or rights has changed; whoever looked at that sets it back. */
+  /** Whether outcomes, agents or rights have changed. The check of these resets it. */
   changed = false;
   readonly #store: Store;
   readonly #trace: Trace;
@@ -45,7 +44,7 @@ export class LedgerWatch {
     return this.#head;
   }
 
-  /** Looks at every event since the last time. */
+  /** Reads the events since the last call. */
   async follow(): Promise<void> {
     await this.#store.read(async (tx) => {
       const rows = await tx.all(eventsAfter, { seq: this.#seen });
@@ -57,7 +56,7 @@ export class LedgerWatch {
     });
   }
 
-  /** Would a call with this credential be accepted now? */
+  /** Whether a call with this credential would be accepted now. */
   accepts(who: Who): boolean {
     if (who.agentId === null) return true;
     const member = this.members.get(who.agentId);
@@ -178,14 +177,15 @@ export class LedgerWatch {
     member.session = null;
   }
 
-  /** A departure was undone. Its sessions are over all the same. */
+  /** Someone's departure was undone. The agent's earlier sessions stay ended. */
   #comeBack(member: WatchedMember | undefined, data: Record<string, unknown>): void {
-    if (member?.status !== "terminated") throw new Broken("an event tells what happened", "nobody came back");
+    if (member?.status !== "terminated")
+      throw new Broken("an event tells what happened", "the agent that came back had not left");
     member.status = data["status"] === "paused" ? "paused" : "idle";
     member.boss = String(data["boss"]);
   }
 
-  /** Sessions that were started for what is taken back end with that. */
+  /** Sessions that were started for a reclaimed outcome end with it. */
   #stopped(moved: unknown, members: Iterable<WatchedMember | undefined>): void {
     if (!Array.isArray(moved)) return;
     for (const member of members) {
@@ -194,9 +194,9 @@ export class LedgerWatch {
     }
   }
 
-  /** An agent's deed counts only from its newest live session, or by key while it is active. */
+  /** An agent may act only from its newest live session, or with a key while it is active. */
   #demandAccepted(row: EventRow): void {
-    // A refusal is put on record after the call, when the session may be gone.
+    // A refusal is recorded after the call, when the session may already have ended.
     if (row.actor_kind !== "agent" || row.operation === "access.refused") return;
     const member = this.members.get(row.agent_id ?? "");
     if (member === undefined || member.status !== "idle")
@@ -222,25 +222,25 @@ export class LedgerWatch {
     const session = await tx.first(sessionRow, { id });
     const name = `${this.#trace.name("session", id)} of ${this.#name(row.subject)}`;
     if (member === undefined || session === undefined)
-      throw new Broken("an event tells what happened", `${name} is nobody's`);
+      throw new Broken("an event tells what happened", `${name} has no agent or no row`);
     if (member.status !== "idle")
-      throw new Broken("no session starts of an agent that is not active", `${name}: ${member.status}`);
+      throw new Broken("only active agents start sessions", `${name}: ${member.status}`);
     if (member.session !== null)
       throw new Broken("an agent has one session at most", `${name} starts while another lives`);
     if (session.epoch <= member.epoch || Number(data["epoch"]) !== session.epoch)
       throw new Broken("epochs only increase", `${name} has ${session.epoch} after ${member.epoch}`);
     if (session.first_outcome_id === null)
-      throw new Broken("a session starts for something", `${name} has nothing to work on`);
+      throw new Broken("a session starts for an outcome", `${name} has nothing to work on`);
     this.#stalls.demandBackOff(row, name);
     member.session = id;
     member.epoch = session.epoch;
     this.sessions.set(id, { agentId: member.id, first: session.first_outcome_id });
-    // What was done later in the same step may have changed what it was started for.
+    // A later event of the same step may have changed the outcome, so the check would not see the state at the start.
     if (!batch.some(({ seq, operation }) => seq > row.seq && /^(?:outcome|agent|mail)\./.test(operation)))
       this.startedFor.push({ session: id, outcome: session.first_outcome_id, agentId: member.id });
     const most = this.maxSessions(member.companyId);
     if (this.liveSessions(member.companyId) > most)
-      throw new Broken("maxSessions is kept", `${name} is one more than ${most}`);
+      throw new Broken("no more than maxSessions run", `${name} exceeds the limit of ${most}`);
   }
 
   async #ended(
@@ -258,7 +258,7 @@ export class LedgerWatch {
     const first = this.sessions.get(id)?.first;
     const outcome =
       first === undefined || first === null ? undefined : await tx.first(outcomeRow, { id: first });
-    // What happened to the outcome later in the same step is not what the session's end saw.
+    // A later event of the same step may have changed the outcome, which the end of the session did not see.
     const later = batch.some(
       ({ seq, subject, operation }) => seq > row.seq && subject === first && operation.startsWith("outcome."),
     );
@@ -278,10 +278,10 @@ export class LedgerWatch {
     if (message === undefined) throw new Broken("an event tells what happened", `${name} is missing`);
     const opened = `mail:${message.to_id ?? "board"}` as const;
     const grant = await tx.first(standingRoute, { agentId: message.from_id ?? "", resource: opened });
-    // A right that changed later in the same step says nothing about this moment.
+    // A right that a later event of the same step changed says nothing about this moment.
     const changed = batch.some(({ seq, operation }) => seq > row.seq && changesRights.test(operation));
     const line = routeAllows(this, message);
-    // What answers a person by itself was asked for by that person.
+    // A person asked for this automatic reply, so it needs no route.
     const isAnswer = message.to_id === null && message.auto_turn > 0;
     const allowed = isAnswer
       ? undefined
@@ -295,17 +295,17 @@ export class LedgerWatch {
     if (this.delivered.has(id)) throw new Broken("a message is delivered once", name);
     this.delivered.add(id);
     if (row.at < message.deliver_at)
-      throw new Broken("no message is early", `${name}, by ${message.deliver_at - row.at} ms`);
+      throw new Broken("no message is delivered early", `${name}, by ${message.deliver_at - row.at} ms`);
     const route = `${name} from ${this.#name(message.from_id)} to ${this.#name(message.to_id)}`;
     if (row.operation === "mail.deliver" && allowed === false)
-      throw new Broken("mail is delivered only where it may go", route);
+      throw new Broken("mail is delivered only along allowed routes", route);
     if (row.operation === "mail.fail" && allowed === true)
-      throw new Broken("mail that may be delivered does not fail", route);
+      throw new Broken("mail on an allowed route does not fail", route);
   }
 
   #granted(row: EventRow, resource: string, batch: readonly EventRow[]): void {
     const receiver = this.members.get(row.subject ?? "");
-    // In a reorganization the manager of a new manager gives, and the agent that reorganizes acts.
+    // In a reorganization the new manager's manager gives the right, but the agent that reorganizes is the actor.
     const isMoved = batch.some(
       ({ operation, agent_id, seq }) =>
         operation === "reorganization.apply" && agent_id === row.agent_id && seq > row.seq,

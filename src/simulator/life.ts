@@ -2,20 +2,26 @@ import { Broken, StoreFault } from "./broken.ts";
 import { never, type Fate } from "./faulty-store.ts";
 
 /**
- * One life of a node, from start to crash or stop. Whatever its scheduler does passes through here, so that it can be
- * stopped for a while, or for good, at any step and at any write. Nothing of a life that ended ever goes on: what it waits
- * for does not come.
+ * One life of a node, from its start to a crash or stop.
+ *
+ *   alive ──freeze──▶ frozen ──thaw──▶ alive        alive or frozen ──crash──▶ dead
+ *
+ * Every step and every write of the scheduler passes through here, so a plan can freeze or crash the node at any of them.
+ * Code of a dead life never continues: its promises don't settle.
  */
 export interface Interruption {
-  /** fail, lost: the store's doing. crash, pause: before the write or at the step. crash after: the write was kept. */
+  /**
+   * fail, lost: the write fails, as in faulty-store.ts. crash, pause: before the write or at the step. crash after: once
+   * the write is committed.
+   */
   readonly what: "crash" | "crash after" | "pause" | "fail" | "lost";
-  /** A step by its name, or a write by its number from now. */
+  /** The name of a step, or the number of a write, counted from the plan. */
   readonly where: string | number;
 }
 
 export class Life {
   alive = true;
-  /** While it stops in an orderly way there is nobody to tell it later. */
+  /** Set during an orderly stop, when the simulator has no later step to report exits. */
   seesExitsAtOnce = false;
   readonly #whenDead: (life: Life) => void;
   #plan: Interruption | null = null;
@@ -31,13 +37,13 @@ export class Life {
     return this.#thaw !== null;
   }
 
-  /** This will happen to it when it gets there. */
+  /** Sets the interruption that happens at the given place, or clears it. */
   plan(interruption: Interruption | null): void {
     this.#plan = interruption;
     this.#writes = 0;
   }
 
-  /** A promise of the next crash or pause. */
+  /** Resolves at the next crash or pause. */
   interrupted(): Promise<"crashed" | "paused"> {
     this.#interrupted = Promise.withResolvers();
     return this.#interrupted.promise;
@@ -60,7 +66,7 @@ export class Life {
     thaw?.resolve();
   }
 
-  /** A named step of the scheduler. */
+  /** The scheduler has reached a named step. */
   async step(name: string): Promise<void> {
     await this.#pass();
     if (this.#plan?.where !== name) return;
@@ -101,12 +107,12 @@ export class Life {
   }
 }
 
-/** Errors the simulator caused are no bugs. */
+/** Throws unless the simulator itself caused the error. */
 export function demandCaused(error: unknown, about: string): void {
   if (error instanceof StoreFault) return;
   if (error instanceof Error && error.name === "SpawnFault") return;
   throw new Broken(
-    "the scheduler does not break",
+    "the scheduler throws no unexpected error",
     `${about}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
   );
 }

@@ -2,11 +2,15 @@ import type { Exit, Runner, Running, StartSpec } from "../processes/runner.ts";
 import type { Life } from "./life.ts";
 
 /**
- * The processes of one machine, without processes. Like a real one, a process
- *   - does nothing until its gate is opened, and ends by itself when the node dies before that
- *   - outlives its node once the gate is open: an orphan, until the node comes back and kills it
- *   - has a pid that somebody else may get later; its start time tells them apart
- *   - is gone at once when it is killed, but its node learns of that only later, and finds it on the disk again after a crash
+ * Simulates the processes of one machine.
+ *
+ *   gated ──released──▶ running ──exits or killed──▶ ended ──tell──▶ noticed by its node
+ *
+ * As on a real machine:
+ *   - A gated process does nothing, and ends if its node dies.
+ *   - A running process outlives its node. It is then an orphan, until the restarted node kills it.
+ *   - A pid is reused. The start time tells two processes with the same pid apart.
+ *   - A killed process ends at once, but its node learns of it later. After a crash the exit is still on the disk.
  */
 export interface Process {
   readonly pid: number;
@@ -18,14 +22,14 @@ export interface Process {
   readonly life: Life;
   released: boolean;
   exit: Exit | null;
-  /** The node has learned of its exit. */
+  /** Whether the node has learned of the exit. */
   noticed: boolean;
-  /** It lives and does nothing any more. */
+  /** Whether the process lives but does nothing any more. */
   hung: boolean;
-  /** It handed in its summary, its node knows, and ends it then if it has not ended. */
+  /** Set once the session has submitted its summary: the node ends the process at this time. */
   endsBy: number | null;
   readonly notice: (exit: Exit) => void;
-  /** What it has used so far, and who is told of it. */
+  /** The tokens used so far, which are passed to `report`. */
   used: number;
   readonly report: StartSpec["onUsage"];
 }
@@ -34,10 +38,10 @@ const pids = 40;
 
 export class Machine {
   readonly processes: Process[] = [];
-  /** The next start fails: no memory, no command, no disk. */
+  /** Makes the next start fail, as for lack of memory. */
   failNextStart = false;
   #started = 0;
-  /** On its disk: exits that a node has learned of, until they are dealt with. */
+  /** Exits on the machine's disk: a node has learned of them but not settled their sessions. */
   readonly #seen = new Map<string, Exit>();
 
   runnerFor(life: Life): Runner {
@@ -106,7 +110,7 @@ export class Machine {
     if (process.life.alive && process.life.seesExitsAtOnce) this.tell(process);
   }
 
-  /** Its node learns that it ended. */
+  /** Tells the node that the process ended. */
   tell(process: Process): void {
     if (process.exit === null || process.noticed) return;
     process.noticed = true;
@@ -114,7 +118,7 @@ export class Machine {
     process.notice(process.exit);
   }
 
-  /** Ended processes that their node does not know of yet and can be told. */
+  /** Ended processes whose node is alive and does not know of the end yet. */
   unnoticed(): Process[] {
     return this.processes.filter(
       ({ exit, noticed, life }) => exit !== null && !noticed && life.alive && !life.frozen,
@@ -126,7 +130,7 @@ export class Machine {
       if (process.life === life && !process.released) process.exit = gateClosed;
   }
 
-  /** Those that nobody will ask about again need not be kept. */
+  /** Drops ended processes that no node will ask about again. */
   forgetTheDead(): void {
     const kept = this.processes.filter(
       ({ exit, noticed, life }) => exit === null || (!noticed && life.alive),

@@ -5,12 +5,14 @@ import { faultyStore, type Traffic } from "./faulty-store.ts";
 import { Machine } from "./machine.ts";
 
 /**
- * A node: the real scheduler on a simulated machine. It is
- *   down ──start──▶ up ──stop, crash──▶ down        up ──pause──▶ paused ──go on──▶ up, or crash ──▶ down
- * It can be paused or crash in the middle of a tick; what it was doing then goes on later, or never.
+ * A node: the real scheduler on a simulated machine.
+ *
+ *   down ──start──▶ up ──stop, crash──▶ down        up ──pause──▶ paused ──continue──▶ up, or crash ──▶ down
+ *
+ * A pause or crash can hit the middle of a tick. A paused tick continues later, a crashed one never.
  */
 export type Turn =
-  /** It did all it had to do, and wants to be called then. */
+  /** The node had nothing left to do. `next` is when it wants its next tick. */
   | { readonly kind: "done"; readonly next: number | null }
   | { readonly kind: "failed" | "crashed" | "paused" };
 
@@ -19,7 +21,7 @@ export interface SimulatedNodeParts {
   readonly id: string;
   readonly store: Store;
   readonly traffic: Traffic;
-  /** Whether the scheduler has its sweep, which finds what no event told of. */
+  /** Whether the scheduler sweeps, which finds work that no event announced. */
   readonly sweeps: boolean;
   readonly clock: () => number;
   readonly newId: () => string;
@@ -30,12 +32,12 @@ export class SimulatedNode {
   readonly name: string;
   readonly id: string;
   readonly machine = new Machine();
-  /** Until then it may have forgotten whom to look at, because of an error; its sweep finds them. */
+  /** Until this time the node may have lost track of agents because of an error. Its sweep finds them again. */
   forgetfulUntil = 0;
-  /** When it last did all it had to do, and when before that: then its leases were good for a while. */
+  /** When the node last completed a tick, and the time before that. Each of them renewed its leases. */
   wellAt = -Infinity;
   wellBefore = -Infinity;
-  /** A bug it reported. */
+  /** The first bug it reported. */
   bug: unknown;
   readonly #parts: SimulatedNodeParts;
   #life: Life | null = null;
@@ -57,7 +59,7 @@ export class SimulatedNode {
     return this.state === "down" ? 0 : (this.#scheduler?.running() ?? 0);
   }
 
-  /** Is this one of the life it has now? */
+  /** Whether this is the node's present life. */
   isCurrent(life: Life): boolean {
     return this.#life === life && life.alive;
   }
@@ -79,7 +81,7 @@ export class SimulatedNode {
     this.#scheduler = scheduler;
     this.forgetfulUntil = 0;
     life.plan(plan);
-    // The scheduler begins at once, so what it meets must be known before.
+    // The scheduler begins at once, so register for the interruption first.
     const interrupted = life.interrupted();
     return this.#await(
       scheduler.start().then(() => null),
@@ -93,7 +95,7 @@ export class SimulatedNode {
     return this.#await(this.#scheduler.tick(), interrupted);
   }
 
-  /** What will happen to it; null: nothing any more. */
+  /** Plans an interruption. Null cancels it. */
   doom(plan: Interruption | null): void {
     this.#life?.plan(plan);
   }
@@ -114,7 +116,7 @@ export class SimulatedNode {
     this.#underWay = null;
   }
 
-  /** In an orderly way. */
+  /** Stops the scheduler in an orderly way. */
   async stop(): Promise<void> {
     if (this.#life === null || this.#scheduler === null) return;
     this.doom(null);
@@ -123,7 +125,7 @@ export class SimulatedNode {
     await this.#scheduler.stop();
   }
 
-  /** After stop, when nothing goes on any more. */
+  /** Takes the node down, after stop() and once the store is quiet. */
   putDown(): void {
     this.#life?.crash();
   }
@@ -132,7 +134,7 @@ export class SimulatedNode {
     const began = this.#parts.clock();
     const turn = work.then(
       (next): Turn => {
-        // It renewed them at the beginning, which may be long ago.
+        // The tick renewed the leases when it began, which may be long ago.
         if (this.wellAt < began) this.wellBefore = this.wellAt;
         this.wellAt = began;
         return { kind: "done", next };

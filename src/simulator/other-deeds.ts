@@ -10,7 +10,7 @@ import { call, onFile } from "./calling.ts";
 import { reorganize, undoOne } from "./reorganizing.ts";
 import { type AgentView, filesMade, grantsAround } from "./view.ts";
 
-/** What an agent does besides its outcomes: mail, knowledge, rights, its reports; and what it must not. */
+/** An agent's actions with mail, knowledge, rights and reports, including some that must be refused. */
 export async function dealings(actor: Player): Promise<unknown> {
   const deed = actor.world.chance.weighted<Deed>([
     [6, send],
@@ -32,7 +32,7 @@ export async function dealings(actor: Player): Promise<unknown> {
 const isReport = (actor: Player, agent: AgentView): boolean =>
   agent.boss_id === actor.me.id && agent.status !== "terminated";
 
-/** Somebody it may write to only because the board allowed it. */
+/** An agent that this one may write to only because the board opened a mail route. */
 function openedRoute({ world, me }: Player): string | undefined {
   const opened = [...world.watch.routes].filter((route) => route.startsWith(me.id));
   return world.chance.flip(0.6) ? world.chance.pick(opened)?.slice(me.id.length + 1) : undefined;
@@ -65,7 +65,7 @@ async function makeFile(actor: Player): Promise<unknown> {
   return call(actor, knowledge.createFile, { description: actor.world.newKey(), content: "As found." });
 }
 
-/** Reads a file, or writes it, with what was last seen or with something older. */
+/** Reads or writes a file, sometimes with a wrong version number. */
 async function useFile(actor: Player): Promise<unknown> {
   const { world } = actor;
   const { chance } = world;
@@ -82,7 +82,10 @@ async function useFile(actor: Player): Promise<unknown> {
     content: `At ${world.now}`,
   });
   if (actor.alone && saved.kind === "ok" && version !== file.version)
-    throw new Broken("who has not seen the newest version does not overwrite it", `${actor.who.label} ${id}`);
+    throw new Broken(
+      "a write based on another version than the newest is refused",
+      `${actor.who.label} ${id}`,
+    );
   return saved;
 }
 
@@ -111,7 +114,7 @@ async function revoke(actor: Player): Promise<unknown> {
   const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: me.id }));
   const given = world.chance.flip(0.8) ? grants.filter((one) => one.granted_by === me.id) : grants;
   const one = world.chance.pick(given);
-  // The right to hire of the root agent is what lets a company grow; it stays.
+  // The root agent keeps its right to hire, or the company could not grow.
   if (one === undefined || (one.resource === "org:hire" && me.boss_id === null && one.grantee_id === me.id))
     return;
   return call(actor, capabilities.revokePermission, { id: one.id });
@@ -128,7 +131,7 @@ async function pauseReport(actor: Player): Promise<unknown> {
   if (report === undefined || report.boss_id === null) return;
   const answer = await call(actor, agents.pauseAgent, { id: report.id });
   if (actor.alone && answer.kind === "ok" && report.boss_id !== actor.me.id)
-    throw new Broken("nobody stops whom it is not the boss of", `${actor.who.label} ${report.name}`);
+    throw new Broken("an agent can pause only its own reports", `${actor.who.label} ${report.name}`);
   return answer;
 }
 
@@ -138,7 +141,7 @@ async function resumeReport(actor: Player): Promise<unknown> {
   return report === undefined ? undefined : call(actor, agents.resumeAgent, { id: report.id });
 }
 
-/** Asks for something of another company and for something that is nowhere: the answers must be alike. */
+/** Asks for an object of another company and for one that does not exist. Both answers must be the same. */
 async function pry(actor: Player): Promise<void> {
   const { world } = actor;
   const foreign = world.chance.pick([world.foreign.agentId, world.foreign.outcomeId, world.foreign.fileId]);
@@ -162,8 +165,8 @@ async function pry(actor: Player): Promise<void> {
   const [there, here] = [await ask(foreign), await ask(nowhere)];
   if (there !== here || there === "ok")
     throw new Broken(
-      "what is another company's is as if it did not exist",
-      `${operation.name}: "${there}", and for what does not exist "${here}"`,
+      "an object of another company looks as if it did not exist",
+      `${operation.name} answers "${there}", but "${here}" for an id that does not exist`,
     );
 }
 

@@ -4,7 +4,7 @@ import type { Player, Deed } from "./calling.ts";
 import { drives, onOutcome, writes } from "./calling.ts";
 import { grantsAround, isLiveStatus, type OutcomeView } from "./view.ts";
 
-/** What an agent does with outcomes: mostly with its own, sometimes with others', where it must be refused. */
+/** An agent's actions with outcomes: mostly its own, sometimes those of others, which must be refused. */
 export async function orders(actor: Player): Promise<unknown> {
   const deed = actor.world.chance.weighted<Deed>([
     [9, create],
@@ -26,7 +26,7 @@ export async function orders(actor: Player): Promise<unknown> {
 const mostAgents = 8;
 const names = ["Cy", "Dee", "Eli", "Fay", "Gus", "Hal"];
 
-/** One that fits, or now and then any other. */
+/** Picks an outcome that fits, and sometimes any other. */
 function choose(actor: Player, fits: (outcome: OutcomeView) => boolean): OutcomeView | undefined {
   const { chance } = actor.world;
   const { outcomes } = actor.view;
@@ -38,13 +38,13 @@ const own =
   (outcome: OutcomeView): boolean =>
     isLiveStatus(outcome) && drives(me.id, outcome);
 
-/** Its own, or what it waits for from a report. */
+/** Whether the outcome is the agent's own, or delegated by it. */
 const near =
   (actor: Player) =>
   (outcome: OutcomeView): boolean =>
     own(actor)(outcome) || (isLiveStatus(outcome) && outcome.delegated_by === actor.me.id);
 
-/** What one may wait for: something near, or anything at all. Whoever waits for somebody else's has to hear of its end. */
+/** Picks an outcome to wait for, near or anywhere. An agent that waits for another's outcome must hear of its end. */
 function awaited(actor: Player): OutcomeView | undefined {
   const { chance } = actor.world;
   return chance.flip(0.5)
@@ -189,7 +189,7 @@ async function hire(actor: Player): Promise<unknown> {
   return answer;
 }
 
-/** A plan: parts for reports, for itself, and for somebody who has to be hired first. */
+/** Divides an outcome into parts for reports, for the agent itself, and for a role that has to be hired first. */
 async function divide(actor: Player): Promise<unknown> {
   const { world, me, view } = actor;
   const { chance } = world;
@@ -209,7 +209,7 @@ async function divide(actor: Player): Promise<unknown> {
 async function reclaim(actor: Player): Promise<unknown> {
   const { chance } = actor.world;
   const isMandate = (id: string): boolean => actor.view.agents.some(({ mandate_id }) => mandate_id === id);
-  // Taking back a mandate ends agents, so rather something else.
+  // Reclaiming a mandate ends agents, so it is made rarer.
   const spare = chance.flip(0.6);
   const outcome = choose(
     actor,

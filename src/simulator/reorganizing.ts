@@ -5,7 +5,7 @@ import { call, type SimulatedCaller } from "./calling.ts";
 import { dump, notRestored } from "./restored.ts";
 import { type AgentView, isLiveStatus } from "./view.ts";
 
-/** Moving people about, at any moment: by the board (top null) anywhere, by a boss below itself, and where it may not. */
+/** Applies a random reorganization. The board (`top` null) may change anything, a manager only agents below it. */
 export async function reorganize(
   caller: SimulatedCaller,
   companyId: string,
@@ -28,17 +28,17 @@ export async function reorganize(
   const undone = await call(caller, undoReorganization, { id: done.value.id });
   if (undone.kind !== "ok") {
     if (undone.kind === "refused" && world.watch.accepts(caller.who))
-      throw new Broken("what was just done can be undone", `${change.kind}: ${undone.refusal.message}`);
+      throw new Broken("a reorganization can be undone at once", `${change.kind}: ${undone.refusal.message}`);
     return undone;
   }
-  // Whoever brings it about, and others, go on spending meanwhile.
+  // Charges are left out, because agents spend in the meantime.
   const [wrong] = notRestored(before, await dump(world.store)).filter((one) => !one.startsWith("charges "));
   if (wrong !== undefined)
-    throw new Broken("what is undone at once is as it was", `${change.kind}: ${wrong}`);
+    throw new Broken("undoing a reorganization at once restores every row", `${change.kind}: ${wrong}`);
   return undone;
 }
 
-/** One of the last changes is taken back, whatever has happened since. */
+/** Undoes one of the last reorganizations, no matter what has happened since. */
 export async function undoOne(
   caller: SimulatedCaller,
   companyId: string,
@@ -112,7 +112,7 @@ function isBelow(agent: AgentView, top: string, employed: readonly AgentView[]):
   return false;
 }
 
-/** Who was moved was below who moved it. */
+/** Demands that every agent in the change was below the manager who made it. */
 function demandWithin(
   { who }: SimulatedCaller,
   change: Change,
@@ -128,7 +128,7 @@ function demandWithin(
     const agent = employed.find((one) => one.id === id);
     if (agent === undefined || !isBelow(agent, top, employed))
       throw new Broken(
-        "a boss reorganizes below itself alone",
+        "a manager reorganizes only agents below it",
         `${who.label} ${change.kind} ${agent?.name ?? id}`,
       );
   }

@@ -14,9 +14,9 @@ import { look } from "./view.ts";
 import type { World } from "./world.ts";
 
 /**
- * No more faults, nobody starts anything new, and every agent does its work, but for the lazy ones. Then the world has to
- * come to rest: no session, nothing due, nobody who could be started, no process; and it says of every outcome that is
- * still open what it waits for.
+ * Ends a run: the faults stop, no agent creates new work, and all agents except the lazy ones finish theirs. The world must
+ * then come to rest: no session, no process, no due message or alarm, and no agent with work to start for. For every
+ * open outcome, `why` must name what it waits for.
  */
 export async function comeToRest(world: World, mood: Mood): Promise<void> {
   world.faults = false;
@@ -34,7 +34,7 @@ export async function comeToRest(world: World, mood: Mood): Promise<void> {
   const left = world.processes().map(({ sessionId }) => world.trace.name("session", sessionId));
   throw new Broken(
     "the world comes to rest once faults stop",
-    `${mostRounds} rounds did not do; ${left.join(", ")}`,
+    `after ${mostRounds} rounds these processes still live: ${left.join(", ") || "none"}`,
   );
 }
 
@@ -56,7 +56,7 @@ async function oneRound(world: World, mood: Mood): Promise<void> {
     world.now += 100;
     return;
   }
-  // Nobody works: on to the next thing that happens by itself, or to the next sweep and the end of every lease.
+  // No agent works. Advance to the next timed event, but by at most 20 seconds: then sweeps run and leases expire.
   const { now } = world;
   const times = await world.store.read((tx) => tx.first(nextTimes, { now }));
   const next = [times?.mail, times?.alarm, times?.agent].filter((time) => typeof time === "number");
@@ -65,7 +65,7 @@ async function oneRound(world: World, mood: Mood): Promise<void> {
     world.now = Math.min(...next);
 }
 
-/** Nothing goes on; whether something is still to come by itself is left open on request. */
+/** Whether nothing happens any more. With `butForLater`, messages and alarms for a later time may still be pending. */
 async function isAtRest(world: World, butForLater = false): Promise<boolean> {
   const { now } = world;
   if (world.processes().length > 0 || world.nodes.some(({ running }) => running > 0)) return false;
@@ -78,7 +78,7 @@ async function isAtRest(world: World, butForLater = false): Promise<boolean> {
   });
 }
 
-/** What must be true in the end. */
+/** Checks what must hold at rest. */
 async function demandRest(world: World): Promise<void> {
   await checkStep(world, true);
   await world.store.read((tx) => demandInvariants(tx, ["bytes"], world.trace));
@@ -87,7 +87,7 @@ async function demandRest(world: World): Promise<void> {
   if (lost !== undefined) throw new Broken("no message is lost", world.trace.name("message", lost.id));
   for (const id of world.taken)
     if (!world.watch.delivered.has(id))
-      throw new Broken("a message that was taken is delivered or fails", world.trace.name("message", id));
+      throw new Broken("an accepted message is delivered or fails", world.trace.name("message", id));
   const verified = await world.askQuietly(world.board, verifyLedger, {});
   if (!verified.ok) throw new Broken("the chain of the ledger verifies", JSON.stringify(verified.firstBad));
   await world.askQuietly(world.board, listOutcomes, { companyId: world.company.id, status: "open" });

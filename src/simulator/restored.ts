@@ -3,11 +3,11 @@ import { dynamic } from "../store/query.ts";
 import type { Schema } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 
-/** Whole tables, to see what a change did and whether undoing it put everything back. */
+/** Compares whole tables, to check that undoing a reorganization restores every row. */
 type Row = Readonly<Record<string, Value>>;
 export type Dump = ReadonlyMap<string, ReadonlyMap<string, Row>>;
 
-/** Each with what tells its rows apart. The ledger and remembered answers only grow. */
+/** The key columns of each table. The ledger and the stored answers are left out, because they only grow. */
 const tables = {
   companies: ["id"],
   agents: ["id"],
@@ -69,9 +69,9 @@ export function compare(before: Dump, after: Dump): Changed[] {
 }
 
 /**
- * Every row that was there is there again, to the last column, but for what only goes forward: an agent's epoch, its sessions
- * and their tokens, and the versions of an outcome's file, with the mark that it is to be rendered anew. What is there besides
- * is what was said, and agents that came and have left.
+ * Lists what an undo failed to restore. Every earlier row must have its earlier values, with these exceptions, which only
+ * move forward: an agent's epoch, its sessions and their tokens, and an outcome's rendered file. New rows may remain only
+ * for messages and for agents that were hired and have left.
  */
 export function notRestored(before: Dump, after: Dump): string[] {
   const found: string[] = [];
@@ -82,11 +82,11 @@ export function notRestored(before: Dump, after: Dump): string[] {
     }
     if (table === "sessions" || (table === "credentials" && was?.["session_id"] !== null)) continue;
     const forward = table === "agents" ? ["epoch"] : table === "outcomes" ? ["stale"] : [];
-    // Whom a budget had paused goes on as soon as another's budget is free, and is paused again by its next session.
+    // An agent that a budget paused resumes as soon as budget becomes free, and its next session pauses it again.
     if (before.get("budget_pauses")?.has(key) === true && (table === "agents" || table === "budget_pauses"))
       continue;
     if (isRendered(before, table, key)) continue;
-    // A message that it was done unblocks the inbox it comes to: of an inbox, only whose it is and whether it is open.
+    // A notice about the change unblocks the inbox it arrives in. So only an inbox's owner and status are compared.
     const isInbox = isInboxIn(before, key);
     const matter = isInbox ? columns.filter((one) => one === "status" || one === "responsible_id") : columns;
     for (const column of matter)
@@ -129,7 +129,7 @@ function isInboxIn(all: Dump, id: string): boolean {
   return all.get("outcomes")?.get(id)?.["kind"] === "inbox";
 }
 
-/** The file of an outcome shows its row; it has a version for each time somebody looked after a change. */
+/** Whether this is an outcome's file. It is rendered from the outcome, with a new version at the first read after a change. */
 function isRendered(all: Dump, table: string, key: string): boolean {
   return table === "files" && all.get("files")?.get(key)?.["kind"] === "outcome";
 }

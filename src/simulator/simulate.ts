@@ -7,8 +7,8 @@ import { start, step } from "./steps.ts";
 import { World } from "./world.ts";
 
 /**
- * One run: the real program, on a virtual clock and simulated processes, with whatever goes wrong chosen by a seed. The same
- * seed does the same, to the last line of its trace.
+ * One run of the simulator: the real program on a virtual clock with simulated processes. A seed decides every action and
+ * every fault. The same seed produces the same trace, line by line.
  */
 export interface Run {
   readonly seed: number;
@@ -16,24 +16,24 @@ export interface Run {
   /** SHA-256 of the whole trace. */
   readonly hash: string;
   readonly lines: number;
-  /** How often what happened. */
+  /** How often each kind of action happened. */
   readonly counts: Readonly<Record<string, number>>;
   readonly failure: Failure | null;
 }
 
 export interface Failure {
-  /** The step at which it was found; more than there are when it was on the way to rest. */
+  /** The step that found the failure. It exceeds the number of steps if the world was already coming to rest. */
   readonly step: number;
   readonly rule: string;
   readonly message: string;
   readonly trace: readonly string[];
-  /** The command that does it again. */
+  /** The command that repeats the run. */
   readonly replay: string;
 }
 
 const thoroughEvery = 20;
 
-/** With `calm` nothing goes wrong; then no node may ever need its sweep, so it has none. */
+/** With `calm` there are no faults. Nodes then run without their sweep, because events alone must tell them everything. */
 export async function simulate(seed: number, steps: number, options: { calm?: boolean } = {}): Promise<Run> {
   const world = new World(seed, options.calm === true);
   const mood = newMood();
@@ -53,7 +53,7 @@ export async function simulate(seed: number, steps: number, options: { calm?: bo
   } catch (error) {
     failure = {
       step: at,
-      rule: error instanceof Broken ? error.rule : "the simulator does not break",
+      rule: error instanceof Broken ? error.rule : "the simulator itself does not throw",
       message:
         error instanceof Broken
           ? error.message
@@ -64,7 +64,7 @@ export async function simulate(seed: number, steps: number, options: { calm?: bo
       replay: `agency sim --seed ${seed} --steps ${steps}${world.calm ? " --calm" : ""}`,
     };
   } finally {
-    world.say(`the ledger ends with ${world.watch.head}`);
+    world.say(`the last hash of the ledger is ${world.watch.head}`);
     await world.store.close();
   }
   return {
@@ -79,7 +79,7 @@ export async function simulate(seed: number, steps: number, options: { calm?: bo
 
 export function describeFailure({ step, rule, message, trace, replay }: Failure, seed: number): string {
   return [
-    `Seed ${seed}, step ${step}: ${rule}.`,
+    `Seed ${seed} broke a rule at step ${step}: ${rule}.`,
     message,
     "",
     ...trace.map((line) => `  ${line}`),

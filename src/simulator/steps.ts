@@ -9,7 +9,7 @@ import type { Process } from "./machine.ts";
 import type { SimulatedNode, Turn } from "./node.ts";
 import type { World } from "./world.ts";
 
-/** Decides what happens next, and lets it happen. */
+/** Chooses the next action at random and performs it. */
 export async function step(world: World, mood: Mood): Promise<void> {
   const { chance } = world;
   const up = world.nodes.filter(({ state }) => state === "up");
@@ -29,7 +29,7 @@ export async function step(world: World, mood: Mood): Promise<void> {
     [world.calm ? 30 : 9, () => boardTurn(world)],
     [10, () => passTime(world)],
     one(world.delayed, 4, async (made) => {
-      // What has a key may come a third time.
+      // A call with an idempotency key may arrive a third time.
       if (made.attempt.key === undefined || chance.flip(0.8))
         world.delayed.splice(world.delayed.indexOf(made), 1);
       await arrive(world, made);
@@ -42,14 +42,14 @@ export async function step(world: World, mood: Mood): Promise<void> {
   if (world.calm) await tickAll(world);
 }
 
-/** Everybody finishes. Whoever has something to do after that has to be woken. */
+/** Every agent finishes its work. An agent that gets work afterwards has to be woken. */
 async function workAllOff(world: World, mood: Mood, free: readonly Process[]): Promise<void> {
   for (const process of free) await workOff(world, mood, process);
   for (const { machine } of world.nodes)
     for (const process of machine.unnoticed()) await noticeExit(world, process);
 }
 
-/** As in life: after each commit everybody looks at what there is to do. Whom nobody told of it is seen to be missing. */
+/** Ticks all nodes, as the daemon does after each commit. An agent that no event woke then shows up in the checks. */
 async function tickAll(world: World): Promise<void> {
   await world.quiet();
   for (const node of world.nodes) if (node.state === "up") await tickToTheEnd(world, node);
@@ -78,7 +78,7 @@ function mishaps(world: World, one: One): Step[] {
 
 const steps = ["intent", "intended", "spawned", "recorded", "exited", "delivery", "delivered"];
 
-/** Something that will happen in the middle of what a node does. */
+/** Draws an interruption in the middle of a node's work. */
 function interruption({ chance }: World): Interruption {
   const what = chance.weighted<Interruption["what"]>([
     [3, "crash"],
@@ -95,7 +95,9 @@ async function doom(world: World, node: SimulatedNode): Promise<void> {
   const plan = interruption(world);
   node.doom(plan);
   const { what, where } = plan;
-  world.say(`node ${node.name} will meet ${what} at ${typeof where === "number" ? `write ${where}` : where}`);
+  world.say(
+    `planned for node ${node.name}: ${what} at ${typeof where === "number" ? `write ${where}` : where}`,
+  );
   world.count(`doom: ${what} at ${typeof where === "number" ? "a write" : where}`);
 }
 
@@ -108,7 +110,7 @@ async function tick(world: World, node: SimulatedNode): Promise<void> {
   report(world, node, "ticks", await node.tick());
 }
 
-/** As the daemon does: again after every commit, until there is nothing left to do. */
+/** Ticks until a tick changes nothing, as the daemon does. */
 export async function tickToTheEnd(world: World, node: SimulatedNode): Promise<void> {
   for (let round = 0; round < 12; round++) {
     const before = world.watch.head;
@@ -119,14 +121,17 @@ export async function tickToTheEnd(world: World, node: SimulatedNode): Promise<v
     if (turn.kind !== "done") return;
     if (world.watch.head === before) return checkAfterTurn(world, node, turn.next);
   }
-  throw new Broken("a node comes to an end of what there is to do", `node ${node.name} does not`);
+  throw new Broken(
+    "a node runs out of work",
+    `12 ticks of node ${node.name} in a row each changed something`,
+  );
 }
 
 export async function start(world: World, node: SimulatedNode, faults = true): Promise<void> {
   const turn = await node.start(faults && world.chance.flip(0.2) ? interruption(world) : null);
   report(world, node, "starts", turn);
   await world.quiet();
-  // A daemon that cannot start ends.
+  // A daemon that can't start exits.
   if (turn.kind === "failed") node.crash();
   if (turn.kind !== "done") return;
   for (const { life, sessionId } of node.machine.alive())
@@ -135,7 +140,7 @@ export async function start(world: World, node: SimulatedNode, faults = true): P
 }
 
 export async function goOn(world: World, node: SimulatedNode): Promise<void> {
-  report(world, node, "goes on", await node.goOn());
+  report(world, node, "continues", await node.goOn());
 }
 
 async function crash(world: World, node: SimulatedNode): Promise<void> {
@@ -172,7 +177,7 @@ export async function noticeExit(world: World, process: Process): Promise<void> 
   world.count(`learns of an exit → ${node.state}`);
 }
 
-/** Several at once: ticks of different nodes, and calls of different processes. */
+/** Runs ticks of several nodes and calls of several processes at the same time. */
 async function together(
   world: World,
   mood: Mood,
@@ -182,7 +187,7 @@ async function together(
   const { chance } = world;
   const nodes = up.filter(() => chance.flip(0.8));
   const processes = free.filter(() => chance.flip(0.6)).slice(0, 3);
-  world.say(`at once: ${nodes.length} ticks, ${processes.length} agents`);
+  world.say(`at the same time: ${nodes.length} ticks, ${processes.length} agents`);
   world.count("at once");
   await Promise.all([
     ...nodes.map((node) => tick(world, node)),
@@ -201,7 +206,7 @@ async function passTime(world: World): Promise<void> {
     [12, () => chance.between(30_000, 120_000)],
     [5, () => chance.between(600_000, 3 * 3600_000)],
   ])();
-  // Nodes that are well renew their leases in time. Only when everything sleeps do those run out too.
+  // A healthy node renews its leases in time. They expire only if the whole machine sleeps.
   const asleep = !world.calm && chance.flip(0.1);
   const awake = world.nodes.filter(({ state, running }) => state === "up" && running > 0);
   const passed = awake.length > 0 && !asleep ? Math.min(wanted, 40_000) : wanted;

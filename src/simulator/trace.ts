@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * What happened, line by line. All lines go into a hash, by which two runs are compared; the last ones are kept to be
- * shown. Ids are shown by names of their own, given in the order in which they first appear.
+ * Records what happens, line by line. A hash of all lines tells whether two runs did the same. The last lines are kept
+ * for the report of a failure. Ids appear as short names, numbered in the order of their first appearance.
  */
 export class Trace {
   readonly #hash = createHash("sha256");
@@ -31,7 +31,7 @@ export class Trace {
     return this.#hash.copy().digest("hex");
   }
 
-  /** What an id is called here: `outcome 7`. */
+  /** The short name of an id, for example `outcome 7`. */
   name(kind: string, id: string | null): string {
     if (id === null) return "the board";
     const known = this.#names.get(id);

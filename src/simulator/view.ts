@@ -2,10 +2,10 @@ import { query } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 
-/** What the simulator sees of a company when it decides what somebody does next: everything, unlike the agents. */
+/** The company as the simulator sees it when it decides the next action. Unlike an agent, it sees everything. */
 export interface View {
   readonly agents: readonly AgentView[];
-  /** Those that live, and the newest of the others. */
+  /** The open and submitted ones, and the newest of the others. */
   readonly outcomes: readonly OutcomeView[];
 }
 
@@ -30,7 +30,7 @@ const ofOutcome = [
 ] as const;
 export type AgentView = Pick<Row<"agents">, (typeof ofAgent)[number]>;
 export type OutcomeView = Pick<Row<"outcomes">, (typeof ofOutcome)[number]> & {
-  /** How many outcomes that can be worked on wait for it above. */
+  /** The number of open work outcomes above that wait for this one. */
   readonly above: number;
 };
 
@@ -83,7 +83,7 @@ const outcomesOf = query((db, p: { companyId: string }) =>
     .orderBy("num"),
 );
 
-/** Messages that wait for somebody, and are due some day. */
+/** Delivered messages that the agent has not acknowledged. */
 export const waitingMessages = query((db, p: { agentId: string }) =>
   db
     .selectFrom("messages")
@@ -95,7 +95,7 @@ export const waitingMessages = query((db, p: { agentId: string }) =>
     .limit(20),
 );
 
-/** Who has mail under way. */
+/** Senders and receivers of messages that are not delivered yet. */
 export const pendingMail = query((db, p: { companyId: string }) =>
   db
     .selectFrom("messages")
@@ -107,7 +107,7 @@ export const pendingMail = query((db, p: { companyId: string }) =>
     .orderBy("num"),
 );
 
-/** Outcomes that somebody who does not answer for them waits for: has one above, depends on it, or is blocked on it. */
+/** Outcomes that another agent waits for, as a part of its work, as a dependency, or because it is blocked on them. */
 export const awaitedByOthers = query((db, p: { companyId: string }) =>
   db
     .selectFrom("outcomes as o")

@@ -15,7 +15,7 @@ import type { Process } from "./machine.ts";
 import { SimulatedNode } from "./node.ts";
 import { Trace } from "./trace.ts";
 
-/** A call as it goes over the wire: it can be late, or arrive twice. */
+/** A call on the network. It can arrive late or twice. */
 export interface Attempt {
   readonly who: Who;
   readonly operation: Operation;
@@ -26,10 +26,10 @@ export interface Attempt {
 export type Answer<T> =
   | { readonly kind: "ok"; readonly value: T }
   | { readonly kind: "refused"; readonly refusal: Refusal }
-  /** The store failed; whether the call had its effect, the caller cannot know. */
+  /** The store failed. The caller can't know whether the call took effect. */
   | { readonly kind: "lost" };
 
-/** A call that was made before, and what it answered. */
+/** An earlier call and its answer. */
 export interface Made {
   readonly attempt: Attempt;
   readonly answer: Answer<unknown>;
@@ -46,12 +46,12 @@ const beginning = Date.UTC(2030, 0, 1);
 
 export class World {
   readonly seed: number;
-  /** Nothing ever goes wrong. */
+  /** Whether the run has no faults. */
   readonly calm: boolean;
   readonly chance: Chance;
-  /** About how many outcomes are open at a time. Where there are few, agents wait for each other. */
+  /** About how many outcomes are open at a time. If they are few, agents wait for each other. */
   readonly mostLive: number;
-  /** Of 100 sessions, how many do their work and nothing else. Where most do, agents are idle until somebody wakes them. */
+  /** The percentage of sessions that only do their work. If it is high, agents are idle until they are woken. */
   readonly diligence: number;
   readonly trace = new Trace(linesKept);
   readonly watch: LedgerWatch;
@@ -61,18 +61,19 @@ export class World {
   readonly newSecret: () => string;
   readonly board: Who;
   now = beginning;
-  /** Calls may be late, fail, or come twice. */
+  /** Whether calls may be late, fail or arrive twice. */
   faults = true;
-  /** Calls that are still on their way, or come a second time. */
+  /** Calls that have not arrived yet, or will arrive a second time. */
   readonly delayed: Made[] = [];
-  /** Keys that agents were given, also of agents that have left. */
+  /** Keys of agents, including agents that have left. */
   readonly keys: Who[] = [];
-  /** The company everything happens in, and things of another that nobody here may know of. */
+  /** The company that the agents belong to. */
   company: SimulatedCompany = { id: "", rootAgentId: "", rootOutcomeId: "" };
+  /** Objects of another company, which these agents must not see. */
   foreign = { companyId: "", agentId: "", outcomeId: "", fileId: "" };
-  /** Messages that a sender was told are on their way. */
+  /** Messages that were accepted from their sender. */
   readonly taken: string[] = [];
-  /** How often what happened. */
+  /** How often each kind of action happened. */
   readonly counts = new Map<string, number>();
   readonly #traffic = new Traffic();
   readonly #core: Core;
@@ -131,7 +132,7 @@ export class World {
     return `call-${this.#calls}`;
   }
 
-  /** Waits until nothing goes on in the store, on behalf of anybody. */
+  /** Waits until no store call is under way. */
   async quiet(): Promise<void> {
     let before;
     do {
@@ -142,7 +143,7 @@ export class World {
     for (const { bug } of this.nodes) if (bug !== undefined) throw bug;
   }
 
-  /** The next call meets this. */
+  /** Sets the fate of the next call. */
   prepareCall(verdict: Fate): void {
     this.#nextCall = verdict;
   }
@@ -157,7 +158,7 @@ export class World {
     return answer.kind === "ok" ? { kind: "ok", value: operation.output.parse(answer.value) } : answer;
   }
 
-  /** Without a line in the trace, for the simulator's own questions. */
+  /** Asks without a line in the trace. The simulator uses it for its own questions and demands an answer. */
   async askQuietly<I extends z.ZodObject, O extends z.ZodType>(
     who: Who,
     operation: Operation<I, O>,
@@ -194,7 +195,7 @@ export class World {
       if (error instanceof Refusal) return { kind: "refused", refusal: error };
       if (error instanceof StoreFault) return { kind: "lost" };
       throw new Broken(
-        "an operation answers or refuses",
+        "an operation answers or refuses, and never throws anything else",
         `${operation.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
       );
     }
