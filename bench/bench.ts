@@ -1,15 +1,15 @@
 import type { Figure } from "./figures.ts";
 
-/** What every entry is given. */
+/** The conditions that every entry gets. */
 export interface Bench {
   readonly store: "sqlite" | "postgres";
-  /** Small sizes and short slices: shows that everything runs, says little about speed. */
+  /** Uses small sizes and short slices. It shows that everything runs, but the figures say little. */
   readonly quick: boolean;
-  /** For whatever an entry keeps on disk; deleted at the end. */
+  /** A folder for the entry's files. It is deleted at the end. */
   readonly folder: string;
   /** The command whose daemon is measured. */
   readonly cli: string;
-  /** A fresh PostgreSQL database; only with that store. */
+  /** Creates a new PostgreSQL database. Only available with that store. */
   readonly newDatabase: () => Promise<string>;
   readonly say: (line: string) => void;
 }
@@ -20,7 +20,7 @@ export interface Entry {
   readonly run: (bench: Bench) => Promise<Omit<Figure, "store">[]>;
 }
 
-/** The rows of the smaller and the larger of the two stores an entry measures. */
+/** The numbers of rows in the smaller and the larger store that an entry measures. */
 export function sizes(bench: Bench, large: number, quick: number): readonly [small: number, large: number] {
   const most = bench.quick ? quick : large;
   return [most / 10, most];

@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import { createMcpHandler, Server } from "@modelcontextprotocol/server";
 
-// What mcp.ts measures beside ours: the protocol's own handler, mounted as its documentation says, with a tool that does
-// nothing. Nothing can be faster that leaves the protocol to it. It ends when the benchmark does.
+// The baseline of mcp.ts: the SDK's own handler, mounted as its documentation says, with a tool that does nothing. A server
+// that uses this SDK can't be faster. The process ends with the benchmark.
 
 const handler = createMcpHandler(() => {
   const server = new Server({ name: "empty", version: "1" }, { capabilities: { tools: {} } });

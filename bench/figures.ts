@@ -1,4 +1,4 @@
-/** A figure: what was measured, what the raw loop beside it reached, and how it changes with ten times the rows. */
+/** A measured value, the value of the raw loop next to it, and the value with a tenth of the rows. */
 export interface Figure {
   readonly name: string;
   readonly store: "sqlite" | "postgres";
@@ -11,13 +11,13 @@ export interface Figure {
   readonly baseline?: {
     readonly what: string;
     readonly value: number;
-    /** With a tenth of the rows, where the raw loop runs on them. */
+    /** With a tenth of the rows, if the raw loop depends on them. */
     readonly small?: number;
   };
   readonly aim?: Aim;
 }
 
-/** At least or at most this much; `of` the baseline or by itself. */
+/** A lower or upper bound, either absolute or as a multiple of the baseline. */
 export interface Aim {
   readonly atLeast?: number;
   readonly atMost?: number;
@@ -26,13 +26,13 @@ export interface Aim {
 
 export const growthAim = 1.5;
 
-/** How many times as long it takes with ten times the rows. */
+/** The factor by which ten times the rows slow it down. */
 export function growthOf(figure: Figure): number | undefined {
   if (figure.small === undefined) return undefined;
   return figure.unit === "/s" ? figure.small / figure.value : figure.value / figure.small;
 }
 
-/** Against the raw loop: 1 is as fast, 0.5 half as fast. Of sizes, how many times as large. */
+/** The value relative to the raw loop: 1 is as fast, 0.5 is half as fast. For sizes, 2 is twice as large. */
 export function ratioOf(figure: Figure): number | undefined {
   if (figure.baseline === undefined) return undefined;
   return figure.unit === "ms" ? figure.baseline.value / figure.value : figure.value / figure.baseline.value;
@@ -44,7 +44,7 @@ export function isMet({ aim, value, ...figure }: Figure): boolean | undefined {
   return measured >= (aim.atLeast ?? -Infinity) && measured <= (aim.atMost ?? Infinity);
 }
 
-/** Aims are judged only where sizes and slices are those they were set for. */
+/** Prints the figures as a table. Aims are judged only in a full run, because they were set for its sizes. */
 export function asTable(figures: readonly Figure[], isJudged: boolean): string {
   const head = ["figure", "rows", "value", "aim", "", "raw loop", "ratio", "growth ×10", ""];
   const lines = figures.map((figure) => {
@@ -78,7 +78,7 @@ export function asTable(figures: readonly Figure[], isJudged: boolean): string {
     .join("\n");
 }
 
-/** What more rows cost the raw loop, nothing can be faster than. */
+/** The growth of the raw loop itself, which is a lower bound for ours. */
 function rawGrowth({ baseline, unit }: Figure): string {
   if (baseline?.small === undefined) return "";
   const growth = unit === "/s" ? baseline.small / baseline.value : baseline.value / baseline.small;

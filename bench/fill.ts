@@ -14,12 +14,12 @@ import type { Store } from "../src/store/store.ts";
 import { sequence } from "./timing.ts";
 
 /**
- * Rows in bulk, in the shape the product gives them. Where only a table's size matters they are inserted straight, many
- * to a statement; where content, index and history matter the product's own functions insert them.
+ * Fills a store with rows as the product would write them. If only the size of a table matters, the rows are inserted
+ * directly, many in one statement. If content, index or history matter, the product's own functions insert them.
  */
 type Row<T extends keyof Schema> = "num" extends keyof Schema[T] ? Omit<Schema[T], "num"> : Schema[T];
 
-/** SQLite takes 32,766 parameters in a statement; the widest of these tables has 20 columns. */
+/** SQLite allows 32,766 parameters in a statement, and the widest of these tables has 20 columns. */
 const rowsPerStatement = 1000;
 
 export async function insertRows<R>(
@@ -55,7 +55,7 @@ export interface Place {
   readonly path: readonly string[];
 }
 
-/** A tree of agents, each level four times as wide as the one above, the root agent given. Mandates come with it. */
+/** Inserts a tree of agents with their mandates below a given root. Each level is four times as wide as the one above. */
 export async function fillAgents(
   store: Store,
   companyId: string,
@@ -67,7 +67,7 @@ export async function fillAgents(
   for (let above = 0; places.length < count; above++) {
     const boss = places[above];
     if (boss === undefined || boss.path.length >= depth) break;
-    // The last level takes whatever is left, evenly.
+    // The last level takes the remaining agents, evenly spread.
     const isLast = boss.path.length === depth - 1;
     const bosses = isLast ? places.filter(({ path }) => path.length === depth - 1) : [];
     const wanted = isLast ? Math.ceil((count - places.length) / (bosses.length - bosses.indexOf(boss))) : 4;
@@ -102,13 +102,13 @@ export async function fillAgents(
 
 export interface Chain {
   readonly resource: Resource;
-  /** The grants from the board's to the last, and who holds each. */
+  /** The grants from the board's grant to the last one, and the holder of each. */
   readonly grants: readonly string[];
   readonly holders: readonly string[];
   readonly scopeId: string;
 }
 
-/** Rights to files, handed down from the root agent to an agent at the bottom, each chain for an outcome of its own. */
+/** Inserts chains of rights to files, from the root agent down to an agent at the bottom. Each chain has its own outcome. */
 export async function fillChains(
   store: Store,
   companyId: string,
@@ -166,8 +166,8 @@ export async function fillChains(
 }
 
 /**
- * A DAG: below `parentId` as many subtrees of `size` outcomes as it takes, each ten wide, with a second parent for every
- * twentieth outcome. Answers the tops.
+ * Inserts a DAG of outcomes below `parentId`: as many subtrees of `size` outcomes as needed, each ten wide. Every twentieth
+ * outcome has a second parent. Returns the tops of the subtrees.
  */
 export async function fillSubtrees(
   store: Store,
@@ -203,7 +203,7 @@ export async function fillSubtrees(
   return subtrees.flatMap(([top]) => (top === undefined ? [] : [top]));
 }
 
-/** Knowledge files with content, version, index and the creator's right. Answers what a writer must know of each. */
+/** Inserts knowledge files with content, version, search index and right. Returns what a writer needs to overwrite each. */
 export async function fillFiles(
   store: Store,
   companyId: string,
@@ -239,7 +239,7 @@ export async function fillFiles(
   return files;
 }
 
-/** Outcomes with their files, spread over parents so that each has at most a hundred children. */
+/** Inserts outcomes with their files. Each parent has at most a hundred children. */
 export async function fillOutcomes(
   store: Store,
   companyId: string,
@@ -277,7 +277,7 @@ export async function fillOutcomes(
   return ids;
 }
 
-/** What PostgreSQL does by itself a minute after so many rows came: look at them, to plan by what is there. */
+/** Updates the planner's statistics, as PostgreSQL's autovacuum would a minute after so many inserts. */
 export async function lookAtRows(store: Store): Promise<void> {
   if (store.dialect === "postgres")
     await store.write((tx) =>
@@ -288,7 +288,7 @@ export async function lookAtRows(store: Store): Promise<void> {
     );
 }
 
-/** What the daemon does in its own time: content out of the database into files. Not durable; it is only a benchmark. */
+/** Moves content from the database to files, as the daemon does when it is idle. This skips fsync. */
 export function moveContentOut(database: string, folder: string): void {
   const db = new DatabaseSync(database);
   try {

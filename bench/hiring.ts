@@ -8,8 +8,8 @@ import { startLoad } from "./load.ts";
 import { inTurns, ratePerSecond } from "./timing.ts";
 
 /**
- * Somebody is hired and approved, each over HTTP and each durable when it is answered: agent, mandate, state document,
- * approval, events. Beside it a loop that commits one row.
+ * Hires an agent and approves the hire over HTTP. Each is durable when it is answered: agent, mandate, state document,
+ * approval and events. The baseline is a loop that commits one row.
  */
 export const hiring: Entry = {
   name: "hiring",

@@ -19,7 +19,7 @@ import type { Store } from "../src/store/store.ts";
 import type { Bench } from "./bench.ts";
 import { lookAtRows, moveContentOut } from "./fill.ts";
 
-/** A home with a company in it, filled through the store before any daemon runs on it. */
+/** Creates a home with a company and fills it through the store, before a daemon runs on it. */
 export interface Home<T> {
   readonly path: string;
   readonly database: string;
@@ -48,7 +48,7 @@ export async function prepareHome<T>(bench: Bench, fill: (filling: Filling) => P
     const company = createCompany.output.parse(
       await dispatch({ operation: createCompany, token, input: { name: "Bench" } }),
     );
-    // The limit of what one agent answers for is there to stop it; here one stands for many.
+    // Here one agent owns the outcomes of many, so lift its limit.
     const input = { companyId: company.id, maxOpenOutcomes: 1_000_000 };
     await dispatch({ operation: updateCompany, token, input });
     const filled = await fill({ store, companyId: company.id, rootAgentId: company.rootAgentId });
@@ -61,7 +61,7 @@ export async function prepareHome<T>(bench: Bench, fill: (filling: Filling) => P
   return { path: home.path, database: home.database, databaseUrl, boardToken: token, ...made };
 }
 
-/** The program on a home without its doors, in this process. */
+/** Opens the core on a home in this process, without HTTP and MCP. */
 export async function openCore(home: Home<unknown>) {
   const store = await openStore(home.database, home.databaseUrl);
   const { dispatch } = createCore({ store, newId, newSecret });
@@ -79,20 +79,20 @@ export interface Daemon {
   readonly url: string;
   readonly pid: number;
   readonly client: Client;
-  /** From the start of the process to the first 200 of its health. */
+  /** The time from the start of the process to the first healthy answer. */
   readonly startMilliseconds: number;
   readonly agentKey: (agentId: string) => Promise<string>;
   readonly stop: () => Promise<void>;
 }
 
-/** The daemon in a process of its own, as `agency up` runs it. */
+/** Starts the daemon in another process, as `agency up` does. */
 export async function startDaemon(
   bench: Bench,
   home: Home<unknown>,
   options: { agents?: boolean } = {},
 ): Promise<Daemon> {
   const start = performance.now();
-  // Usually without sessions: what the agents of a filled home would do is no part of the figures.
+  // Usually without sessions, because the work of the agents would distort the figures.
   const agents = options.agents === true ? [] : ["--no-agents"];
   const args = ["up", ...agents, "--port", "0", "--home", home.path, "--json"];
   const child = spawn(process.execPath, [bench.cli, ...args], {
@@ -124,7 +124,7 @@ export async function startDaemon(
   }
 }
 
-/** Waits until the daemon has moved written content out of its database, so that the next slice does not pay for it. */
+/** Waits until the daemon has moved content out of its database, or the next slice would pay for it. */
 export async function atRest(home: Home<unknown>): Promise<void> {
   if (home.databaseUrl !== undefined) return;
   const db = new DatabaseSync(home.database, { readOnly: true, timeout: 5000 });
@@ -136,7 +136,7 @@ export async function atRest(home: Home<unknown>): Promise<void> {
   }
 }
 
-/** What the process keeps in memory, in MB. */
+/** The memory of the process, in MB. */
 export function residentMegabytes(pid: number): number {
   const status = `/proc/${pid}/status`;
   const kilobytes = existsSync(status)
@@ -145,7 +145,7 @@ export function residentMegabytes(pid: number): number {
   return Number(kilobytes ?? Number.NaN) / 1024;
 }
 
-/** What the process has computed so far, in milliseconds. */
+/** The CPU time of the process so far, in milliseconds. */
 export function cpuMilliseconds(pid: number): number {
   const stat = `/proc/${pid}/stat`;
   if (existsSync(stat)) {
@@ -157,7 +157,7 @@ export function cpuMilliseconds(pid: number): number {
   return time.split(":").reduce((sum, part) => sum * 60 + Number(part), 0) * 1000;
 }
 
-/** The daemon writes down where it listens; from then on its health is asked for until it is good. */
+/** Waits for the file in which the daemon writes its address, then polls its health. */
 async function untilHealthy(home: string, hasEnded: () => boolean): Promise<string> {
   for (;;) {
     if (hasEnded()) throw new Error("the daemon ended before it answered");
@@ -166,7 +166,7 @@ async function untilHealthy(home: string, hasEnded: () => boolean): Promise<stri
       const { url } = z.object({ url: z.string() }).parse(announced);
       if ((await fetch(`${url}/api/health`)).status === 200) return url;
     } catch {
-      // Not yet.
+      // The daemon does not listen yet.
     }
     await sleep(2);
   }

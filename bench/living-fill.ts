@@ -4,7 +4,7 @@ import type { NewRow } from "../src/store/schema.ts";
 import type { Store } from "../src/store/store.ts";
 import { fillAgents, insertEdges, insertOutcomes, insertRows, outcomeRow, type Place } from "./fill.ts";
 
-/** Agents with a program for a brain, and what they have done and wait for. */
+/** Fills a store with agents whose brain is a program, and with their finished and blocked work. */
 
 const insertMessages = (db: Db, rows: NewRow<"messages">[]) => db.insertInto("messages").values(rows);
 
@@ -13,8 +13,8 @@ const setBrain = query((db, p: { id: string; type: string; config: string }) =>
 );
 
 /**
- * A tree of agents that are started when they have work, below a root that is a person. `command` is what each runs.
- * Nobody has work yet: of the outcomes half are completed, half are blocked.
+ * Inserts a tree of agents below a root that is a person. Each agent runs `command` once it has work. None has work yet:
+ * half of the outcomes are completed and half are blocked.
  */
 export async function fillRestingAgents(
   store: Store,
@@ -55,7 +55,7 @@ export async function fillRestingAgents(
   return agents;
 }
 
-/** Messages from bosses to their reports, each to be delivered at its time; delivered and done with where that is past. */
+/** Inserts messages from managers to their reports. Those with a past delivery time are delivered and acknowledged. */
 export async function fillMessages(
   store: Store,
   companyId: string,

@@ -22,9 +22,9 @@ import { fillMessages, fillRestingAgents } from "./living-fill.ts";
 import { type Correspondents, startLoad } from "./load.ts";
 import { inTurns, percentile, ratePerSecond } from "./timing.ts";
 
-/** An organization that lives: mail, sessions that start because of it, and the daemon while nothing happens. */
+/** Measures mail, the sessions that mail starts, and the daemon while nothing happens. */
 
-/** A message is sent, which delivers it, read and acknowledged: three durable writes, over HTTP. */
+/** Sends, reads and acknowledges messages over HTTP. Each message takes three durable writes. */
 export const mail: Entry = {
   name: "mail",
   about: "messages sent, read and acknowledged over HTTP",
@@ -92,10 +92,10 @@ export const mail: Entry = {
   },
 };
 
-/** What the daemon computes while all are at rest, and how soon a process runs once somebody gets a message. */
+/** The CPU time of an idle daemon, and the time from a message to the process of the session it starts. */
 export const wake: Entry = {
   name: "wake",
-  about: "an idle daemon, and from a message to the process of a session",
+  about: "the CPU of an idle daemon, and the time from a message to the session's process",
   run: async (bench) => {
     const counts = sizes(bench, 1000, 200);
     const signals = new Signals(bench);
@@ -125,7 +125,7 @@ export const wake: Entry = {
       const tries = Math.min(100, counts[0]);
       for (let index = 0; index < tries; index++) {
         for (const { daemon, home, prefix, times } of subjects) {
-          // Spread over all of them, so that no two share a boss more than they must.
+          // Spread over all agents, so few of them share a manager.
           const place = Math.floor((index * home.filled.length) / tries);
           const agent = home.filled[place];
           if (agent === undefined) continue;
@@ -164,7 +164,7 @@ export const wake: Entry = {
   },
 };
 
-/** Some thousands of messages come due while very many wait for later days. */
+/** Thousands of messages become due while many more wait for later days. */
 export const deferred: Entry = {
   name: "deferred",
   about: "lateness of deferred messages",
@@ -206,7 +206,7 @@ export const deferred: Entry = {
         "select delivered_at - deliver_at as late from messages where delivered_at is not null",
       );
       if (delivered.length !== due) throw new Error(`${delivered.length} of ${due} messages were delivered`);
-      // Whole milliseconds are told; none is less than one.
+      // The times are whole milliseconds, so a lateness of 0 counts as 1.
       late.push(delivered.map((time) => Math.max(time, 1)));
     }
     const [small = [], large = []] = late;
@@ -221,10 +221,10 @@ export const deferred: Entry = {
   },
 };
 
-/** Many sessions that live at once. */
+/** Many live sessions at the same time. */
 export const crowd: Entry = {
   name: "crowd",
-  about: "200 sessions at once: their start, and what the daemon takes for them",
+  about: "200 sessions at the same time: their start, and the daemon's memory",
   run: async (bench) => {
     const count = bench.quick ? 20 : 200;
     const signals = new Signals(bench);
@@ -277,8 +277,8 @@ export const crowd: Entry = {
 };
 
 /**
- * Processes that say that they run, and then stay. They say it into a named pipe, which also a sandbox leaves open, though
- * it lets them write no file outside their workspace.
+ * Processes that report once that they run, and then sleep. They report through a named pipe, because a sandboxed process
+ * can't write files outside its workspace but can write to an existing pipe.
  */
 class Signals {
   readonly #pipe: string;
@@ -288,7 +288,7 @@ class Signals {
   constructor(bench: Bench) {
     this.#pipe = join(mkdtempSync(join(bench.folder, "signals-")), "pipe");
     execFileSync("mkfifo", [this.#pipe]);
-    // Open for writing too, so that it does not end when a process has said its word.
+    // Open for writing too, or reading would end when the first process closes the pipe.
     this.#stream = createReadStream(this.#pipe, { flags: "r+" });
     createInterface({ input: this.#stream }).on("line", (name) => {
       this.#waiting.get(name)?.();
@@ -304,7 +304,7 @@ class Signals {
     return new Promise((resolve) => this.#waiting.set(name, resolve));
   }
 
-  /** From before `cause` until the process runs, in milliseconds. */
+  /** The time from before `cause` until the process runs, in milliseconds. */
   async time(name: string, cause: () => Promise<unknown>): Promise<number> {
     const start = performance.now();
     const ran = this.wait(name).then(() => performance.now() - start);
@@ -313,7 +313,7 @@ class Signals {
   }
 
   close(): void {
-    // A read that waits in the pipe would wait for ever, and this process with it.
+    // A pending read of the pipe would keep this process from exiting.
     this.#stream.destroy();
     writeFileSync(this.#pipe, "\n");
   }
@@ -327,9 +327,9 @@ function send(daemon: Daemon, home: Home<unknown>, agent: Place): Promise<unknow
   });
 }
 
-/** How much of a core each process takes over a while in which nobody calls it. */
+/** The share of a core that each process takes while no client calls it. */
 async function idlePercent(bench: Bench, pids: readonly number[]): Promise<number[]> {
-  // What the start left to do is done by then.
+  // Wait until the daemon has finished the work of its start.
   await sleep(bench.quick ? 500 : 5000);
   const milliseconds = bench.quick ? 1000 : 30_000;
   const before = pids.map(cpuMilliseconds);
@@ -351,7 +351,7 @@ function rawCommits(bench: Bench) {
   };
 }
 
-/** The one column of a query, from outside the daemon. */
+/** The only column of a query, read on a separate connection. */
 async function ask(home: Home<unknown>, sql: string): Promise<number[]> {
   if (home.databaseUrl === undefined) {
     const db = new DatabaseSync(home.database, { readOnly: true });

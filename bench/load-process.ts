@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Loaded, Pair, Plan } from "./load.ts";
 import { percentile } from "./timing.ts";
 
-// The process load.ts starts. It ends when the benchmark does: then the channel between them closes.
+// The process that load.ts starts. It ends when the channel to the benchmark closes.
 
 interface Call {
   readonly method: "GET" | "POST" | "PUT";
@@ -11,13 +11,13 @@ interface Call {
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly answered?: (body: string) => void;
-  /** Whose call it is, where that is not the same for all. */
+  /** The caller's token, if it differs from the plan's. */
   readonly token?: string;
 }
 
-/** What this process wrote last to each file, over all plans. */
+/** The last version and hash that this process wrote to each file, across all plans. */
 const known = new Map<string, Pair>();
-/** What each client hired and did not approve yet. */
+/** The approval that each client has asked for and not yet given. */
 const waiting = new Map<string, string>();
 let serial = 0;
 
@@ -138,12 +138,12 @@ function nextCall({ requests, url }: Plan, client: number): Call {
 }
 
 const Hired = z.object({ approval: z.object({ id: z.string() }) });
-/** Where the letter to each receiver is: to be sent (undefined), to be read (""), or to be acknowledged (its id). */
+/** The next action for each receiver's message: send it (undefined), read it (""), or acknowledge it (its id). */
 const letters = new Map<string, string>();
 
 function nextLetter(requests: Extract<Plan["requests"], { kind: "mail" }>, client: number): Call {
   const pair = requests.pairs[client % requests.pairs.length];
-  if (pair === undefined) throw new Error("nobody to write to");
+  if (pair === undefined) throw new Error("the plan has no pair of agents");
   const { receiverId } = pair;
   const letter = letters.get(receiverId);
   if (letter === undefined)
@@ -214,7 +214,7 @@ function exchange(agent: Agent, plan: Plan, call: Call): Promise<string> {
   });
 }
 
-/** Ordinary words, different each time, so that hashes and the search index have real work. */
+/** Ordinary words, different each time, which give hashes and the search index real work. */
 function prose(number: number, bytes: number): string {
   let text = `# Notes ${number}\n\n`;
   for (let word = number; text.length < bytes; word++) text += `${words[(word * 7919) % words.length]} `;
@@ -223,7 +223,7 @@ function prose(number: number, bytes: number): string {
 
 const words = (
   "the plan for next week is to review every open question with those who asked it write down what was decided and " +
-  "why then hand the remaining work to whoever has time and the rights it needs report back when it is done or when " +
+  "why then hand the remaining work to people with time and the rights it needs report back when it is done or when " +
   "something stands in the way costs dates owners risks links to earlier notes and a short summary at the top"
 ).split(" ");
 

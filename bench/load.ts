@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
-/** What a load process is told to do: so many clients, each sending its next request when the last was answered. */
+/** The orders of a load process. Each client sends its next request once the last one was answered. */
 export interface Plan {
   readonly url: string;
   readonly token: string;
@@ -14,13 +14,13 @@ export interface Plan {
 
 export type Requests =
   | { readonly kind: "get"; readonly paths: readonly string[] }
-  /** Each client overwrites a file of its own, with the version and hash it got last. */
+  /** Each client overwrites its own file, based on the version and hash of its last write. */
   | { readonly kind: "overwrite"; readonly files: readonly Pair[]; readonly bytes: number }
   | { readonly kind: "create file"; readonly companyId: string; readonly bytes: number }
   | { readonly kind: "create outcome"; readonly companyId: string; readonly parents: readonly string[] }
-  /** Each client hires somebody, approves that, and so on: two requests a pair. */
+  /** Each client hires an agent, approves the hire, and repeats that: two requests for each hire. */
   | { readonly kind: "hire and approve"; readonly companyId: string }
-  /** Each client has a pair of agents: one sends, the other reads it and acknowledges it. Three calls a message. */
+  /** Each client has a pair of agents. One sends, the other reads and acknowledges: three calls for each message. */
   | { readonly kind: "mail"; readonly companyId: string; readonly pairs: readonly Correspondents[] }
   | {
       readonly kind: "mcp";
@@ -45,7 +45,7 @@ export interface Pair {
 const Loaded = z.object({ perSecond: z.number(), p50: z.number(), p99: z.number() });
 export type Loaded = z.infer<typeof Loaded>;
 
-/** Load comes from a process of its own, so that it does not run on the time of what it measures. */
+/** Runs the load in another process, so it does not take CPU time from the code it measures. */
 export interface Load {
   readonly run: (plan: Plan) => Promise<Loaded>;
   readonly stop: () => Promise<void>;

@@ -1,4 +1,4 @@
-// `npm run bench`: what Agency does in a second, beside a raw loop on the same machine in the same minute.
+// `npm run bench` measures how fast Agency is. Each figure has a baseline, measured on the same machine in the same minute.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ const { values: flags } = parseArgs({
 
 const chosen = entries.filter(({ name }) => flags.only.length === 0 || flags.only.includes(name));
 if (chosen.length === 0) {
-  console.error(`no such entry; there are ${entries.map(({ name }) => name).join(", ")}`);
+  console.error(`There is no such benchmark. Choose from: ${entries.map(({ name }) => name).join(", ")}`);
   process.exit(2);
 }
 const figures: Figure[] = [];
@@ -63,12 +63,12 @@ async function measureOn(store: "sqlite" | "postgres"): Promise<void> {
           folder,
           cli: flags.cli,
           newDatabase: async () => {
-            if (server === undefined) throw new Error("no PostgreSQL in this run");
+            if (server === undefined) throw new Error("this run has no PostgreSQL server");
             return (await createDatabase(server.url)).url;
           },
           say,
         });
-        // The aims are those of the store nobody has to install.
+        // Aims apply only to SQLite, the default store.
         for (const { aim, ...figure } of measured)
           figures.push({ ...figure, store, ...(store === "sqlite" && aim !== undefined ? { aim } : {}) });
         say(`done\n${asTable(figures.slice(-measured.length), !flags.quick)}`);
@@ -93,5 +93,5 @@ function keep(): void {
     met: isMet(figure),
   }));
   writeFileSync(file, `${JSON.stringify({ at, quick: flags.quick, machine, figures: results }, null, 2)}\n`);
-  console.error(`\nkept in ${file}`);
+  console.error(`\nFigures saved to ${file}`);
 }

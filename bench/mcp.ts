@@ -9,8 +9,8 @@ import { type Pair, type Requests, startLoad } from "./load.ts";
 import { inTurns } from "./timing.ts";
 
 /**
- * Tool calls over HTTP as brains make them, in both revisions of the protocol: `read_file`, whose reading goes on record
- * durably, and `my_outcomes`. Beside them the protocol's own handler with a tool that does nothing.
+ * Tool calls over HTTP as brains make them, in both revisions of the protocol. `read_file` writes a durable event, and
+ * `my_outcomes` only reads. The baseline is the SDK's own handler with a tool that does nothing.
  */
 export const mcp: Entry = {
   name: "mcp",

@@ -7,7 +7,7 @@ import { type Load, startLoad } from "./load.ts";
 import { inTurns, medianMilliseconds } from "./timing.ts";
 import { viewSubtree } from "../src/contract/outcomes.ts";
 
-/** A subtree of a thousand outcomes out of many, as the agent that is responsible sees it. */
+/** Reads a subtree of a thousand outcomes out of many, as the responsible agent. */
 export const subtree: Entry = {
   name: "subtree",
   about: "a subtree of 1,000 outcomes out of a large DAG",
@@ -77,7 +77,7 @@ const recursive = `with recursive down(id) as (
     select id from outcomes where id = ? union select e.child_id from edges e join down d on d.id = e.parent_id)
   select o.* from down join outcomes o on o.id = down.id`;
 
-/** Whole pages of a thousand rows, as the board sees them. */
+/** Reads pages of a thousand rows, as the board. */
 export const lists: Entry = {
   name: "lists",
   about: "pages of 1,000 agents and of 1,000 outcomes over HTTP",
@@ -149,7 +149,7 @@ function topAt(subject: Subject<{ tops: string[] }>, index: number): string {
   return tops[index % tops.length] ?? "";
 }
 
-/** The same home twice, with few rows and with many, each with its daemon. */
+/** Creates two homes, one with few rows and one with many, each with its own daemon. */
 async function onTwo<T, R>(
   bench: Bench,
   sizes: readonly [number, number],

@@ -16,8 +16,8 @@ import { type Chain, fillAgents, fillChains, lookAtRows, type Place } from "./fi
 import { inTurns, medianMilliseconds, ratePerSecond, ratePerSecondSync, sequence } from "./timing.ts";
 
 /**
- * Checks of an effective right, by the function every operation is checked with, in a store full of grants: chains six
- * deep in a tree of agents six deep. Beside it a point select on the same rows, without any rule.
+ * Checks rights with the function that every operation uses. The store is full of grants, in chains six deep, in a tree of
+ * agents six deep. The baseline is a select by key on the same rows.
  */
 export const rights: Entry = {
   name: "rights",
@@ -139,7 +139,7 @@ async function openFilled(bench: Bench, grants: number): Promise<Subject> {
   };
 }
 
-/** Checks one after another within one read transaction, as an operation does. */
+/** Runs the checks one after another in one read transaction, as an operation does. */
 function checkRate(
   bench: Bench,
   subject: Subject,
@@ -154,7 +154,7 @@ function checkRate(
   );
 }
 
-/** Only the second half of the chains: the first is there to be revoked. */
+/** Uses only the second half of the chains, because the first half gets revoked. */
 function chainAt(subject: Subject, number: number): Chain {
   const half = Math.floor(subject.chains.length / 2);
   const chain = subject.chains[half + (number % (subject.chains.length - half))];
@@ -185,7 +185,7 @@ async function endScope(subject: Subject): Promise<void> {
   await subject.store.write((tx) => shiftScope(tx, scopeId, 1));
 }
 
-/** An agent near the top leaves, and comes back for the next round; everything handed on through it goes with it. */
+/** An agent near the top leaves, with all rights it had passed on, and comes back for the next round. */
 async function leaveRate({ store, places, chains }: Subject): Promise<number> {
   const { id } = places.find(({ path }) => path.length === 3) ?? { id: "" };
   const ended = chains

@@ -5,7 +5,7 @@ import { fillOutcomes } from "./fill.ts";
 import { type Home, prepareHome, residentMegabytes, startDaemon } from "./home.ts";
 import { inTurns } from "./timing.ts";
 
-/** From nothing to the first 200, and what the daemon then keeps in memory; beside it a Node that only listens. */
+/** The start of the daemon until it is healthy, and its memory then. The baseline is a Node process that only listens. */
 export const start: Entry = {
   name: "start",
   about: "start of the daemon until it is healthy, and its memory",

@@ -1,10 +1,10 @@
 /**
- * How something is timed. Machines are noisy, so what is compared is measured in turns, a slice of each, several times
- * over; what counts is the median of the slices.
+ * Timing. Machines are noisy, so the subjects of a comparison take turns: a slice of each, repeated several times. The
+ * median of the slices counts.
  */
 export type Slice = () => Promise<number>;
 
-/** The product with few rows and with many, and the raw loop on as many as it needs. */
+/** The subjects of a comparison: the product with few rows, with many rows, and the raw loop. */
 export interface Compared<T> {
   readonly small: T;
   readonly large: T;
@@ -12,7 +12,7 @@ export interface Compared<T> {
   readonly raw: T;
 }
 
-/** What is left out is not a number in the answer. */
+/** Measures the subjects. One that was left out becomes NaN. */
 export async function inTurns(rounds: number, slices: Partial<Compared<Slice>>): Promise<Compared<number>> {
   const times: Compared<number[]> = { small: [], large: [], rawSmall: [], raw: [] };
   for (let round = 0; round < rounds; round++)
@@ -28,7 +28,7 @@ export async function inTurns(rounds: number, slices: Partial<Compared<Slice>>):
   };
 }
 
-/** How often `work` can be done in a second; it is given the number of the repetition. */
+/** How often `work` runs in a second. `work` gets the number of the repetition. */
 export async function ratePerSecond(
   milliseconds: number,
   work: (index: number) => Promise<unknown>,
@@ -39,7 +39,7 @@ export async function ratePerSecond(
   return (count / (performance.now() - start)) * 1000;
 }
 
-/** The same without waiting, looking at the clock only now and then: for work of a few microseconds. */
+/** The same for synchronous work of a few microseconds. It reads the clock only from time to time. */
 export function ratePerSecondSync(milliseconds: number, work: (index: number) => void): number {
   const start = performance.now();
   let count = 0;
@@ -66,7 +66,7 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
 
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers that are the same in every run. */
 export function sequence(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {

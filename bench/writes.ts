@@ -9,8 +9,8 @@ import { type Pair, type Requests, startLoad } from "./load.ts";
 import { inTurns, ratePerSecond } from "./timing.ts";
 
 /**
- * Writes over HTTP, each acknowledged when it is durable, as an agent makes them: credential, rights, version, content,
- * search index, event. Beside them a loop that commits one row of the same payload with the same durability.
+ * An agent's writes over HTTP. Each is acknowledged once it is durable, and includes the credential, rights, version,
+ * content, search index and event. The baseline is a loop that commits one row with the same payload and durability.
  */
 export const writes: Entry = {
   name: "writes",
@@ -52,7 +52,7 @@ export const writes: Entry = {
         for (const clients of [1, 16]) {
           const [small, large] = [0, 1].map((index) => slice(subjects[index], clients, requestsOn));
           if (small === undefined || large === undefined) continue;
-          // The first requests pay for what is compiled and opened on first use.
+          // Warm up: the first requests include compiling code and opening files.
           await small();
           await large();
           const measured = await inTurns(rounds(bench), { small, large, raw: rawRate });
@@ -66,7 +66,7 @@ export const writes: Entry = {
             aim: { atLeast: 1 / 3, of: "baseline" as const },
           });
         }
-      // Long enough for what happens behind the writes (content to files, checkpoints) to come due meanwhile.
+      // Long enough to include the work behind the writes: moving content to files, and checkpoints.
       const seconds = bench.quick ? 1 : 20;
       const sustained = slice(subjects[1], 16, createFile);
       figures.push({

@@ -1,6 +1,6 @@
-// Makes a fresh clone usable: installs the dependencies when node_modules does not belong to package-lock.json, and with
-// --build compiles src into dist when dist is missing or older. Runs before `npm start` and `npm test`, perhaps before
-// anything is installed: plain JavaScript, no dependencies, for whatever Node came with npm (20 or later).
+// Makes a fresh clone usable. It installs the dependencies if node_modules does not match package-lock.json. With --build it
+// also compiles src into dist if dist is missing or older. It runs before `npm start` and `npm test`, perhaps before
+// anything is installed. So it is plain JavaScript without dependencies, for the Node that came with npm (20 or later).
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const lock = join(root, ".installing");
 const stamp = join(root, "node_modules", ".installed-from");
 const built = join(root, "dist", "cli", "main.js");
 const wantsBuild = process.argv.includes("--build");
-// Longer than any install: a lock this old was left by a process whose id somebody else has now.
+// Longer than any install. A lock this old was left behind, and its process id now belongs to another process.
 const patienceMs = 10 * 60_000;
 
 if (!isReady()) {
@@ -39,7 +39,7 @@ function lockfileHash() {
 function isBuilt() {
   if (!existsSync(built)) return false;
   const builtAt = statSync(built).mtimeMs;
-  // Folders count too: theirs is the only time that changes when a file is deleted.
+  // Folders count too, because deleting a file changes only the time of its folder.
   const sources = [
     "src",
     ...readdirSync(join(root, "src"), { recursive: true }).map((path) => join("src", path)),
@@ -48,12 +48,12 @@ function isBuilt() {
 }
 
 function install() {
-  // Production settings in the environment would leave out the compiler and the bundled Node.
+  // With production settings in the environment, npm would leave out the compiler and the bundled Node.
   npm("ci", "--include=dev");
   writeFileSync(stamp, lockfileHash());
 }
 
-/** Runs npm on the machine's own Node: the bundled one is deleted and put back while `npm ci` runs. */
+/** Runs npm on the machine's own Node, because `npm ci` deletes the bundled one and installs it again. */
 function npm(...args) {
   const path = (process.env.PATH ?? "").split(delimiter);
   const outside = path.filter((folder) => !folder.endsWith(join("node_modules", ".bin")));
@@ -69,7 +69,7 @@ function npm(...args) {
   }
 }
 
-/** One install or build at a time in this tree; whoever comes second waits and then finds the work done. */
+/** Allows one install or build at a time in this tree. A second process waits and then finds the work done. */
 async function takeLock() {
   const giveUpAt = Date.now() + patienceMs;
   for (;;) {
@@ -87,7 +87,7 @@ async function takeLock() {
 function isHeld() {
   try {
     const pid = Number(readFileSync(lock, "utf8"));
-    // Empty: just created, its owner has not written its id yet.
+    // An empty lock was just created, and its owner has not written its id yet.
     if (pid !== 0) process.kill(pid, 0);
     return true;
   } catch (error) {

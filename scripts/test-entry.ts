@@ -1,4 +1,4 @@
-// What a test process runs: one test file after another, as the runner names them over the channel between the two.
+// The program of a test process. It runs one test file after another. The runner names them over a channel.
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -8,7 +8,7 @@ for (let file = await nextFile(); file !== undefined; file = await nextFile()) {
   const done = Promise.withResolvers<void>();
   void test(file, async (t) => {
     t.after(() => done.resolve());
-    // The tests that a module declares while it is loaded become children of this one, and run before it ends.
+    // Tests that the module declares while it loads become children of this test, and run before it ends.
     await import(href);
   });
   await done.promise;

@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * The run's own folder for temporary files, in memory where the system offers that: a test that kills processes needs
- * files that outlive a process, not a power cut, and waiting for a disk was half of the time of a store test.
+ * The run's folder for temporary files, in memory if the system supports it. Tests kill processes, but they don't cut the
+ * power, so files need not survive that. On a disk, the store tests took twice as long.
  */
 export function runFolder(): { path: string; left: () => string[]; remove: () => void } {
   const inMemory = "/dev/shm";
   const parent = process.env["TMPDIR"] === undefined && hasRoom(inMemory) ? inMemory : tmpdir();
   removeAbandoned(parent);
   const path = mkdtempSync(join(parent, `${prefix}${process.pid}-`));
-  // PostgreSQL runs as another user when the tests run as root.
+  // If the tests run as root, PostgreSQL runs as another user and needs access.
   chmodSync(path, 0o1777);
   return {
     path,
@@ -32,7 +32,7 @@ function hasRoom(folder: string): boolean {
   }
 }
 
-/** A runner that was killed could not remove its folder. */
+/** Removes the folders of runners that were killed. */
 function removeAbandoned(parent: string): void {
   for (const name of readdirSync(parent)) {
     const pid = Number(new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1]);

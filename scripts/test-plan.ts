@@ -1,4 +1,4 @@
-// Which test files a run runs, and in which processes.
+// Decides which test files a run includes, and in which processes they run.
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
@@ -6,11 +6,11 @@ export type Length = "quick" | "whole" | "long";
 
 /** Files that run under the same conditions. */
 export interface Lane {
-  /** Longest first. Whatever serves the lane takes from the front. */
+  /** Longest first. Processes take files from the front. */
   readonly files: string[];
-  /** Several files run in one process, one after another. */
+  /** Whether a process runs several files, one after another. */
   readonly shared: boolean;
-  /** Mostly waits for processes and clocks, so another process may compute beside it. */
+  /** Whether the files mostly wait for processes and clocks, so another process may use the CPU. */
   readonly waits: boolean;
   readonly env: NodeJS.ProcessEnv;
 }
@@ -32,8 +32,8 @@ export function plan({ length, wanted, seed }: Wish): Lane[] {
 
   const endToEnd = files.filter((file) => file.startsWith("e2e/"));
   const others = files.filter((file) => !file.startsWith("e2e/"));
-  // Most suites run the same code on both stores, so the whole run plays them on SQLite. A few, different ones each
-  // time, are played on PostgreSQL as well.
+  // Most suites test the same code on both stores, so a whole run plays them on SQLite. It also plays a few of them on
+  // PostgreSQL, different ones each time.
   const isLean = length === "whole" && !isNamed;
   const onBoth = isLean ? draw(others.filter(isOfStore), suitesOnBoth, seed) : [];
   const rest = others.filter((file) => !onBoth.includes(file));
@@ -47,7 +47,7 @@ export function plan({ length, wanted, seed }: Wish): Lane[] {
 
 const suitesOnBoth = 4;
 
-/** These prove the tests and the benchmark, not the product. */
+/** Some files test the tests and the benchmark, not the product. Shorter runs leave them out. */
 function belongsTo(length: Length, file: string): boolean {
   if (file.includes("planted-bugs")) return length === "long";
   if (file.includes("bench.test")) return length !== "quick";
@@ -62,7 +62,7 @@ function isOfStore(file: string): boolean {
   return file.endsWith(".db.test.ts");
 }
 
-/** Seconds on an idle machine and, of these, seconds of computing; by file name, because files move. */
+/** Seconds on an idle machine, and how many of them are CPU time. The keys are file names, because files move. */
 const known: Record<string, readonly [seconds: number, computing: number]> = JSON.parse(
   readFileSync(join(import.meta.dirname, "test-seconds.json"), "utf8"),
 );
@@ -76,7 +76,7 @@ function mostlyWaits(file: string): boolean {
   return computing < seconds / 2;
 }
 
-/** As many as wanted, in the order given; other ones for another seed. */
+/** Picks this many in the given order. Another seed picks others. */
 function draw(files: readonly string[], count: number, seed: number): string[] {
   const drawn = new Set<string>();
   for (let state = seed; drawn.size < Math.min(count, files.length);) {

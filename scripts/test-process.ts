@@ -1,4 +1,4 @@
-// One process that runs test files, seen from the runner.
+// The runner's side of a process that runs test files.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export type FileResult = {
 };
 
 export interface Service {
-  /** The next file to run. A process that serves several asks again after each. */
+  /** Returns the next file to run. A process that runs several files asks again after each. */
   readonly next: () => string | undefined;
   readonly shared: boolean;
   readonly env: NodeJS.ProcessEnv;
@@ -22,13 +22,13 @@ export interface Service {
   readonly ended: (result: FileResult) => void;
 }
 
-/** Starts a process that runs files until there are none, and resolves when it has ended. A crash ends it earlier. */
+/** Starts a process that runs files until none is left or it crashes. Resolves when the process has ended. */
 export async function serve(service: Service): Promise<void> {
   const here = import.meta.dirname;
   const imports = ["--import", join(here, "end-with-runner.ts")];
   const reporter = `--test-reporter=${join(here, "test-reporter.ts")}`;
   const child = spawn(process.execPath, [...imports, reporter, join(here, "test-entry.ts")], {
-    // Node marks the processes of a test run of its own, and a marked one reports to that run.
+    // Node sets this variable in processes of `node --test`, and a process with it reports to that run.
     env: { ...service.env, NODE_TEST_CONTEXT: undefined },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
@@ -106,7 +106,7 @@ function nothing(file: string): FileResult {
   return { file, seconds: 0, passed: 0, failures: [], output: "" };
 }
 
-/** A file for a store that this run leaves out has nothing to run. */
+/** A file for a store that this run leaves out may declare no tests. */
 function mayBeEmpty(file: string, env: NodeJS.ProcessEnv): boolean {
   return file.endsWith(".db.test.ts") && env["AGENCY_TEST_STORES"] !== "sqlite,postgres";
 }

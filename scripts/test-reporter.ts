@@ -1,8 +1,8 @@
-// Loaded into a test process with --test-reporter: tells the runner what became of each test.
+// Loaded into a test process with --test-reporter. It sends the result of each test to the runner.
 import type { TestEvent } from "node:test/reporters";
 import { inspect } from "node:util";
 
-/** A process asks for its next file, and says of a file that a test passed or failed, or that the file has ended. */
+/** A process asks for its next file, and reports that a test of a file passed or failed, or that the file has ended. */
 export type Report =
   | { readonly type: "next" }
   | { readonly type: "passed" | "ended"; readonly file: string }
@@ -19,7 +19,7 @@ export default async function* tellRunner(events: AsyncIterable<TestEvent>): Asy
     files.add(file);
     const fail = (name: string, why: string, where = file): void =>
       send({ type: "failed", file: where, failure: `${name}\n${why}` });
-    // An error that came after its test had passed. Node tells of it when the process ends.
+    // An error that was thrown after its test had passed. Node reports it when the process ends.
     if (type === "test:diagnostic" && data.message.includes("activity after the test ended"))
       fail(
         "the file itself",
@@ -36,7 +36,7 @@ export default async function* tellRunner(events: AsyncIterable<TestEvent>): Asy
     const failure = type === "test:fail" ? failureOf(data.details.error) : undefined;
     if (failure !== undefined) fail(name, failure);
     else if (type === "test:pass" && (data.skip !== undefined || data.todo !== undefined))
-      fail(name, "is skipped or still to do: write it or delete it");
+      fail(name, "The test is skipped or marked as to do. Finish it or delete it.");
     else if (type === "test:pass" && isLeaf) send({ type: "passed", file });
     if (isFile) send({ type: "ended", file });
   }
@@ -47,7 +47,7 @@ function send(report: Report): void {
   process.send?.(report);
 }
 
-/** What the test threw, without Node's own frames; of an assertion only its text, which holds the difference. */
+/** The error without Node's own frames. An assertion is shown as its text only, which has the difference. */
 function failureOf(error: Error): string | undefined {
   if ("failureType" in error && error.failureType === "subtestsFailed") return undefined;
   const cause = error.cause ?? error;
