@@ -51,7 +51,7 @@ test("whatever is not a passed test is a failure with its detail", async () => {
     "too late",
     "in a hook",
     "ran no test",
-    "skipped or still to do",
+    "skipped or marked as to do",
   ]) {
     assert.ok(output.includes(detail), `${detail} in\n${output}`);
   }
