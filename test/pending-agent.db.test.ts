@@ -46,6 +46,8 @@ const places: Readonly<Record<string, (subject: Subject) => readonly unknown[]>>
 
 /** What `id` names, by how the operation finds its company. Nothing that a pending agent has is a grant, message or session. */
 const ids: Readonly<Record<string, (subject: Subject) => readonly unknown[]>> = {
+  // doctor.fix is the board's: it mends damaged rows of agents in every status, pending ones included.
+  "": () => [],
   agent: ({ id }) => [id],
   outcome: ({ id }) => [id],
   "agent or outcome": ({ id }) => [id],

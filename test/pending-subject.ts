@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { hireAgent } from "../src/contract/hiring.ts";
+import { dropOldRequests } from "./walk-scenes.ts";
 import * as approvals from "../src/contract/approvals.ts";
 import { updateCompany } from "../src/contract/companies.ts";
 import { viewAgent } from "../src/contract/agents.ts";
@@ -31,9 +32,7 @@ export async function hired(world: World, how: { made: boolean; waits: boolean }
     companyId,
     requireBoardApprovalForNewAgents: how.waits,
   });
-  // An agent can have 20 pending requests. The oldest are of cases that have ended, so they can go.
-  const { approvals: before } = await boss.call(approvals.listApprovals, { status: "pending" });
-  for (const { id: old } of before.slice(15)) await org.board(approvals.reject, { id: old });
+  await dropOldRequests(org);
   let id: string;
   if (how.made) {
     ({ id } = await boss.call(createOutcome, { title: name(), parents: [boss.id] }));

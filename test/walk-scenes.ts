@@ -86,10 +86,19 @@ export async function knownSkill(w: World) {
   return skill;
 }
 
+/** An agent can have 20 open requests. The oldest ones belong to cases that have ended. */
+export async function dropOldRequests({ board, companyId }: World["org"]): Promise<void> {
+  for (const status of ["pending", "revision_requested"] as const) {
+    const { approvals: open } = await board(approvals.listApprovals, { companyId, status });
+    for (const { id } of open.slice(8)) await board(approvals.reject, { id });
+  }
+}
+
 /** Asked for by the root agent, to report to the boss, who sees it therefore; nobody else below the root does. */
 export async function aHire({ org, boss, name }: World) {
   const { companyId } = org;
   await org.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+  await dropOldRequests(org);
   const asked = { name: name(), role: "worker", reportsTo: boss.id };
   const { approval } = await org.root(hireAgent, asked);
   await org.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
