@@ -46,23 +46,41 @@ function named(part: string): Bug[] {
   return all.filter(({ name }) => name.includes(part));
 }
 
-/** The run, the file and the test that found it. */
+/**
+ * The run, the file and the test that found it. It counts only if that file passes without the bug: on a busy machine a test
+ * may fail because it was late.
+ */
 async function findIn({ edits }: Bug, runs: number): Promise<string | undefined> {
   changedModules(edits);
+  const planted = {
+    NODE_OPTIONS: `--import ${join(root, "test/planted-bugs/plant.ts")}`,
+    AGENCY_PLANT: JSON.stringify(edits),
+    AGENCY_PLANT_ANYWHERE: "1",
+  };
   for (let run = 1; run <= runs; run++) {
-    const runner = spawn(process.execPath, [join(import.meta.dirname, "test.ts"), "--quick", "--bail"], {
-      cwd: root,
-      env: {
-        ...process.env,
-        NODE_OPTIONS: `--import ${join(root, "test/planted-bugs/plant.ts")}`,
-        AGENCY_PLANT: JSON.stringify(edits),
-        AGENCY_PLANT_ANYWHERE: "1",
-      },
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    const [output, [code]] = await Promise.all([text(runner.stdout), once(runner, "exit")]);
-    const [, file, test] = /^FAILED (\S+) .*\n +✗ (.*)$/m.exec(output) ?? [];
-    if (code !== 0) return `run ${run}, ${file ?? "no file"}: ${test ?? output.slice(-300)}`;
+    const { code, output } = await quickRun(["--bail"], planted);
+    if (code === 0) continue;
+    const [, seed = ""] = /^seeds from (\d+)$/m.exec(output) ?? [];
+    const [, file = "", test = ""] = /^FAILED (\S+) .*\n +✗ (.*)$/m.exec(output) ?? [];
+    const again = { AGENCY_TEST_SEED: seed };
+    const isReal =
+      (await quickRun([file], { ...planted, ...again })).code !== 0 &&
+      (await quickRun([file], again)).code === 0;
+    if (isReal) return `run ${run}, ${file}: ${test}`;
+    console.log(`       run ${run} failed for another reason, in ${file}: ${test}`);
   }
   return undefined;
+}
+
+async function quickRun(
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<{ code: unknown; output: string }> {
+  const runner = spawn(process.execPath, [join(import.meta.dirname, "test.ts"), "--quick", ...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const [output, [code]] = await Promise.all([text(runner.stdout), once(runner, "exit")]);
+  return { code, output };
 }
