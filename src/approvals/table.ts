@@ -27,7 +27,7 @@ export interface NewApproval {
 }
 
 export async function openApproval(tx: Tx, approval: NewApproval): Promise<ApprovalRow> {
-  // The daemon asks for more budget in the agent's name when it stops the agent, so that request is never limited.
+  // The daemon asks for more budget in the agent's name when it stops the agent. That request is never limited.
   const isAsked = approval.requestedBy !== null && approval.type !== "budget_override";
   if (isAsked && (await isTooEager(tx, approval.requestedBy))) throw tooManyRequests(mostOpen);
   // The revision number changes the hash even if a payload is resubmitted unchanged.

@@ -140,7 +140,7 @@ export const agentInvariants = invariantsOf("organization")(
   },
   {
     id: "agent-state",
-    statement: "Every agent has a state document of its own.",
+    statement: "Every agent has its state document.",
     subject: "agents",
     find: `select a.id from agents a where {here} and not exists (
         select 1 from files f where f.id = a.state_file_id and f.owner_id = a.id and f.kind = 'state')`,

@@ -82,7 +82,7 @@ const others: readonly (readonly [needle: string, shape: RegExp])[] = [
   ["telegram.org", /(?<=telegram\.org\/bot)[\w:-]{6,}/g],
 ];
 
-/** A provider that is not in the list, what its token is for, and a body that nobody would type. */
+/** A token of a provider that is not in the list: a name, what the token is for, and a long random body. */
 const similar =
   /(?<![A-Za-z0-9])(?!pk_)[a-z][a-z0-9]{1,11}_(?:live|prod|secret|sk|pat|key|token|api)_([A-Za-z0-9]{16,})/g;
 

@@ -71,7 +71,7 @@ function pairedValue(text: string, { name, at, after, run }: Found): Iterable<Sp
 
 const separator =
   /(\\{0,4}["'`]?\]?)(?:[ \t]*(=>|:=|->|→|={1,3}|:(?!:)|(?<=[ \t])\|(?=[ \t]))[ \t]*|(\()(?=["'`])|(,)[ \t]*(?=["'`])|[ \t]+(is|was|are|ist)\b[: \t]*|((?:\s[^<>]{0,200})?>)(?=[^<]{1,9999}<\/)|[ \t]+(?=\S))/y;
-/** Words that are as usual in prose: a colon after them is no assignment, unless it makes up a line. */
+/** Words that are common in prose. A colon after them does not assign a value, unless the two make up a whole line. */
 const prosaic = /(?:tokens|pass|jwt|bearer|pin|pat|auth|cookies?)$/i;
 const isLine = /(?:authori[sz]ation|cookie)$/i;
 
@@ -189,7 +189,7 @@ const prose =
 const isProse = (value: string): boolean =>
   prose.test(/^[A-Za-z]*/.exec(value)?.[0] ?? "") && /^[A-Za-z]+(?:[.,;:!?]*$|\s)/.test(value);
 
-/** `a secret: nobody may …`: a word of letters, and one that is usual in prose. */
+/** `a secret: never tell …`: a plain word after the colon, followed by a word that is common in prose. */
 function isSentence(text: string, after: number, value: string): boolean {
   const [, next = ""] = execAt(/,?[ \t]+([a-z]{1,12})(?![\w:=-])/y, text, after) ?? [];
   return /^[A-Za-z']+$/.test(value) && prose.test(next);

@@ -18,7 +18,7 @@ export function* loginsIn(text: string): Iterable<Span> {
       if (isToken) yield [start, start + at];
       continue;
     }
-    // A port has no letters. Where one would be, and of a database, a password may have a slash that nobody encoded.
+    // A port has no letters. In a database URL, a password may contain a slash that was not encoded.
     const isWeb = isHttp || /^(?:git|ssh|s?ftp)$/i.test(scheme);
     const isPort = /^\d*$/.test(authority.slice(colon + 1));
     const end = at > 0 && isWeb ? at : isPort ? -1 : address.lastIndexOf("@");

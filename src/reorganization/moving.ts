@@ -1,5 +1,5 @@
 import { Refusal } from "../contract/refusal.ts";
-import { mandateCircle } from "./texts.ts";
+import { mandateCircle, reasons } from "./texts.ts";
 import { give, sourceFor } from "../capabilities/grants.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
@@ -94,7 +94,7 @@ export async function stopWorkOn(call: Writing, agentId: string, moved: Readonly
   const session = await call.tx.first(atWork, { agentId });
   if (session?.first_outcome_id === undefined || session.first_outcome_id === null) return;
   if (!moved.has(session.first_outcome_id)) return;
-  await call.tx.run(endSessions, { agentId, now: call.tx.now, reason: "its work went to somebody else" });
+  await call.tx.run(endSessions, { agentId, now: call.tx.now, reason: reasons.workMoved });
 }
 
 export async function takeAway(call: Writing, grant: GrantRow): Promise<void> {

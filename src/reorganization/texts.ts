@@ -118,6 +118,7 @@ export const notUndoable = (reasons: readonly string[]): Refusal =>
   );
 
 export const reasons = {
+  workMoved: "its work moved to another agent",
   layerRemoved: "its layer was removed",
   mergedInto: (name: string): string => `merged into ${name}`,
   handedOver: "its position was handed over",

@@ -50,7 +50,7 @@ async function checkStart(
     );
 }
 
-/** A node renews its leases at least every 15 seconds of 60, so nobody takes its sessions while it is well. */
+/** A node renews its leases at least every 15 of 60 seconds, so no other node takes its sessions while it works. */
 async function checkTakeover(
   world: World,
   tx: ReadTx,
@@ -62,14 +62,11 @@ async function checkTakeover(
   // At this very time it may have come too late.
   const well = node.wellAt < at ? node.wellAt : node.wellBefore;
   if (at - well < lease - leaseTolerance)
-    throw new Broken(
-      "nobody takes the sessions of a node that is well",
-      world.trace.name("session", session),
-    );
+    throw new Broken("no node takes the sessions of a node that works", world.trace.name("session", session));
 }
 
 /**
- * A node has done all there was to do. So nothing is due, nobody could be started, and what runs on it is just what should.
+ * A node has finished its turn. Nothing is due, no agent could be started, and exactly the right sessions run on it.
  * None of it may have to wait for the sweep.
  */
 export async function checkAfterTurn(world: World, node: SimulatedNode, next: number | null): Promise<void> {

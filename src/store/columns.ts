@@ -59,7 +59,7 @@ export function jsonOrNull<V>(schema: z.ZodType<V>): JsonColumn<V | null, string
   return { ...string, nullable: true, parse };
 }
 
-/** For a value that is not read from a column of its own, and for columns that must be readable whatever they hold. */
+/** Checks a value that is part of a larger one, or a column that must stay readable whatever it holds. */
 export function known<V extends Value>(values: readonly V[], stored: Value, where: string): V {
   const found = values.find((value) => value === stored);
   if (found === undefined) throw unknownValue(where, stored);

@@ -142,7 +142,7 @@ export const tables = {
     /** The outcome the briefing put first, and how many calls the session made. */
     first_outcome_id: orNull(string),
     briefing: orNull(string),
-    /** The work itself in words, for a brain that has no tools to look it up. */
+    /** A description of the work, for a brain that has no tools to look it up. */
     assignment: orNull(string),
     input_tokens: integer,
     output_tokens: integer,
@@ -211,7 +211,7 @@ export const tables = {
     status: oneOf(outcomeStatuses),
     rationale: orNull(string),
     responsible_id: orNull(string),
-    /** 1: handed down. Then delegated_by says by whom; null is the board. */
+    /** 1: delegated, by the agent in delegated_by, or by the board if that is null. */
     delegated: flag,
     delegated_by: orNull(string),
     urgent: flag,
@@ -219,17 +219,17 @@ export const tables = {
     blocked_reason: orNull(string),
     blocked_until: orNull(integer),
     blocked_on: orNull(string),
-    /** Sessions in a row that had it first and changed nothing. */
+    /** Sessions in a row that started with this outcome and changed nothing. */
     stalls: integer,
-    /** 1: an edge changed since its file was rendered; the next reader renders it first. */
+    /** 1: an edge changed since the outcome's file was rendered. The next reader renders it first. */
     stale: flag,
-    /** The knowledge file with what came out of it. */
+    /** The knowledge file with the result. */
     result_id: orNull(string),
-    /** The agent it goes to once that agent is approved. */
+    /** The pending agent that gets this outcome once it is approved. */
     for_agent_id: orNull(string),
-    /** The message it came from, whose sender is told how it ended. */
+    /** The message this outcome answers. Its sender is told how the outcome ended. */
     reply_to: orNull(string),
-    /** How often whoever verifies it has sent it back since somebody looked into why. */
+    /** How often the verifier has sent it back since the last escalation was decided. */
     reworks: integer,
     created_at: integer,
     updated_at: integer,
@@ -286,26 +286,26 @@ export const tables = {
     origin: oneOf(grantOrigins),
     granted_by: orNull(string),
     parent_id: orNull(string),
-    /** 1: its root rests on a right the root's giver has by structure, which is checked anew at each use. */
+    /** 1: the chain starts with a right that its giver has by structure. Each use checks that right again. */
     structural: flag,
-    /** How many reasons along its chain do not stand now: revoked links, ended scopes, departed holders. */
+    /** How many links of the chain are broken now: revoked grants, ended scopes, departed holders. */
     broken: integer,
     created_at: integer,
     revoked_at: orNull(integer),
   },
-  /** What was said of the work of an agent. */
+  /** Verdicts on the work of agents. */
   reviews: {
     num: serial,
     company_id: string,
     outcome_id: string,
-    /** Whose work it was, and who judged it; null: the board. */
+    /** The agent that did the work, and the one that judged it. Null stands for the board. */
     agent_id: orNull(string),
     reviewer_id: orNull(string),
     verdict: oneOf(reviewVerdicts),
     note: orNull(string),
     created_at: integer,
   },
-  /** What somebody was told of once and need not be told again. */
+  /** Notices that were sent and need not be sent again for a while. */
   notices: {
     company_id: string,
     about: string,
@@ -341,9 +341,9 @@ export const tables = {
     created_at: integer,
     updated_at: integer,
     decided_at: orNull(integer),
-    /** Undecided by then, it is denied; null: it waits as long as it takes. */
+    /** An approval that is undecided at this time is rejected. Null: it waits without limit. */
     expires_at: orNull(integer),
-    /** When whoever waits for it in a call was told how it ended. */
+    /** When the call that waits for this approval was told the decision. */
     answered_at: orNull(integer),
   },
   approval_comments: {
@@ -384,13 +384,13 @@ export const tables = {
     kind: string,
     approval_id: orNull(string),
   },
-  /** Agents that are paused because this pool has run out, and by nobody else. */
+  /** Agents that this pool paused because it is used up. */
   budget_pauses: {
     agent_id: string,
     company_id: string,
     pool_id: string,
   },
-  /** Sums for whoever asks what something cost, kept up at each report. */
+  /** Sums of costs per agent and outcome. Each report of usage adds to them. */
   costs: {
     kind: oneOf(["agent", "outcome"]),
     id: string,
@@ -436,7 +436,7 @@ export const tables = {
     previous: string,
     hash: string,
   },
-  /** One row: the end of the chain, so that cutting rows off shows. */
+  /** One row with the end of the chain. It shows when rows were cut off. */
   ledger_head: {
     id: integer,
     seq: integer,
