@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, "..");
 
 describe("no banned word", () => {
   const passages = passagesIn(readProduct());
-  for (const place of [...new Set(passages.map(placeOf))])
+  for (const place of new Set(passages.map(placeOf)))
     test(`in ${place}`, () => {
       assert.deepEqual(bannedWords(passages.filter((passage) => placeOf(passage) === place)), []);
     });
