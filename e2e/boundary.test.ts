@@ -33,7 +33,7 @@ interface Agent {
 let world: McpWorld;
 before(async () => {
   world = await McpWorld.open();
-  // Nobody is started but where a test says so.
+  // No agent is started unless a test asks for it.
   await world.daemon.board.call(updateCompany, {
     companyId: world.daemon.companyId,
     maxSessions: 0,
@@ -101,7 +101,7 @@ async function onlyRefusals(since: number): Promise<unknown[]> {
 }
 
 // covers BND-02, CAP-16, NOTE-03
-test("nobody reaches past its own level: by mail, rights, work or force", async () => {
+test("no agent reaches past its own level: by mail, rights, work or force", async () => {
   const { boss, lead, sibling, hand, top } = await team();
   const file = await boss.ask("kb", "create_file", { description: "held", content: "x" });
   const job = String(
@@ -217,7 +217,7 @@ const status = async (token: string, server = "outcome", tool = "my_outcomes"): 
   ).status;
 
 // covers STOP-05, BND-07
-test("an older generation is nobody", async () => {
+test("the token of an older generation is refused", async () => {
   const { board, companyId } = world.daemon;
   const boss = await hire();
   await board.call(grantPermission, { companyId, to: boss.id, resource: "org:hire" });
@@ -248,7 +248,7 @@ test("an older generation is nobody", async () => {
 });
 
 // covers STOP-01, AGT-09, SES-01
-test("a session that ended, and one of an older epoch, are nobody; the newest is the agent", async () => {
+test("tokens of ended sessions and of older epochs are refused; the newest session acts as the agent", async () => {
   const { board, companyId } = world.daemon;
   const adapterConfig = { command: "/bin/sh", args: ["-c", 'echo "$AGENCY_TOKEN"; exec sleep 1000'] };
   const agent = await hire(undefined, { adapterType: "process", adapterConfig });
@@ -271,7 +271,7 @@ test("a session that ended, and one of an older epoch, are nobody; the newest is
   assert.equal(await status(first.token), 403);
   await board.call(resumeAgent, { id: agent.id });
   assert.equal(await status(first.token), 401);
-  // Pausing counts as an epoch, so that whatever ran before is fenced at once.
+  // Pausing starts another epoch, which shuts out every earlier session at once.
   const second = await tokenOf(3);
   assert.notEqual(second.token, first.token);
   assert.equal(await status(second.token), 200);

@@ -84,7 +84,7 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
   await board.call(updateAgent, { id: rootAgentId, adapterType: "human" });
   await board.call(updateCompany, {
     companyId,
-    // Nobody begins before all are there.
+    // No agent starts before all of them exist.
     maxSessions: 0,
     sessionBudget: { tokens: 4 * step.tokens, usd: (4 * step.cents) / 100 },
   });
@@ -117,7 +117,7 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
     const before = number(await tables.ask("select sum(input_tokens) as n from sessions"));
     await arena.kill();
     await look();
-    // Nothing that was on record is lost, and the next life goes on from there.
+    // No recorded usage is lost, and the next daemon continues from there.
     reported = number(await tables.ask("select sum(input_tokens) as n from sessions"));
     assert.ok(reported >= before);
     await arena.start();
@@ -131,7 +131,7 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
         "select count(*) as n from outcomes where title = 'spend' and blocked_reason is not null",
       ),
     );
-    // Whose sessions got nowhere three times is blocked; nobody works then either.
+    // An agent whose sessions made no progress three times is blocked, and does not work either.
     if (blocked > 0) await unblock(arena.daemon, tables);
     calm = sessions.length === 0 ? calm + 1 : 0;
   }
@@ -189,7 +189,7 @@ async function stoppedInTime(t: TestContext, arena: Arena): Promise<void> {
   const reachedAt = new Map<string, number>();
   let slowest = 0;
   for (const start = performance.now(); ; await sleep(10)) {
-    assert.ok(performance.now() - start < 60_000, "nobody stops them");
+    assert.ok(performance.now() - start < 60_000, "the sessions were not stopped");
     const { sessions } = await board.call(listSessions, { companyId, limit: 1000 });
     const alive = new Set(sessionProcesses(home).map(({ sessionId }) => sessionId));
     const now = performance.now();

@@ -92,7 +92,11 @@ test("the document shows the same table", () => {
   const text = readFileSync(document, "utf8");
   const wanted = text.slice(0, text.indexOf(start)) + start + table();
   if (process.env["AGENCY_TEST_WRITE"] === "1") writeFileSync(document, wanted);
-  assert.equal(readFileSync(document, "utf8"), wanted, "AGENCY_TEST_WRITE=1 writes it anew");
+  assert.equal(
+    readFileSync(document, "utf8"),
+    wanted,
+    "run with AGENCY_TEST_WRITE=1 to rewrite the document",
+  );
 });
 
 for (const server of mcpServers) {

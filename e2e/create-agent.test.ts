@@ -140,7 +140,7 @@ describe("create_agent", { concurrency: 4 }, () => {
       const { companyId } = daemon;
       await beginAsking(daemon, folder, { name: "Helper", waitSeconds: 240 });
       const asked = await until("a request", async () => (await approvalsOf(daemon))[0]);
-      // A program with the agent's key, which nobody ends: it asks with the same words until it hears more than "pending".
+      // A program with the agent's key, which the daemon never ends. It repeats the same call until the answer isn't "pending".
       const { rootAgentId } = await daemon.board.call(viewCompany, { companyId });
       const { key } = await daemon.board.call(createKey, { id: rootAgentId });
       const program = createClient({ url: daemon.url, token: key });

@@ -140,7 +140,7 @@ describe("a chief alone bootstraps a team in one cycle", () => {
 });
 
 // covers ORG-02, ORG-34, ORG-36, ORG-41, ORG-42
-test("three levels: what a grandchild found reaches the top, and whoever depended on the whole sees it", () =>
+test("three levels: a grandchild's result reaches the top, and the agents that depend on the whole see it", () =>
   onDaemon(
     printing({
       CEO: ["DELEGATE[Manager]: Find the number."],
@@ -237,7 +237,7 @@ describe("with approval on, hires and their work wait", () => {
 });
 
 for (const moment of ["exited", "before session.end"])
-  test(`last words are heard by the next daemon when one dies at "${moment}", and nobody works twice`, () =>
+  test(`the next daemon handles the final output when one dies at "${moment}", and no work is done twice`, () =>
     onNewHome("sqlite", async (options) => {
       const starting = startDaemon({ ...options, env: { ...options.env, AGENCY_FAIL_AT: moment } });
       const first = await starting.ready;

@@ -1,5 +1,5 @@
-// A daemon that dies between two steps of a hire or of a decision about one, and the next one: either nothing happened or
-// all of it, and whoever got no answer asks again under the same key and gets one agent and one decision.
+// A daemon dies between two steps of a hire, or of a decision about a hire, and another one starts. Either nothing happened
+// or all of it. A caller that got no answer repeats the call with the same key, and gets one agent and one decision.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Client, createClient, NoDaemon } from "../src/client/client.ts";

@@ -74,14 +74,14 @@ describe("the HTTP door", () => {
     for (const sent of invalid) {
       const { status, code } = await asBoard({ method: "POST", ...sent });
       assert.deepEqual([status, code], [400, "invalid"], `${sent.path} ${String(sent.body).slice(0, 60)}`);
-      // What is wrong with it is nobody's business without a credential.
+      // A caller without a credential isn't told what is wrong with the request.
       assert.equal((await send({ method: "POST", ...sent })).status, 401);
     }
     const { files } = await daemon.board.call(listFiles, { companyId: daemon.companyId, kind: "file" });
     assert.deepEqual(files, []);
   });
 
-  test("a body of 70 MB is refused, declared or not, and the daemon goes on", async () => {
+  test("a body of 70 MB is refused, declared or not, and the daemon keeps running", async () => {
     for (const declared of [true, false]) {
       const sent = { method: "POST", path: kb(), headers: json };
       assert.equal(await upload(daemon.url, { ...sent, token: daemon.token }, 70, declared), 413);
@@ -226,7 +226,10 @@ describe("the HTTP door", () => {
     ];
     for (const path of paths) {
       const anonymous = await statusOf(daemon.url, path, undefined);
-      assert.ok([400, 401].includes(anonymous), `${path.slice(0, 60)} answered ${anonymous} to nobody`);
+      assert.ok(
+        [400, 401].includes(anonymous),
+        `${path.slice(0, 60)} answered ${anonymous} without a credential`,
+      );
       const board = await statusOf(daemon.url, path, daemon.token);
       assert.ok([400, 404].includes(board), `${path.slice(0, 60)} answered ${board}`);
     }
@@ -346,7 +349,7 @@ describe("the event stream", () => {
     const stopped = performance.now();
     assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
     await ended;
-    assert.ok(performance.now() - stopped < 4000, "nobody had to cut the stream off");
+    assert.ok(performance.now() - stopped < 4000, "the stream did not end by itself");
   });
 
   test("SIGTERM answers the calls under way, takes no new ones, and exits 0", async () => {

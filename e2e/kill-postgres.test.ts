@@ -43,7 +43,7 @@ test("kill -9 of the daemon with its store on PostgreSQL loses, halves and doubl
   }
 });
 
-test("kill -9 of PostgreSQL under load loses nothing, and the daemon goes on by itself", async (t) => {
+test("kill -9 of PostgreSQL under load loses nothing, and the daemon recovers by itself", async (t) => {
   const home = temporaryFolder("kill");
   const server = await startPostgres();
   const random = new Random(baseSeed);

@@ -13,7 +13,7 @@ before(async () => {
 
 after(() => world.close());
 
-test("without a valid token nobody reaches the protocol, whatever is sent", async () => {
+test("no request without a valid token reaches the protocol, whatever it contains", async () => {
   const { token } = await world.agent();
   const bodies = [rpc("ping"), rpc("tools/list"), "{ not json", "[".repeat(100), ""];
   const good = rpcHeaders(token);
@@ -78,7 +78,7 @@ test("a tool that does not exist is an error of the protocol that names those th
   assert.match(elsewhere.text, /"code":"not_found"/);
 });
 
-test("what is not JSON-RPC is refused, and the server goes on", async () => {
+test("a request that isn't JSON-RPC is refused, and the server keeps running", async () => {
   const { token } = await world.agent();
   const headers = rpcHeaders(token);
   const post = (body: string | Buffer, more: Record<string, string> = {}) =>

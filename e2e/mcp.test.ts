@@ -6,8 +6,8 @@ import { type McpServerName, mcpServers } from "../src/contract/operation.ts";
 import { byLength } from "../src/testing/run-length.ts";
 import { answerOf, call, McpWorld, refused, revisions } from "./support/mcp.ts";
 
-// The tools of the design (§16) that exist now, with their arguments (`?` optional), and below them what we added.
-// A tool that comes or goes is to be written down here: names are a promise to everybody outside.
+// The tools of the design (§16) that exist now, with their arguments (`?` marks optional ones), then the tools we added.
+// List every added or removed tool here: clients rely on the names.
 const tools: Readonly<Record<McpServerName, Readonly<Record<string, string>>>> = {
   kb: {
     list_files: "materialize?",

@@ -1,5 +1,5 @@
-// People hold positions: a whole company of them, and one in the middle of programs. Each works over HTTP with a key of the
-// position, from the inbox; nobody is started for them, and nothing tells the others that they are people.
+// People hold positions: a whole company of people, and one person among programs. Each works from the inbox, over HTTP,
+// with the key of the position. No session is started for a person, and other agents can't tell that it is a person.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -98,7 +98,7 @@ describe("people", () => {
       parents: [shop.id],
       acceptance: "- it can be read from across the street",
     });
-    // The chief hires a person; the person hears of the work by mail, told in words or not.
+    // The chief hires a person. The person gets mail about the work, with or without a message from the chief.
     await chief.call(delegateOutcome, {
       id: sign.id,
       hire: { name: "Vera", role: "Painter", adapterType: "human" },
@@ -150,7 +150,7 @@ describe("people", () => {
     const paula = await asPerson(id);
     await board().call(updateAgent, { id: rootId, adapterType: "rehearsal" });
     await board().call(sendMessage, { companyId, body: "Print the menu" });
-    // The program above hands it to the coordinator it has, whoever that is.
+    // The program above delegates to its coordinator, without knowing whether that is a person.
     const order = await next(paula, "Organize: Print the menu");
     const job = idIn(order);
     assert.equal((await paula.call(viewOutcome, { id: job })).responsible?.id, paula.id);

@@ -131,7 +131,7 @@ async function checkWork(
   );
   const of = (operation: string) => events.filter((event) => event.operation === operation);
 
-  // Two levels of delegation; the first goal finds nobody, and hires whom it needs.
+  // Two levels of delegation. The first goal finds no agents, and its agent hires the ones it needs.
   const delegations = of("outcome.delegate").map(({ subject, data }) => ({
     outcome: subject,
     from: data["from"],
@@ -143,7 +143,7 @@ async function checkWork(
   const hired = new Set(of("agent.create").map(({ subject }) => subject));
   assert.deepEqual(hired, after === 0 ? new Set(delegations.map(({ to }) => to)) : new Set());
   if (after === 0) {
-    // In one session's last words: the root hires, and hands out to whom it hired.
+    // In the final output of one session, the root hires agents and delegates to them.
     const [said] = of("outcome.create").filter(
       ({ actor, data }) => actor.agentId === rootAgentId && data["of"] !== undefined,
     );
@@ -154,7 +154,7 @@ async function checkWork(
   // Who did the work wrote it down, who handed it out verified it, and both are on record as sessions.
   for (const { outcome, from, to } of delegations) {
     const made = of("knowledge.create").filter(({ actor }) => actor.agentId === to);
-    assert.ok(made.length > 0, "whoever was handed an outcome writes a file");
+    assert.ok(made.length > 0, "no agent with a delegated outcome wrote a file");
     for (const { subject } of made) {
       const { versions } = await board.call(viewHistory, { id: subject ?? "" });
       assert.equal(versions.at(-1)?.author.agentId, to);

@@ -1,4 +1,4 @@
-// The roster of the built daemon: whom the first start employs, and the file that says who is employed, also after a death.
+// The roster of the built daemon: the agents that the first start hires, and the file that lists them, also after a crash.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -74,7 +74,7 @@ for (const kind of storeKinds)
       (await board.call(listRoster, { companyId, departed })).agents.map(({ name }) => name).toSorted();
 
     // covers ORG-03, ORG-04, ORG-05, ORG-06, ORG-07, ORG-08, ORG-09
-    test("the first start employs whom the files describe; afterwards only the database counts", () =>
+    test("the first start hires the agents that the files describe; afterwards only the database counts", () =>
       onHome(async (home, start) => {
         define(home, "b-lead.md", "name: Lead\nrole: lead", "Lead.");
         define(home, "a-dev.md", "name: Dev\nrole: developer\nreportsTo: Lead\nmodel: m", "Develop.");

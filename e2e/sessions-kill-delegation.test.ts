@@ -96,7 +96,7 @@ async function dieWhileStopping(
         expected,
         statuses.join(),
       );
-      // Who was not stopped goes on; who was does not come back.
+      // Agents that were not stopped continue. Stopped agents do not start again.
       const left = expected.filter((isStopped) => !isStopped).length;
       const again = await tokensOf(options.home, before.length + left);
       assert.equal(again.length, before.length + left);

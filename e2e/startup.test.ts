@@ -72,7 +72,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 
       const asked = performance.now();
       assert.deepEqual(await starting.kill(signal), { code: 0, signal: null });
-      assert.ok(performance.now() - asked < 3000, "it waited for a connection that nobody uses");
+      assert.ok(performance.now() - asked < 3000, "it waited for an unused connection");
 
       await events.text();
       assert.equal(isAlive(daemon.pid), false);
@@ -87,7 +87,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   });
 }
 
-test("a second daemon on the same home is refused, and the first goes on", async () => {
+test("a second daemon on the same home is refused, and the first keeps running", async () => {
   const home = temporaryFolder("startup");
   try {
     const first = await startDaemon({ home: home.path }).ready;
@@ -141,7 +141,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Files, outcomes, a search, the API page and MCP, which is only loaded when somebody calls it. */
+/** Calls files, outcomes, a search, the API page and MCP, which is loaded at the first call. */
 async function callAllKinds({ board, companyId, url, token }: BuiltDaemon): Promise<void> {
   const { rootOutcomeId } = await board.call(viewCompany, { companyId });
   for (let number = 0; number < 50; number++) {

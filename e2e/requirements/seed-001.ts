@@ -26,7 +26,7 @@ const knowledge: readonly Requirement[] = [
   now("KB-07", "Each call is checked against the rights of that moment before anything else happens."),
   now("KB-08", "A file is a folder named by its id; each version lies in it under the hash of its content."),
   now("KB-09", "The database says which version number has which hash."),
-  now("KB-10", "Whoever may read a file can see its earlier versions."),
+  now("KB-10", "An agent that may read a file can see its earlier versions."),
   now(
     "KB-11",
     "Overwriting takes the version and hash last seen, and succeeds only while they are the newest.",
@@ -67,7 +67,7 @@ const outcomes: readonly Requirement[] = [
   ),
   now("OUT-04", "Outcomes form an acyclic graph: children are how, parents are why."),
   now("OUT-05", "An outcome may have several parents."),
-  now("OUT-06", "Whoever sees that an outcome will not work out closes it and tries another."),
+  now("OUT-06", "An agent that sees that an outcome will not work out closes it and tries another."),
   now("OUT-07", "Outcomes are split as deep as needed, and need not be split at all."),
   now("OUT-08", "Agents, unlike outcomes, form a strict tree."),
   now("OUT-09", "Each outcome has exactly one responsible agent."),
@@ -75,8 +75,8 @@ const outcomes: readonly Requirement[] = [
   now("OUT-11", "Delegation moves responsibility for the outcome and for what is below it."),
   now("OUT-12", "History: when it was created, by which agent and session."),
   now("OUT-13", "History: when it was changed, by which agent and session."),
-  now("OUT-14", "History: when it was completed or closed, by whom and why."),
-  now("OUT-15", "Whoever may read an outcome sees its history."),
+  now("OUT-14", "The history says when an outcome was completed or closed, by which agent and why."),
+  now("OUT-15", "An agent that may read an outcome sees its history."),
   now("OUT-16", "Outcomes that stand still can be found."),
   now("OUT-17", "Each call is checked: read on what one was handed, write on what one makes below."),
   now("OUT-18", "Viewing shows the outcome, parents, children, responsible agent and history."),
@@ -102,9 +102,9 @@ const capabilities: readonly Requirement[] = [
   now("CAP-11", "The right comes down level by level, tied to an outcome at each."),
   now("CAP-12", "When the outcome ends, what was granted for it is gone on every level."),
   now("CAP-13", "Rights that will be needed are granted with the delegation."),
-  now("CAP-14", "Writing to somebody is a right: to one's boss and direct reports."),
+  now("CAP-14", "Writing to an agent is a right. Every agent has it for its boss and direct reports."),
   now("CAP-15", "The routes between boss and report exist from the moment the report does."),
-  now("CAP-16", "Nobody writes to an arbitrary agent of the tree."),
+  now("CAP-16", "No agent writes to an arbitrary agent of the tree."),
   now("CAP-17", "Every session has all base tools; it is the single call that is checked."),
   now("CAP-18", "A changed right takes effect when the call is tried again."),
   now("CAP-19", "MCP servers are the exception: they are in a session's settings."),
@@ -113,11 +113,11 @@ const capabilities: readonly Requirement[] = [
   now("CAP-22", "It saves its state and ends, and another session starts with the new settings."),
   now("CAP-23", "An agent can list what it may do."),
   now("CAP-24", "Granting needs that the giver holds it, may narrow it, and is tied to an outcome."),
-  later("sealed tokens", "CAP-25", "An agent has a secret of its own by which it can prove who it is."),
+  later("sealed tokens", "CAP-25", "Each agent has its own secret, which proves who it is."),
 ];
 
 const mail: readonly Requirement[] = [
-  now("MSG-01", "Sending waits for nobody; reading is another call."),
+  now("MSG-01", "Sending does not wait for the reader; reading is another call."),
   now("MSG-02", "A message is a knowledge file: durable, versioned, on record."),
   now("MSG-03", "A message is sent by the id of its file."),
   now("MSG-04", "Sending checks the right to write to that receiver."),
@@ -154,13 +154,13 @@ const agents: readonly Requirement[] = [
 ];
 
 const sessions: readonly Requirement[] = [
-  now("SES-01", "A session is one short run on behalf of an agent, with an id of its own in the record."),
+  now("SES-01", "A session is one short run on behalf of an agent, with its own id in the record."),
   now("SES-02", "Its workspace is its own and goes away with it."),
   now("SES-03", "What is not in the knowledge base is gone when it ends."),
-  now("SES-04", "All sessions of an agent get the same system prompt, so that it can be cached."),
+  now("SES-04", "All sessions of an agent get the same system prompt, which can therefore be cached."),
   now("SES-05", "It goes round inbox and work while something is workable, and then ends."),
-  now("SES-06", "Before it ends it updates the state document and hands in its summary."),
-  now("SES-07", "If it must end earlier, another goes on while there is work."),
+  now("SES-06", "Before a session ends, it updates the state document and submits its summary."),
+  now("SES-07", "If it must end earlier, another session continues while there is work."),
   now("SES-08", "The inbox is sorted into outcomes, not worked on."),
   now("SES-09", "Every session has the base servers."),
   now("SES-10", "Further MCP servers come by grants."),
@@ -171,12 +171,12 @@ const documents: readonly Requirement[] = [
   now("STA-01", "The state document is a knowledge file its agent reads and writes."),
   now("STA-02", "A session begins with what the state document says."),
   now("STA-03", "A session brings it up to date before it ends."),
-  now("STA-04", "By it one session goes on where the last one stopped."),
+  now("STA-04", "It allows one session to continue where the last one stopped."),
   now("STA-05", "It is kept short."),
   now("STA-06", "If it is stale, its earlier versions and the log help; the next session is told."),
   now("LOG-01", "The log is a knowledge file with an entry for each session."),
   now("LOG-02", "The agent reads it; only the system writes it."),
-  now("LOG-03", "A session hands in its summary through a tool, and it is appended."),
+  now("LOG-03", "A session submits its summary through a tool, and the summary is appended to the log."),
   now("LOG-04", "The log has every session, also those that said nothing."),
   now("LOG-05", "A session can look things up in it."),
 ];
@@ -202,8 +202,8 @@ const board: readonly Requirement[] = [
 ];
 
 const delegation: readonly Requirement[] = [
-  now("DEL-01", "Handing an outcome to somebody new makes an agent with that outcome's id."),
-  now("DEL-02", "Whoever hands it down is its boss."),
+  now("DEL-01", "Delegating an outcome to a new agent makes an agent with that outcome's id."),
+  now("DEL-02", "The agent that delegates it is the new agent's boss."),
   now("DEL-03", "The boss chooses which rights go with it."),
   now("DEL-04", "They live as long as the outcome does."),
   now("DEL-05", "The outcome and all below it get the new responsible agent."),
@@ -221,7 +221,7 @@ const delegation: readonly Requirement[] = [
   now("BND-04", "A boss can see how the delegated outcome stands."),
   now("BND-05", "A boss can complete or close the delegated outcome."),
   now("BND-06", "A boss can stop its report and take the outcome back."),
-  now("BND-07", "A boss that is not content talks, or hands the outcome to somebody else."),
+  now("BND-07", "A boss that is not satisfied talks to the agent, or gives the outcome to another one."),
 ];
 
 const endings: readonly Requirement[] = [

@@ -8,7 +8,7 @@ const now = (id: string, text: string): Requirement => ({ id, text, status: "now
 
 export const seed002: readonly Requirement[] = [
   // The two ways an organization grows
-  now("ORG-01", "The organization is no fixed team: it hires whom it needs while it works."),
+  now("ORG-01", "The organization isn't a fixed team: it hires the agents it needs while it works."),
   now("ORG-02", "Work goes down the reporting tree, and what comes back is reviewed and integrated."),
   // The roster
   now("ORG-03", "A file, roster.json, says who is employed."),
@@ -23,7 +23,7 @@ export const seed002: readonly Requirement[] = [
   now("ORG-11", "There is a most number of agents, 16 unless the company says otherwise."),
   now("ORG-12", "No way to hire passes that number."),
   now("ORG-13", "No way to hire works without the right to hire."),
-  now("ORG-14", "A plan that gives a task to a role the team lacks hires somebody for it."),
+  now("ORG-14", "A plan that gives a task to a role the team lacks hires an agent for it."),
   now("ORG-15", "A task of a plan can say which model its hire thinks with."),
   now("ORG-16", "A task of a plan can say how hard its hire thinks."),
   now("ORG-17", "A hire for which nothing was said has the company's default brain."),
@@ -31,15 +31,18 @@ export const seed002: readonly Requirement[] = [
   now("ORG-19", "Such a line can say model and effort."),
   now("ORG-20", "The effort is one of low, medium, high, xhigh and max; another is refused."),
   now("ORG-21", "A root agent alone can so build a whole team."),
-  now("ORG-22", "Whoever is hired reports to the one that hired it."),
+  now("ORG-22", "A hired agent reports to the agent that hired it."),
   now("ORG-23", "One output hires and delegates to the new one: hires go before delegations."),
   now("ORG-24", "Hiring is offered only to those who may hire."),
   now("ORG-25", "Hiring is not offered, and does not work, on an integration outcome."),
-  now("ORG-26", "Among the reports of one manager a role is hired once; repeating the line hires nobody."),
+  now(
+    "ORG-26",
+    "Among the reports of one manager a role is hired once; repeating the line hires no second agent.",
+  ),
   now("ORG-27", "The brain of a hire is kept: it is on the roster, and the same after a restart."),
   // Delegation
   now("ORG-28", "A line DELEGATE[id or role]: subtask in the final output hands work to a report."),
-  now("ORG-29", "Each delegation becomes an outcome of its own, for which that report is responsible."),
+  now("ORG-29", "Each delegation becomes a separate outcome, for which that report is responsible."),
   now("ORG-30", "It remembers who delegated it."),
   now("ORG-31", "It remembers the outcome it was delegated from."),
   now("ORG-32", "It is one level deeper than that outcome."),
@@ -58,15 +61,15 @@ export const seed002: readonly Requirement[] = [
   now("ORG-44", "Chains are at most maxDelegationDepth deep, 2 unless the company says otherwise."),
   // Consultants
   now("ORG-45", "An agent can be allowed its brain's own sub-agents, for help within its session."),
-  now("ORG-46", "That needs a right of its own, org:consult."),
+  now("ORG-46", "That needs a separate right, org:consult."),
   now("ORG-47", "Such consultants end with the session and are never on the roster."),
   now("ORG-48", "What they cost counts for the agent that used them."),
   // Leaving
-  now("ORG-49", "Whoever leaves: its reports answer to its boss from then on."),
+  now("ORG-49", "When an agent leaves, its reports answer to its boss from then on."),
   now("ORG-50", "What it had delegated is reviewed by its boss from then on."),
   now(
     "ORG-51",
-    "Each open outcome it was responsible for goes to somebody else or is blocked with the reason.",
+    "Each open outcome it was responsible for goes to another agent or is blocked with the reason.",
   ),
   now("ORG-52", "A departure never stops the scheduler: everybody else works on."),
   {

@@ -14,14 +14,17 @@ export const seed004: readonly Requirement[] = [
   now("CRA-03", "It takes the name of the new agent, and cannot do without."),
   now("CRA-04", "A call without a name is answered with a validation error that says so."),
   now("CRA-05", "It may be told whether the new agent replies by itself."),
-  now("CRA-06", "It may be told the role of the new agent, and whom it answers."),
+  now("CRA-06", "A call may say the role of the new agent, and which agent it replies to."),
   now("CRA-07", "Other spellings of an argument mean the argument that is stored and used."),
   now("CRA-08", "An argument of a wrong type is answered with a validation error that names it."),
-  now("CRA-09", "A call that is not valid creates nothing, and nobody is asked."),
+  now("CRA-09", "A call that is not valid creates nothing, and no person is asked."),
   // REQ-3
-  now("CRA-10", "Every call needs a person's explicit yes, whoever calls and whatever the settings are."),
+  now(
+    "CRA-10",
+    "Every call needs a person's explicit yes, whichever agent calls and whatever the settings are.",
+  ),
   now("CRA-11", "After a no there is no agent, and the result is a denial."),
-  now("CRA-12", "When nobody answers in time there is no agent, and the result is a denial."),
+  now("CRA-12", "Without an answer in time there is no agent, and the result is a denial."),
   now("CRA-13", "A person answers it where and how they answer every other approval."),
   now("CRA-14", "That it was asked, and how it was decided, is on record like everything else."),
   // REQ-4
@@ -52,7 +55,7 @@ export const seed004: readonly Requirement[] = [
   now("CRA-33", "An error says what is wrong and what can be done."),
   now("CRA-34", "The other ways to make an agent work as before."),
   // Acceptance
-  now("CRA-35", "A session of a company without MCP servers of its own lists create_agent."),
+  now("CRA-35", "A session of a company without its own MCP servers lists create_agent."),
   now("CRA-36", "A call without a name is rejected."),
   now("CRA-37", "autoReply, role and next agent are taken, and may be left out."),
   now("CRA-38", "No agent comes from it without an approval."),

@@ -2,8 +2,8 @@
 // inbox, verifies what was submitted to it, hands work to agents it hires, does what is left, saves its state and ends.
 // A wild one also writes letters, files and blocks, changes its mind, hangs, crashes, and leaves children behind.
 //
-// What it tries and what it is told goes into a file of its own in ACTOR_FOLDER, line by line, so that a test can hold the
-// daemon to it. Whoever repeats something after a crash repeats it under the same key.
+// The actor writes what it tries and what it is told into its own file in ACTOR_FOLDER, line by line. A test then checks the
+// daemon against that file. An actor that repeats a call after a crash uses the same key.
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -59,7 +59,7 @@ async function sortInbox(messages) {
   }
 }
 
-/** Verifies what was submitted, and lets go on what failed; one at a time, for it may change what follows. */
+/** Verifies submitted outcomes and unblocks failed ones, one at a time: each may change what follows. */
 async function settleReports() {
   const { below, mine } = await look();
   const owned = new Set(mine.map(({ id }) => id));
@@ -72,7 +72,7 @@ async function settleReports() {
       else await tell("outcome", "complete_outcome", { id: outcome.id, note: "verified" });
       return true;
     }
-    // Sessions that were killed count as having got nowhere; nobody but us can say that they were not to blame.
+    // Killed sessions count as sessions without progress. Only the actor can tell that they were not to blame.
     if (outcome.status === "open" && outcome.blocked?.reason.includes("no progress") === true) {
       await tell("outcome", "update_outcome", { id: outcome.id, blocked: null });
       return true;
@@ -197,7 +197,7 @@ async function call(server, tool, args, key) {
     try {
       return await once(server, tool, args, key);
     } catch (error) {
-      // Without a key nobody knows whether it happened.
+      // Without a key there is no way to tell whether the call took effect.
       if (!(error instanceof Lost) || key === undefined || tries > 15) throw error;
       await sleep(100);
     }
@@ -247,7 +247,7 @@ async function once(server, tool, args, key) {
   return result.structuredContent;
 }
 
-/** Nobody answers: the daemon is dead. Keep trying to write, as a stale process would, until somebody stops us. */
+/** There is no answer: the daemon is dead. Keeps trying to write, as a stale process would, until it is killed. */
 async function haunt() {
   for (let tries = 0; tries < 30; tries++) {
     const description = `ghost of ${session} ${tries}`;
@@ -287,7 +287,7 @@ function newLabel() {
   return `label-${session}-${++calls}`;
 }
 
-/** In a sandbox the folder is only to be read: then nobody takes notes. */
+/** Writes one line of notes. In a sandbox the folder is read-only, and no notes are taken. */
 function note(line) {
   try {
     appendFileSync(join(folder, `${session}.jsonl`), `${JSON.stringify(line)}\n`);

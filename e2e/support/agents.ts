@@ -178,8 +178,8 @@ export function readNotes(folder: string): Notes {
 }
 
 /**
- * A port to listen on again and again, so that what a killed daemon left behind finds the next one. Below those that the
- * system gives to connections of its own.
+ * A port that several daemons listen on, one after the other. Processes that a killed daemon left behind then find the
+ * next daemon. The port is below the range that the system uses for outgoing connections.
  */
 export async function fixedPort(): Promise<number> {
   for (;;) {

@@ -7,7 +7,7 @@ import { type BuiltDaemon, type DaemonOptions, startDaemon } from "./daemon.ts";
 export type Answer<T> =
   | { readonly kind: "acknowledged"; readonly output: T }
   | { readonly kind: "refused"; readonly status: number; readonly code: string; readonly details: unknown }
-  /** Nobody answered, or not to the end: it may have happened or not. */
+  /** There was no answer, or only part of one. The call may have taken effect or not. */
   | { readonly kind: "lost"; readonly why: string };
 
 export class Arena {
@@ -58,7 +58,7 @@ export class Arena {
     if (this.#daemon !== undefined) await this.kill();
   }
 
-  /** Starts a daemon and kills it after a while, ready or not. Nobody calls it. */
+  /** Starts a daemon and kills it after a while, ready or not. It gets no calls. */
   async killWhileStarting(milliseconds: number): Promise<void> {
     const starting = startDaemon(this.options);
     await new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -83,7 +83,7 @@ async function allFiles(daemon: BuiltDaemon, problems: string[]): Promise<SeenFi
       }
       versions.set(version, hash);
     }
-    // The file of an outcome may be rendered anew by being looked at; the list was made before.
+    // Reading the file of an outcome may render it again, and the list was made before that.
     if (
       file.kind !== "outcome" &&
       (file.version !== versions.size || file.hash !== versions.get(file.version))
@@ -110,7 +110,7 @@ function checkFiles(
       const attempt = byHash.get(hash);
       const place = `version ${version} of ${id}`;
       if (attempt === undefined) {
-        problems.push(`${place} was written by nobody`);
+        problems.push(`${place} was written by no client`);
         continue;
       }
       const { label, base, fileId } = attempt;
@@ -173,7 +173,7 @@ async function checkOutcomes(
       const label = outcome.acceptance ?? "";
       const about = `outcome ${id} (${label})`;
       const tried = byLabel.get(label) ?? [];
-      if (tried.length === 0) problems.push(`${about} was created by nobody`);
+      if (tried.length === 0) problems.push(`${about} was created by no client`);
       if (seen.has(label)) problems.push(`${about}: its creation had two effects`);
       seen.add(label);
       if (!possibleStates(tried).has(stateKey(outcome)))

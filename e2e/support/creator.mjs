@@ -1,6 +1,6 @@
 // The program of a `process` brain in tests: a session that asks for another agent over MCP and waits for the answer, as
-// long as it takes. When nobody answers it asks again, with the same words: whatever became of its call, that is the same
-// request. What it sees goes into a file of its own in CREATOR_FOLDER, line by line.
+// long as it takes. Without an answer it repeats the same call: whatever happened to the first call, both are the same
+// request. The session writes what it sees into its own file in CREATOR_FOLDER, line by line.
 import { appendFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,5 @@
-// The built daemon as a process of its own, the way people run it: `agency up`. Whatever starts here ends at the latest
-// with the test process, and so do the folders it was given.
+// The built daemon as a separate process, the way people run it: `agency up`. Every process that starts here ends with
+// the test process at the latest, and its folders are removed then.
 import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -90,7 +90,7 @@ export function startDaemon(options: DaemonOptions): Starting {
       kill: () => kill("SIGKILL"),
     };
   });
-  // Whoever kills a daemon that is still starting does not wait for it to be ready.
+  // A test that kills a daemon while it starts does not wait for it to be ready.
   ready.catch(() => undefined);
   return { pid: child.pid ?? 0, ready, ended, kill };
 }
@@ -134,7 +134,7 @@ process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
-// The runner ends a file that takes too long with SIGTERM; by default nobody would be told of it.
+// The test runner ends a slow file with SIGTERM. By default, exit handlers would not run then.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
 
 function spawnAgency(

@@ -1,8 +1,8 @@
-// What the clients of a daemon that is killed again and again did and were told: the truth that the store is held to.
+// What the clients of a repeatedly killed daemon tried, and what they were told. The store is checked against this.
 //
-// An attempt is `open` until it is answered. `acknowledged`: its effect must be there, once, exactly. `refused`: it must
-// not be there. What stays `open` (the daemon died before it answered, and nobody asked again) may be there or not, but
-// whole and at most once.
+// An attempt is `open` until it is answered. `acknowledged`: its effect must be there exactly once. `refused`: its effect
+// must not be there. An attempt stays `open` when the daemon died before it answered and the client did not ask again. Its
+// effect may be there or not, but whole and at most once.
 
 export type Verdict = "open" | "acknowledged" | "refused";
 
@@ -33,7 +33,7 @@ export type OutcomeAction = (typeof outcomeActions)[number];
 /** One change of one outcome. Each outcome has one client that changes it, so its attempts have an order. */
 export interface OutcomeAttempt {
   readonly action: OutcomeAction;
-  /** Of the creation; it stays in the acceptance criteria, which nobody changes. */
+  /** The label of the creation. It stays in the acceptance criteria, which no client changes. */
   readonly label: string;
   readonly outcomeId: string | null;
   readonly change: Partial<OutcomeState>;

@@ -1,5 +1,5 @@
-// The board of an organization of actors: gives goals, writes letters, now and then stops somebody. Like the actors it
-// remembers what it tried and what it was told.
+// The board of an organization of actors: it gives goals, writes letters, and now and then stops an agent. Like the actors,
+// it remembers what it tried and what it was told.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { z } from "zod";
 import { sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
@@ -43,12 +43,12 @@ export class Board {
     }
   }
 
-  /** A goal for everybody who takes goals, so that there is something to do. */
+  /** Gives a goal to every agent that takes goals. The organization then has work to do. */
   async giveGoals(): Promise<void> {
     for (const id of [this.#staff.rootId, ...this.#staff.managerIds]) await this.#letter(id, "goal ", false);
   }
 
-  /** What only the board can put right: who is paused works again, what sessions failed at or quarrel about goes on. */
+  /** Does what only the board can do: resumes paused agents, and unblocks work that failed or is disputed. */
   async helpOut(): Promise<void> {
     for (const { id, status } of await this.#agents())
       if (status === "paused") await this.#call(resumeAgent, { id });
@@ -136,7 +136,7 @@ export class Board {
     key?: string,
   ): Promise<Answer<z.infer<O>>> {
     const answer = await this.#arena.call(this.#token, operation, input, key);
-    // Agents come and go, and are paused already: that is said, and is no fault.
+    // Agents come and go, and some are paused already. A refusal for that reason isn't a fault.
     if (answer.kind === "refused" && !["refused", "conflict", "not_found"].includes(answer.code))
       this.unexpected.push(`${operation.name} was refused: ${answer.code}`);
     return answer;

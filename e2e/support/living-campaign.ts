@@ -25,7 +25,7 @@ export interface LivingOptions {
 
 export interface LivingCampaign {
   readonly problems: readonly string[];
-  /** In words, for whoever reads the log of the test. */
+  /** Describes the campaign for the reader of the test's log. */
   readonly says: string;
   readonly killedWithSessions: number;
   readonly orphans: number;
@@ -69,7 +69,7 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
   let checkedAt = 0;
   for (let killed = 1; killed <= options.kills && problems.size === 0; killed++) {
     await someActivity(arena, random);
-    // What ends between the look and the kill is no orphan, and does no harm here.
+    // A process that ends between the look and the kill isn't an orphan, and does no harm here.
     const before = new Set(sessionProcesses(home).map(({ pid }) => pid));
     const known = readNotes(folder).sessions;
     const log = arena.daemon.log();

@@ -12,7 +12,7 @@ export interface LivingCheck {
   readonly daemon: BuiltDaemon;
   readonly options: DaemonOptions;
   readonly tables: Tables;
-  /** What was tried and told so far, read anew each time. */
+  /** What was tried and told so far, read again at each call. */
   readonly recall: () => {
     readonly attempts: readonly Attempt[];
     readonly acknowledged: Notes["acknowledged"];
@@ -35,7 +35,7 @@ export async function checkLiving(check: LivingCheck): Promise<LedgerSight> {
   return { ...ledger, problems };
 }
 
-/** Every acknowledged attempt has its effect, once; no other has two; and nothing is there that nobody tried. */
+/** Every acknowledged attempt has one effect, no other attempt has two, and every effect belongs to an attempt. */
 async function checkEffects(tables: Tables, { recall }: LivingCheck): Promise<string[]> {
   const problems: string[] = [];
   const before = recall();
@@ -63,7 +63,8 @@ async function checkEffects(tables: Tables, { recall }: LivingCheck): Promise<st
   const tried = new Set(after.attempts.map(({ kind, label }) => `${kind} ${label}`));
   for (const kind of ["letter", "file", "outcome"] as const)
     for (const label of found[kind].keys())
-      if (after.whole && !tried.has(`${kind} ${label}`)) problems.push(`${kind} ${label} was made by nobody`);
+      if (after.whole && !tried.has(`${kind} ${label}`))
+        problems.push(`${kind} ${label} was made, but no actor tried to make it`);
 
   const acknowledged = new Set(
     (await tables.ask("select id from messages where acknowledged_at is not null")).map((row) => row["id"]),
@@ -94,7 +95,7 @@ async function checkWhy({ board, companyId }: BuiltDaemon): Promise<string[]> {
     // It may have ended since, which is a path as well.
     const answer = await board.call(why, { id });
     if (answer.says.trim() === "" || answer.path.length === 0)
-      problems.push(`${kind} ${id} is ${status}, and nobody says why: ${JSON.stringify(answer)}`);
+      problems.push(`${kind} ${id} is ${status}, and "why" gives no reason: ${JSON.stringify(answer)}`);
   }
   return problems;
 }

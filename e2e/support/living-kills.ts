@@ -24,7 +24,7 @@ export function testKills(store: StoreKind): void {
       killWhileAgentsWork(t, { kills: killsPerHome, sandbox: "off", store, seed: baseSeed + home }));
 }
 
-/** An organization of wild actors on a home of its own, whose daemon is killed this often, and what must hold of it. */
+/** Runs an organization of wild actors on a separate home, kills its daemon this often, and checks what must hold. */
 export async function killWhileAgentsWork(t: TestContext, how: Kills): Promise<void> {
   const { kills, sandbox, store, seed } = how;
   await onNewHome(store, async (options, folder) => {

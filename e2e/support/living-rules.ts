@@ -10,7 +10,7 @@ const atRest: Readonly<Record<string, string>> = {
   "a session still lives": "select id from sessions where ended_at is null",
   "an ended session was not settled": "select id from sessions where ended_at is not null and settled = 0",
   "a process was never seen to end": "select id from sessions where pid is not null",
-  "a message was not delivered, and nobody said why": `select id from messages
+  "a message was not delivered, and has no reason": `select id from messages
     where delivered_at is null and failure is null`,
   "something is open besides what stands": `select id from outcomes
     where status ${live} and kind not in ('perpetual', 'mandate')`,

@@ -52,7 +52,7 @@ function environments(): { pid: number; environment: string; command: string }[]
       const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
       return [{ pid: Number(name), environment, command }];
     } catch {
-      // It is somebody else's, or has just ended.
+      // The process belongs to another user, or has just ended.
       return [];
     }
   });

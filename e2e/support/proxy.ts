@@ -1,6 +1,6 @@
-// A loopback proxy for clients that cannot send a credential, such as the MCP conformance suite: it adds the bearer
-// token and passes everything else through unchanged. A Host that is the proxy's own becomes the daemon's, as if the
-// client had called the daemon; any other is passed on as it came, so that the daemon's own check of it is what is tested.
+// A loopback proxy for clients that cannot send a credential, such as the MCP conformance suite. It adds the bearer token
+// and passes everything else through unchanged. It replaces its own Host by the daemon's, as if the client had called the
+// daemon. Any other Host is passed on unchanged: the daemon's own check of it is what the suite tests.
 import { createServer, request } from "node:http";
 
 export async function startProxy(

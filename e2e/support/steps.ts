@@ -17,8 +17,8 @@ import { Random } from "./random.ts";
 import { openTables } from "./tables.ts";
 
 /**
- * A goal is taken on, handed to somebody hired for it, done, verified and reported. The daemon dies at this step of the
- * way, and the next one brings the goal to its end.
+ * A goal is accepted, delegated to an agent hired for it, done, verified and reported. The daemon dies at this step, and
+ * the next daemon completes the goal.
  */
 export async function dieOnTheWay(store: StoreKind, step: string): Promise<void> {
   await onNewHome(store, async (options, folder) => {
@@ -53,7 +53,7 @@ export async function dieOnTheWay(store: StoreKind, step: string): Promise<void>
         ),
         [],
       );
-      // Whoever got no answer asks again, under the same key.
+      // The board got no answer and repeats the call with the same key.
       const sent = await daemon.board.call(sendMessage, goal, { key: "goal" });
       const deferred = await daemon.board.call(sendDeferredMessage, later, { key: "later" });
       while ((await daemon.board.call(viewMessage, { id: deferred.id })).deliveredAt === null)

@@ -15,7 +15,7 @@ export interface Sent {
 export interface Got {
   readonly status: number;
   readonly text: string;
-  /** The refusal's; undefined without one. MCP has errors of its own, numbered ones. */
+  /** The code of the refusal; undefined without one. MCP's own errors have numbers instead. */
   readonly code: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export function sendTo(url: string, sent: Sent): Promise<Got> {
   return answerTo(call);
 }
 
-/** Sends `megabytes` of spaces for as long as somebody takes them; answers the status. */
+/** Sends `megabytes` of spaces for as long as the server reads them. Returns the status. */
 export async function upload(url: string, sent: Sent, megabytes: number, declared: boolean): Promise<number> {
   const chunk = new Uint8Array(1024 * 1024).fill(0x20);
   const length = { "content-length": String(megabytes * chunk.byteLength) };
@@ -117,7 +117,7 @@ export async function follow(
   };
 }
 
-/** Resolves once nobody listens there any more. */
+/** Resolves once no server listens there any more. */
 export async function refusesConnections(url: string): Promise<void> {
   const { hostname, port } = new URL(url);
   for (const started = performance.now(); performance.now() - started < 4000; await sleep(10)) {

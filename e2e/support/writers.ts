@@ -19,7 +19,7 @@ import type { Answer, Arena } from "./arena.ts";
 import type { FileAttempt, History, OutcomeAction, OutcomeAttempt, OutcomeState } from "./history.ts";
 import type { Random } from "./random.ts";
 
-/** A file as somebody last saw it. Shared ones are written by all clients: one of them wins, the others are refused. */
+/** A file as a client last saw it. All clients write shared files: one of them wins, the others are refused. */
 export interface Pair {
   readonly id: string;
   version: number;
@@ -238,7 +238,7 @@ export class Writer {
       history.problems.push(`${sent.key} was answered differently: ${JSON.stringify(answer).slice(0, 300)}`);
   }
 
-  /** Ten characters, so that the smallest content, which is only its label, has ten bytes. */
+  /** Returns ten characters. The smallest content is only its label, and must have ten bytes. */
   #label(): string {
     this.#labels += 1;
     return `${this.#parts.name}-${String(this.#labels).padStart(9 - this.#parts.name.length, "0")}`;

@@ -170,7 +170,7 @@ for (const kind of storeKinds)
       assert.equal(approvals.find(({ agentId }) => agentId === job.id)?.status, "cancelled");
     });
 
-    test("only whoever asked, and the board, see it; nobody but the board decides", async () => {
+    test("only the agent that asked and the board see it; only the board decides", async () => {
       const { approval } = await hire("Seen");
       const other = await org.agent("Onlooker");
       await refusal(other.call(contract.viewApproval, { id: approval.id }), "not_found");

@@ -14,7 +14,7 @@ const atOnce = 10;
 
 type Answer = contract.ApprovalStatus | RefusalCode;
 
-/** What two racers may be told, whoever is first; and the status it ends in. */
+/** The answers that the two racers may get, whichever is first, and the status that the approval ends in. */
 interface Race {
   readonly sentBack?: true;
   readonly racers: readonly ((org: Organization, id: string) => Promise<contract.Approval>)[];
@@ -56,7 +56,7 @@ const races: Readonly<Record<string, Race>> = {
       { answers: ["conflict", "approved"], ends: "approved" },
     ],
   },
-  // Whoever approves after the resubmit has seen nothing of it, and says nothing of what was seen: that is a yes to what it is now.
+  // An approval after the resubmit does not say which version was seen. It approves the current version.
   "resubmit and approve": {
     sentBack: true,
     racers: [resubmit, approve],

@@ -15,7 +15,7 @@ const session = {
 const invalid = (error: unknown): boolean =>
   error instanceof Refusal && error.code === "invalid" && error.hint !== "";
 
-test("every brain has a name of its own, explains each of its keys, and refuses any other", async () => {
+test("every brain has a unique name, explains each of its keys, and refuses any other", async () => {
   assert.equal(new Set(brains.map(({ type }) => type)).size, brains.length);
   assert.ok(brains.some(({ type }) => type === defaultBrainType));
   for (const brain of brains) {

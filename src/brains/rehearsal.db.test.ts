@@ -105,14 +105,14 @@ for (const kind of storeKinds)
         await stage.rest();
         const next = (await board(boardInbox, { companyId })).messages;
         assert.ok(next.some(({ body }) => body?.startsWith("Done: And one about mountains") === true));
-        assert.equal((await board(listAgents, { companyId })).agents.length, 4, "nobody is hired twice");
+        assert.equal((await board(listAgents, { companyId })).agents.length, 4, "an agent was hired twice");
         const { outcomes } = await board(viewSubtree, { id: org.rootId, limit: 1000 });
         assert.ok(
           outcomes.filter((outcome) => outcome.kind === "work").every(({ status }) => status === "completed"),
         );
       }));
 
-    test("what it may not hand out it does itself: nobody more may be hired", () =>
+    test("it does the work itself when no more agents may be hired", () =>
       onStage(kind, async (stage) => {
         const { org, runner } = stage;
         const { board, companyId } = org;

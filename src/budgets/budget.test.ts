@@ -60,7 +60,7 @@ test("whatever is reported, a pool never gives out more than it has", () => {
   }
 });
 
-test("a pool is used up by what is spent, not by what others hold or nobody limits", () => {
+test("only spending uses up a pool; reservations of others don't, and a pool without a limit is never used up", () => {
   assert.equal(isUsedUp(pool(10, 10)), true);
   assert.equal(isUsedUp(pool(10, 5, 5)), false);
   assert.equal(isUsedUp(pool(10, 5, 0, 5)), true);
@@ -74,7 +74,7 @@ test("a pool is used up by what is spent, not by what others hold or nobody limi
   assert.equal(isNearlyUsedUp(pool(10, 0, 0, 10)), false);
 });
 
-test("a report that goes backwards, is no number, negative or more than anybody can use is taken for what it can be", () => {
+test("a usage report that shrinks, isn't a number, is negative or is impossibly large counts only as far as it can be true", () => {
   const said = (inputTokens: number, costUsd: number) => ({ inputTokens, outputTokens: 0, costUsd });
   const first = advance(none, said(100, 0.1));
   assert.deepEqual([first.input, first.usd], [100, 100_000]);

@@ -110,7 +110,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "a no leaves it paused, and nobody is asked again before the next month, which brings as much again",
+      "a rejection leaves the agent paused, without another request, until the next month brings the same budget",
       async (stage) => {
         const { org, runner } = stage;
         const ann = await org.agent("Ann");
@@ -150,7 +150,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "whom a budget paused, and whose request nobody decided, goes on in the next month by itself",
+      "an agent that a budget paused, with its request undecided, resumes by itself in the next month",
       async (stage) => {
         const { org, runner } = stage;
         const ann = await org.agent("Ann");
@@ -223,7 +223,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "0 is nothing at all: nobody is started, and the board is asked once for all of them",
+      "a budget of 0 allows nothing: no agent is started, and the board is asked once for all of them",
       async (stage) => {
         const { org, runner } = stage;
         const { companyId } = org;
@@ -239,7 +239,7 @@ for (const kind of storeKinds)
           const { says, moves } = await org.board(why, { id: agents[0]?.id ?? "" });
           assert.ok(moves && says.includes(asked?.id ?? "none"), says);
           await org.board(updateCompany, { companyId, maxSessions: 0, monthlyBudget: { [part]: 1000 } });
-          // Nobody need decide any more.
+          // The request needs no decision any more.
           assert.deepEqual(
             (await overrides(stage)).filter(({ status }) => status === "pending"),
             [],

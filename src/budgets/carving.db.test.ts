@@ -159,7 +159,7 @@ for (const kind of storeKinds)
     });
 
     organized(
-      "a boss shares what is its own, the root what is the company's, and nobody what others draw from too",
+      "a boss shares its own budget, the root the company's, and no agent a budget that others draw from too",
       async (org) => {
         const ann = await org.agent("Ann");
         const ben = await org.agent("Ben", ann.id);

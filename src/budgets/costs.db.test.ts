@@ -86,7 +86,7 @@ for (const kind of storeKinds)
       assert.equal(of(org.rootId)?.own.inputTokens, 0);
       const { sessions } = await board(listAgentSessions, { id: ben.id });
       assert.deepEqual(sessions[0]?.usage.consultants, { inputTokens: 30, outputTokens: 3, costUsd: 0.2 });
-      // Nobody is employed by that.
+      // Consultants are not hired: the roster does not grow.
       assert.equal((await board(listRoster, { companyId })).agents.length, 4);
       // Who left has cost what it has cost.
       await board(terminateAgent, { id: ben.id });
@@ -117,7 +117,7 @@ for (const kind of storeKinds)
       assert.deepEqual(of(org.rootId).slice(1), [0, 110, 1.5]);
     });
 
-    organized("an agent sees its own part of it and nobody else's; the board any", async (org) => {
+    organized("an agent sees only its own part of the costs; the board sees every part", async (org) => {
       const { board, companyId } = org;
       const ann = await org.agent("Ann");
       const ben = await org.agent("Ben", ann.id);

@@ -19,7 +19,7 @@ import {
 import type { Stage } from "../testing/stage.ts";
 
 for (const kind of storeKinds)
-  describe(`whom a budget pauses on ${kind}`, () => {
+  describe(`agents that a budget pauses on ${kind}`, () => {
     const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
       test(name, () => onBudget(kind, play));
     };
@@ -96,7 +96,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "what no session can have used is no amount: its agent is paused, and nobody else pays",
+      "an amount that no session can have used isn't counted: its agent is paused, and no other agent pays",
       async (stage) => {
         const { org, runner } = stage;
         const { companyId } = org;

@@ -31,40 +31,43 @@ for (const kind of bothStores)
       test(name, () => onBudget(kind, play));
     };
 
-    staged("what others hold is waited for: nobody is paused, nobody is asked", async (stage) => {
-      const { org, runner } = stage;
-      const { companyId } = org;
-      await org.board(updateCompany, {
-        companyId,
-        monthlyBudget: { tokens: 100 },
-        sessionBudget: { tokens: 80 },
-      });
-      const [ann, ben, cid] = [await org.agent("Ann"), await org.agent("Ben"), await org.agent("Cid")];
-      const first = Promise.withResolvers<void>();
-      runner.plan(ann.id, uses(first.promise));
-      await givenWork(org, ann.id);
-      await stage.rest();
-      const second = Promise.withResolvers<void>();
-      runner.plan(ben.id, uses(second.promise, 15));
-      await givenWork(org, ben.id);
-      await givenWork(org, cid.id);
-      await stage.rest();
-      assert.deepEqual(
-        runner.started.map(({ agent }) => agent.name),
-        ["Ann", "Ben"],
-      );
-      assert.match((await org.board(why, { id: cid.id })).says, /is reserved for running sessions/);
-      // Its share is used and no other is free: it ends, and starts again when Ann gives back.
-      runner.started[1]?.onUsage(tokens(20));
-      await stage.rest();
-      assert.equal((await org.board(viewAgent, { id: ben.id })).status, "idle");
-      assert.deepEqual(await overrides(stage), []);
-      runner.otherwise(async () => undefined);
-      first.resolve();
-      await stage.rest();
-      assert.ok(new Set(runner.started.slice(2).map(({ agent }) => agent.name)).has("Cid"));
-      second.resolve();
-    });
+    staged(
+      "an agent waits for what others have reserved: no agent is paused and no request is made",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId } = org;
+        await org.board(updateCompany, {
+          companyId,
+          monthlyBudget: { tokens: 100 },
+          sessionBudget: { tokens: 80 },
+        });
+        const [ann, ben, cid] = [await org.agent("Ann"), await org.agent("Ben"), await org.agent("Cid")];
+        const first = Promise.withResolvers<void>();
+        runner.plan(ann.id, uses(first.promise));
+        await givenWork(org, ann.id);
+        await stage.rest();
+        const second = Promise.withResolvers<void>();
+        runner.plan(ben.id, uses(second.promise, 15));
+        await givenWork(org, ben.id);
+        await givenWork(org, cid.id);
+        await stage.rest();
+        assert.deepEqual(
+          runner.started.map(({ agent }) => agent.name),
+          ["Ann", "Ben"],
+        );
+        assert.match((await org.board(why, { id: cid.id })).says, /is reserved for running sessions/);
+        // Its share is used and no other is free: it ends, and starts again when Ann gives back.
+        runner.started[1]?.onUsage(tokens(20));
+        await stage.rest();
+        assert.equal((await org.board(viewAgent, { id: ben.id })).status, "idle");
+        assert.deepEqual(await overrides(stage), []);
+        runner.otherwise(async () => undefined);
+        first.resolve();
+        await stage.rest();
+        assert.ok(new Set(runner.started.slice(2).map(({ agent }) => agent.name)).has("Cid"));
+        second.resolve();
+      },
+    );
 
     staged(
       "what a session used beyond every limit is paid above, and no budget below gives out more than it has",
@@ -191,7 +194,7 @@ const sumOfSessions = query((db, _: Record<never, never>) =>
 const total = async (store: Store): Promise<number> =>
   (await store.read((tx) => tx.first(sumOfSessions, {})))?.sum ?? 0;
 
-/** A life of the node, which ends after so many reports as kill -9 ends it, or when nobody can spend any more. */
+/** Runs one node. It ends after this many reports, as kill -9 would end it, or when no agent can spend any more. */
 async function life(stage: Stage, most: number): Promise<{ mostAtOnce: number }> {
   let reports = 0;
   let mostAtOnce = 0;

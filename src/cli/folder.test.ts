@@ -86,7 +86,7 @@ describe("a company's folder", () => {
     refused(/is nested too deeply/);
   });
 
-  test("a pipe does not hold us up, a folder is no file, and a huge file is not read", () => {
+  test("a pipe does not block, a folder isn't a file, and a huge file is not read", () => {
     execFileSync("mkfifo", [join(folder, "knowledge", "pipe")]);
     refused(/pipe is not a plain file/);
     rmSync(join(folder, "knowledge", "pipe"));

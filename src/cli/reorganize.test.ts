@@ -9,7 +9,7 @@ describe("agency reorg and agency fire", () => {
   const agency = (...args: string[]) => line.agency(...args);
   const json = (...args: string[]) => line.json(...args);
 
-  test("reporting lines are changed in words: a plan first, then for good, and back", async () => {
+  test("commands change reporting lines: first a plan, then the change, then the undo", async () => {
     const chart = async (): Promise<string> => {
       const { agents } = await json("agents", "roster");
       return (Array.isArray(agents) ? agents : [])
@@ -39,7 +39,7 @@ describe("agency reorg and agency fire", () => {
       const plan = await agency(...args, "--plan");
       assert.equal(await chart(), flat, words);
       if (words.startsWith("split")) {
-        // Nobody stands beside the root agent; the refusal says so.
+        // No agent may stand beside the root agent, and the refusal says so.
         assert.equal(plan.code, 1);
         continue;
       }

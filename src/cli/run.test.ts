@@ -180,7 +180,7 @@ describe("the command line", () => {
     assert.equal((await agency("hire", "X", "--role", "Y", "--config", "no json")).code, 2);
   });
 
-  test("a change of the organization is told line by line, and what is no JSON is said to be none", async () => {
+  test("a change of the organization is printed line by line, and invalid JSON is refused as such", async () => {
     const change = (to: string): string =>
       JSON.stringify({ kind: "hand_over", agent: "root", adapterType: to });
     const { code, out } = await agency("reorg", "plan", change("human"));
@@ -191,7 +191,7 @@ describe("the command line", () => {
     assert.match(refused.err, /change is not JSON/);
     await json("reorg", "apply", change("human"));
     assert.match((await agency("reorg", "list")).out, /Root to a person/);
-    // Whoever it is about is named as people name it.
+    // People can name the agent in any of these ways.
     for (const name of ["root", "@Root", "ROOT"]) assert.equal((await json("why", name))["kind"], "agent");
     for (const [word, isOn] of Object.entries({ on: true, off: false, no: false, false: false, yes: true })) {
       const set = await agency("agents", "permissions", "vera", "--can-create-agents", word);

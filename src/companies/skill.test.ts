@@ -83,7 +83,7 @@ for (const [what, words, found] of [
   ["a block that is run", "```!\nid\n```\n", /SKILL\.md runs "id"/],
   ["hooks", "---\nhooks:\n  PreToolUse: []\n---\n", /SKILL\.md sets hooks/],
   ["tools for itself", "---\nallowed-tools: Bash(*)\n---\n", /SKILL\.md sets allowed-tools/],
-  ["a key nobody knows yet", "---\nnew-power: 1\n---\n", /SKILL\.md sets new-power/],
+  ["an unknown key", "---\nnew-power: 1\n---\n", /SKILL\.md sets new-power/],
 ] as const)
   test(`a person reads it first: ${what}`, () => {
     const [skill] = read({ "x/SKILL.md": words });

@@ -27,7 +27,7 @@ for (const kind of storeKinds)
   describe(`a company's skills (${kind})`, async () => {
     const { org, store } = await sharedOrganization(kind);
 
-    test("the board puts one; everybody in the company reads it as knowledge, nobody changes it there", async () => {
+    test("the board adds a skill; every agent of the company reads it as knowledge, and none changes it there", async () => {
       const { companyId, board } = org;
       const ann = await org.agent("Ann");
       const files = [main("Review twice."), { path: "references/list.md", content: "A checklist." }];

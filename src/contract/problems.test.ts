@@ -79,7 +79,7 @@ describe("a wrong input is explained", () => {
     ["a number past its bounds", listOutcomes, { limit: 5000 }, ["`limit` is `5000`. The maximum is 1000."]],
     ["text in place of a number", setBudget, { id, usd: "five" }, ["`usd` is `five`. Use a number."]],
     [
-      "a name nobody can see",
+      "an invisible name",
       hireAgent,
       { name: " ", role: "Editor" },
       ["`name` is empty. Use at least one visible character."],

@@ -54,14 +54,14 @@ for (const kind of storeKinds)
         [agent.id, agent.mandateId, agent.generation, agent.boss?.id, agent.role, agent.title, agent.status],
         [job.id, job.id, 1, org.rootId, "Writer", "Senior", "idle"],
       );
-      // It begins with a state document of its own and no log.
+      // The new agent begins with its own state document and no log.
       const author = await asAgent(job.id);
       assert.match((await author(readFile, { id: agent.stateFileId })).content, /^# State of Author/);
       assert.equal(agent.logFileId, null);
       assert.ok((await org.root(listRoster, {})).agents.some(({ id }) => id === job.id));
     });
 
-    test("hiring needs org:hire; whoever gets it with a delegation may hire in turn", async () => {
+    test("hiring needs org:hire; an agent that gets it with a delegation may hire in turn", async () => {
       const lead = await org.agent("Lead");
       const job = await make(lead.call, "too much for one", [lead.id]);
       const hire = { name: "Helper", role: "helper" };
@@ -85,7 +85,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("either somebody or a hire, never both or neither, and a name is taken once", async () => {
+    test("a delegation names an agent or a hire, never both or neither, and a name is taken once", async () => {
       const worker = await org.agent("Worker");
       const job = await make(org.root, "whose?", [org.rootId]);
       await refusal(org.root(delegateOutcome, { id: job.id }), "invalid");
@@ -101,7 +101,7 @@ for (const kind of storeKinds)
       assert.equal((await org.root(viewOutcome, { id: job.id })).responsible?.id, org.rootId);
     });
 
-    test("to an existing report by id, slug or role; to nobody else", async () => {
+    test("to an existing report by id, slug or role, and to no other agent", async () => {
       const boss = await org.agent("Manager");
       const one = await org.agent("Pat One", boss.id);
       const other = await org.agent("Stranger");
@@ -219,7 +219,7 @@ for (const kind of storeKinds)
     });
 
     // covers CAP-09, CAP-10, CAP-11, CAP-12
-    test("a right nobody near holds is fetched up the chain, and all of it ends with the outcome", async () => {
+    test("a right that no manager nearby holds is requested up the chain, and every grant of it ends with the outcome", async () => {
       const lead = await org.agent("Between");
       await org.root(grantPermission, { to: lead.id, resource: "org:hire" });
       const whole = await make(org.root, "the whole", [org.rootId]);

@@ -106,7 +106,7 @@ for (const kind of storeKinds)
         );
         await org.root(updateOutcome, { id, urgent: true });
       }
-      // In one piece: whoever reads the record sees the departures and the return together, by the one who reclaimed.
+      // One transaction: the record shows the departures and the return together, made by the agent that reclaimed.
       const { events } = await org.board(listEvents, {
         companyId: org.companyId,
         after: before.events.at(-1)?.seq ?? 0,
@@ -178,7 +178,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("only whoever handed it down, or the board, takes it back; never skip-level", async () => {
+    test("only the agent that delegated it, or the board, takes it back; never skip-level", async () => {
       const lead = await hireLead();
       const hand = await hireBelow(lead.call, lead.id);
       const stranger = await org.agent(`Stranger ${++hired}`);
@@ -209,7 +209,7 @@ for (const kind of storeKinds)
         assert.equal((await org.root(viewOutcome, { id })).responsible?.id, org.rootId);
       assert.equal((await org.board(viewAgent, { id: worker.id })).status, "running");
       assert.match((await lastMail(worker.call)).at(-1)?.body ?? "", /reclaimed .*: I do it myself/);
-      // It works on something else, and goes on.
+      // It works on another outcome and continues.
       await elsewhere.call(updateOutcome, { id: other.id, blocked: null });
       const session = await sessionFor(worker.id, other.id);
       await org.root(reclaimOutcome, { id: other.id, reason: "this too" });
@@ -219,7 +219,7 @@ for (const kind of storeKinds)
     });
 
     // covers UNI-04, ORG-49, ORG-50, ORG-51
-    test("firing re-homes reports, work and reviews, and whoever takes over is told of the reviews", async () => {
+    test("firing re-homes reports, work and reviews, and the new reviewer is told of the reviews", async () => {
       const boss = await org.agent(`Stays ${++hired}`);
       const leaver = await org.agent(`Leaves ${++hired}`, boss.id);
       const report = await org.agent(`Report ${++hired}`, leaver.id);
@@ -246,7 +246,7 @@ for (const kind of storeKinds)
           [boss.id, false, "open"],
         );
       }
-      // What it had submitted is its boss's to look at, and cannot be stranded as submitted to nobody.
+      // Its boss reviews what it had submitted. No submission is left without a reviewer.
       const back = await boss.call(viewOutcome, { id: submitted.id });
       assert.deepEqual([back.responsible?.id, back.status], [boss.id, "open"]);
       const waiting = await boss.call(viewOutcome, { id: review.id });
@@ -323,7 +323,7 @@ for (const kind of storeKinds)
       await refusal(elsewhere.root(pauseAgent, { id: worker.id }), "not_found");
     });
 
-    test("whoever left cannot be paused, resumed, woken or given anything", async () => {
+    test("an agent that left cannot be paused, resumed, woken or given anything", async () => {
       const gone = await org.agent(`Gone ${++hired}`);
       const file = await org.root(createFile, { description: "x", content: "x" });
       const sent = await org.root(sendMessage, { to: gone.id, body: "unread" });

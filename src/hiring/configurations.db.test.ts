@@ -25,7 +25,7 @@ for (const kind of storeKinds)
       );
 
     // covers GOV-36, GOV-37, GOV-39, GOV-42
-    test("the board, the root agent and whoever may hire read them, redacted; nobody else does", async () => {
+    test("only the board, the root agent and agents that may hire read configurations, redacted", async () => {
       const made = await org.board(createAgent, {
         companyId: org.companyId,
         name: "Keeper",
@@ -115,7 +115,7 @@ for (const kind of storeKinds)
       assert.ok(events.some(({ operation }) => operation === "agent.set_permissions"));
     });
 
-    test("who may hire for one outcome does not yet hire for good, and nobody gives more than it has", async () => {
+    test("the right to hire for one outcome is not the lasting right, and an agent can't give more than it has", async () => {
       const near = await org.agent("Near");
       const below = await org.agent("Below", near.id);
       const { companyId } = org;
@@ -127,7 +127,7 @@ for (const kind of storeKinds)
       await set(org.board, near.id);
       await org.board(closeOutcome, { id: job, rationale: "not needed" });
       assert.equal(await mayHire(near.id), true);
-      // Whoever asked for it has been answered.
+      // Setting the right also answers the agent's open request for it.
       await below.call(requestPermission, { resource: "org:hire", reason: "much to do" });
       const asked = async () =>
         (await org.board(listPermissionRequests, { companyId })).requests.filter(

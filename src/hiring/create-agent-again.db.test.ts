@@ -85,17 +85,20 @@ for (const kind of storeKinds)
       assert.equal((await approvalsOf(org)).length, 1);
     });
 
-    staged("a denial that was not heard is told once; then it is asked anew", async ({ org }) => {
-      const { requestId = "" } = await org.root(requestAgent, { name: "Ann" });
-      await org.board(reject, { id: requestId });
-      assert.equal((await org.root(requestAgent, { name: "Ann" })).reason, "user_denied");
-      const next = await org.root(requestAgent, { name: "Ann" });
-      assert.equal(next.status, "pending");
-      assert.notEqual(next.requestId, requestId);
-      // Other words are another request, although the first was not heard.
-      await org.root(cancelApproval, { id: next.requestId ?? "" });
-      assert.equal((await org.root(requestAgent, { name: "Ann", role: "x" })).status, "pending");
-    });
+    staged(
+      "a denial that was not heard is told once; the next call makes another request",
+      async ({ org }) => {
+        const { requestId = "" } = await org.root(requestAgent, { name: "Ann" });
+        await org.board(reject, { id: requestId });
+        assert.equal((await org.root(requestAgent, { name: "Ann" })).reason, "user_denied");
+        const next = await org.root(requestAgent, { name: "Ann" });
+        assert.equal(next.status, "pending");
+        assert.notEqual(next.requestId, requestId);
+        // Other words are another request, although the first was not heard.
+        await org.root(cancelApproval, { id: next.requestId ?? "" });
+        assert.equal((await org.root(requestAgent, { name: "Ann", role: "x" })).status, "pending");
+      },
+    );
 
     staged("a call repeated under its key finds its request, also after the answer", async ({ org }) => {
       const ask = () => org.root(requestAgent, { name: "Ann" }, { key: "call-1" });
@@ -153,7 +156,7 @@ for (const kind of storeKinds)
               /time to decide this approval is over/,
             );
         assert.equal((await org.root(waitForApproval, { requestId: ids[0] ?? "" })).reason, "timeout");
-        // The name is free for whoever comes next, by whichever way.
+        // The name is free for the next hire, by either way of hiring.
         assert.equal((await other.call(requestAgent, { name: "Ann" })).status, "pending");
         assert.equal(
           (await org.root(hireAgent, { name: "Ben", role: "x" })).agent.status,
@@ -190,7 +193,7 @@ for (const kind of storeKinds)
         refused += decided.filter(({ status }) => status === "rejected").length;
         assert.ok([decided[0], decided[2]].filter((one) => one?.status === "fulfilled").length === 1);
       }
-      assert.equal(refused, rounds, "one of two answers is refused, and nobody else");
+      assert.equal(refused, rounds, "exactly one of two answers must be refused");
       const counts = await store.read((tx) => tx.all(racers, { companyId: org.companyId }));
       const { agents } = await org.board(listAgents, { companyId: org.companyId, limit: 1000 });
       const made = agents.filter(({ name }) => name.startsWith("Racer "));

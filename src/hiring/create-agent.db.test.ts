@@ -73,7 +73,7 @@ for (const kind of storeKinds)
     };
 
     // covers CRA-03, CRA-09, CRA-33, CRA-36
-    test("what is not valid asks nobody and makes nothing", async () => {
+    test("a call that isn't valid makes no request and no agent", async () => {
       assert.match(await failedWith("validation_error", {}), /`name` is missing/);
       for (const input of [
         { name: 7 },
@@ -143,7 +143,7 @@ for (const kind of storeKinds)
       assert.ok(messages.some(({ body }) => body?.includes("The agent Nia was approved") === true));
     });
 
-    test("it asks also where hires need no approval, and whoever calls (CRA-34)", async () => {
+    test("it asks for every caller, also where hires need no approval (CRA-34)", async () => {
       const free = await createOrganization(store);
       for (const caller of [free.root, (await free.agent("Low", (await free.agent("Mid")).id)).call]) {
         const name = `Free ${(await open(free)).length}`;
@@ -162,7 +162,7 @@ for (const kind of storeKinds)
       for (const [decide, says] of [
         [reject, { decisionNote: "no need" }],
         [reject, {}],
-        // Whoever writes this as a reason has still said no.
+        // A person who gives "timeout" as the reason has still rejected the request.
         [reject, { decisionNote: "timeout" }],
         [cancelApproval, {}],
       ] as const) {
@@ -199,7 +199,7 @@ for (const kind of storeKinds)
         org.board(createAgent, { companyId: org.companyId, name: "Kept", role: "x" }),
         "conflict",
       );
-      // In another company it is nobody's.
+      // In another company the name is free.
       const elsewhere = await org.another();
       assert.equal((await elsewhere.root(requestAgent, { name: "Kept" })).status, "pending");
       await org.root(cancelApproval, { id: requestId });
@@ -276,7 +276,7 @@ for (const kind of storeKinds)
       assert.equal((await org.board(explainAccess, toBoard)).allowed, true);
     });
 
-    test("who is not here is no next agent: pending, gone, or of another company", async () => {
+    test("an agent that is pending, has left or belongs to another company can't be the next agent", async () => {
       const { agent } = await org.root(hireAgent, { name: "Not yet", role: "x" });
       const gone = await org.agent("Gone");
       await org.board(terminateAgent, { id: gone.id });

@@ -67,7 +67,7 @@ describe("the arguments of create_agent", () => {
       wrong({ name: "Ann", waitSeconds: value }, /^waitSeconds must be a number/);
   });
 
-  test("a missing name, and a key nobody knows, are named (CRA-04)", () => {
+  test("the refusal names a missing name and an unknown key (CRA-04)", () => {
     wrong({}, /`name` is missing/);
     wrong({ role: "x" }, /`name` is missing/);
     for (const key of [
@@ -120,7 +120,7 @@ describe("names", () => {
     assert.equal(meant({ name: "é".normalize("NFD").repeat(64) }).name, "é".repeat(64));
   });
 
-  test("whitespace is collapsed, and alone it is no name", () => {
+  test("whitespace is collapsed, and whitespace alone isn't a name", () => {
     assert.equal(meant({ name: " \t Lead \n\u00a0 Dev\u3000 " }).name, "Lead Dev");
     for (const name of ["", " ", "\n\t", "\u00a0\u3000\u2028"])
       wrong({ name }, /at least one visible character/);

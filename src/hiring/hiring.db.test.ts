@@ -56,7 +56,7 @@ for (const kind of storeKinds)
     const headcount = async () =>
       (await org.board(listAgents, { companyId: org.companyId, limit: 1000 })).agents.length;
 
-    /** Refused with the code, and nobody was made. */
+    /** The hire is refused with this code, and no agent was made. */
     const nobody = async (code: Parameters<typeof refusal>[1], input: Record<string, unknown>) => {
       const count = await headcount();
       const refused = await refusal(boss.call(hireAgent, named(input)), code);
@@ -101,11 +101,11 @@ for (const kind of storeKinds)
       await fresh.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
       const free = await fresh.root(hireAgent, named());
       assert.deepEqual([free.agent.status, free.approval], ["idle", null]);
-      // Who waits goes on waiting.
+      // The pending agent keeps waiting.
       assert.equal((await fresh.board(viewAgent, { id: asked.agent.id })).status, "pending_approval");
     });
 
-    test("a boss is an active agent at or below whoever asks", async () => {
+    test("a boss is an active agent: the one that asks, or one below it", async () => {
       const below = await org.agent("Below", boss.id);
       const deep = await org.agent("Deep", below.id);
       const beside = await org.agent("Beside");
@@ -195,7 +195,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("whose boss leaves while it waits is the boss's boss's, and nobody says yes to what it was before", async () => {
+    test("a pending agent whose boss leaves moves to the boss's boss, and the earlier version can't be approved", async () => {
       for (const inRevision of [false, true]) {
         const middle = await org.agent(`Middle ${inRevision}`, boss.id);
         const { id, agent } = await hire({ reportsTo: middle.id });
@@ -216,7 +216,7 @@ for (const kind of storeKinds)
       }
     });
 
-    test("when whoever asked has left, the board can still bring a hire to its end", async () => {
+    test("when the agent that asked has left, the board can still decide the hire", async () => {
       const asker = await org.agent("Asker");
       await org.board(grantPermission, { companyId: org.companyId, to: asker.id, resource: "org:hire" });
       const { id, agent } = await hire({}, asker.call);
@@ -290,7 +290,7 @@ for (const kind of storeKinds)
       await fresh.board(approvals.approve, { id: approval?.id ?? "" });
       await refusal(fresh.root(hireAgent, named()), "limited");
       await fresh.board(createAgent, { companyId, ...named() });
-      // Where nobody approves, there is a limit also when none was set.
+      // Where hires need no approval, there is a limit even when none was set.
       await fresh.board(updateCompany, {
         companyId,
         maxAgents: null,
@@ -309,7 +309,7 @@ for (const kind of storeKinds)
         org.board(createAgent, { companyId: org.companyId, ...named({ name: agent.name }) }),
         "conflict",
       );
-      // Its own name stands in nobody's way when it is resubmitted.
+      // A resubmitted hire does not conflict with its own name.
       await org.board(approvals.requestRevision, { id });
       await boss.call(approvals.resubmit, { id, payload: { name: agent.name.toLowerCase() } });
       await refusal(boss.call(approvals.resubmit, { id }), "conflict");
@@ -317,7 +317,7 @@ for (const kind of storeKinds)
       await hire({ name: agent.name });
     });
 
-    test("of another company's hires nothing is to be seen or done", async () => {
+    test("the hires of another company can be neither seen nor changed", async () => {
       const { id, agent } = await hire();
       const elsewhere = await org.another();
       const attempts = [
@@ -380,7 +380,7 @@ for (const kind of storeKinds)
     });
 
     // covers GOV-32, GOV-52
-    test("whoever asked is told what was decided, and a comment reaches the other side", async () => {
+    test("the agent that asked is told the decision, and a comment reaches the other side", async () => {
       const { id, agent } = await hire();
       await org.board(approvals.commentOnApproval, { id, body: "Why another one?" });
       await org.board(approvals.reject, { id, decisionNote: "too many" });

@@ -34,7 +34,7 @@ for (const kind of bothStores)
       assert.deepEqual(made, { id: made.id, version: 1, hash: sha256("one") });
       const second = await org.board(writeFile, { ...made, content: "zwei", description: "better" });
       assert.deepEqual(second, { id: made.id, version: 2, hash: sha256("zwei") });
-      // The same content again is a version too: somebody confirmed it.
+      // Writing the same content again makes a version too: it records that an agent confirmed the content.
       const third = await boss.call(writeFile, { ...second, content: "zwei" });
       assert.deepEqual([third.version, third.hash], [3, second.hash]);
       const now = await boss.call(readFile, { id: made.id });
@@ -231,7 +231,7 @@ for (const kind of bothStores)
       await create("x".repeat(1001), org.companyId);
     });
 
-    test("a state document is its agent's to write, up to 32 kB, and nobody's to delete", async () => {
+    test("an agent may write its state document, up to 32 kB, and no agent may delete it", async () => {
       const { stateFileId: id } = await org.board(viewAgent, { id: report.id });
       const { version, hash } = await report.call(readFile, { id });
       const saved = await report.call(writeFile, { id, version, hash, content: "s".repeat(32 * 1024) });

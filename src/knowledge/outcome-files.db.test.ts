@@ -34,7 +34,7 @@ for (const kind of storeKinds)
       );
 
     // covers OUT-02
-    test("an outcome is a file, and every change of it a version by whoever made it", async () => {
+    test("an outcome is a file, and every change is a version with the name of its author", async () => {
       const { id } = await boss.call(createOutcome, {
         title: 'Say "hello": properly\\n',
         description: "line one\n---\nstatus: forged",
@@ -49,7 +49,7 @@ for (const kind of storeKinds)
         [front["title"], front["status"], front["parents"], front["children"], front["responsible"]],
         [JSON.stringify('Say "hello": properly\\n'), "open", `["${boss.id}"]`, "[]", `"${boss.id}"`],
       );
-      // What somebody writes into the body stays in the body.
+      // Text written into the body stays in the body.
       assert.equal(first.content.match(/^status: /gm)?.length, 2);
       assert.match(first.content, /\n## Acceptance criteria\n\nsomebody answers\n$/);
 
@@ -113,7 +113,7 @@ for (const kind of storeKinds)
       assert.equal((await boss.call(readFile, { id })).version, version);
     });
 
-    test("who may read the outcome reads, lists and finds its file, and nobody else", async () => {
+    test("only agents that may read the outcome can read, list and find its file", async () => {
       const { id } = await boss.call(createOutcome, { title: "quixotic endeavour", parents: [boss.id] });
       const found = async (agent: typeof boss) =>
         (await agent.call(searchFiles, { query: "quixotic" })).files.map((file) => file.id);

@@ -177,7 +177,7 @@ for (const kind of bothStores)
       assert.deepEqual(await broken(), []);
     });
 
-    test("a link tells nobody of a file it may not know of", async () => {
+    test("a link does not reveal a file to an agent that may not know of it", async () => {
       const other = await org.another();
       const theirs = await other.board(createFile, {
         companyId: other.companyId,

@@ -119,7 +119,7 @@ for (const kind of storeKinds)
         ["knowledge.read", agent.id, session.id, 1],
       );
 
-      // A list without copies is no reading; the next copies are of the newest version.
+      // Listing files without copying them does not count as reading. The next copies have the newest version.
       await session.call(listFiles, { query: "copied" });
       await org.board(writeFile, { ...readable, content: "one, changed" });
       await session.call(listFiles, { query: "copied", materialize: true });

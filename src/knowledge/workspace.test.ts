@@ -273,7 +273,7 @@ describe("the workspace", () => {
     const codes = await against(
       `const attempt = (step) => { try { step(); } catch {} };
        while (!stopped()) {
-         // Whoever places a copy may have made the folder anew in between.
+         // placeCopy may have made the folder again in between.
          attempt(() => fs.rmSync(data.kb + ".away", { recursive: true, force: true }));
          attempt(() => fs.renameSync(data.kb, data.kb + ".away"));
          attempt(() => fs.symlinkSync(data.outside, data.kb));

@@ -20,7 +20,7 @@ const minute = 60_000;
 
 for (const kind of storeKinds)
   describe(`deferred mail on ${kind}`, () => {
-    /** A stage on which nobody is started, so that only the post moves. */
+    /** A stage on which no agent is started: only the mail moves. */
     const staged = (name: string, play: (stage: Stage) => Promise<void>): void => {
       test(name, () =>
         onStage(kind, async (stage) => {
@@ -181,7 +181,7 @@ for (const kind of storeKinds)
       stage.advance(minute);
       await stage.rest();
       assert.deepEqual(await waiting(ben.call), []);
-      // Nobody gets it, and whoever sent it and is still there hears of that.
+      // The message is not delivered. Its sender is told, unless the sender has left.
       const told = /^Your deferred message .* was not delivered: (.*)\.$/;
       const reasons = async (call: TestCaller) =>
         (await waiting(call)).map((body) => told.exec(body ?? "")?.[1]);
@@ -201,7 +201,7 @@ for (const kind of storeKinds)
       await stage.rest();
       assert.deepEqual(await waiting(ben.call), []);
       await refusal(ben.call(readFile, { id: lost.file }), "not_found");
-      // The board hears that Cleo left, and what became of its own message, once.
+      // The board is told once that Cleo left, and once what happened to the board's message.
       const { messages } = await org.board(boardInbox, { companyId: org.companyId });
       assert.deepEqual(
         messages.map(({ body }) => told.exec(body ?? "")?.[1] ?? body?.split("\n")[0]),

@@ -37,7 +37,7 @@ for (const kind of storeKinds)
       (await call(readInbox, {})).messages.map((message) => message.body);
 
     // covers MSG-02, MSG-03, MSG-07
-    test("text becomes a knowledge file that its sender and its reader may read, and nobody else", async () => {
+    test("text becomes a knowledge file that only its sender and its reader may read", async () => {
       const { boss, ann, ben, deep } = await team();
       const sent = await ann.call(sendMessage, { to: "boss", body: "# How it goes\n\nWell." });
       assert.equal(sent.from.id, ann.id);
@@ -60,7 +60,7 @@ for (const kind of storeKinds)
           ["knowledge.read", boss.id],
         ],
       );
-      // Nobody rewrites what was said.
+      // A sent message can't be changed.
       for (const { call } of [ann, boss])
         await refusal(
           call(writeFile, { id: sent.file, content: "x", version: 1, hash: file.hash }),
@@ -124,7 +124,7 @@ for (const kind of storeKinds)
     });
 
     // covers MSG-04, CAP-14, CAP-15, CAP-16, DEL-12, NOTE-03
-    test("boss and report may write to each other, and an agent to nobody else", async () => {
+    test("boss and report may write to each other, and to no other agent", async () => {
       const { boss, ann, ben, deep } = await team();
       await boss.call(sendMessage, { to: ann.id, body: "down" });
       await ann.call(sendMessage, { to: "boss", body: "up" });
@@ -159,7 +159,7 @@ for (const kind of storeKinds)
       assert.equal((await inboxes(ann.call)).length, 0);
     });
 
-    test("an agent that left gets no mail, from whoever", async () => {
+    test("an agent that left gets no mail from any sender", async () => {
       const { boss, ann } = await team();
       await org.board(terminateAgent, { id: ann.id });
       await refusal(boss.call(sendMessage, { to: ann.id, body: "still there?" }), "forbidden");
@@ -185,7 +185,7 @@ for (const kind of storeKinds)
     });
 
     // covers MSG-08, AGT-04
-    test("mail makes one inbox outcome, which ends with the last message and comes anew with the next", async () => {
+    test("mail makes one inbox outcome, which ends with the last message; the next message makes another", async () => {
       const { boss, ann } = await team();
       const first = await boss.call(sendMessage, { to: ann.id, body: "one" });
       const second = await boss.call(sendMessage, { to: ann.id, body: "two" });

@@ -40,7 +40,7 @@ for (const kind of storeKinds)
         assert.equal((await org.board(viewHistory, { id: done.file })).versions.length, 1);
         assert.ok((await org.board(viewAccessLog, { id: done.file })).accesses.length > 0);
         assert.equal((await org.board(verifyLedger, {})).ok, true);
-        // Files that were only sent are files; what nobody dealt with waits however long.
+        // Files that were attached to a message stay files. Unhandled messages are kept without a time limit.
         assert.equal((await ann.call(readFile, { id: file.id })).content, "plans");
         assert.deepEqual(
           (await ann.call(readInbox, {})).messages.map(({ id, body }) => [id, body]),

@@ -7,7 +7,7 @@ import { createOrganization, openTestStore, refusal, storeKinds } from "../testi
 
 for (const kind of storeKinds)
   describe(`how many outcomes an agent answers for (${kind})`, () => {
-    // In a store of its own: few outcomes in all, most of them of one agent, is where a short cut could go wrong.
+    // Uses a separate store: a shortcut could go wrong where there are few outcomes and one agent has most of them.
     test("exactly as many as the company allows, whether there are others or not", async () => {
       const opened = await openTestStore(kind);
       try {

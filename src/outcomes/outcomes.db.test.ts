@@ -133,7 +133,7 @@ for (const kind of storeKinds)
       await refusal(make("below a closed one", [top.id]), "refused");
     });
 
-    test("submit asks whoever delegated; sending back is reopening", async () => {
+    test("submit asks the agent that delegated; sending back reopens the outcome", async () => {
       const worker = await org.agent("Submitter");
       const job = await make("a job", [org.rootId]);
       await refusal(org.root(submitOutcome, { id: job.id }), "refused");

@@ -254,7 +254,7 @@ for (const sandbox of sandboxes)
 async function holdStill(context: TestContext, sandbox: boolean): Promise<void> {
   const { start, runner } = place(context, sandbox);
   const file = join(runner.workspaceFor("one"), "beats");
-  // A program of its own making, so that the one that was started is not all there is.
+  // The started shell starts a second program, and both must end.
   const running = await start(`sh -c 'while :; do echo x >> beats; sleep 0.01; done'; true`);
   writeFileSync(file, "");
   running.release();

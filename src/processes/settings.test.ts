@@ -70,7 +70,7 @@ test("a granted server is added, and none can take the place of a base one", (co
 });
 
 // covers ORG-45
-test("a brain starts sub-agents of its own only for an agent that may consult", (context) => {
+test("a brain starts its own sub-agents only for an agent that may consult", (context) => {
   const permissions = (mayConsult: boolean): { allow: string[]; deny: string[] } =>
     Object(JSON.parse(read(written(context, [], mayConsult).folder, "settings.json"))).permissions;
   assert.deepEqual(permissions(false).deny, ["Task", "Agent"]);
@@ -92,7 +92,7 @@ test("the company's skills stand beside the program's", (context) => {
   for (const { path, content } of skills) assert.equal(read(laid, path), content.toString("utf8"));
 });
 
-test("the token is in none of the files, and nobody else on the machine reads them", (context) => {
+test("the token is in none of the files, and other users of the machine can't read them", (context) => {
   const { folder, files } = written(context, [{ name: "slack", config: { command: "slack-mcp" } }]);
   assert.equal(files.length, 3);
   assert.deepEqual(readdirSync(join(folder, ".claude", "skills")), ["agency", "agency-create-agent"]);

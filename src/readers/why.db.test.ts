@@ -20,7 +20,7 @@ import { onStage, type Stage } from "../testing/stage.ts";
 // covers OUT-16
 for (const kind of storeKinds)
   describe(`why on ${kind}`, () => {
-    /** Nothing is started, so that every state can be looked at; ask() is the board asking. */
+    /** No agent is started: the test can look at every state. ask() asks as the board. */
     const staged = (name: string, play: (stage: Stage, ask: Ask) => Promise<void>): void => {
       test(name, () => onStage(kind, (stage) => play(stage, async (id) => stage.org.board(why, { id }))));
     };
@@ -34,25 +34,28 @@ for (const kind of storeKinds)
       call(createOutcome, { title, parents, dependsOn });
     const ids = (answer: Awaited<ReturnType<Ask>>) => answer.path.map(({ id }) => id);
 
-    staged("a brain that is no longer installed is named, and holds up nobody else", async (stage, ask) => {
-      const { org, store } = stage;
-      const ann = await org.agent("Ann");
-      const job = await make(ann.call, "job", [ann.id]);
-      await store.write((tx) => tx.run(setBrain, { id: ann.id, type: "retired_brain" }));
-      const answer = await ask(job.id);
-      assert.equal(answer.moves, false);
-      assert.match(answer.says, /retired_brain, which is not installed/);
-      const bob = await org.agent("Bob");
-      const other = await make(bob.call, "other job", [bob.id]);
-      stage.runner.plan(bob.id, async ({ call }) => {
-        await call(completeOutcome, { id: other.id });
-      });
-      await stage.rest();
-      assert.deepEqual(
-        stage.runner.started.map(({ agent }) => agent.id),
-        [bob.id],
-      );
-    });
+    staged(
+      "a brain that isn't installed any more is named, and delays no other agent",
+      async (stage, ask) => {
+        const { org, store } = stage;
+        const ann = await org.agent("Ann");
+        const job = await make(ann.call, "job", [ann.id]);
+        await store.write((tx) => tx.run(setBrain, { id: ann.id, type: "retired_brain" }));
+        const answer = await ask(job.id);
+        assert.equal(answer.moves, false);
+        assert.match(answer.says, /retired_brain, which is not installed/);
+        const bob = await org.agent("Bob");
+        const other = await make(bob.call, "other job", [bob.id]);
+        stage.runner.plan(bob.id, async ({ call }) => {
+          await call(completeOutcome, { id: other.id });
+        });
+        await stage.rest();
+        assert.deepEqual(
+          stage.runner.started.map(({ agent }) => agent.id),
+          [bob.id],
+        );
+      },
+    );
 
     staged("an idle agent with workable work is about to start", async ({ org }, ask) => {
       const ann = await org.agent("Ann");
@@ -65,7 +68,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "a session at work is a live path, for the outcome and for whoever waits for it",
+      "a session at work is a live path, for the outcome and for every agent that waits for it",
       async (stage, ask) => {
         const { org, runner } = stage;
         const ann = await org.agent("Ann");
@@ -102,7 +105,7 @@ for (const kind of storeKinds)
       const answer = await ask(job.id);
       assert.equal(answer.moves, true);
       assert.ok(answer.says.includes(new Date(stage.now() + 1000).toISOString()));
-      // Two more, and it is blocked: nothing will move it but somebody.
+      // After two more it is blocked, and only an agent or a person can unblock it.
       runner.plan(ann.id, idle, idle);
       runner.plan(org.rootId, clearInbox);
       for (let step = 0; step < 3; step++) {
@@ -170,7 +173,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "what was closed will not complete: whoever depends on it is told to change that",
+      "a closed outcome will not complete: agents that depend on it are told to change that",
       async ({ org }, ask) => {
         const first = await make(org.root, "first", [org.rootId]);
         const second = await make(org.root, "second", [org.rootId], [first.id]);
@@ -208,7 +211,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "what was submitted waits for its verifier: an agent, a person, or nobody who would look",
+      "a submitted outcome waits for its verifier: an agent, a person, or a verifier that will not look",
       async (stage, ask) => {
         const { org, runner } = stage;
         const boss = await org.agent("Boss");
@@ -261,7 +264,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "a person's outcome moves, a standing mandate stands, and work of nobody does not move",
+      "a person's outcome moves, a standing mandate stands, and unassigned work does not move",
       async ({ org }, ask) => {
         const person = await org.agent("Person");
         await org.board(updateAgent, { id: person.id, adapterType: "human" });

@@ -69,7 +69,7 @@ for (const kind of storeKinds)
       assert.equal((await told({ kind: "fire", agent: rich })).hash, fired.hash);
     });
 
-    test("whom a freed budget lets go on is told, and stops again when that is undone", async () => {
+    test("an agent that a freed budget resumes is told, and undoing the change pauses it again", async () => {
       const { companyId } = org;
       const lead = await make("Lead", org.rootId, { tokens: 100 });
       const poor = await make("Poor", lead, { tokens: 0 });
@@ -88,7 +88,7 @@ for (const kind of storeKinds)
       assert.equal(await status(), "idle");
       await org.board(undoReorganization, { id });
       assert.equal(await status(), "paused");
-      // Where there is enough by then, nobody is stopped.
+      // When there is enough budget by then, no agent is stopped.
       const again = await org.board(applyReorganization, { companyId, change });
       assert.equal(await status(), "idle");
       await org.board(setBudget, { id: lead, tokens: 200 });

@@ -134,7 +134,7 @@ for (const kind of storeKinds)
       for (const id of [outcomes.goal, outcomes.own, outcomes.below])
         assert.equal((await outcome(id)).responsible?.id, org.rootId);
       assert.equal((await outcome(outcomes.submitted)).delegatedBy?.id, org.rootId);
-      // Root made the one file and holds it; the other was lead's own and nobody above holds it.
+      // Root made the first file and holds it. The second was lead's own, and no agent above lead holds it.
       await deep.call(readFile, { id: files.shared });
       const { version, hash } = await ann.call(readFile, { id: files.shared });
       await ann.call(writeFile, { id: files.shared, content: "y", version, hash });
@@ -297,7 +297,7 @@ for (const kind of storeKinds)
       assert.deepEqual(compare(before, await dump(opened.store)), []);
     });
 
-    test("a boss reorganizes below itself and nowhere else; nobody makes a circle, moves the root or who waits", async () => {
+    test("a boss reorganizes only below itself; no change makes a circle or moves the root or a pending agent", async () => {
       scene = await buildScene(org);
       const { lead, other, ann, bob, deep, olga, waits } = scene;
       const { companyId } = org;

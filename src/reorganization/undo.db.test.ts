@@ -160,7 +160,7 @@ for (const kind of storeKinds)
           ({ ann, other }) => other.call(grantPermission, { to: ann.id, resource: `outcome:${other.id}` }),
         ],
         [
-          "what it was handed went to somebody else",
+          "its delegated outcome went to another agent",
           /has moved to olga|has changed/,
           ({ ann, other }) => ({ kind: "move_report", agent: ann.id, to: other.id }),
           async ({ other, olga, outcomes }) => {
@@ -181,7 +181,7 @@ for (const kind of storeKinds)
           ({ made }) => org.root(completeOutcome, { id: made.id }),
         ],
         [
-          "the work went on to somebody else",
+          "the work went to another agent",
           /"goal \d+" \(.+\) has changed \(responsible_id/,
           ({ lead }) => ({ kind: "fire", agent: lead.id }),
           ({ other, outcomes }) => org.root(delegateOutcome, { id: outcomes.goal, to: other.id }),
@@ -232,7 +232,7 @@ for (const kind of storeKinds)
       assert.deepEqual([now.responsible?.id, now.delegatedBy?.id], [ann.id, lead.id]);
     });
 
-    test("what a newcomer was for and somebody else does now stays where it is", async () => {
+    test("a newcomer's outcome that another agent has taken over stays with that agent", async () => {
       const { n, lead, outcomes } = await buildScene(org);
       const { id } = await apply({
         kind: "split",

@@ -93,7 +93,7 @@ describe("a sub-agent of Claude Code", () => {
     assert.deepEqual(definition.grants, [{ resource: "org:consult" }]);
   });
 
-  test("loses nothing of a description: what looks like a remark, what goes on in the next line", () => {
+  test("keeps the whole description: text that looks like a comment, and text that continues on the next line", () => {
     for (const end of ["\n", "\r\n"]) {
       const text = [
         "---",
@@ -131,7 +131,7 @@ for (const [what, lines, message] of [
     /^agents\/x\.md:4: Map keys must be unique/,
   ],
   [
-    "a key nobody knows",
+    "an unknown key",
     ["---", "name: Ada", "role: x", "", "reportTo: Eve", "---"],
     /^agents\/x\.md:5: the key reportTo is unknown/,
   ],
@@ -217,7 +217,7 @@ describe("who reports to whom", () => {
     );
   });
 
-  test("whoever reports to the board is the root agent, and others report to it by name or by default", () => {
+  test("the agent that reports to the board is the root agent, and others report to it by name or by default", () => {
     const tree = order(["a", "Ada", "Chief"], ["b", "Chief", "board"], ["c", "Eve"]);
     assert.equal(tree.root?.name, "Chief");
     assert.deepEqual(

@@ -19,7 +19,7 @@ for (const kind of storeKinds)
       org.board(importCompany, { files, ...more });
 
     // covers ORG-04, ORG-08
-    test("definitions alone make a company: a root agent, and everybody below whom they name", async () => {
+    test("definitions alone make a company: a root agent, and every other agent below the boss it names", async () => {
       const { company, agents, notices } = await bring(
         [
           definition("Ada", "reportsTo: Grace\nmodel: m1\neffort: low\n"),

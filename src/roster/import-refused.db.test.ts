@@ -116,7 +116,7 @@ for (const kind of storeKinds)
         [manifest({ skills: [{ file: "x/SKILL.md", id: oneFile }] })],
         /skills\/x\/SKILL\.md: company\.json lists this file, but it was not sent/,
       ],
-      "an agent that is no Markdown": [
+      "an agent file that isn't Markdown": [
         [{ path: "agents/roster.json", content: "{}" }],
         /can't hold a file with this path/,
       ],
@@ -149,7 +149,7 @@ for (const kind of storeKinds)
         [definition("Ada", `id: ${oneFile}\n`), definition("Eve", `id: ${oneFile}\n`)],
         /agents\/eve\.md: another file has the same id/,
       ],
-      "text that is no text": [
+      "a text file that isn't text": [
         [{ path: "agents/x.md", content: Buffer.from([0xff, 0xfe]).toString("base64"), encoding: "base64" }],
         /agents\/x\.md: this file is not UTF-8 text/,
       ],
@@ -178,8 +178,8 @@ for (const kind of storeKinds)
         [manifest({ format: "agency-company/9" })],
         /company\.json: `format` is `agency-company\/9`/,
       ],
-      "a key nobody knows": [[manifest({ extra: 1 })], /company\.json: .*extra/],
-      "a setting nobody knows": [
+      "an unknown key": [[manifest({ extra: 1 })], /company\.json: .*extra/],
+      "an unknown setting": [
         [manifest({ settings: { maxSesions: 3 } })],
         /company\.json: `settings\.maxSesions` is unknown/,
       ],

@@ -54,7 +54,7 @@ for (const kind of storeKinds)
       stage.advance(1999);
       await stage.rest();
       assert.equal(runner.started.length, 2);
-      // Somebody who wants it now does not wait it out.
+      // A person who wakes the agent does not have to wait for the pause to end.
       runner.plan(ann.id, async ({ call }) => {
         await call(completeOutcome, { id: hard.id });
       });
@@ -98,7 +98,7 @@ for (const kind of storeKinds)
       await stage.rest();
     });
 
-    staged("progress starts the count anew", async (stage) => {
+    staged("progress resets the count", async (stage) => {
       const { org, runner } = stage;
       const ann = await org.agent("Ann");
       const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
@@ -215,7 +215,7 @@ for (const kind of storeKinds)
             return { code: 137, reason: "ended by SIGKILL" };
           },
           async ({ call }) => {
-            // It may read its log, and nobody but the system writes it.
+            // The agent may read its log, but only the system writes it.
             const { logFileId } = await call(viewAgent, { id: ann.id });
             const id = logFileId ?? "";
             const log = await call(readFile, { id });

@@ -6,10 +6,10 @@ import { failPoint } from "./fail-points.ts";
 
 for (const kind of storeKinds)
   for (const when of ["before", "after"])
-    test(`on ${kind} "${when} wanted#2" is the second to record it, whoever writes at the same time`, async () => {
+    test(`on ${kind} "${when} wanted#2" fires at the second record of the event, whichever write makes it`, async () => {
       const { store, close } = await openTestStore(kind);
       try {
-        // What is thrown there ends the write, so that the store can be closed.
+        // The error thrown there ends the write. The store can then be closed.
         const failing = failPoint(`${when} wanted#2`, () => assert.fail("dies here"));
         assert.ok(failing);
         const watched = failing.watch(store);

@@ -54,7 +54,7 @@ for (const kind of storeKinds)
         [],
       );
       const { messages } = await stage.org.board(boardInbox, { companyId: stage.org.companyId });
-      // Nothing else: notices that were shown to a brain that had nothing to say stop nobody.
+      // No other agent is blocked. Showing notices to a brain that had nothing to say does not count against its agent.
       assert.deepEqual(
         messages.map(({ body }) => body?.split("\n")[0]),
         ["Done: Tell me of pelicans"],

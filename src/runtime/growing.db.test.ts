@@ -44,29 +44,26 @@ for (const kind of storeKinds)
       assert.deepEqual([given.responsible?.id, writer?.name, agents.length], [writer?.id, "Writer 2", 3]);
     });
 
-    staged(
-      "a brain without tools that writes to somebody has dealt with the message, once",
-      async (stage) => {
-        const { org, runner } = stage;
-        const { companyId, rootId } = org;
-        const mia = await report(stage, "Mia", "Manager");
-        await org.board(sendMessage, { companyId, body: "How are you?" });
-        await org.board(sendMessage, { companyId, to: mia, body: "Tell Root that it rains." });
-        runner.plan(mia, says("@root", "It rains."));
-        runner.plan(rootId, says("@board", "Well, thank you."), says("@mia", "So it does."));
-        runner.otherwise(hang);
-        await passes(stage, 5);
-        const { messages } = await org.board(boardInbox, { companyId });
-        assert.deepEqual(
-          messages.map(({ body }) => body),
-          ["Well, thank you."],
-        );
-        assert.match(await told(stage, mia), /So it does\.$/);
-        assert.equal(runner.started.filter(({ agent }) => agent.id === rootId).length, 2);
-      },
-    );
+    staged("a brain without tools that replies has handled the message, once", async (stage) => {
+      const { org, runner } = stage;
+      const { companyId, rootId } = org;
+      const mia = await report(stage, "Mia", "Manager");
+      await org.board(sendMessage, { companyId, body: "How are you?" });
+      await org.board(sendMessage, { companyId, to: mia, body: "Tell Root that it rains." });
+      runner.plan(mia, says("@root", "It rains."));
+      runner.plan(rootId, says("@board", "Well, thank you."), says("@mia", "So it does."));
+      runner.otherwise(hang);
+      await passes(stage, 5);
+      const { messages } = await org.board(boardInbox, { companyId });
+      assert.deepEqual(
+        messages.map(({ body }) => body),
+        ["Well, thank you."],
+      );
+      assert.match(await told(stage, mia), /So it does\.$/);
+      assert.equal(runner.started.filter(({ agent }) => agent.id === rootId).length, 2);
+    });
 
-    staged("what it says to nobody is not sent, and it is told how to answer", async (stage) => {
+    staged("text without an address is not sent, and the agent is told how to answer", async (stage) => {
       const { org, runner } = stage;
       const { companyId, rootId } = org;
       await org.board(sendMessage, { companyId, body: "How are you?" });
@@ -113,7 +110,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "a part that is given up holds nobody up: the rest is put together, and says so",
+      "a part that was closed delays no other part: the rest is combined, and the result says so",
       async (stage) => {
         const { org, runner } = stage;
         const ann = await report(stage, "Ann", "Writer");
@@ -220,7 +217,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "disputed work that is accepted from above is done, and what waited for it goes on",
+      "disputed work that the next manager up accepts is done, and dependent work continues",
       async (stage) => {
         const { org, runner } = stage;
         const { eve, mia, verdict } = await disputed(stage);
@@ -235,7 +232,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "where nobody above decides either, the board is asked, once, and nobody waits in the dark",
+      "when no manager above decides either, the board is asked once, and its status says so",
       async (stage) => {
         const { org, runner } = stage;
         await disputed(stage);

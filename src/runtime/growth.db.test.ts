@@ -11,7 +11,7 @@ import { type Stage, stagedOn } from "../testing/stage.ts";
 
 const minute = 60_000;
 
-/** Nobody is ever started: there is no place for a session, so that work waits. */
+/** Allows no sessions at all: no agent is started, and all work waits. */
 const quiet = ({ org }: Stage, settings: Record<string, number | null> = {}) =>
   org.board(updateCompany, { companyId: org.companyId, maxSessions: 0, ...settings });
 

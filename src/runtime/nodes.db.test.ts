@@ -36,7 +36,7 @@ for (const kind of bothStores)
     const alone = (stage: Stage): void => stage.crash(stage);
 
     staged(
-      "after a restart the sessions of before are ended, their processes killed, and work goes on",
+      "a restart ends the earlier sessions, kills their processes, and work continues",
       async (stage) => {
         const { org, runner } = stage;
         const ann = await org.agent("Ann");
@@ -46,13 +46,13 @@ for (const kind of bothStores)
         const [before] = runner.started;
         assert.ok(before !== undefined);
         stage.crash(stage);
-        // Nobody has looked yet: it would still be accepted.
+        // The new node has not looked for old sessions yet, and the old token would still be accepted.
         const next = stage.node("node-1");
         next.runner.plan(ann.id, clearInbox);
         await next.scheduler.start();
         await refusal(org.as(before.token)(readInbox, {}), "unauthenticated");
         assert.deepEqual(next.runner.orphansKilled, [{ pid: 1001, started: "start-1001" }]);
-        // A session that was cut off made no progress; its agent pauses for a second, then goes on.
+        // A session that was cut off made no progress. Its agent pauses for a second and then continues.
         stage.advance(1000);
         await stage.rest();
         const [second, first] = await sessionsOf(org.board, ann.id);
@@ -222,7 +222,7 @@ for (const kind of bothStores)
       },
     );
 
-    staged("stopping a node ends what it runs, so that another can go on at once", async (stage) => {
+    staged("stopping a node ends its sessions, and another node can continue at once", async (stage) => {
       const { org, runner } = stage;
       const ann = await org.agent("Ann");
       runner.plan(ann.id, hang);
@@ -242,7 +242,7 @@ for (const kind of bothStores)
     });
 
     staged(
-      "what happened while nobody ran is found at the start, with more agents than one sweep takes",
+      "a starting node finds what happened while no node ran, with more agents than one sweep takes",
       async (stage) => {
         const { org } = stage;
         alone(stage);

@@ -77,7 +77,7 @@ for (const kind of storeKinds)
         for (const name of names(stage).slice(2, 4)) await letGo(name);
         assert.equal(runner.started.length, 8);
         assert.deepEqual(names(stage).slice(4).toSorted(), ["A", "B", "C", "D"]);
-        // Another company has places of its own.
+        // Another company has its own places for sessions.
         const other = await org.another();
         const far = await other.agent("Far");
         runner.plan(far.id, clearInbox);

@@ -19,7 +19,7 @@ const prompt = systemPromptFor(agent, boss);
 const rules: readonly (readonly [what: string, ...words: RegExp[]])[] = [
   // covers PRO-01
   [
-    "whose session it is, for which outcome, under whom",
+    "whose session it is, for which outcome, and who the manager is",
     /session of Ann, Writer/,
     new RegExp(agent.mandate_id),
     new RegExp(boss),

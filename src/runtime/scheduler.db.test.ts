@@ -26,7 +26,7 @@ for (const kind of storeKinds)
     const names = ({ runner }: Pick<Stage, "runner">) => runner.started.map(({ agent }) => agent.name);
 
     // covers AGT-10, MSG-09, ROOT-06, ROOT-02, UNI-02
-    staged("mail starts its reader, and nobody who has nothing to do", async (stage) => {
+    staged("mail starts its reader, and agents with nothing to do are not started", async (stage) => {
       const { org, runner } = stage;
       const ann = await org.agent("Ann");
       await org.agent("Idle");
@@ -88,7 +88,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("when the last child is done, whoever answers for the parent is started", async (stage) => {
+    staged("when the last child is done, the agent responsible for the parent is started", async (stage) => {
       const { org, runner } = stage;
       const ann = await org.agent("Ann");
       const whole = await org.root(createOutcome, { title: "whole", parents: [org.rootId] });
@@ -116,20 +116,23 @@ for (const kind of storeKinds)
       assert.deepEqual(names(stage), ["Ann", "Root", "Root"]);
     });
 
-    staged("when its last part serves something else, whoever waited for it is started", async (stage) => {
-      const { org, runner } = stage;
-      const [ann, ben] = [await org.agent("Ann"), await org.agent("Ben")];
-      const whole = await ann.call(createOutcome, { title: "whole", parents: [ann.id] });
-      const part = await ben.call(createOutcome, { title: "part", parents: [ben.id] });
-      await ben.call(updateOutcome, { id: part.id, blocked: { reason: "held by the test" } });
-      await org.board(updateOutcome, { id: part.id, parents: [ben.id, whole.id] });
-      await stage.rest();
-      assert.deepEqual(names(stage), []);
-      runner.plan(ann.id, completes(whole.id));
-      await org.board(updateOutcome, { id: part.id, parents: [ben.id] });
-      await stage.rest();
-      assert.deepEqual(names(stage), ["Ann"]);
-    });
+    staged(
+      "when its last part moves to another outcome, the agent that waited for it is started",
+      async (stage) => {
+        const { org, runner } = stage;
+        const [ann, ben] = [await org.agent("Ann"), await org.agent("Ben")];
+        const whole = await ann.call(createOutcome, { title: "whole", parents: [ann.id] });
+        const part = await ben.call(createOutcome, { title: "part", parents: [ben.id] });
+        await ben.call(updateOutcome, { id: part.id, blocked: { reason: "held by the test" } });
+        await org.board(updateOutcome, { id: part.id, parents: [ben.id, whole.id] });
+        await stage.rest();
+        assert.deepEqual(names(stage), []);
+        runner.plan(ann.id, completes(whole.id));
+        await org.board(updateOutcome, { id: part.id, parents: [ben.id] });
+        await stage.rest();
+        assert.deepEqual(names(stage), ["Ann"]);
+      },
+    );
 
     staged(
       "a block that runs out, and one whose cause has gone, start the agent; a mere reason does not",
@@ -219,7 +222,7 @@ for (const kind of storeKinds)
     );
 
     // covers ORG-52
-    staged("a departure stops nobody else: what was open goes on with whoever has it now", async (stage) => {
+    staged("a departure stops no other agent: the new owner continues the open work", async (stage) => {
       const { org, runner } = stage;
       const boss = await org.agent("Boss");
       const leaves = await org.agent("Leaves", boss.id);

@@ -37,7 +37,7 @@ for (const kind of storeKinds)
         for (const start = performance.now(); (await used()) !== 60; await sleep(5))
           assert.ok(performance.now() - start < 2000, "it is not written");
         meter.heard(session, tokens(100));
-        const late = setTimeout(() => stopped.reject(new Error("nobody stopped it")), 2000);
+        const late = setTimeout(() => stopped.reject(new Error("the session was not stopped")), 2000);
         assert.equal(await stopped.promise, session.id);
         clearTimeout(late);
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");

@@ -124,11 +124,11 @@ for (const kind of storeKinds)
         before: async (stage) => report(stage, "Eve", "Engineer", await report(stage, "Mia", "Manager")),
         why: /Eve \(Engineer\) is not a direct report of Root, and "eve" is not a role[\s\S]*Delegate to Mia/,
       },
-      "somebody who is not there": {
+      "an agent that does not exist": {
         lines: ["DELEGATE[Nobody]: Do it."],
         why: /has no direct report called "Nobody"/,
       },
-      "somebody who left": {
+      "an agent that left": {
         lines: ["DELEGATE[01900000-0000-7000-8000-000000000009]: Do it."],
         why: /has no direct report called "01900000/,
       },
@@ -141,7 +141,7 @@ for (const kind of storeKinds)
         ],
         why: /wait for each other in a circle: "A", "B"/,
       },
-      "a plan with a task nobody knows": {
+      "a plan that depends on an unknown task": {
         lines: ["```plan", '[{"title":"A","assignee":"Writer","dependsOn":["B"]}]', "```"],
         why: /No task of this plan is called "B"/,
       },
@@ -287,7 +287,7 @@ for (const kind of storeKinds)
       });
       const { moves, says: answer } = await org.board(why, { id: built.id });
       assert.ok(!moves && answer.includes("sent back twice"), answer);
-      // Whoever looks into it lets it go on, and the count begins anew.
+      // The board looks into it and unblocks it. The count then starts from zero.
       stage.runner.plan(eve, says("Third try."));
       stage.runner.plan(mia, verdict("PASS, with a roof now"));
       await org.board(updateOutcome, { id: built.id, blocked: null });
@@ -343,7 +343,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "who goes on asking for what is refused is not answered for ever, and the board is told once",
+      "an agent that keeps asking for what is refused stops getting answers, and the board is told once",
       async (stage) => {
         const { org } = stage;
         await report(stage, "Ann", "Writer");

@@ -44,7 +44,7 @@ for (const kind of storeKinds)
       const { org, runner } = stage;
       const first = runner.started.length;
       runner.otherwise((session) => {
-        if (runner.started.length - first > 60) throw new Error("it goes on for ever");
+        if (runner.started.length - first > 60) throw new Error("the chain does not end");
         return script(session);
       });
       await org.board(sendMessage, { companyId: org.companyId, to, body: "begin" });
@@ -62,7 +62,7 @@ for (const kind of storeKinds)
 
     for (const how of ["by address", "by replying"] as const)
       staged(
-        `a chain ${how} stops after five turns and says so to the board; a person starts it anew`,
+        `a chain ${how} stops after five turns and tells the board; a person can restart it`,
         async (stage, { ada, bob }) => {
           const { org, runner } = stage;
           const first = { session: 1 };
@@ -105,22 +105,25 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("with a person in it, it goes on as long as the person does", async (stage, { ada, bob }) => {
-      const { org } = stage;
-      await org.board(updateAgent, { id: bob, adapterType: "human" });
-      const person = org.as((await org.board(createKey, { id: bob })).key);
-      stage.runner.otherwise(async () => ({ output: "@Bob\nand then?" }));
-      await org.board(sendMessage, { companyId: org.companyId, to: ada, body: "begin" });
-      for (let turn = 0; turn < 9; turn++) {
+    staged(
+      "a chain with a person in it lasts as long as the person keeps replying",
+      async (stage, { ada, bob }) => {
+        const { org } = stage;
+        await org.board(updateAgent, { id: bob, adapterType: "human" });
+        const person = org.as((await org.board(createKey, { id: bob })).key);
+        stage.runner.otherwise(async () => ({ output: "@Bob\nand then?" }));
+        await org.board(sendMessage, { companyId: org.companyId, to: ada, body: "begin" });
+        for (let turn = 0; turn < 9; turn++) {
+          await stage.rest();
+          stage.advance(minute);
+          const { messages } = await org.board(agentInbox, { id: bob });
+          assert.equal(messages.length, 1);
+          await person(acknowledgeMessage, { id: messages[0]?.id ?? "" });
+          await person(sendMessage, { to: ada, body: "go on" });
+        }
         await stage.rest();
-        stage.advance(minute);
-        const { messages } = await org.board(agentInbox, { id: bob });
-        assert.equal(messages.length, 1);
-        await person(acknowledgeMessage, { id: messages[0]?.id ?? "" });
-        await person(sendMessage, { to: ada, body: "go on" });
-      }
-      await stage.rest();
-      assert.deepEqual(await board(stage), []);
-      assert.equal(stage.runner.started.length, 10);
-    });
+        assert.deepEqual(await board(stage), []);
+        assert.equal(stage.runner.started.length, 10);
+      },
+    );
   });

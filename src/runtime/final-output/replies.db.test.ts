@@ -116,7 +116,7 @@ for (const kind of storeKinds)
       assert.deepEqual(await board(stage), [["Nia", "here is your answer"]]);
     });
 
-    staged("what may not be sent, or is for nobody, goes to the boss", async (stage) => {
+    staged("a message that may not be sent, or names no agent, goes to the boss", async (stage) => {
       const { org, runner } = stage;
       const ann = await org.agent("Ann");
       const stranger = await org.agent("Stranger", ann.id);
@@ -171,7 +171,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "with autoReply words without an address answer whoever wrote; without it nothing is sent",
+      "with autoReply, text without an address answers the sender; without autoReply nothing is sent",
       async (stage) => {
         const { org, runner } = stage;
         const boss = await org.agent("Boss");
@@ -332,7 +332,7 @@ for (const kind of storeKinds)
         assert.deepEqual(await inbox(stage, nia), []);
       });
 
-    staged("a session that works on an outcome and has no mail answers nobody", async (stage) => {
+    staged("a session that works on an outcome and has no mail sends no reply", async (stage) => {
       const { org, runner } = stage;
       const nia = await made(stage, { name: "Nia" });
       await personRoot(stage);
