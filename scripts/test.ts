@@ -123,7 +123,7 @@ async function runAll(lanes: Lane[], env: NodeJS.ProcessEnv): Promise<Total> {
     failedFiles.push(result.file);
     if (mode.bail) interrupted.abort();
   };
-  /** Works on the lanes in the order given, so that two workers that begin at different ends meet in the middle. */
+  /** Works on the lanes in the order given. Two workers that start at different ends meet in the middle. */
   const work = async (order: Lane[]): Promise<void> => {
     for (const lane of order)
       while (lane.files.length > 0 && !interrupted.signal.aborted)

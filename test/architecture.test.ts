@@ -41,7 +41,7 @@ describe("the tree", () => {
   }
 });
 
-test("the table of layers names only folders that have a row, and only downwards", () => {
+test("the table of layers names only folders that have a row, and contains no circle", () => {
   const rows = Object.keys(layers);
   const named = [...core, ...Object.values(lazyImports).flat()];
   for (const { mayImport, typesOf = [] } of Object.values(layers)) named.push(...mayImport, ...typesOf);
@@ -282,7 +282,7 @@ function readTree(): Files {
 }
 
 function listTree(): string[] {
-  // A tree that was unpacked rather than cloned has nothing but what belongs to it, once these are left out.
+  // An unpacked tree has no git index. Apart from these two folders, all its files belong to the repository.
   if (!existsSync(join(root, ".git")))
     return globSync("**", { cwd: root, exclude: ["node_modules", "dist"] });
   const listing = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
@@ -294,7 +294,7 @@ function listTree(): string[] {
     .filter((path) => path !== "");
 }
 
-/** Written so that this file does not hold what it looks for. */
+/** Builds a path from its parts, because this file may not contain the paths that the rule looks for. */
 function slashed(...parts: string[]): string {
   return ["", ...parts].join("/");
 }

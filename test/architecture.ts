@@ -1,4 +1,4 @@
-// The rules that no linter knows, each a function from the files of the tree to its complaints.
+// The rules that no linter checks. Each is a function that takes the files of the tree and returns its complaints.
 import { posix } from "node:path";
 import { core, type Layer, layers, lazyImports } from "./layers.ts";
 
@@ -46,7 +46,7 @@ export function foldersInACircle(files: Files): string[] {
     .map((folder) => `src/${folder} imports itself by way of other folders`);
 }
 
-/** Also with `import type`: two files that need each other's types are one thought in two places. */
+/** `import type` counts too. Two files that need each other's types belong in one file. */
 export function filesInACircle(files: Files): string[] {
   const graph = new Map<string, Set<string>>();
   for (const [path, text] of sources(files)) {
@@ -58,7 +58,7 @@ export function filesInACircle(files: Files): string[] {
     .map((path) => `${path} imports itself by way of other files`);
 }
 
-/** A reader who searches for a name finds one thing. */
+/** Exported names are unique: a search for a name finds one declaration. */
 export function namesThatMeanTwoThings(files: Files): string[] {
   const places = new Map<string, Set<string>>();
   const exported = /^export (?:async )?(?:function|const|let|type|interface|class) (\w+)/gm;
@@ -70,7 +70,7 @@ export function namesThatMeanTwoThings(files: Files): string[] {
     .map(([name, paths]) => `${name} is exported by ${[...paths].join(" and ")}`);
 }
 
-/** Files that every folder of a kind has: the reader knows which one is meant by its folder. */
+/** Files that every folder of a kind has. The folder tells the reader which one is meant. */
 const sameInEveryFolder = new Set(["operations", "table", "texts", "brain", "main"]);
 
 /** The contract and the command line name their files after the nouns that the domains name theirs after. */
@@ -136,7 +136,7 @@ export function namesThatSayNothing(files: Files): string[] {
 }
 
 const machineTraces = [
-  { trace: "a path of somebody's machine", pattern: /(?<![\w.-])\/(?:work\/|root\/|home\/\w)/ },
+  { trace: "a path of one particular machine", pattern: /(?<![\w.-])\/(?:work\/|root\/|home\/\w)/ },
   { trace: "the host of a package registry", pattern: /\/\/registry\./ },
   { trace: "where a package was downloaded", pattern: /"resolved":\s"http/ },
 ];
@@ -156,7 +156,7 @@ export function testsLeftOut(files: Files): string[] {
     .map(([path]) => `${path}: every test runs, or it is deleted`);
 }
 
-/** Enough of a parser for code that the formatter and the compiler have seen. */
+/** A partial parser. It is enough for code that the formatter and the compiler have accepted. */
 export function importsIn(from: string, text: string): Import[] {
   const code = withoutComments(text);
   const statements = [

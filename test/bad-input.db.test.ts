@@ -1,4 +1,4 @@
-// What nobody should send, and everybody sends once: each is refused with what to do next, and nothing changed.
+// Mistakes that callers make. Each call is refused with advice on what to do next, and it changes nothing.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
@@ -27,11 +27,11 @@ for (const kind of storeKinds)
     const other = await org.another();
     const boss = await org.agent("Boss");
 
-    /** As a door hands it in: nothing has looked at the input yet. */
+    /** Calls an operation with unchecked input, as HTTP and MCP do. */
     const call = (operation: Operation, input: Input, token = org.boardToken) =>
       org.core.dispatch({ operation, token, input });
 
-    /** Each of the calls is refused with the code, and nothing changed. */
+    /** Demands that each call is refused with the code and changes nothing. */
     const refused = (code: RefusalCode, calls: readonly [Operation, Input][], token?: string) =>
       unchanged(store, async () => {
         for (const [operation, input] of calls) await refusal(call(operation, input, token), code);
@@ -42,7 +42,7 @@ for (const kind of storeKinds)
       { companyId: org.companyId, name, role: "worker" },
     ];
 
-    test("names have 1 to 64 characters of any script, counted as a reader counts them", async () => {
+    test("a name has 1 to 64 characters of any script, counted as readers count them", async () => {
       for (const letter of ["a", "ж", "漢", "ก", "𠮷", "🚀", "e\u0301"]) {
         const { name } = await org.board(createAgent, {
           companyId: org.companyId,
@@ -52,7 +52,7 @@ for (const kind of storeKinds)
         assert.equal(name, letter.repeat(64).normalize("NFC"));
         await refused("invalid", [agent(letter.repeat(65))]);
       }
-      // These do not compose: letter and accent are a character each.
+      // These don't compose, which means that the letter and the accent count as one character each.
       await refused("invalid", [agent("x\u0301".repeat(33))]);
       const long = "n".repeat(10_000);
       await refused("invalid", [
@@ -67,14 +67,14 @@ for (const kind of storeKinds)
       ]);
     });
 
-    test("two names that read the same are one name, and reserved ones are nobody's", async () => {
+    test("names that look the same conflict, and reserved names are refused", async () => {
       await org.board(createAgent, { companyId: org.companyId, name: "Zoë 🚀", role: "worker" });
       await refused("conflict", ["Zoe\u0308 🚀", "ZOË  🚀", " zoë\t🚀 ", "Ｚoë 🚀"].map(agent));
       await refused("refused", ["human", "Board", "ＳＹＳＴＥＭ", " agency "].map(agent));
       await refused("conflict", [[updateAgent, { id: boss.id, name: "zoe\u0308 🚀" }]]);
     });
 
-    test("an id is a UUID, in capitals too", async () => {
+    test("an id is a UUID, in lower or upper case", async () => {
       const file = await boss.call(createFile, { description: "capitals", content: "c" });
       assert.equal((await boss.call(readFile, { id: file.id.toUpperCase() })).id, file.id);
       const report = await org.agent("Capitals", boss.id);
@@ -116,7 +116,7 @@ for (const kind of storeKinds)
       ]);
     });
 
-    test("text is valid Unicode without NUL, everywhere", async () => {
+    test("every text must be valid Unicode without NUL", async () => {
       const work = await org.outcome("texts");
       const file = await org.board(createFile, { companyId: org.companyId, description: "d", content: "c" });
       const { companyId } = org;
@@ -136,12 +136,12 @@ for (const kind of storeKinds)
           [explainAccess, { companyId, agent: bad, resource: "org:hire" }],
         ]);
       await refused("invalid", [[createFile, { companyId, description: "d", content: `a${lone}b` }]]);
-      // Content is bytes: NUL is one like any other.
+      // The content of a file may be any bytes, NUL included.
       const bytes = await org.board(createFile, { companyId, description: "bytes", content: `a${nul}b` });
       assert.equal((await org.board(readFile, { id: bytes.id })).content, `a${nul}b`);
     });
 
-    test("text past its limit, unknown keys at any depth, and deep structures are refused", async () => {
+    test("texts over the limit, unknown keys at any depth and deep structures are refused", async () => {
       const work = await org.outcome("shapes");
       const deep: unknown = JSON.parse(`${'{"a":'.repeat(10_000)}1${"}".repeat(10_000)}`);
       const { companyId } = org;
@@ -185,7 +185,7 @@ for (const kind of storeKinds)
       ]);
     });
 
-    test("what is not base64 is refused at once, however it is made", async () => {
+    test("invalid base64 is refused quickly, whatever it looks like", async () => {
       const started = performance.now();
       await refused(
         "invalid",
@@ -199,7 +199,7 @@ for (const kind of storeKinds)
     });
 
     // covers OUT-04
-    test("nothing waits for itself: cycles of parents, of dependencies, and of both", async () => {
+    test("an outcome can't wait for itself through parents, dependencies or both", async () => {
       const [a, b] = [await org.outcome("a"), await org.outcome("b")];
       const c = await org.outcome("c", [b]);
       const d = await org.outcome("d", [c]);
@@ -213,7 +213,7 @@ for (const kind of storeKinds)
         [updateOutcome, { id: a, dependsOn: [a] }],
         [updateOutcome, { id: b, dependsOn: [a] }],
         [updateOutcome, { id: b, dependsOn: [e] }],
-        // d is a means to b, which a and then e wait for.
+        // d is below b. a waits for b, and e waits for a.
         [updateOutcome, { id: d, dependsOn: [b] }],
         [updateOutcome, { id: d, dependsOn: [e] }],
         [updateOutcome, { id: e, parents: [d] }],
@@ -237,7 +237,7 @@ for (const kind of storeKinds)
     });
 
     // covers KB-11
-    test("a stale version or hash is a conflict that tells the current pair", async () => {
+    test("a stale version or hash is a conflict, and the refusal gives the current version and hash", async () => {
       const file = await boss.call(createFile, { description: "d", content: "one" });
       const now = await boss.call(writeFile, { ...file, content: "two" });
       await unchanged(store, async () => {
@@ -261,7 +261,7 @@ for (const kind of storeKinds)
       ]);
     });
 
-    test("the board cannot tie one company's things to another's either", async () => {
+    test("even the board can't link objects of two companies", async () => {
       const mine = await org.outcome("mine");
       const theirs = await other.outcome("theirs");
       const theirAgent = await other.agent("Theirs");
@@ -289,7 +289,7 @@ for (const kind of storeKinds)
       assert.equal(await about(theirFile.id), await about(randomUUID()));
     });
 
-    test("limits and cursors that no list gave out are refused by every list", async () => {
+    test("every list refuses invalid limits and cursors", async () => {
       const lists = operations.filter(({ input }) => "limit" in input.shape || "cursor" in input.shape);
       assert.ok(lists.length >= 15);
       const file = await boss.call(createFile, { description: "d", content: "c" });

@@ -11,7 +11,7 @@ const Kept = z.object({
   figures: z.array(
     z.object({
       name: z.string(),
-      // A daemon at rest may take no time at all.
+      // An idle daemon may use no CPU time at all.
       value: z.number().nonnegative(),
       small: z.number().nonnegative().optional(),
       ratio: z.number().positive().optional(),
@@ -20,7 +20,7 @@ const Kept = z.object({
   ),
 });
 
-/** Runs the benchmark as `npm run bench` does, but on the sources, so that nothing has to be built. */
+/** Runs the benchmark as `npm run bench` does, but on the sources, without a build. */
 function bench(...flags: string[]) {
   const output = mkdtempSync(join(tmpdir(), "agency-bench-test-"));
   try {
@@ -50,7 +50,7 @@ function bench(...flags: string[]) {
   }
 }
 
-// All of it, so that a change of the program that stops a benchmark shows before somebody needs its figures.
+// Runs all entries. A change of the product that breaks a benchmark fails here, before its figures are needed.
 test("every entry runs, is compared with a raw loop and shows its growth", () => {
   const { status, table, said, figures } = bench();
   assert.equal(status, 0, said);
@@ -79,7 +79,7 @@ test("every entry runs, is compared with a raw loop and shows its growth", () =>
     );
 });
 
-test("the benchmark says which entries there are when it is asked for another", () => {
+test("an unknown entry is refused with the list of entries", () => {
   const { status, said, figures } = bench("--only", "everything");
   assert.equal(status, 2);
   assert.match(said, /rights, writes/);

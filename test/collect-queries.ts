@@ -1,5 +1,5 @@
-// Loads every module of the product and prints the queries they make, as JSON: the SQL for each store. In a process by
-// itself, because a module makes its queries once, when it is loaded.
+// Loads every module of the product and prints its queries as JSON, with the SQL for each store. This needs a separate
+// process, because a module builds its queries only once, when it is loaded.
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,7 +8,7 @@ import { type Query, watchQueries } from "../src/store/query.ts";
 const root = join(import.meta.dirname, "..");
 const made: Query<never, unknown>[] = [];
 watchQueries((query) => void made.push(query));
-// The simulator runs on SQLite alone. A main.ts or plain.ts is a program: it would run.
+// The simulator runs only on SQLite. A main.ts or plain.ts is a program, and loading it would run it.
 const isModule = (file: string): boolean =>
   !/^src\/(?:simulator|testing)\/|(?:\.test|\/main|\/plain)\.ts$/.test(file);
 for (const file of globSync("src/**/*.ts", { cwd: root }).filter(isModule).toSorted())

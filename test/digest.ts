@@ -1,4 +1,4 @@
-// What a store holds, table by table: to prove that a refused call changed nothing.
+// Summarizes the content of a store, table by table. Tests use it to prove that a refused call changed nothing.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { sql } from "kysely";
@@ -8,7 +8,7 @@ import type { ReadTx, Store } from "../src/store/store.ts";
 /** Table → number of rows and a hash over all of them. */
 export type Digest = Readonly<Record<string, string>>;
 
-/** Every table but those of the ledger, which refusals are put on record in. */
+/** Every table except those of the ledger, because the ledger records refusals. */
 export async function digestOf(store: Store): Promise<Digest> {
   return store.read(async (tx) => {
     const digest: Record<string, string> = {};
@@ -22,7 +22,7 @@ export async function digestOf(store: Store): Promise<Digest> {
   });
 }
 
-/** Makes the calls and checks that the store is as it was, but for refusals put on record. */
+/** Makes the calls and checks that they changed nothing in the store except for recorded refusals. */
 export async function unchanged(store: Store, calls: () => Promise<void>): Promise<void> {
   const digest = await digestOf(store);
   const { last } = await eventsAfter(store, 0);
@@ -51,7 +51,7 @@ export async function eventsAfter(
   return { operations: rows.map(({ operation }) => operation), last: rows.at(-1)?.seq ?? seq };
 }
 
-/** All text the store holds, the ledger included: to prove that a secret is nowhere. */
+/** All text in the store, including the ledger. Tests use it to prove that a secret is not stored. */
 export async function everythingIn(store: Store): Promise<string> {
   return store.read(async (tx) => {
     const texts: string[] = [];
@@ -77,14 +77,14 @@ async function tablesOf(tx: ReadTx): Promise<string[]> {
     ),
     {},
   );
-  // The shadow tables of the search index hold its words in a form of their own; the index itself is read whole.
+  // The shadow tables of the search index have an internal format. The index itself is read completely instead.
   return rows
     .map(({ name }) => String(name))
     .filter((name) => !name.startsWith("search_"))
     .toSorted();
 }
 
-/** Content moves from its table to files behind the writers' backs; what no version names would be a leftover. */
+/** Content moves from its table to files in the background. Content that no version refers to would be a leftover. */
 function contentOf(table: string): Query<Record<never, never>, Row> {
   if (table === "blobs")
     return raw(

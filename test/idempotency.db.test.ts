@@ -1,4 +1,4 @@
-// A call that is sent again with its idempotency key has one effect, and what is shown once is shown once.
+// A call that is repeated with its idempotency key takes effect once, and a secret is shown only once.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFile } from "../src/contract/knowledge.ts";
@@ -12,7 +12,7 @@ for (const kind of bothStores)
     const { org, store } = await sharedOrganization(kind);
     const boss = await org.agent("Boss");
 
-    test("a repeated idempotency key answers the first result and has one effect", async () => {
+    test("a repeated idempotency key returns the first result and has one effect", async () => {
       const input = { description: "once", content: "c" };
       const first = await boss.call(createFile, input, { key: "k-1" });
       const digest = await digestOf(store);
@@ -25,7 +25,7 @@ for (const kind of bothStores)
       const another = boss.call(createOutcome, { title: "other", parents: [boss.id] }, { key: "k-1" });
       await refusal(another, "conflict");
       assert.deepEqual(await digestOf(store), digest);
-      // Keys are the caller's own.
+      // Each caller has separate keys.
       const caller = await org.agent("Another caller");
       assert.notEqual((await caller.call(createFile, input, { key: "k-1" })).id, first.id);
       const together = await Promise.all(
@@ -34,7 +34,7 @@ for (const kind of bothStores)
       assert.equal(new Set(together.map(({ id }) => id)).size, 1);
     });
 
-    test("a refused call does not use its key up, and a bad key is refused", async () => {
+    test("a refused call does not use up its key, and a malformed key is refused", async () => {
       const work = await boss.call(createOutcome, { title: "keyed", parents: [boss.id] });
       const input = { id: work.id, to: "keyed-report" };
       await refusal(boss.call(delegateOutcome, input, { key: "k-3" }), "refused");
@@ -43,7 +43,7 @@ for (const kind of bothStores)
       await unchanged(store, async () => {
         for (const key of ["", " ", "a b", "é", "k".repeat(201), "tab\t", `k\u0000`]) {
           await refusal(boss.call(createFile, { description: "d", content: "c" }, { key }), "invalid");
-          // Without a credential nobody learns what a key looks like.
+          // A caller without a credential isn't told what a valid key looks like.
           await refusal(
             org.as("nobody")(createFile, { description: "d", content: "c" }, { key }),
             "unauthenticated",

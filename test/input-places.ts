@@ -1,4 +1,4 @@
-// Finding the places of an input from its schema, and putting something there.
+// Finds the places in an input from its schema, and puts values there.
 import { JsonObject } from "../src/contract/words.ts";
 import { z } from "zod";
 import { changesNaming } from "./pending-changes.ts";
@@ -14,7 +14,7 @@ const Schema = z.looseObject({
   additionalProperties: z.union([z.boolean(), z.record(z.string(), z.unknown())]).optional(),
 });
 
-/** Every place that takes text, or anything at all. */
+/** Every place that accepts text or any value. */
 export function leavesOf(schema: unknown, path: string): string[] {
   const {
     type,
@@ -35,7 +35,7 @@ export function leavesOf(schema: unknown, path: string): string[] {
   return isText || type === undefined ? [path] : [];
 }
 
-/** The input with this value in that place. */
+/** The input with the value at the place. */
 export function put(
   base: Readonly<Record<string, unknown>>,
   place: string,

@@ -1,4 +1,4 @@
-// Which folder of src may import which, from the bottom up; a folder may always import itself.
+// The imports that each folder of src may use, from the bottom up. A folder may always import its own files.
 // `architecture.test.ts` enforces it. Tests (`*.test.ts`, e2e, bench) may import everything.
 
 const foundation = ["contract", "redaction", "store", "events", "capabilities", "dispatch"];
@@ -26,7 +26,7 @@ export type Layer = {
   mayImport: readonly string[];
   /** Only with `import type`. */
   typesOf?: readonly string[];
-  /** The only packages it may import; without it, any. */
+  /** The only packages that the folder may import. Without this, it may import any. */
   packages?: readonly string[];
 };
 
@@ -100,7 +100,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   },
 };
 
-/** Files that may load a folder with `import()`, so that what does not need it starts without it. */
+/** Files that may load a folder with `import()`. Commands that don't need the folder start faster without it. */
 export const lazyImports: Readonly<Record<string, readonly string[]>> = {
   "src/cli/goal.ts": ["daemon"],
   "src/cli/main.ts": ["daemon"],
@@ -108,5 +108,5 @@ export const lazyImports: Readonly<Record<string, readonly string[]>> = {
   "src/cli/up.ts": ["daemon"],
 };
 
-/** Folders where clock, randomness, timers and processes come in as parameters, so that a test can hold them. */
+/** Folders that get clock, randomness, timers and processes as parameters. Tests can then control them. */
 export const core = ["capabilities", "dispatch", ...domains.filter((domain) => domain !== "repos")];

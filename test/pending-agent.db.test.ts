@@ -1,5 +1,5 @@
-// The whole table of operations × an agent that waits for approval, wherever an input can name one: the call is refused, or
-// only reads, or is one of the few that are listed with the reason; and nothing of the agent has changed.
+// Calls every operation with a pending agent in every place where its input can name an agent. Each call is refused, only
+// reads, or is one of the few listed here with a reason. The pending agent stays unchanged.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
@@ -24,8 +24,8 @@ import type { Row, World } from "./walk-row.ts";
 import { table } from "./walk-table.ts";
 
 /**
- * Where an input can name somebody, and how. A place of an operation that stands neither here nor among the words below
- * fails the test: say which it is.
+ * The places where an input can name an agent, and the forms of the name. A place that is neither here nor in `words` below
+ * fails the test. Add each new place to one of the two.
  */
 const places: Readonly<Record<string, (subject: Subject) => readonly unknown[]>> = {
   to: ({ id, slug, role }) => [id, slug, role],
@@ -44,9 +44,9 @@ const places: Readonly<Record<string, (subject: Subject) => readonly unknown[]>>
   "payload.*": ({ id }) => [{ reportsTo: id }],
 };
 
-/** What `id` names, by how the operation finds its company. Nothing that a pending agent has is a grant, message or session. */
+/** The values of `id`, by how the operation finds its company. A pending agent has no grants, messages or sessions. */
 const ids: Readonly<Record<string, (subject: Subject) => readonly unknown[]>> = {
-  // doctor.fix is the board's: it mends damaged rows of agents in every status, pending ones included.
+  // Only the board calls doctor.fix. It repairs damaged rows of agents in every status, including pending agents.
   "": () => [],
   agent: ({ id }) => [id],
   outcome: ({ id }) => [id],
@@ -60,8 +60,8 @@ const ids: Readonly<Record<string, (subject: Subject) => readonly unknown[]>> = 
 };
 
 /**
- * Text, numbers and names of other things: nobody is named by them. Files of company.import are about a company that does
- * not exist yet, so nobody who does can be meant.
+ * Places for text, numbers and names of other things, which can't name an agent. The files of company.import describe a
+ * company that does not exist yet, and therefore can't name an existing agent.
  */
 const words = new Set(
   (
@@ -74,7 +74,7 @@ const words = new Set(
   ).split(" "),
 );
 
-/** Writes that are not refused, each with what it is. Whatever else they do, the agent gets nothing by them. */
+/** Writes that are not refused, each with the reason. None of them gives the pending agent anything. */
 const allowed: Readonly<Record<string, string>> = {
   "approval.approve id": "its own approval",
   "approval.reject id": "its own approval",
@@ -88,8 +88,8 @@ const allowed: Readonly<Record<string, string>> = {
   "outcome.create dependsOn[]": "somebody else waits for what it is to do",
   "outcome.update dependsOn[]": "somebody else waits for what it is to do",
   "outcome.update blocked.on": "somebody else waits for what it is to do",
-  "permission.grant outcome": "a right of somebody else that lives no longer than its mandate",
-  "permission.grant resource": "a right of somebody else, to look at it; mail to it is refused all the same",
+  "permission.grant outcome": "another agent's right that ends with the pending agent's mandate",
+  "permission.grant resource": "another agent's right to read about it; mail to it is still refused",
   "permission.request resource": "somebody else asks for such a right",
   "agent.create grants[].resource": "somebody else begins with such a right",
   "agent.hire grants[].resource": "somebody else begins with such a right",
@@ -105,7 +105,7 @@ const allowed: Readonly<Record<string, string>> = {
   "mail.send_deferred file": "somebody else gets to read about it",
 };
 
-/** Refused for an active agent as well, named like this: that it waits is not what decides. */
+/** Calls that are refused for an active agent too. Here the pending status is not the reason. */
 const refusedAnyway: Readonly<Record<string, string>> = {
   "agent.delete id": "only one that was not approved",
   "agent.resume id": "only one that is paused",
@@ -113,11 +113,11 @@ const refusedAnyway: Readonly<Record<string, string>> = {
   "approval.resubmit id": "only what was sent back; an active one has nothing to resubmit",
   "knowledge.delete id": "state documents and outcomes stay",
   "knowledge.write id": "only the board, and with the right version",
-  "outcome.delegate id": "a mandate is not handed on",
-  "reorganization.apply change.boss insert_layer": "the report named is somebody else's",
+  "outcome.delegate id": "a mandate can't be delegated",
+  "reorganization.apply change.boss insert_layer": "the named report has another boss",
   "reorganization.apply change.into[].outcomes[] split": "a mandate stays with its agent",
   "outcome.reopen id": "it is open",
-  "org.plan_work outcome": "whoever the tasks are for is somebody else's report",
+  "org.plan_work outcome": "the assignee of the tasks has another boss",
 };
 
 for (const kind of storeKinds)
@@ -141,7 +141,7 @@ for (const kind of storeKinds)
       for (const place of placesIn(row.operation)) {
         const what = `${row.operation.name} ${place}`;
         // covers GOV-11, GOV-13, GOV-15, GOV-60, GOV-69
-        test(`${what}: it is left as it was`, async () => {
+        test(`${what}: the pending agent stays unchanged`, async () => {
           const names = namesFor(row.operation, place);
           let isAllowed = false;
           for (const made of [false, true]) {
@@ -165,19 +165,23 @@ for (const kind of storeKinds)
                 const { status } = await org.board(agents.viewAgent, { id: subject.id });
                 if (status !== "pending_approval") subject = await hired(world, { made, waits: true });
               }
-            // Nobody has more than so many undecided ones.
+            // The number of pending requests is limited.
             await org.board(agents.terminateAgent, { id: subject.id });
           }
           if (row.operation.effect !== "write") return;
-          assert.equal(isAllowed, what in allowed, "what is listed as allowed happens");
-          // That it waits is what decides: the same call for somebody who does not wait is answered.
+          assert.equal(
+            isAllowed,
+            what in allowed,
+            "the calls that succeed must be exactly those listed as allowed",
+          );
+          // The pending status must be the reason: the same call for an active agent succeeds.
           if (!isAllowed && names(nobody).length > 0)
             assert.equal(await isAnsweredForActive(row, place), !(what in refusedAnyway));
         });
       }
 
     // covers GOV-14, GOV-61
-    test("it has no credential and cannot use one, and gets no mail", async () => {
+    test("a pending agent has no credential, can't use one and gets no mail", async () => {
       const subject = await hired(world, { made: false, waits: true });
       const { companyId } = org;
       await refusal(org.board(agents.createKey, { id: subject.id }), "refused");
@@ -195,7 +199,7 @@ for (const kind of storeKinds)
       await world.boss.call(sendMessage, { to: subject.id, body: "hello" });
     });
 
-    /** The invariant: pending exactly while one approval is open; active only if it was approved. */
+    /** The invariant: an agent is pending exactly while one approval is open, and active only if that was approved. */
     async function demandConsistent(id: string): Promise<void> {
       const { agent, approvals: rows, grants } = await possessions(store, id);
       const open = rows.filter(({ status }) => status === "pending" || status === "revision_requested");
@@ -232,7 +236,7 @@ for (const kind of storeKinds)
     }
 
     // covers GOV-12, GOV-59
-    test("no session starts for it, whatever there is to do, until it is approved", () =>
+    test("no session starts for a pending agent with work until the agent is approved", () =>
       onStage(kind, async (stage) => {
         const { org: staged, runner, advance, scheduler } = stage;
         const { companyId, rootId } = staged;
@@ -270,7 +274,7 @@ function namesFor(operation: Operation, place: string): (subject: Subject) => re
   return found;
 }
 
-/** The places of an input where somebody can be named; fails on one that nobody has judged yet. */
+/** The places where an input can name an agent. Fails for a place that is in neither list above. */
 function placesIn(operation: Operation): string[] {
   const judged = leavesOf(inputSchema(operation.input), "").flatMap((leaf) => {
     const kinds = Object.keys(changesNaming[leaf] ?? {});

@@ -1,10 +1,10 @@
-// Where a change of the reporting lines can name somebody, and the kinds of change that do it there: for the test of agents
-// that wait for approval, who must be refused in every one of these places.
+// The places where a reorganization can name an agent, and the kinds of change that use each place. The test of pending
+// agents demands that a pending agent is refused in each of them.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { Change } from "../src/contract/reorganization.ts";
 
-/** From a name, and a change that the boss of who is named may make, between two others of its reports. */
+/** Takes a name, and a change that the boss of the named agent may make to two of its other reports. */
 type Naming = (value: string, base: unknown) => Change;
 
 const newcomer = () => ({ name: `New ${randomUUID().slice(0, 8)}`, role: "worker" });

@@ -1,4 +1,4 @@
-// An agent that waits for approval, or one that does not and is otherwise the same; and all it has.
+// Creates a pending agent, or an active agent that is otherwise the same, and lists everything the agent has.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { hireAgent } from "../src/contract/hiring.ts";
@@ -12,7 +12,7 @@ import type { Store } from "../src/store/store.ts";
 import type { World } from "./walk-row.ts";
 
 export interface Subject {
-  /** Also of its mandate. */
+  /** Also the id of its mandate. */
   readonly id: string;
   readonly name: string;
   readonly slug: string;
@@ -23,7 +23,7 @@ export interface Subject {
 
 export const nobody: Subject = { id: "", name: "", slug: "", role: "", stateFileId: "", approvalId: "" };
 
-/** Hired by the boss, for an outcome of its own or for good. */
+/** The boss hires the agent, either for one outcome or permanently. */
 export async function hired(world: World, how: { made: boolean; waits: boolean }): Promise<Subject> {
   const { org, boss, name } = world;
   const { companyId } = org;
@@ -48,7 +48,7 @@ export async function hired(world: World, how: { made: boolean; waits: boolean }
   return { ...agent, approvalId: open.find(({ agentId }) => agentId === id)?.id ?? randomUUID() };
 }
 
-/** The rows that are the agent, and those that it would hold. */
+/** The rows that describe the agent, and those that it could own. */
 export async function possessions(store: Store, id: string) {
   return store.read(async (tx) => ({
     agent: await tx.all(

@@ -1,4 +1,4 @@
-// Every planted bug still fits the product. Whether the suites find them is asked in a long run (*planted-bugs*.test.ts).
+// Every planted bug still fits the product. A long run checks whether the suites find them (*planted-bugs*.test.ts).
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { coreBugs } from "./planted-bugs/core.ts";
@@ -19,7 +19,7 @@ test("every planted bug fits exactly one place of the product", () => {
   assert.deepEqual(misfits, [], "adapt the bug in test/planted-bugs/ to the new code");
 });
 
-test("a bug is found however its place is spaced, and nowhere else", () => {
+test("a bug fits its place whatever the spacing, and fits no other place", () => {
   const edit = { in: "changedModules", find: "x", replace: "" };
   assert.throws(() => changedModules([edit]), /"changedModules" holds 0 times, not once: x/);
   const spaced = { in: "byOrganization", find: "no such words", replace: "" };

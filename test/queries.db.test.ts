@@ -1,5 +1,5 @@
-// Every query of the product is one that the database understands: its tables, columns, types and syntax. That is what
-// most often differs between the two stores, so most other suites need only one of them in a whole run.
+// Both databases accept every query of the product: its tables, columns, types and syntax. The two stores differ mostly in
+// these. For that reason most other suites use only one store in a whole run.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -31,14 +31,14 @@ for (const kind of bothStores)
     assert.deepEqual(await prepareOn[kind]([...new Set(queries.map((query) => query[kind]))]), []);
   });
 
-test("a query that the database does not understand is told", async () => {
+test("a query that the database rejects is reported", async () => {
   for (const kind of bothStores) {
     const [told = ""] = await prepareOn[kind](["select 1", "select nothing from agents"]);
     assert.match(told, /nothing[^]*select nothing from agents/);
   }
 });
 
-/** What the database says against them. */
+/** The database's errors for these queries. */
 async function prepareOnSqlite(texts: readonly string[]): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), "agency-test-"));
   const path = join(folder, "agency.db");

@@ -1,5 +1,6 @@
-// Holds tests to the requirements: each that holds now is cited by a test, nothing is cited that is not in the table, and
-// an id stands for one requirement. A citation is an id in the name of a test or in a comment line `// covers KB-01, KB-02`.
+// Compares the tests with the requirements. A test cites each requirement that holds now. Each cited id is in the table,
+// and each id stands for one requirement. A citation is an id in the name of a test or in a comment line
+// `// covers KB-01, KB-02`.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ import { type Requirement, seed001 } from "../e2e/requirements/seed-001.ts";
 import { seed002 } from "../e2e/requirements/seed-002.ts";
 import { seed004 } from "../e2e/requirements/seed-004.ts";
 
-/** Every table there is. */
+/** All tables of requirements. */
 const tables = [seed000, seed001, seed002, seed004];
 const requirements = tables.flat();
 
@@ -43,7 +44,7 @@ function problemsOf(requirements: readonly Requirement[], tests: readonly Source
   return problems;
 }
 
-/** Whatever is listed after `covers` counts, so that a slip of the pen is found; in a name only what looks like an id. */
+/** Everything listed after `covers` counts, which makes typing errors fail. In a test's name, only ids count. */
 function citationsIn(text: string): string[] {
   const lists = [...text.matchAll(/^\s*\/\/ covers (.*)$/gm)].flatMap(([, list = ""]) => list.split(/,\s*/));
   const names = [...text.matchAll(/\b(?:test|staged)\(\s*(["'`])(.*?)\1/gs)].flatMap(
@@ -52,11 +53,11 @@ function citationsIn(text: string): string[] {
   return [...lists.map((id) => id.trim()), ...names];
 }
 
-test("every requirement that holds now is cited by a test, and nothing else is", () => {
+test("a test cites every requirement that holds now, and no test cites an unknown id", () => {
   assert.deepEqual(problemsOf(requirements, sources), []);
 });
 
-test("what comes later names the issue it comes with", () => {
+test("every later requirement names its issue", () => {
   for (const { id, status } of requirements) assert.match(status, /^(?:now|later: \S.*)$/, id);
   assert.ok(requirements.filter(({ status }) => status === "now").length > 100);
 });
@@ -73,10 +74,15 @@ for (const [what, requirements, tests, problem] of [
     citing('const id = "XX-01";'),
     /no test cites XX-01/,
   ],
-  ["an id nobody knows", [one], citing("// covers XX-01, XX-09"), /cites XX-09, which is no requirement/],
-  ["a slip of the pen", [one], citing("// covers XX-01, and more"), /cites and more/],
+  [
+    "an id that is not in the table",
+    [one],
+    citing("// covers XX-01, XX-09"),
+    /cites XX-09, which is no requirement/,
+  ],
+  ["a typing error", [one], citing("// covers XX-01, and more"), /cites and more/],
   ["an unknown id in a name", [one, two], citing('test("XX-01, XX-08", f)'), /cites XX-08/],
-  ["an id that stands twice", [one, one], citing("// covers XX-01"), /XX-01 stands for two/],
+  ["an id that is in the table twice", [one, one], citing("// covers XX-01"), /XX-01 stands for two/],
   ["an id of another shape", [{ ...two, id: "X1" }], [], /X1 is no id/],
   ["a requirement without words", [{ ...two, text: " " }], [], /XX-02 says nothing/],
 ] as const)
@@ -86,7 +92,7 @@ for (const [what, requirements, tests, problem] of [
     assert.match(problems[0] ?? "", problem);
   });
 
-test("the check passes what is cited either way, and lets what comes later wait", () => {
+test("the check accepts both forms of citation, and later requirements without one", () => {
   assert.deepEqual(problemsOf([one, two], citing("  // covers XX-01")), []);
   assert.deepEqual(problemsOf([one, two], citing('test("it works (XX-01)", () => {})')), []);
 });

@@ -1,5 +1,5 @@
-// A brain that wants everything without end, in every way there is: whatever it does, the organization stays within its limits,
-// and the board hears of it once.
+// A brain asks for more of everything, without end and in every possible way. The organization stays within its limits,
+// and the board is told once.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { z } from "zod";
@@ -39,7 +39,7 @@ for (const kind of storeKinds)
           const { org } = stage;
           const { companyId } = org;
           await org.board(updateAgent, { id: org.rootId, ...plain });
-          // As a company is when nobody has set anything.
+          // The defaults of a company that the board has not changed.
           await org.board(updateCompany, {
             companyId,
             requireBoardApprovalForNewAgents: approval === "on",
@@ -67,14 +67,14 @@ for (const kind of storeKinds)
           const greed = new Greed(turnsOf[kind][approval]);
           stage.runner.otherwise((session) => greed.play(session));
           await org.board(sendMessage, { companyId, body: "Grow." });
-          // Whoever has been told to wait is started again.
+          // Starts the agents again that were told to wait.
           for (let minutes = 0; greed.left > 0 && minutes < 10_000; minutes++) {
             await stage.rest();
             stage.advance(60_000);
             if (minutes % 20 === 19)
               await org.board(sendMessage, { companyId, body: "Grow more." }).catch(() => undefined);
           }
-          assert.equal(greed.left, 0, "it played all its turns");
+          assert.equal(greed.left, 0, "the brain must play all its turns");
           await stage.rest();
           const found = await measure(stage);
           t.diagnostic(
@@ -83,17 +83,17 @@ for (const kind of storeKinds)
           assert.ok(found.agents <= (approval === "on" ? 3 : 16), `${found.agents} agents`);
           assert.ok(found.waiting <= 16 + 1000 * 3, `${found.waiting} approvals wait`);
           assert.ok(found.depth <= 2, `depth ${found.depth}`);
-          // What comes back to whoever handed it out is never refused.
+          // Work that returns to the agent who delegated it is never refused, so this limit is higher.
           assert.ok(found.mostOpen <= 16 * 200, `${found.mostOpen} live outcomes of one agent`);
           assert.ok(found.mostMail <= 100, `${found.mostMail} messages wait from one to another`);
           assert.ok(found.mostInbox <= 1000 + 100 * 17, `${found.mostInbox} messages in one inbox`);
-          assert.equal(found.toldOfLimits, 1, "the board is told once");
+          assert.equal(found.toldOfLimits, 1, "the board must be told once");
           assert.ok(found.asked <= 50, `the board was asked for ${found.asked} rights`);
           assert.ok(found.toldBoard <= 20, `the system wrote ${found.toldBoard} times to the board`);
-          assert.ok(greed.refused > 100, "limits were reached at all");
+          assert.ok(greed.refused > 100, "the run must reach the limits");
         }));
 
-    test("with a budget it spends that and stops, and the board is asked once", () =>
+    test("a brain with a budget stops when it is spent, and the board is asked once", () =>
       onStage(kind, async (stage) => {
         const { org } = stage;
         const { companyId } = org;
@@ -113,7 +113,7 @@ for (const kind of storeKinds)
           stage.advance(60_000);
           await org.board(sendMessage, { companyId, body: "Grow more." }).catch(() => undefined);
         }
-        assert.ok(greed.left > 0, "it was stopped");
+        assert.ok(greed.left > 0, "the brain must be stopped before its last turn");
         const { total } = await org.board(listCosts, { companyId });
         assert.ok(
           total.sessions <= 40 && stage.runner.started.length === total.sessions,
@@ -126,7 +126,7 @@ for (const kind of storeKinds)
       }));
   });
 
-/** Plays the sessions of every agent, so many turns in all; then it only ends. */
+/** Plays the sessions of every agent for a given number of turns in all. Later sessions end at once. */
 class Greed {
   left: number;
   refused = 0;

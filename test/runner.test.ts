@@ -9,7 +9,7 @@ import { test } from "node:test";
 
 const start = 'import { test, describe, after } from "node:test"; import assert from "node:assert/strict";';
 
-test("leaf tests are counted once, and success is silent about everything but the file", async () => {
+test("each leaf test counts once, and a passing file prints only its name", async () => {
   const { code, lines } = await runTests({
     "src/parents.test.ts": `${start}
       test("a parent", async (t) => { await t.test("one", () => {}); await t.test("two", () => {}); });
@@ -26,7 +26,7 @@ test("leaf tests are counted once, and success is silent about everything but th
   assert.equal(code, 0);
 });
 
-test("whatever is not a passed test is a failure with its detail", async () => {
+test("everything that is not a passed test is reported as a failure with its details", async () => {
   const { code, lines } = await runTests({
     "src/wrong.test.ts": `${start}
       test("a parent", async (t) => {

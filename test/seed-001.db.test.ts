@@ -1,4 +1,4 @@
-// What the first design document asks for and no other test is about; and that the command line shows it all.
+// The requirements of the first design document that no other test covers. The command line shows all of them.
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ for (const kind of storeKinds)
     const { org } = await sharedOrganization(kind);
 
     // covers ROOT-01, ROOT-02, OUT-01
-    test("a company begins with one perpetual outcome and an agent like any other, and never completes it", async () => {
+    test("a new company has one ordinary agent and one perpetual outcome, which never completes", async () => {
       const company = await org.board(createCompany, { name: "Fresh" });
       const { outcomes } = await org.board(listOutcomes, { companyId: company.id });
       assert.deepEqual(
@@ -52,7 +52,7 @@ for (const kind of storeKinds)
     });
 
     // covers OUT-07, OUT-09, OUT-21, OUT-05, OUT-08
-    test("outcomes are a graph of any depth with one owner each; agents a tree with one boss each", async () => {
+    test("outcomes form a graph of any depth with one owner each, and agents form a tree with one boss each", async () => {
       const ann = await org.agent("Ann");
       const ben = await org.agent("Ben", ann.id);
       let parent = ann.id;
@@ -67,7 +67,7 @@ for (const kind of storeKinds)
         title: "means to both",
         parents: [first.id, second.id],
       });
-      // Two whys, still one owner, whoever it is handed to.
+      // The outcome has two parents. It still has one owner after it is delegated.
       const handed = await ann.call(delegateOutcome, { id: shared.id, to: ben.id });
       assert.deepEqual([handed.parents.length, handed.responsible?.id], [2, ben.id]);
       assert.equal((await org.board(viewAgent, { id: ben.id })).boss?.id, ann.id);
@@ -82,7 +82,7 @@ for (const kind of storeKinds)
     });
 
     // covers OUT-15, OUT-12, OUT-13, OUT-14
-    test("history names agent and session, for every reader of the outcome and nobody else", async () => {
+    test("history names agent and session, and only readers of the outcome see it", async () => {
       const boss = await org.agent("Historian");
       const worker = await org.agent("Maker", boss.id);
       const stranger = await org.agent("Stranger");
@@ -106,7 +106,7 @@ for (const kind of storeKinds)
     });
 
     // covers CAP-04, CAP-23, AGT-01, CAP-06
-    test("rights are entries about one thing each, and with inbox and work they are the agent's as long as it lives", async () => {
+    test("each right covers one resource, and an agent keeps its rights, inbox and work across sessions", async () => {
       const { companyId } = org;
       const ann = await org.agent("Durable");
       const peer = await org.agent("Peer");
@@ -139,7 +139,7 @@ for (const kind of storeKinds)
     });
 
     // covers KB-12
-    test("any number read at once, while somebody writes", async () => {
+    test("many agents can read a file while another agent writes it", async () => {
       const author = await org.agent("Author");
       const file = await author.call(createFile, { description: "popular", content: "v1" });
       const readers: Awaited<ReturnType<Organization["agent"]>>[] = [];
@@ -161,9 +161,9 @@ for (const kind of storeKinds)
   });
 
 if (storeKinds.includes("sqlite"))
-  describe("the command line as the board's window", () => {
+  describe("the board's command line", () => {
     // covers CLI-01, CLI-02, CLI-03
-    test("shows inbox, agents, outcomes, sessions, rights and record, and writes to any agent", async () => {
+    test("shows inbox, agents, outcomes, sessions, rights and the record, and sends messages to any agent", async () => {
       const folder = mkdtempSync(join(tmpdir(), "agency-window-"));
       const env = { AGENCY_HOME: join(folder, "home"), PATH: "" };
       const daemon = await startDaemon({ home: env.AGENCY_HOME, port: 0, log: () => undefined });
@@ -187,7 +187,7 @@ if (storeKinds.includes("sqlite"))
         );
         assert.ok(deep !== undefined);
 
-        // Its own mail, and a message to whoever it likes.
+        // The board's own mail, and messages to any agent.
         await agency("send", "Build a bridge");
         await agency("send", "Think about it", "--to", deep.slug);
         await root.call(sendMessage, { companyId, to: "board", body: "Which river?" });
@@ -197,7 +197,7 @@ if (storeKinds.includes("sqlite"))
         await agency("mail", "acknowledge", messages[0].id, "The wide one");
         assert.match(await agency("inbox"), /No messages/);
 
-        // Whatever there is to see.
+        // The views of the organization.
         const made = await root.call(createOutcome, { companyId, title: "A bridge", parents: [rootAgentId] });
         assert.match(await agency("agents", "list"), /Deep Thought .*Thinker .*idle/);
         assert.match(await agency("agents", "view", deep.id), /boss: Root/);

@@ -1,11 +1,11 @@
-// The simulator as a test, in four files so that they run side by side: each takes a quarter of the seeds.
+// The simulator as a test. Four files run in parallel, and each takes a quarter of the seeds.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { describeFailure, simulate } from "../src/simulator/simulate.ts";
 import { byLength, campaign } from "../src/testing/run-length.ts";
 import { seedsOf } from "../src/testing/seeds.ts";
 
-/** Where nothing goes wrong, the scheduler does without its sweep: that finds events that wake no one. */
+/** Runs without faults turn off the scheduler's sweep. This finds events that should wake an agent but don't. */
 const counts = {
   simulator: campaign({ quick: 8, whole: 40, long: 300 }),
   calm: campaign({ quick: 4, whole: 24, long: 200 }),
@@ -30,9 +30,9 @@ function testSeeds(suite: "simulator" | "calm", part: number): void {
             happened.set(what, (happened.get(what) ?? 0) + times);
         }
       });
-    // In the few seeds of a shorter run something may well not happen.
+    // A shorter run has few seeds, and may miss some kinds of event.
     if (seeds.length >= 50 && suite === "simulator")
-      test("lets everything happen: every deed, every fault, at every step of a start", () => {
+      test("covers every action and every fault, at every step of a start", () => {
         const missing = expected.filter((what) => (happened.get(what) ?? 0) === 0);
         assert.deepEqual(missing, []);
       });

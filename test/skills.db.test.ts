@@ -1,5 +1,5 @@
-// Every example in skills/ is called as it stands there, in order, against a real organization. An example names its tool
-// or route after ```json; <…> in it is an id that the test knows.
+// Calls every example in skills/ unchanged and in order, against a real organization. An example names its tool or route
+// after ```json. A name in <…> stands for an id that the test knows.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ function operationOf(name: string): Operation {
 
 describe("skills", () => {
   // covers GOV-55, GOV-58
-  test("the core skill is short, and each says in its front matter what it is for", () => {
+  test("the core skill is short, and the front matter of each skill says its purpose", () => {
     assert.ok(readFileSync(join(root, "agency", "SKILL.md")).byteLength < 8192);
     for (const name of ["agency", "agency-create-agent"]) {
       const text = readFileSync(join(root, name, "SKILL.md"), "utf8");
@@ -88,7 +88,7 @@ describe("skills", () => {
 
 type Known = Map<string, string>;
 
-/** As the root agent, who may do most of it; what only the board may, as the board. */
+/** Calls as the root agent, which may do most of this. Calls that only the board may make are made as the board. */
 async function execute(org: Organization, known: Known, operation: Operation, text: string): Promise<void> {
   const filled = text.replaceAll(/<([^>]+)>/g, (_, name: string) => {
     const id = known.get(name);
@@ -98,7 +98,7 @@ async function execute(org: Organization, known: Known, operation: Operation, te
   const input: Record<string, unknown> = JSON.parse(filled);
   if (operation.http.path.includes(":id") && input["id"] === undefined)
     input["id"] = known.get(operation.http.path.startsWith("/api/agents") ? "report" : "approval");
-  // Where no example before it did, the board sends it back first.
+  // If no earlier example has done this, the board asks for a revision first.
   if (operation.name === "approval.resubmit" && !known.has("sent back"))
     await org.board(requestRevision, { id: String(input["id"]) });
   if (operation.name === "approval.request_revision") known.set("sent back", "");

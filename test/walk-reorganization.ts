@@ -1,10 +1,10 @@
-// The rows of the walk about reorganizing, and about letting somebody go, which is one.
+// The rows of the walk about reorganizations. Firing an agent is one of them.
 import { terminateAgent } from "../src/contract/agents.ts";
 import * as reorganization from "../src/contract/reorganization.ts";
 import { boardOnly, everyMember, type Row, row, type World } from "./walk-row.ts";
 import { anAgent, company } from "./walk-scenes.ts";
 
-/** Two reports of the boss, one to be moved below the other: within the boss's part of the organization. */
+/** Moves one report of the boss below another, inside the boss's part of the organization. */
 async function aMove({ org, boss, report, name }: World) {
   const { id } = await org.agent(name(), boss.id);
   const change = { kind: "move_report" as const, agent: id, to: report.id };

@@ -1,10 +1,13 @@
-// What a row of the walk is, and who is refused by most of them.
+// The type of a row of the walk, and the callers that most rows refuse.
 import type { z } from "zod";
 import type { Operation } from "../src/contract/operation.ts";
 import type { RefusalCode } from "../src/contract/refusal.ts";
 import type { TestCaller, Organization } from "../src/testing/organization.ts";
 
-/** Root › boss › report; root › stranger; and a session of somebody else below the root. All the work and the files in the table are the boss's. */
+/**
+ * Root › boss › report, root › stranger, and a session of another agent below the root. The boss owns all outcomes and
+ * files in the table.
+ */
 export type Who = "board" | "root" | "boss" | "report" | "stranger" | "session";
 
 export interface World {
@@ -12,7 +15,7 @@ export interface World {
   readonly tokens: Readonly<Record<Who, string>>;
   readonly boss: { readonly id: string; readonly call: TestCaller };
   readonly report: { readonly id: string };
-  /** A name nobody has yet. */
+  /** A name that no agent has yet. */
   readonly name: () => string;
 }
 
@@ -21,17 +24,17 @@ export type NotApplicable = { readonly none: string };
 export interface Row {
   readonly operation: Operation;
   readonly actor: Who;
-  /** Made anew for each use: what a write needs is used up by it. */
+  /** Creates new input for each call, because a write uses up the objects it needs. */
   readonly input: (world: World) => Promise<Record<string, unknown>>;
-  /** Members of the same company, or the board, that may not make this very call. */
+  /** Members of the same company, or the board, that may not make this call. */
   readonly denied: Readonly<Partial<Record<Who, RefusalCode>>> | NotApplicable;
   /** The same call by the root agent of another company. */
   readonly elsewhere: "not_found" | NotApplicable;
-  /** What a write puts on record, if that has not the operation's own name. */
+  /** The name under which a write is recorded, if it differs from the operation's name. */
   readonly recordedAs?: string;
   /**
-   * Of an operation whose answers have one shape, also to what it cannot read: is this answer such a no? Input that is no
-   * object at all is refused all the same.
+   * For an operation that answers even malformed input with its usual result: does this result report malformed input? Input
+   * that is not an object is still refused.
    */
   readonly saysMalformed?: (output: unknown) => boolean;
 }
@@ -59,12 +62,12 @@ export const everyMember: NotApplicable = { none: "every member of the company m
 export const agentsOnly = { board: "refused" } as const;
 export const noCompany: NotApplicable = { none: "it belongs to the installation, not to a company" };
 export const ownOnly: NotApplicable = { none: "it names nothing: it is about the caller alone" };
-/** No right at all hides that the thing exists. */
+/** An agent without any right isn't told that the object exists. */
 export const stranger = { stranger: "not_found" } as const;
-/** The report may read the file, or drives the outcome, which is less than what is asked. */
+/** The report may only read the file or work on the outcome. The call needs more than that. */
 export const strangerAndReport = { ...stranger, report: "forbidden" } as const;
-/** The boss's boss reads what is below its own work, and that is all. */
+/** The boss's boss may only read what is below its own work. */
 export const strangerAndRoot = { ...stranger, root: "forbidden" } as const;
 
-/** Whose report it is, everybody sees; what to do about it is its boss's. */
+/** Every agent sees whose report an agent is. Only its boss decides about it. */
 export const notItsBoss = { stranger: "forbidden", root: "forbidden" } as const;

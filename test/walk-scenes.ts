@@ -1,4 +1,4 @@
-// What must be there before a row of the walk can be called: each answers the input that names it.
+// Creates the objects that a row of the walk needs. Each function returns the input that names them.
 import { hireAgent } from "../src/contract/hiring.ts";
 import * as approvals from "../src/contract/approvals.ts";
 import * as budgets from "../src/contract/budgets.ts";
@@ -40,7 +40,7 @@ export async function completed(world: World) {
   return { id };
 }
 
-/** A report of the boss that nobody else uses. */
+/** A report of the boss that no other row uses. */
 export async function ownReport({ org, boss, name }: World) {
   return { id: (await org.agent(name(), boss.id)).id };
 }
@@ -94,7 +94,7 @@ export async function dropOldRequests({ board, companyId }: World["org"]): Promi
   }
 }
 
-/** Asked for by the root agent, to report to the boss, who sees it therefore; nobody else below the root does. */
+/** The root agent requests a hire that will report to the boss. Below the root, only the boss sees the request. */
 export async function aHire({ org, boss, name }: World) {
   const { companyId } = org;
   await org.board(companies.updateCompany, { companyId, requireBoardApprovalForNewAgents: true });

@@ -1,5 +1,5 @@
-// Every operation with an actor that may call it, an input it may send, and who must be refused. An operation that is
-// missing here fails the walk.
+// Every operation with an actor that may call it, a valid input, and the callers that must be refused. An operation that
+// is missing here fails the walk.
 import { z } from "zod";
 import { why } from "../src/contract/why.ts";
 import * as approvals from "../src/contract/approvals.ts";
@@ -55,7 +55,7 @@ import {
   askedFor,
 } from "./walk-scenes.ts";
 
-/** Its answers are always JSON of one shape (design §10): nothing created, and what is wrong. */
+/** Its answers always have one shape (design §10). This one says that nothing was created, and why. */
 const isValidationError = (output: unknown): boolean =>
   z
     .object({
@@ -231,7 +231,7 @@ export const table: readonly Row[] = [
     capabilities.grantPermission,
     "boss",
     async (w) => ({ ...company(w), to: w.report.id, resource: `kb:${(await aFile(w)).id}` }),
-    // Who may give whom what is a rule of the organization: 422.
+    // A grant that breaks a rule of the organization is answered with 422.
     { stranger: "refused", root: "refused" },
   ),
   row(
@@ -270,7 +270,7 @@ export const table: readonly Row[] = [
     (w) => ({ ...company(w), to: w.report.id, body: "later", deliverAt: "2999-01-01T00:00:00Z" }),
     { stranger: "forbidden", root: "forbidden" },
   ),
-  // Of somebody nobody writes to: reading marks messages as read.
+  // The stranger gets no mail, so reading its inbox marks no messages as read.
   row(mail.readInbox, "stranger", () => ({}), agentsOnly, ownOnly),
   row(mail.acknowledgeMessage, "report", letter, { ...stranger, boss: "not_found", board: "refused" }),
   row(mail.viewMessage, "boss", letter, stranger),

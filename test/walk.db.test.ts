@@ -1,4 +1,5 @@
-// Every operation × everybody who must be refused, at every door: a refusal that teaches, and nothing changed.
+// Calls every operation as every caller that must be refused, in process, over HTTP and over MCP. Each refusal says what to
+// do next, and the call changes nothing.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -27,7 +28,7 @@ type Input = Readonly<Record<string, unknown>>;
 type Answer = { readonly output: unknown } | RefusalBody;
 type Door = (operation: Operation, token: string | undefined, input: unknown) => Promise<Answer>;
 
-/** Credentials that are nobody's (any more), by what they are. All are 401, whatever is asked. */
+/** Credentials that are invalid or have expired, by description. Every call with one of them is answered with 401. */
 type Nobodies = Readonly<Record<string, string | undefined>>;
 
 test("the table has every operation exactly once", () => {
@@ -54,7 +55,7 @@ for (const kind of bothStores)
         home,
         port: 0,
         databaseUrl: database?.url,
-        // Nothing but the calls of the walk may change anything.
+        // Only the calls of the walk may change the store.
         schedule: false,
         log: (line) => bugs.push(line),
       });
@@ -71,14 +72,14 @@ for (const kind of bothStores)
       await daemon.stop();
       await database?.drop();
       rmSync(home, { recursive: true, force: true });
-      assert.deepEqual(bugs, [], "nothing was answered with an internal error");
+      assert.deepEqual(bugs, [], "no call may be answered with an internal error");
     });
 
     for (const row of table) {
       const { operation } = row;
 
       // covers CAP-01
-      test(`${operation.name} is refused to whoever may not call it`, async () => {
+      test(`${operation.name} is refused to every caller that may not call it`, async () => {
         const input = await row.input(world);
         await unchanged(daemon.store, async () => {
           for (const [what, token] of Object.entries(nobodies)) {
@@ -99,7 +100,7 @@ for (const kind of bothStores)
             for (const given of asSeenFromElsewhere(operation, input)) {
               const answer = await dispatch(operation, foreign, given);
               demandRefusal(answer, "not_found", "another company");
-              // Another company's id is indistinguishable from one that does not exist.
+              // An id of another company gets the same answer as an id that does not exist.
               const nothing = withIds(given, () => randomUUID());
               assert.deepEqual(
                 withIds(answer, () => "…"),
@@ -129,7 +130,7 @@ for (const kind of bothStores)
         });
       });
 
-      test(`${operation.name} succeeds for who may call it, and is on record`, async () => {
+      test(`${operation.name} succeeds for an allowed caller and is recorded`, async () => {
         const token = world.tokens[row.actor];
         for (const [name, door] of Object.entries({ dispatch, http, mcp: mcp.call })) {
           if (name === "mcp" && operation.mcp === undefined) continue;
@@ -155,7 +156,7 @@ function demandRefusal(answer: Answer, code: RefusalCode, what: string): void {
   assert.ok(answer.error.message.length > 0 && answer.error.hint.length > 0, what);
 }
 
-/** A refusal, unless the operation answers what it cannot read with a result of its own. */
+/** Demands a refusal, unless the operation answers malformed input with its usual result. */
 function demandMalformed(
   { operation, saysMalformed }: Row,
   input: unknown,
@@ -168,8 +169,8 @@ function demandMalformed(
 }
 
 /**
- * The whole input; and, where that names the company and something in it, the thing alone. What only the board may do is
- * then refused for that reason, before anything is looked at.
+ * The whole input. If it names the company and an object in it, also the input that names only the object. For an
+ * operation that only the board may call, the second is left out: it is refused before the object is looked up.
  */
 function asSeenFromElsewhere({ needs }: Operation, input: Input): Input[] {
   const { companyId, ...rest } = input;
@@ -194,9 +195,9 @@ function malformedInputs(operation: Operation, valid: Input): [string, unknown][
       value,
     ]),
     ["an unknown key", { ...valid, surprise: 1 }],
-    // A schema that lets unknown keys through to its handler drops this one.
+    // Schemas that pass unknown keys on to their handler drop this key.
     ...(operation.input.safeParse({ ...valid, surprise: 1 }).success ? [] : [prototypeKey(valid)]),
-    // Hardly a key takes an empty object; one that does takes no number, unless its handler does the checking.
+    // Few keys accept an empty object. Those that do refuse a number, unless the handler checks the value.
     ...Object.keys(operation.input.shape).map((key): [string, unknown] => {
       const isSimple = ["string", "number", "boolean"].includes(String(declared[key]?.type));
       const takesObjects = !isSimple && operation.input.shape[key]?.safeParse({}).success === true;
@@ -243,7 +244,7 @@ async function answerOf(response: Response): Promise<Answer> {
   const isText = response.headers.get("content-type") === "text/plain; charset=utf-8";
   const output: unknown = isText ? { text: await response.text() } : await response.json();
   if (response.ok) return { output };
-  assert.ok(!isText, "a refusal is JSON");
+  assert.ok(!isText, "a refusal must be JSON");
   const answer = refusalIn(output);
   assert.equal(response.status, refusalCodes[answer.error.code as RefusalCode]?.http, answer.error.code);
   return answer;
@@ -254,7 +255,7 @@ function refusalIn(output: unknown): RefusalBody {
   return z.object({ error: z.object(shape) }).parse(output);
 }
 
-/** One client per credential and server. A credential that is nobody's is refused before the protocol begins. */
+/** One client for each credential and server. An invalid credential is refused before the protocol starts. */
 function mcpDoor(url: string): { call: Door; close: () => Promise<void> } {
   const clients = new Map<string, Client>();
   const connect = async (server: string, token: string): Promise<Client> => {
@@ -286,7 +287,7 @@ function mcpDoor(url: string): { call: Door; close: () => Promise<void> } {
       const result = await (await connect(server, token ?? "")).callTool(call);
       const [content] = result.content;
       assert.ok(content?.type === "text");
-      assert.deepEqual(JSON.parse(content.text), result.structuredContent, "the same JSON also as text");
+      assert.deepEqual(JSON.parse(content.text), result.structuredContent, "the text must be the same JSON");
       return result.isError === true
         ? refusalIn(result.structuredContent)
         : { output: result.structuredContent };
@@ -337,7 +338,7 @@ async function createNobodies({ org }: World): Promise<Nobodies> {
     store.write((tx) => endSession(tx, id, { reason: "the end", exitCode: 0 }, newId));
   await end(ended.id);
 
-  // Only its epoch is old: it has not noticed yet that another took over.
+  // Only its epoch is old. The session has not noticed yet that another session took over.
   const replaced = await org.agent("Replaced");
   const old = await org.session(replaced.id);
   await end((await org.session(replaced.id)).id);
@@ -345,7 +346,7 @@ async function createNobodies({ org }: World): Promise<Nobodies> {
   return {
     "no credential": undefined,
     "a garbage credential": "garbage",
-    "a well-formed key of nobody": `agk_${"0".repeat(43)}`,
+    "a well-formed key of no agent": `agk_${"0".repeat(43)}`,
     "a terminated agent's key": terminated.token,
     "a terminated agent's session": terminatedSession.token,
     "a revoked key": revoked.key,
