@@ -2,7 +2,7 @@ import { childrenOf, effective, nothing, rankOf, type World } from "./model.ts";
 import type { ModelCall } from "./calls.ts";
 import { compareWorkable, known, same, Violation } from "./check.ts";
 
-/** What an operation answers says what the model says. */
+/** Demands that the product's answer agrees with the model. */
 export function checkAnswer(world: World, call: ModelCall, answer: Record<string, unknown>): void {
   if (call.operation.startsWith("outcome."))
     return compareOutcome(world, answer as unknown as SeenOutcome, Date.now());
@@ -36,7 +36,7 @@ export interface Refused {
   readonly details: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A refusal says what happened and what to do next; who wrote on an old version is told the current pair. */
+/** A refusal says what happened and what to do next. After a write to an old version it gives the current version and hash. */
 export function checkRefusal(world: World, call: ModelCall, refused: Refused): void {
   if (refused.message === "" || refused.hint === "")
     throw new Violation(`${call.operation} is refused (${refused.code}) without a word`);
@@ -46,7 +46,7 @@ export function checkRefusal(world: World, call: ModelCall, refused: Refused): v
   same(`hash of file ${file.id} in the refusal`, refused.details?.["hash"], file.hashes.at(-1));
 }
 
-/** An outcome as an operation answered it. */
+/** An outcome as an operation returns it. */
 interface SeenOutcome {
   readonly id: string;
   readonly status: string;
@@ -71,7 +71,7 @@ function compareOutcome(world: World, seen: SeenOutcome, now: number): void {
   same(`whether ${seen.id} is handed down, as answered`, seen.delegated, outcome.handedDown);
   same(`who handed ${seen.id} down, as answered`, seen.delegatedBy?.id ?? null, outcome.handedDownBy);
   same(`parents of ${seen.id} as answered`, ids(seen.parents), ids(outcome.parents));
-  // Inboxes are left out: they are the mail's own. That no other child is too many, the rows show.
+  // Inboxes are left out, because the model does not cover mail. The check of the rows finds any extra child.
   const children = seen.children.filter(({ id }) => world.outcomes.has(id));
   same(`children of ${seen.id} as answered`, ids(children), ids(childrenOf(world, seen.id)));
   same(`dependencies of ${seen.id} as answered`, ids(seen.dependsOn), ids(outcome.dependsOn));

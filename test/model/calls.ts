@@ -28,7 +28,7 @@ import {
   type World,
 } from "./model.ts";
 
-/** The calls the model knows, and who may make them on what. */
+/** The calls that the model knows, and the rules for who may make them on which object. */
 export interface Inputs {
   "agent.create": Input<typeof createAgent>;
   "agent.terminate": Input<typeof terminateAgent>;
@@ -51,15 +51,15 @@ export interface Inputs {
 }
 export type OperationName = keyof Inputs;
 
-/** The actor is the board or an agent's id: whoever has that agent's key. */
+/** The actor is the board or the id of the agent whose key is used. */
 export type ModelCall = {
   [name in OperationName]: { readonly actor: string; readonly operation: name; readonly input: Inputs[name] };
 }[OperationName];
 
-/** What the product chose in carrying the call out: its answer, and new grants and documents. */
+/** What the product chose when it executed the call: its answer, and new grants and documents. */
 export interface Carried {
   readonly answer: Readonly<Record<string, unknown>>;
-  /** In the order they were made; each is taken out by the change that it is due to. */
+  /** In the order of creation. Each change removes the grants that it expects. */
   readonly newGrants: Grant[];
   readonly hashOf: (fileId: string) => string;
 }
@@ -73,14 +73,14 @@ export class No extends Error {
   }
 }
 
-/** Made once the product has agreed. */
+/** Applied to the model once the product has accepted the call. */
 export type Change = (carried: Carried) => void;
 
-/** The company a call happens in, as far as its input says. */
+/** The company of a call, if the actor or the input tells it. */
 export function companyOf(world: World, call: ModelCall): string | undefined {
   const me = world.agents.get(call.actor);
   if (me !== undefined) return me.companyId;
-  // Whoever names an agent by its id has said which company.
+  // An agent's id also tells the company.
   if (call.operation === "permission.explain" && isId(call.input.agent ?? ""))
     return world.agents.get(call.input.agent ?? "")?.companyId;
   if ("companyId" in call.input) return call.input.companyId;
@@ -91,7 +91,7 @@ export function companyOf(world: World, call: ModelCall): string | undefined {
     .find((companyId) => companyId !== undefined);
 }
 
-/** The ids in a call that belong to another company than the call happens in. */
+/** The ids in a call that belong to another company than the call. */
 export function foreignIdsIn(world: World, call: ModelCall): string[] {
   const companyId = companyOf(world, call);
   const ids = JSON.stringify(call.input).match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? [];
@@ -104,7 +104,7 @@ export function foreignIdsIn(world: World, call: ModelCall): string[] {
   });
 }
 
-/** Another company's thing is not there. */
+/** Objects of another company count as missing. */
 export function owned<T extends { readonly companyId: string }>(
   things: ReadonlyMap<string, T>,
   me: Agent | null,
@@ -120,7 +120,7 @@ export function named(world: World, me: Agent | null, companyId: string | undefi
     if (companyId !== undefined && companyId !== me.companyId) throw new No("not_found");
     return me.companyId;
   }
-  // The board governs two companies here and has to say which.
+  // The board governs two companies here, so its calls must name one.
   if (companyId === undefined) throw new No("invalid");
   if (!world.companies.has(companyId)) throw new No("not_found");
   return companyId;
@@ -134,7 +134,7 @@ export function sameCompany<T extends { readonly companyId: string }>(
   return thing;
 }
 
-/** By id, or by the slug of one that is there. */
+/** Finds an agent by its id, or an active agent by its slug. */
 export function agentNamed(world: World, companyId: string, reference: string): Agent {
   const bySlug = [...world.agents.values()].find(
     (agent) => agent.companyId === companyId && agent.active && slugOf(agent) === reference,
@@ -150,7 +150,7 @@ export function isId(reference: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(reference);
 }
 
-/** One of the levels is needed; what an agent has no right on at all is not there for it. */
+/** Demands one of the levels. An object on which the agent has no right at all counts as missing. */
 export function need(world: World, me: Agent | null, resource: Resource, levels: readonly Level[]): void {
   if (me === null || levels.some((level) => holds(world, me.id, resource, level))) return;
   throw new No(effective(world, me.id, resource) === nothing ? "not_found" : "forbidden");

@@ -1,8 +1,8 @@
-/** Chance that can be played again: the same seed and the same step, the same choices. */
+/** Repeatable random choices: the same seed and step give the same choices. */
 export interface Chance {
   /** A whole number from 0 up to, not including, `below`. */
   int(below: number): number;
-  /** True this often, of 100. */
+  /** True in this percentage of calls. */
   percent(often: number): boolean;
   pick<T>(from: readonly T[]): T | undefined;
   /** One of the keys, each as often as its weight says. */
@@ -36,8 +36,8 @@ export function chanceFor(seed: number, step: number): Chance {
 }
 
 /**
- * An id that tells which seed, step and call made it, so that leaving a step out of a run changes no other id. What is
- * named by `missingId` never exists.
+ * An id that encodes the seed, the step and a count. Leaving a step out of a run therefore changes no other id. No object
+ * ever has an id from `missingId`.
  */
 export function idFor(seed: number, step: number, count: number): string {
   const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, "0");

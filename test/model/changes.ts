@@ -30,7 +30,7 @@ import {
 } from "./calls.ts";
 import { addOutcome } from "./outcomes.ts";
 
-/** What hiring, firing, delegating and granting demand and change. */
+/** The preconditions and effects of hiring, firing, delegating and granting. */
 
 export function hire(world: World, me: Agent | null, input: Inputs["agent.create"]): Change {
   const companyId = named(world, me, input.companyId);
@@ -71,8 +71,8 @@ export function hire(world: World, me: Agent | null, input: Inputs["agent.create
 }
 
 /**
- * Its reports, what it answered for and what it verified go to its boss; its mandate ends with it, and nobody waits for that
- * any more. What it gave its reports is taken back.
+ * The agent's boss takes over its reports, the outcomes it is responsible for and those it verifies. The agent's mandate
+ * ends, and no outcome waits for the mandate any longer. The rights that the agent gave its reports are revoked.
  */
 export function fire(world: World, agent: Agent, bossId: string): void {
   agent.active = false;
@@ -98,14 +98,14 @@ export function fire(world: World, agent: Agent, bossId: string): void {
   }
   const mandate = world.outcomes.get(agent.id);
   if (mandate !== undefined) mandate.status = "closed";
-  // What waited in its inbox waits in its boss's.
+  // The messages in its inbox move to its boss's inbox.
   for (const { mailedTo } of world.files.values())
     if (mailedTo?.delete(agent.id) === true) mailedTo.add(bossId);
 }
 
 /**
- * Its mandate is reclaimed: the agent and everybody below it end; all their live work is its boss's, who gets to read what
- * they knew.
+ * The agent's mandate is reclaimed. The agent and all agents below it leave. The boss takes over their live work and may
+ * read their state documents.
  */
 export function dissolve(world: World, agentId: string): void {
   const bossId = world.agents.get(agentId)?.bossId ?? "";
@@ -122,7 +122,7 @@ export function dissolve(world: World, agentId: string): void {
   }
 }
 
-/** The agent itself, or one that answers to it at any distance. */
+/** Whether the agent is `bossId` or reports to it, directly or through other agents. */
 function isBelow(world: World, agent: Agent, bossId: string): boolean {
   for (let next: Agent | undefined = agent; next !== undefined; next = world.agents.get(next.bossId ?? ""))
     if (next.id === bossId) return true;
@@ -136,11 +136,11 @@ export function delegate(world: World, me: Agent | null, input: Inputs["outcome.
   if (outcome.status !== "open" || outcome.kind !== "work" || outcome.handedDown) throw new No("refused");
   const from = world.agents.get(outcome.responsibleId);
   const reports = [...world.agents.values()].filter(({ active, bossId }) => active && bossId === from?.id);
-  // By id, by slug, or by the role that all have here, which says who only when there is one.
+  // By id, by slug, or by role. All agents here have the same role, so a role works only if there is one report.
   const [only, ...more] = input.to === "worker" ? reports : [];
   const to = reports.find((agent) => agent.id === input.to || slugOf(agent) === input.to) ?? only;
   if (from === undefined || to === undefined || more.length > 0) throw new No("refused");
-  // The rights given along are those the giver has left once the outcome is in other hands.
+  // The giver can pass on only the rights that it still has after it has delegated the outcome.
   const grants = input.grants ?? [];
   const after = grants.length === 0 ? world : structuredClone(world);
   if (grants.length > 0) handDown(after, input.id, from.id, to.id);
@@ -153,7 +153,7 @@ export function delegate(world: World, me: Agent | null, input: Inputs["outcome.
   };
 }
 
-/** With it goes what below it is the giver's own; what others were given, or the giver was handed itself, stays. */
+/** Child outcomes that the giver owns and that were not delegated to it move along. All others stay. */
 function handDown(world: World, id: string, fromId: string, toId: string): void {
   const outcome = world.outcomes.get(id);
   if (outcome === undefined) return;
@@ -168,8 +168,8 @@ function handDown(world: World, id: string, fromId: string, toId: string): void 
 }
 
 /**
- * It comes back with what its holder made of it below: the holder's own, and what the holder handed on, as deep as that
- * went. All rights given to others for any of it end.
+ * The outcome returns with the outcomes that its holder created below it, including those the holder delegated, at any
+ * depth. All rights that others got for any of these outcomes end.
  */
 export function takeBack(world: World, outcome: Outcome, ownerId: string): void {
   const taken: Outcome[] = [outcome];
@@ -191,7 +191,7 @@ export function takeBack(world: World, outcome: Outcome, ownerId: string): void 
 
 type Given = Omit<Grant, "id" | "parentId" | "revoked">;
 
-/** Refuses, or answers the grant that is due. The giver null: the board. */
+/** Refuses, or returns the expected grant. A giver of null is the board. */
 export function give(
   world: World,
   companyId: string,
@@ -218,7 +218,7 @@ export function give(
   return { companyId, holderId: receiver.id, resource, rank, scopeId, origin, giverId: giver?.id ?? null };
 }
 
-/** Takes new grants into the world, if they are the ones that are due and each rests on something that carries it. */
+/** Adds new grants to the world. Each must be an expected one and derive from a valid right. */
 export function adopt(world: World, rows: Grant[], due: readonly Given[]): void {
   for (const given of due) {
     const place = rows.findIndex(({ companyId }) => companyId === given.companyId);
@@ -240,7 +240,7 @@ export function adopt(world: World, rows: Grant[], due: readonly Given[]): void 
   }
 }
 
-/** What explain_access is allowed to say to whom; what it says is compared by the checker. */
+/** Decides which callers explain_access may answer. The checker compares the answer itself. */
 export function explain(world: World, me: Agent | null, input: Inputs["permission.explain"]): Change {
   const { kind } = split(input.resource);
   const isPlain = input.agent !== undefined && isId(input.agent);

@@ -21,13 +21,13 @@ export class Violation extends Error {
   override readonly name = "Violation";
 }
 
-/** The invariants of these areas hold in a company. */
+/** Demands that the invariants of these areas hold in a company. */
 export async function demandInvariants(tx: ReadTx, areas: readonly Area[], companyId: string): Promise<void> {
   const [finding] = await findBroken(tx, { areas, companyId });
   if (finding !== undefined) throw new Violation(inOneLine(finding));
 }
 
-/** The rows of a company say what the model says. */
+/** Demands that the rows of a company agree with the model. */
 export function compareRows(world: World, companyId: string, rows: Rows): void {
   const of = <T extends { readonly companyId: string }>(things: ReadonlyMap<string, T>): T[] =>
     [...things.values()].filter((thing) => thing.companyId === companyId);
@@ -89,7 +89,7 @@ export function compareRows(world: World, companyId: string, rows: Rows): void {
   }
 }
 
-/** The versions of every file are the ones that were acknowledged. That they have no gap is an invariant. */
+/** Demands that every file has exactly the acknowledged versions. An invariant checks that they have no gaps. */
 export async function checkVersions(tx: ReadTx, world: World, companyId: string): Promise<void> {
   for (const { file_id, version, hash } of await versionsOf(tx, companyId)) {
     const file = known("file", world.files, file_id);
@@ -98,7 +98,7 @@ export async function checkVersions(tx: ReadTx, world: World, companyId: string)
   }
 }
 
-/** The right of an agent on a resource. Of one that has left, only its calls show anything: they are refused. */
+/** Compares an active agent's right on a resource. For an agent that has left, only its refused calls can be checked. */
 export async function compareRight(
   tx: ReadTx,
   world: World,
@@ -113,7 +113,7 @@ export async function compareRight(
   );
 }
 
-/** The same question as operations ask it: does it hold this level? */
+/** Compares whether the agent holds this level, which is the question that operations ask. */
 export async function compareLevel(
   tx: ReadTx,
   world: World,
@@ -130,8 +130,8 @@ export async function compareLevel(
 }
 
 /**
- * Everything of the company, for each of its agents; and some of the other company, which is never there. Of the files
- * that outcomes are, a part each time: their rights follow from the outcomes', which are all asked.
+ * Compares the rights of each agent on everything in its company, and on a sample of the other company, where it has none.
+ * Of the files of outcomes it takes a fifth each time: their rights follow from the outcomes, which are all compared.
  */
 export async function compareAllRights(tx: ReadTx, world: World, companyId: string): Promise<void> {
   const turn = world.grants.size;

@@ -5,14 +5,14 @@ import { makeCall, rivalOf } from "./make.ts";
 import { Scene } from "./scene.ts";
 
 /**
- * The next thing to try. Most tries fit the world as it stands, so that they get far. Of the others some come from
- * anybody at all, an agent that has left and one of the other company included; and in some one id is exchanged for
- * another, of the other company's or of nothing.
+ * The next step to try. Most steps fit the present world, because others are refused early. In some of the rest the actor is
+ * any agent, even one that has left or one of the other company. In others, an id is replaced by one of the other company,
+ * or by an id that does not exist.
  */
 export interface Step {
-  /** Several are made at the same time. */
+  /** Several calls are made at the same time. */
   readonly calls: readonly ModelCall[];
-  /** Do what explain_access says would flip its answer. */
+  /** Executes the fix that explain_access suggests. */
   readonly thenFix: boolean;
 }
 
@@ -31,13 +31,13 @@ export function nextStep(world: World, chance: Chance, seed: number, step: numbe
   };
   if (chance.percent(3)) return { calls: [any(), any()], thenFix: false };
   const call = any();
-  // Several writers of the same version.
+  // Several agents write the same version.
   if (call.operation === "knowledge.write" && chance.percent(25))
     return { calls: [call, rivalOf(scene, call, 1), rivalOf(scene, call, 2)], thenFix: false };
   return { calls: [call], thenFix: call.operation === "permission.explain" && chance.percent(60) };
 }
 
-/** The beginning of a world: agents in a line and beside it, some work, some files. */
+/** The start of a world: a chain of agents with others beside it, some outcomes and some files. */
 export function firstStep(world: World, chance: Chance, seed: number, step: number): Step | undefined {
   const next = beginning[step];
   if (next === undefined) return undefined;
@@ -65,13 +65,13 @@ const beginning: readonly { readonly company: number; readonly operation: Operat
   { company: 1, operation: "knowledge.create" },
 ];
 
-/** The second company is there to be foreign; most happens in the first. */
+/** The second company exists for calls across companies. Most steps happen in the first. */
 function companiesByTurn(world: World): string[] {
   const [first = "", second = ""] = world.companies.keys();
   return [first, first, first, first, first, first, second];
 }
 
-/** Each seed does much of some things and little of others, so that rare meetings of two happen in some seeds. */
+/** Each seed prefers some operations over others. Rare combinations then happen in some seeds. */
 function weights(scene: Scene): Record<OperationName, number> {
   const taste = chanceFor(scene.seed, tastes);
   const usual = usualWeights(scene);
@@ -115,7 +115,7 @@ function anybody(world: World, chance: Chance): string {
   return who === "board" ? "board" : (chance.pick(agents)?.id ?? "board");
 }
 
-/** One id of the input becomes another of the same kind: of the other company, of this one, or of nothing. */
+/** Replaces one id of the input: by one of the other company, by one of this company, or by one that does not exist. */
 function withOddId(world: World, chance: Chance, call: ModelCall, missing: string): ModelCall {
   const text = JSON.stringify(call.input);
   const id = chance.pick(text.match(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []);

@@ -15,7 +15,7 @@ import type { Made, Scene } from "./scene.ts";
 
 /** Inputs about rights that fit the scene. */
 
-/** Mostly on from a right that was granted, so that chains grow long; else from a boss's place, or by the board. */
+/** Mostly passes on a granted right, which makes long chains. Otherwise a boss grants by its position, or the board grants. */
 export function grant(scene: Scene): Made {
   const { chance, world } = scene;
   const able = standing(scene).filter(
@@ -38,12 +38,12 @@ export function grant(scene: Scene): Made {
   const giver = how === "board" ? undefined : chance.pick(bosses);
   const to = scene.reference(giver === undefined ? scene.agents : scene.reportsOf(giver.id));
   const live = scene.outcomes.filter((outcome) => isLive(outcome) || chance.percent(8));
-  // Also for the mandate of somebody else, who may leave.
+  // Some grants are scoped to the mandate of another agent, which may leave.
   const mandates = live.filter(({ kind, id }) => kind === "mandate" && id !== to);
   const scopes = mandates.length > 0 && chance.percent(25) ? mandates : preferWork(scene, live);
   const outcome = chance.percent(35) ? undefined : scene.id(scopes);
   const own = scene.outcomes.filter(({ id }) => giver && structural(world, giver.id, `outcome:${id}`) > 1);
-  // Rather what lies below other work of the giver, with which it may go away.
+  // Prefers outcomes below other work of the giver, because the giver may lose them with that work.
   const deep = own.filter(({ parents, responsibleId }) =>
     [...parents].some((id) => {
       const parent = world.outcomes.get(id);
@@ -75,14 +75,14 @@ export function revoke(scene: Scene): Made {
   return { input: { id: scene.idOf(chosen) }, actors: [actors[whose] ?? "board"] };
 }
 
-/** Half of the time about a right that somebody had and lost, which is where there is most to explain. */
+/** Half of the time asks about a right that an agent had and lost, because those explanations are the most complex. */
 export function explain(scene: Scene): Made {
   const { chance } = scene;
   const isThere = (agentId: string): boolean => scene.agents.some(({ id }) => id === agentId);
   const dead = scene.grants.filter(
     (each) => isThere(each.holderId) && worthOf(scene.world, each) < each.rank,
   );
-  // Rather one that nobody revoked: it may come back.
+  // Prefers a right that was not revoked, because it may return.
   const dormant = dead.filter((each) => chainOf(scene.world, each).every(({ revoked }) => !revoked));
   const likely = chance.percent(60) && dormant.length > 0 ? dormant : dead;
   const lost = chance.percent(50) ? chance.pick(likely) : undefined;
@@ -97,7 +97,7 @@ export function explain(scene: Scene): Made {
   return { input: { ...right, ...whose }, actors: chance.percent(50) ? ["board"] : [boss] };
 }
 
-/** What goes along with a delegation: mostly what the giver holds in a way that covers the outcome. */
+/** The rights to pass on with a delegation: mostly those that the giver holds with a scope that covers the outcome. */
 export function rightsFor(scene: Scene, giverId: string, outcomeId: string): object[] {
   const { chance, world } = scene;
   const covering = standing(scene).filter(
@@ -111,7 +111,7 @@ export function rightsFor(scene: Scene, giverId: string, outcomeId: string): obj
   });
 }
 
-/** Something the agent holds or could hold, and a level of it. */
+/** A right that the agent holds or could hold, and a level of it. */
 function someRight(scene: Scene, agentId: string | undefined): { resource: Resource; level?: string } {
   const { chance } = scene;
   const held = standing(scene).filter(({ holderId }) => holderId === agentId);
@@ -133,7 +133,7 @@ function someRight(scene: Scene, agentId: string | undefined): { resource: Resou
   return { resource, ...(level !== undefined && { level }) };
 }
 
-/** A level of what was granted; now and then one above it. */
+/** A level that the grant includes, and sometimes a higher one. */
 function levelUpTo(scene: Scene, { resource, rank }: Grant): { level?: string } {
   const { chance } = scene;
   if (chance.percent(15)) return {};

@@ -4,13 +4,13 @@ import { chanceFor } from "./chance.ts";
 import { explain, grant, revoke, rightsFor } from "./make-rights.ts";
 import type { Made, Scene } from "./scene.ts";
 
-/** Makes a call that fits the scene: something that can be done, by somebody who can do it. */
+/** Makes a call that fits the scene: a possible operation by an actor that is allowed to do it. */
 export function makeCall(scene: Scene, operation: OperationName): ModelCall {
   const { input, actors } = makers[operation](scene);
   return { operation, input, actor: scene.chance.pick(actors) ?? "board" } as ModelCall;
 }
 
-/** The same write once more, by somebody else who may. */
+/** The same write again, by another agent that may do it. */
 export function rivalOf(
   scene: Scene,
   write: ModelCall & { operation: "knowledge.write" },
@@ -22,7 +22,7 @@ export function rivalOf(
 
 const makers: Readonly<Record<OperationName, (scene: Scene) => Made>> = {
   "agent.create": ({ chance, agents, companyId, seed }) => {
-    // Some worlds are deep, so that chains are long, some wide, so that there are peers.
+    // Some worlds are deep, which makes long chains. Others are wide, which makes peers.
     const deep = chanceFor(seed, shapes).pick([15, 50, 85]) ?? 50;
     const reportsTo = chance.percent(deep) ? agents.at(-1)?.id : chance.pick(agents)?.id;
     const name = `Agent ${chance.int(10)}`;
@@ -43,7 +43,7 @@ const makers: Readonly<Record<OperationName, (scene: Scene) => Made>> = {
       (outcome) => outcome.kind === "work" && (isReady(scene, outcome) || scene.chance.percent(15)),
       writers,
     ),
-  // Rather what has something below it that goes with it.
+  // Prefers outcomes with children, which close along with them.
   "outcome.close": (scene) =>
     on(
       scene,
@@ -87,7 +87,7 @@ const shapes = 0xfffb;
 function create(scene: Scene): Made {
   const { chance } = scene;
   const live = scene.outcomes.filter(isLive);
-  // Rather below work than below a mandate, so that there is depth.
+  // Prefers a parent that is work over a mandate, which makes the graph deeper.
   const first =
     chance.pick(live.filter(({ kind }) => kind === "work" || chance.percent(40))) ?? chance.pick(live);
   const own = live.filter(({ responsibleId }) => responsibleId === first?.responsibleId);
@@ -106,14 +106,14 @@ function update(scene: Scene): Made {
   const work = live.filter(({ kind }) => kind === "work" || chance.percent(10));
   const handed = work.filter(({ handedDown }) => handedDown);
   const byBoard = chance.percent(25);
-  // Only the board may put something below the work of others, or what was handed down below its owner's other work.
+  // Only the board may put an outcome below another agent's work, or a delegated outcome below its owner's other work.
   const isFar = byBoard && chance.percent(45);
   const outcome = chance.pick(byBoard && !isFar && handed.length > 0 ? handed : work) ?? chance.pick(live);
   const near = isFar ? live : live.filter((other) => other.responsibleId === outcome?.responsibleId);
   const several = (from: readonly Outcome[]): string[] =>
     Array.from({ length: 1 + chance.int(2) }, () => scene.id(from));
   const parents = [...several(near), ...(chance.percent(40) ? (outcome?.parents ?? []) : [])];
-  // What has ended can be depended on as well: then it is done, or never will be.
+  // An outcome can also depend on one that has ended, whether that was completed or closed.
   const ended = scene.outcomes.filter((other) => other.responsibleId === outcome?.responsibleId);
   const dependsOn = chance.percent(20) ? [] : several(chance.percent(50) ? near : ended);
   const blocked = chance.percent(25)
@@ -147,7 +147,7 @@ function delegate(scene: Scene): Made {
       !outcome.handedDown &&
       scene.reportsOf(outcome.responsibleId).length > 0,
   );
-  // Rather one with something below it, which then goes along, or stays.
+  // Prefers an outcome with children, some of which move along.
   const large = able.filter((each) => !isReady(scene, each));
   const outcome =
     (chance.percent(50) ? chance.pick(large) : chance.pick(able)) ?? chance.pick(scene.outcomes);
@@ -173,14 +173,14 @@ function file(scene: Scene, alsoDocuments: number, rank: number, writes = false)
   if (!writes) return { input: { id }, actors };
   const newest = Math.max(1, chosen?.hashes.length ?? 1);
   const old = Math.max(1, newest - 1 - chance.int(2));
-  // Right are the number and the hash of the newest version, both.
+  // A write succeeds only with both the number and the hash of the newest version.
   const seen = chance.weighted({ both: 65, neither: 11, hash: 12, version: 12 });
   const version = seen === "both" || seen === "version" ? newest : old;
   const hash = chosen?.hashes[(seen === "both" || seen === "hash" ? newest : old) - 1] ?? "0".repeat(64);
   return { input: { id, content: `written in ${scene.step}`, version, hash }, actors };
 }
 
-/** Something on an outcome that fits, by those whose business it is. */
+/** A call on an outcome that fits, by an actor that may make it. */
 function on(
   scene: Scene,
   rest: object,

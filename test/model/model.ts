@@ -2,11 +2,11 @@ import type { OutcomeKind, OutcomeStatus } from "../../src/contract/outcomes.ts"
 import type { Level, Resource, ResourceKind } from "../../src/contract/resources.ts";
 
 /**
- * What the permission and outcome core should do, said a second time and as plainly as possible, to compare the product
- * with. Nothing here is fast and nothing is kept that can be derived: whether a right stands is found out by walking its
- * chain each time it is asked. It shares no code with the product, only the names of things.
+ * A second, simple implementation of the permission and outcome core, to compare the product with. It is not fast, and it
+ * stores nothing that it can derive. For example, it walks the chain of a right each time it checks whether the right is
+ * valid. It shares only the names of things with the product, and no code.
  *
- * Rules are those of the design: rights (effective, structural) here, operations in model-operations.ts.
+ * The rules are those of the design. Rights (effective, structural) are here, and operations are in operations.ts.
  */
 export interface World {
   readonly companies: Map<string, Company>;
@@ -18,7 +18,7 @@ export interface World {
 
 export interface Company {
   readonly id: string;
-  /** The root agent, whose id is also the root outcome's. */
+  /** The id of the root agent and of the root outcome. */
   readonly rootId: string;
 }
 
@@ -26,7 +26,7 @@ export interface Agent {
   readonly id: string;
   readonly companyId: string;
   readonly name: string;
-  /** Null: the board. */
+  /** Null means the board. */
   bossId: string | null;
   active: boolean;
   readonly stateFileId: string;
@@ -38,13 +38,13 @@ export interface Outcome {
   kind: OutcomeKind;
   status: OutcomeStatus;
   responsibleId: string;
-  /** Handed to its owner by somebody, who verifies it: an agent, or (null) the board. */
+  /** Whether it was delegated to its owner. `handedDownBy` verifies it: an agent, or the board (null). */
   handedDown: boolean;
   handedDownBy: string | null;
   readonly parents: Set<string>;
   readonly dependsOn: Set<string>;
   blocked: { readonly until: number | null; readonly on: string | null } | null;
-  /** How often who verifies it sent it back to this owner; the second time it waits for somebody above. */
+  /** How often the verifier sent it back to this owner. After the second time it waits for a decision above the owner. */
   sentBack?: { readonly to: string; readonly times: number } | undefined;
 }
 
@@ -53,10 +53,10 @@ export interface File {
   readonly companyId: string;
   readonly kind: "file" | "state" | "outcome";
   readonly ownerId: string | null;
-  /** The hash of each version, from 1; nothing for an outcome's file, which is rendered. */
+  /** The hash of each version, from version 1. Empty for the file of an outcome, which is rendered on request. */
   readonly hashes: string[];
   deleted: boolean;
-  /** Agents it was sent to as a message: they may read it. */
+  /** Agents that got the file in a message. They may read it. */
   readonly mailedTo?: Set<string>;
 }
 
@@ -69,7 +69,7 @@ export interface Grant {
   readonly scopeId: string;
   readonly origin: "board" | "creation" | "boss";
   readonly giverId: string | null;
-  /** The grant it was handed on from. A boss's grant without one rests on the boss's place. */
+  /** The grant that this one derives from. A boss's grant without one derives from the boss's position. */
   readonly parentId: string | null;
   revoked: boolean;
 }
@@ -120,12 +120,12 @@ export function childrenOf(world: World, id: string): Outcome[] {
   return [...world.outcomes.values()].filter(({ parents }) => parents.has(id));
 }
 
-/** The outcome itself and everything it is a means to, at any distance. */
+/** The outcome itself and all its ancestors. */
 export function selfAndAbove(world: World, id: string): Set<string> {
   return reach(id, (next) => world.outcomes.get(next)?.parents ?? []);
 }
 
-/** Everything an outcome waits for: a parent for its children, an outcome for what it depends on. Itself included. */
+/** Everything that an outcome waits for, including the outcome itself: its children and its dependencies, at any depth. */
 export function waitsFor(world: World, id: string): Set<string> {
   return reach(id, (next) => [
     ...childrenOf(world, next).map((child) => child.id),
@@ -141,12 +141,12 @@ function reach(from: string, next: (id: string) => Iterable<string>): Set<string
 
 // ---- rights -----------------------------------------------------------------------------------------------------
 
-/** Responsible for it: creates below it, submits it, says that it is blocked. */
+/** Whether the agent is responsible for it and may create outcomes below it, submit it and mark it as blocked. */
 export function drives(world: World, agentId: string, outcomeId: string): boolean {
   return world.outcomes.get(outcomeId)?.responsibleId === agentId;
 }
 
-/** What follows from an agent's place. */
+/** The rights that follow from an agent's position. */
 export function structural(world: World, agentId: string, resource: Resource): number {
   const { kind, id } = split(resource);
   if (kind === "outcome") return structuralOnOutcome(world, agentId, id);
@@ -166,8 +166,9 @@ export function structural(world: World, agentId: string, resource: Resource): n
 }
 
 /**
- * Write: what it answers for and nobody handed to it, and what it handed down itself. Read: that, all below it, and the
- * whys of live work that was handed to it.
+ * Write: the outcomes that the agent is responsible for and that were not delegated to it, and those it delegated. Read:
+ * every outcome it is responsible for or delegated, all outcomes below those, and the ancestors of live work that was
+ * delegated to the agent.
  */
 function structuralOnOutcome(world: World, agentId: string, id: string): number {
   const outcome = world.outcomes.get(id);
@@ -185,20 +186,20 @@ function structuralOnOutcome(world: World, agentId: string, id: string): number 
   return nothing;
 }
 
-/** From the root of the chain down to the grant itself. */
+/** The grants from the first of the chain down to this one. */
 export function chainOf(world: World, grant: Grant): Grant[] {
   const parent = grant.parentId === null ? undefined : world.grants.get(grant.parentId);
   return parent === undefined ? [grant] : [...chainOf(world, parent), grant];
 }
 
-/** Nothing along the chain was revoked, no outcome it was given for has ended, nobody who holds a link has left. */
+/** Whether every grant of the chain is valid: not revoked, its outcome still live, and its holder still active. */
 export function isUnbroken(world: World, grant: Grant): boolean {
   return chainOf(world, grant).every(
     (link) => !link.revoked && isLive(world.outcomes.get(link.scopeId)) && isActive(world, link.holderId),
   );
 }
 
-/** What a grant is worth now: the least level along its chain, which may begin with the place of a boss. */
+/** The present level of a grant: the lowest level along its chain, which may start with a boss's position. */
 export function worthOf(world: World, grant: Grant): number {
   if (!isUnbroken(world, grant)) return nothing;
   const chain = chainOf(world, grant);
@@ -223,7 +224,7 @@ export function holds(world: World, agentId: string, resource: Resource, level: 
   return effective(world, agentId, resource) >= rankOf[level];
 }
 
-/** Can the agent hand this on, for the life of that outcome? From a grant whose scope covers it, or from its place. */
+/** Whether the agent can pass this right on for the life of that outcome, from a covering grant or its position. */
 export function canHandOn(
   world: World,
   agentId: string,
@@ -261,7 +262,7 @@ export function isWorkable(world: World, outcome: Outcome, now: number): boolean
   return !childrenOf(world, outcome.id).some(isLive);
 }
 
-/** A block ends by itself when its time has come or what it waits for has ended. */
+/** A block ends by itself when its time has come or when the outcome it waits for has ended. */
 function isBlocked(world: World, { blocked }: Outcome, now: number): boolean {
   if (blocked === null) return false;
   if (blocked.until !== null && blocked.until <= now) return false;

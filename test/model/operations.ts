@@ -17,9 +17,9 @@ import { adopt, delegate, dissolve, explain, fire, give, hire, takeBack } from "
 import { createOne, demandEndable, demandUndisputed, goesWith, reopen, updateOne } from "./outcomes.ts";
 
 /**
- * What each operation should answer, and what it should change. predict() says which refusal is due, or hands back the
- * change, to be made once the product has agreed: new ids are the product's to choose, so commit() takes its answer and
- * the rows of new grants, and objects (throws) when those are not what the rules allow.
+ * The expected answer and effect of each operation. predict() throws the expected refusal, or returns the change. The change
+ * is applied once the product has accepted the call, because the product chooses new ids. commit() takes the product's
+ * answer and the rows of new grants, and throws if the rules do not allow them.
  */
 export type Prediction =
   | { readonly code: RefusalCode }
@@ -32,7 +32,7 @@ export function predict(world: World, call: ModelCall): Prediction {
     const change = changeOf(world, me, call);
     const commit = (carried: Carried): void => {
       change(carried);
-      // What was sent back to one owner says nothing of the next.
+      // The count of returns starts again with each owner.
       for (const outcome of world.outcomes.values())
         if (outcome.sentBack?.to !== outcome.responsibleId) outcome.sentBack = undefined;
     };
@@ -43,7 +43,7 @@ export function predict(world: World, call: ModelCall): Prediction {
   }
 }
 
-/** Null is the board. Refuses, or answers what to change. */
+/** Refuses the call or returns its change. Null as the agent means the board. */
 function changeOf(world: World, me: Agent | null, call: ModelCall): Change {
   switch (call.operation) {
     case "agent.create":

@@ -1,16 +1,16 @@
 import { type Agent, childrenOf, isLive, type Outcome, waitsFor, type World } from "./model.ts";
 import { type Change, idIn, type Inputs, named, need, No, owned, sameCompany } from "./calls.ts";
 
-/** What making, changing, closing and reopening outcomes demand and change. */
+/** The preconditions and effects of creating, changing, closing and reopening outcomes. */
 
-/** An outcome is a file too. */
+/** Every outcome also has a file. */
 export function addOutcome(world: World, outcome: Outcome): void {
   const { id, companyId } = outcome;
   world.outcomes.set(id, outcome);
   world.files.set(id, { id, companyId, kind: "outcome", ownerId: null, hashes: [], deleted: false });
 }
 
-/** The root never ends; a standing mandate ends with its agent. */
+/** The root outcome never ends. A permanent mandate ends with its agent. */
 export function demandEndable(outcome: Outcome): void {
   if (!isLive(outcome) || outcome.kind === "perpetual" || outcome.kind === "mandate") throw new No("refused");
 }
@@ -62,7 +62,7 @@ export function updateOne(world: World, me: Agent | null, input: Inputs["outcome
   const after = parents === undefined && dependsOn === undefined ? world : structuredClone(world);
   const moved = after.outcomes.get(id);
   if (parents !== undefined) {
-    // The root has none; a mandate hangs where its agent stands; what was handed down, its owner does not move.
+    // The root outcome has no parents, and a mandate's parent follows from the boss. An owner can't move delegated work.
     if (outcome.kind !== "work" || (me !== null && outcome.handedDown)) throw new No("refused");
     for (const parent of parents) {
       if (outcome.parents.has(parent)) continue;
@@ -98,7 +98,7 @@ function isInCircle(world: World, id: string): boolean {
   return next.some((other) => waitsFor(world, other).has(id));
 }
 
-/** Closing an outcome closes what below it served nothing else. */
+/** Closing an outcome also closes the outcomes below it that have no other live parent. */
 export function goesWith(world: World, outcome: Outcome): Outcome[] {
   const closing = new Set([outcome]);
   for (let size = 0; size < closing.size;) {
@@ -112,7 +112,7 @@ export function goesWith(world: World, outcome: Outcome): Outcome[] {
   return [...closing];
 }
 
-/** What was sent back twice waits for a decision that its owner cannot take. */
+/** An outcome that was sent back twice waits for a decision that its owner can't make. */
 export function demandUndisputed(me: Agent | null, outcome: Outcome): void {
   const isDisputed =
     outcome.status === "open" && outcome.blocked !== null && (outcome.sentBack?.times ?? 0) > 1;
@@ -136,7 +136,7 @@ export function reopen(world: World, me: Agent | null, outcome: Outcome): Change
   return () => {
     outcome.status = "open";
     if (world.agents.get(outcome.responsibleId)?.active === true) return;
-    // Its owner has left: it falls to whoever answers for what it serves.
+    // Its owner has left, so the owner of its parent becomes responsible.
     Object.assign(outcome, {
       responsibleId: served.responsibleId,
       handedDown: false,

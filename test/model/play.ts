@@ -29,7 +29,7 @@ import type { Step } from "./generate.ts";
 import { predict } from "./operations.ts";
 import { asGrant, type Rows, rowsOf } from "./rows.ts";
 
-/** The product, and the ids it is given: which seed and step they are for can be set. */
+/** The product, and the source of its ids, which encode the seed and step set here. */
 export interface Bench {
   readonly core: Core;
   readonly boardToken: string;
@@ -39,8 +39,8 @@ export interface Bench {
 type Answer = { readonly code: "ok"; readonly answer: Record<string, unknown> } | Refused;
 
 /**
- * One world, in the product and in the model, moved by the same steps. After each step both must have given the same
- * answer and be in the same state.
+ * Plays the same steps in the product and in the model. After each step both must have given the same answer and be in the
+ * same state.
  */
 export class Play {
   world: World = emptyWorld();
@@ -126,7 +126,7 @@ export class Play {
     }
   }
 
-  /** Everything there is, in both companies; the lists that show it, if asked. */
+  /** Compares everything in both companies, and on request also the lists that show it. */
   async checkAll(options: { lists: boolean }): Promise<void> {
     for (const companyId of this.world.companies.keys()) {
       await this.#bench.core.store.read(async (tx) => {
@@ -140,7 +140,7 @@ export class Play {
     }
   }
 
-  /** What the lists show: which outcomes are workable, which grants stand. */
+  /** Compares what the lists show: which outcomes are workable and which grants are valid. */
   async #checkLists(companyId: string): Promise<void> {
     const outcomes = await this.#ask("board", listOutcomes, { companyId, limit: 1000 });
     if (!("answer" in outcomes)) throw new Violation(`no list of outcomes: ${outcomes.message}`);
@@ -191,7 +191,7 @@ export class Play {
     return result;
   }
 
-  /** Calls made at the same time: what happened must be what happens when they come one after another, in some order. */
+  /** Makes calls at the same time. The result must be the same as if they had come one after another, in some order. */
   async #race(calls: readonly ModelCall[]): Promise<void> {
     const results = await Promise.all(calls.map((call) => this.#call(call)));
     const all: [string, Rows][] = [];
@@ -246,7 +246,7 @@ export class Play {
     }
   }
 
-  /** Another company's id is answered exactly as one that does not exist. */
+  /** Demands that an id of another company gets exactly the same answer as an id that does not exist. */
   async #twin(call: ModelCall, foreign: readonly string[], result: Answer): Promise<void> {
     let asked = JSON.stringify(call.input);
     const missing = foreign.map((id, index) => ({ id, instead: missingId(this.#seed, twins, index) }));
@@ -261,7 +261,7 @@ export class Play {
     );
   }
 
-  /** What explain_access says would flip its answer does flip it. */
+  /** Executes the fix that explain_access suggests, and demands that it reverses the answer. */
   async #fix(
     call: ModelCall & { operation: "permission.explain" },
     answer: Record<string, unknown>,
@@ -286,7 +286,7 @@ export class Play {
     );
   }
 
-  /** Rights to look at after each step: of anybody on anything, where there is a grant, and on what is foreign. */
+  /** Compares a few rights after each step: a random one, one with a grant, and one on a file of the other company. */
   async #sample(tx: ReadTx, chance: Chance): Promise<void> {
     const agent = chance.pick([...this.world.agents.values()].filter(({ active }) => active));
     const grant = chance.pick([...this.world.grants.values()]);
@@ -338,7 +338,7 @@ export class Play {
   }
 }
 
-/** Steps that are none, whose ids must differ from those of every step. */
+/** Numbers outside the steps, for ids that must differ from those of every step. */
 const beginning = 0xfffe;
 const twins = 0xfffd;
 

@@ -2,7 +2,7 @@ import { type Db, query } from "../../src/store/query.ts";
 import type { ReadTx } from "../../src/store/store.ts";
 import type { Grant } from "./model.ts";
 
-/** What the product has stored of one company, as far as the model speaks of it. */
+/** The rows of one company in the product's store, as far as the model covers them. */
 export type Rows = Awaited<ReturnType<typeof rowsOf>>;
 
 export async function rowsOf(tx: ReadTx, companyId: string) {
@@ -61,7 +61,7 @@ const outcomes = query((db, p: OfCompany) =>
       "blocked_on",
     ])
     .where("company_id", "=", p.companyId)
-    // The inbox is the mail's own; no rule of the core depends on it.
+    // The inbox outcome belongs to mail, and no rule of the core depends on it.
     .where("kind", "<>", "inbox")
     .orderBy("num"),
 );
@@ -92,7 +92,7 @@ const grants = query((db, p: OfCompany) =>
     .orderBy("g.num"),
 );
 
-/** Theirs are the mail's own as well. */
+/** The files of inboxes belong to mail too. */
 const inboxes = (db: Db, p: OfCompany) =>
   db.selectFrom("outcomes").select("id").where("company_id", "=", p.companyId).where("kind", "=", "inbox");
 

@@ -5,28 +5,28 @@ import { firstStep, nextStep, type Step } from "./generate.ts";
 import { type Bench, newIdFrom, Play } from "./play.ts";
 import { openTestStore, type StoreKind } from "../../src/testing/organization.ts";
 
-/** Plays seeds, and when one fails, finds out how little of it still fails. */
+/** Plays seeds. When one fails, finds the shortest run that still fails. */
 export interface Run {
   readonly kind: StoreKind;
   readonly seeds: readonly number[];
   readonly steps: number;
-  /** Compare everything each so many steps; in between, a sample. */
+  /** The number of steps between full comparisons. After the other steps, only a sample is compared. */
   readonly wholeEach: number;
 }
 
 export interface Failure {
   readonly seed: number;
   readonly message: string;
-  /** What happened, one line each, as short as it could be made. */
+  /** The steps of the shortened run, one line each. */
   readonly trace: readonly string[];
 }
 
-/** The first seed that fails; undefined when all pass. */
+/** The first seed that fails, or undefined if all pass. */
 export async function playSeeds(
   run: Run,
   { shrinkSeconds = 30 }: { shrinkSeconds?: number } = {},
 ): Promise<Failure | undefined> {
-  // A store is used for several seeds, until it has grown so much that a new one is faster.
+  // Several seeds share a store until it is so large that a new one is faster.
   for (let begin = 0; begin < run.seeds.length; begin += seedsPerStore) {
     const bench = await openBench(run.kind);
     try {
@@ -83,7 +83,7 @@ async function playOne(
   }
 }
 
-/** Leaves out ever smaller pieces of the trace, as long as what is left still fails. */
+/** Leaves out smaller and smaller pieces of the trace, as long as the rest still fails. */
 async function shrink(
   run: Run,
   seed: number,

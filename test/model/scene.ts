@@ -3,7 +3,7 @@ import { type Agent, type File, type Grant, type Outcome, split, worthOf, type W
 import { slugOf } from "./calls.ts";
 import { type Chance, missingId } from "./chance.ts";
 
-/** One company as it stands when the next step is chosen. */
+/** The state of one company when the next step is chosen. */
 export class Scene {
   readonly world: World;
   readonly chance: Chance;
@@ -30,7 +30,7 @@ export class Scene {
     this.grants = of(world.grants);
   }
 
-  /** The id of one of these, or of nothing when there is none. */
+  /** The id of one of these. If there are none, an id that does not exist. */
   id(from: readonly { readonly id: string }[]): string {
     return this.chance.pick(from)?.id ?? missingId(this.seed, this.step, this.#missing++);
   }
@@ -39,7 +39,7 @@ export class Scene {
     return this.id(thing === undefined ? [] : [thing]);
   }
 
-  /** How somebody might name an agent: mostly by its id, sometimes by its slug, which the other company may have too. */
+  /** A way to name an agent: mostly its id, sometimes its slug, which the other company may use too. */
   reference(from: readonly Agent[]): string {
     const agent = this.chance.pick(from);
     return agent !== undefined && this.chance.percent(12) ? slugOf(agent) : this.idOf(agent);
@@ -49,7 +49,7 @@ export class Scene {
     return this.agents.filter(({ bossId }) => bossId === agentId);
   }
 
-  /** Who might hold it: those with a grant of it, and whose it is. */
+  /** Agents that may hold the right: those with a grant, and the owner. */
   holdersOf(resource: Resource, rank: number): string[] {
     const { id } = split(resource);
     const holders = this.grants
@@ -60,7 +60,7 @@ export class Scene {
   }
 }
 
-/** An input, and who would be the ones to send it. */
+/** An input, and the actors that would send it. */
 export interface Made {
   readonly input: object;
   readonly actors: readonly string[];

@@ -11,7 +11,7 @@ import { replay, seedsOf } from "../../src/testing/seeds.ts";
  */
 export function corePropertyTest(part: number, parts: number): void {
   for (const kind of bothStores)
-    test(`the core does on ${kind} what the model says, part ${part} of ${parts}`, async () => {
+    test(`the core agrees with the model on ${kind}, part ${part} of ${parts}`, async () => {
       const failure = await playSeeds(runFor(kind, part, parts));
       if (failure === undefined) return;
       const lines = [
@@ -27,7 +27,7 @@ export function corePropertyTest(part: number, parts: number): void {
 }
 
 function runFor(kind: StoreKind, part: number, parts: number): Run {
-  // On PostgreSQL each look at a right is several round trips, so everything is looked at less often.
+  // On PostgreSQL each check of a right takes several round trips, so full comparisons are rarer.
   const wholeEach = kind === "sqlite" ? 25 : 65;
   return { kind, steps: 200, wholeEach, seeds: seedsOf("core", countOn[kind], { part, parts }) };
 }

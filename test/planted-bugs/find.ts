@@ -1,5 +1,5 @@
-// Does a suite find bugs? Each run plants one in the product while it is loaded (plant.ts) and plays seed after seed until
-// a rule breaks.
+// Checks whether a suite finds bugs. Each run plants one bug in the product while it is loaded (plant.ts), then plays seed
+// after seed until a rule breaks.
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -14,7 +14,7 @@ const endWithRunner = join(root, "scripts/end-with-runner.ts");
 
 const Found = z.object({ violation: z.string(), seed: z.number() }).nullable();
 
-/** What broke in a run with these edits, and at which seed; null when nothing did. */
+/** The rule that a run with these edits broke, and the seed. Null if no rule broke. */
 export async function found(
   suite: Suite,
   edits: readonly Edit[],

@@ -1,11 +1,11 @@
-// Loaded with --import: plants the bug that AGENCY_PLANT describes, in the text of the modules as they are loaded. The
-// tree itself stays as it is. An edit that does not fit exactly once, or whose module is never loaded, ends the process.
+// Loaded with --import. Plants the bug that AGENCY_PLANT describes in the text of the modules while they are loaded. The
+// files stay unchanged. An edit that does not fit exactly once, or whose module is never loaded, ends the process.
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
 import { changedModules, type Edit } from "./resolve.ts";
 
 const edits: Edit[] = JSON.parse(process.env["AGENCY_PLANT"] ?? "[]");
-/** A whole test run has processes that never load the module. */
+/** In a whole test run, some processes never load the module. */
 const mayMiss = process.env["AGENCY_PLANT_ANYWHERE"] === "1";
 const changed = planned();
 const planted = new Set<string>();

@@ -1,4 +1,4 @@
-// Plays a suite seed after seed and says on standard output what it found first: the run of a planted bug.
+// The process of a run with a planted bug. Plays a suite seed after seed and prints the first failure.
 //   node play.ts SUITE COUNT
 import { z } from "zod";
 import { simulate } from "../../src/simulator/simulate.ts";

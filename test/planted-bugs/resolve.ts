@@ -1,5 +1,5 @@
-// Finds in the product what a planted bug changes: an expression inside the declaration of a name. Neither the file nor
-// the line breaks matter, so a bug survives moving, formatting and most rewriting.
+// Finds the code that a planted bug changes: an expression inside the declaration of a name. The file and the line breaks
+// don't matter, so a bug still fits after code was moved, formatted or partly rewritten.
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,14 +7,14 @@ import { fileURLToPath } from "node:url";
 export interface Edit {
   /** The name of a function, constant or class declared at the top of a module of the product. */
   readonly in: string;
-  /** Occurs once in that declaration. */
+  /** The text to replace. It occurs once in that declaration. */
   readonly find: string;
   readonly replace: string;
 }
 
 export interface Bug {
   readonly name: string;
-  /** More than one where two guards stand behind each other: only without both is there a bug. */
+  /** Several edits if one guard backs up another. Then only the lack of both is a bug. */
   readonly edits: readonly Edit[];
 }
 
@@ -66,7 +66,7 @@ function declarationsOf(name: string, text: string): { start: number; end: numbe
   });
 }
 
-/** The same words and signs, however they are spaced and broken into lines. */
+/** A pattern for the same tokens with any spacing and line breaks. */
 function patternOf(expression: string): RegExp {
   const tokens = expression.match(/[\w$]+|[^\s\w$]/g) ?? [];
   const pieces = tokens.map((token, index) => {

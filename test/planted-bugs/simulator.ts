@@ -1,11 +1,11 @@
 import type { Bug } from "./resolve.ts";
 
 interface SimulatorBug extends Bug {
-  /** Looked for where nothing else goes wrong. There the scheduler does without its sweep, which would hide the bug. */
+  /** Plays without faults. The scheduler then runs without its sweep, which would hide the bug. */
   readonly calm?: true;
 }
 
-/** Bugs that the simulator must find. Most are what other systems that do this job suffered from. */
+/** Bugs that the simulator must find. Most of them happened in comparable systems. */
 export const simulatorBugs: readonly SimulatorBug[] = [
   {
     name: "two processes for one agent",

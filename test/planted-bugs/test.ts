@@ -4,7 +4,7 @@ import type { Suite } from "../../src/testing/seeds.ts";
 import { found } from "./find.ts";
 import type { Bug } from "./resolve.ts";
 
-/** The suite finds each of the bugs within so many seeds, and nothing where nothing is planted. */
+/** The suite finds each bug within a number of seeds, and finds nothing without a planted bug. */
 export function finds(suite: Suite, bugs: readonly Bug[], seeds: number): void {
   describe(`the suite "${suite}"`, { concurrency: 1 }, () => {
     test("finds nothing when nothing is planted", async () => {

@@ -23,7 +23,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { Chance } from "../model/chance.ts";
 import type { TestCaller, Organization } from "../../src/testing/organization.ts";
 
-/** What goes on in an organization between two reorganizations: people join, work, write, spend and wait for approval. */
+/** The events between two reorganizations: agents join, work, send mail, spend money and wait for approval. */
 type Row = Readonly<Record<string, Value>>;
 
 export const text = (value: Value | undefined): string => String(value ?? "");
@@ -32,7 +32,7 @@ export const isLive = (row: Row): boolean => row["status"] === "open" || row["st
 export const activeIn = (all: Dump): Row[] =>
   rowsIn(all, "agents").filter((row) => row["status"] === "idle" || row["status"] === "paused");
 
-/** How often what happens, with budgets and with people who wait for approval. */
+/** The weight of each event in a game with budgets and pending agents. */
 const everything = {
   join: 12,
   hire: 5,
@@ -55,7 +55,7 @@ const everything = {
 } as const;
 const none = { hire: 0, decide: 0, plan: 0, defer: 0, budget: 0, spend: 0, change: 22, undo: 4 } as const;
 
-/** Every third game has everything; in the others more of the rest fits into as many steps. */
+/** Every third game has all events. The others leave some out, which gives the rest more steps. */
 export const deedsOf = (seed: number): Readonly<Record<keyof typeof everything, number>> =>
   seed % 3 === 0 ? everything : { ...everything, ...none };
 
@@ -91,7 +91,7 @@ export class Life {
         if (agents.length < 14) await this.join(me);
         return;
       case "hire": {
-        // It waits until the board has decided.
+        // The agent is pending until the board has decided.
         await board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
         const budget = chance.percent(30) ? { budget: { tokens: 10 } } : {};
         try {
@@ -194,7 +194,7 @@ export class Life {
     return known;
   }
 
-  /** As a session would: of the nearest budget, some of it or all; who has used it up is paused. */
+  /** Spends part or all of the nearest budget, as a session would. An agent whose budget is used up is paused. */
   async #spend(chance: Chance, agentId: string): Promise<void> {
     const { companyId } = this.#org;
     await this.#store.write(async (tx) => {

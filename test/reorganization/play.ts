@@ -22,9 +22,9 @@ import { type Dump, dump, notRestored } from "../../src/simulator/restored.ts";
 import { demandTold } from "./reorganizing.ts";
 
 /**
- * An organization that grows, works and is reorganized at random, by the board and by bosses, and now and then puts the last
- * change back. After each change: the plan said what happened, nothing is stranded, nobody may do more than before; and
- * what is undone at once is, row by row, as if it had not been done.
+ * Plays an organization that grows and works. The board and bosses reorganize it at random, and sometimes undo a change. After
+ * each change, the plan must have described it, no work may be stranded, and no agent may have more rights than before. A
+ * change that is undone at once must leave every row as it was.
  */
 export interface Played {
   readonly applied: number;
@@ -94,7 +94,7 @@ class Player {
     const agents = activeIn(seen);
     const actor = chance.percent(60) ? null : text(chance.pick(agents)?.["id"]);
     const call = actor === null ? this.#org.board : await this.#life.as(actor);
-    // The actor may just have got its key.
+    // The rows are read again, because the actor may just have got a key.
     const all = await dump(this.#store);
     const change = this.#draw(chance, agents, all);
     this.last = `${actor ?? "the board"}: ${JSON.stringify(change)}`;
@@ -133,7 +133,7 @@ class Player {
     await demandSound(this.#store);
   }
 
-  /** A later one may stand in the way; then it is refused whole. */
+  /** Undoes an earlier change. If a later change prevents that, the whole call is refused. */
   async #undo(chance: Chance, all: Dump): Promise<void> {
     const done = chance.percent(60) ? this.#done.at(-1) : chance.pick(this.#done);
     if (done === undefined) return;

@@ -3,7 +3,7 @@ import { type Measure, measures } from "../../src/contract/budgets.ts";
 import type { Reorganization } from "../../src/contract/reorganization.ts";
 import { type Changed, compare, type Dump } from "../../src/simulator/restored.ts";
 
-/** Every row that changed is told of by a move, and every move is about one that did. */
+/** Demands that a move reports every changed row, and that every move reports a row that changed. */
 export function demandTold(done: Pick<Reorganization, "moves">, before: Dump, after: Dump): void {
   const changed = compare(before, after).filter((one) => !isSaying(one, before));
   const ids = new Set(done.moves.map(({ id }) => id));
@@ -14,14 +14,14 @@ export function demandTold(done: Pick<Reorganization, "moves">, before: Dump, af
     );
   const touched = new Set(changed.flatMap(aboutOf));
   for (const agentId of demandBudgetsTold(done, before, after)) touched.add(agentId);
-  // A message on its way does not change before its time has come.
+  // A deferred message does not change before its delivery time.
   for (const [id, row] of before.get("messages") ?? []) if (row["delivered_at"] === null) touched.add(id);
   for (const { id, what } of done.moves) assert.ok(touched.has(id), `told, but not so: ${what}`);
 }
 
 /**
- * Whose budget is of another amount, or part of another one, or who draws from another with what has none of its own.
- * Worked out from the rows alone, by climbing. Answers whom it concerns.
+ * Demands that moves report every agent whose budget changed: its amount, the budget it is part of, or the budget that an
+ * agent without one draws from. Computes this from the rows alone, by following bosses. Returns the agents concerned.
  */
 function demandBudgetsTold(done: Pick<Reorganization, "moves">, before: Dump, after: Dump): Set<string> {
   const told = new Set(done.moves.filter(({ kind }) => kind === "budget").map(({ id }) => id));
@@ -37,7 +37,7 @@ function demandBudgetsTold(done: Pick<Reorganization, "moves">, before: Dump, af
         `not told: the ${measure} budget of ${id}: ${old ?? ""} before, ${now ?? ""} now`,
       );
     }
-    // Of those who have none of their own it is told of whoever got another boss, for all below it.
+    // For agents without a budget, a move reports only the agent with a new boss, on behalf of all agents below it.
     for (const [id, row] of after.get("agents") ?? []) {
       const former = before.get("agents")?.get(id);
       if (former === undefined || row["status"] === "terminated" || former["boss_id"] === row["boss_id"])
@@ -50,7 +50,7 @@ function demandBudgetsTold(done: Pick<Reorganization, "moves">, before: Dump, af
   return concerned;
 }
 
-/** Of each agent: what it has of its own, and whose that is part of. */
+/** For each agent, its budget and the agent whose budget that is part of. */
 function standing(all: Dump, measure: Measure): Map<string, string> {
   const agents = all.get("agents");
   const own = new Map(
@@ -62,7 +62,7 @@ function standing(all: Dump, measure: Measure): Map<string, string> {
   for (const [id, row] of agents ?? []) {
     if (row["status"] === "terminated") continue;
     let above = row["boss_id"];
-    // Of a circle it is for others to tell.
+    // The limit ends the loop in a circle of bosses, which other checks report.
     for (let steps = 0; steps < 1000 && typeof above === "string" && !own.has(above); steps++)
       above = agents?.get(above)?.["boss_id"] ?? null;
     found.set(id, `${String(own.get(id) ?? "nothing")} of ${String(above ?? "the company")}`);
@@ -70,7 +70,7 @@ function standing(all: Dump, measure: Measure): Map<string, string> {
   return found;
 }
 
-/** What is told about a row is told about these. */
+/** The ids under which a move reports the row. */
 function aboutOf({ table, key, before, after }: Changed): string[] {
   const row = { ...before, ...after };
   if (table === "edges") return [String(row["child_id"])];
@@ -80,17 +80,17 @@ function aboutOf({ table, key, before, after }: Changed): string[] {
     : [key];
 }
 
-/** Mail about the change itself, what comes with a new agent, and marks that say nothing to anybody. */
+/** Rows that need no move: mail about the change, rows that come with a new agent, and internal marks. */
 function isSaying({ table, columns, before, after }: Changed, start: Dump): boolean {
   const isNew = before === undefined;
   if (table === "messages") return isNew;
-  // What was spent goes with the budget it was spent of.
+  // Charges move together with their budget.
   if (table === "charges" || table === "budget_pauses") return true;
   if (table === "files" || table === "versions" || table === "links") return isNew;
   if (table === "outcomes" && isNew) return after?.["kind"] === "inbox";
   if (table === "edges" && isNew) return start.get("outcomes")?.has(String(after?.["child_id"])) !== true;
   const silent = ["stale", "updated_at", "epoch", "broken", "structural", "idle_sessions", "not_before"];
-  // A count that only grows from one reason to two ends nothing.
+  // Only the first reason ends a grant. A second reason changes nothing.
   const ends = table === "grants" && before?.["broken"] === 0;
   return columns.every((column) => silent.includes(column)) && !ends;
 }

@@ -8,7 +8,7 @@ import type { Value } from "../../src/store/columns.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Dump } from "../../src/simulator/restored.ts";
 
-/** What a reorganization may change and what not. What holds of the rows anyway is in src/invariants. */
+/** The rules for what a reorganization may change. src/invariants has the rules that always hold for the rows. */
 type Row = Readonly<Record<string, Value>>;
 
 const isActive = (row: Row | undefined): boolean =>
@@ -22,7 +22,7 @@ export async function demandSound(
   assert.deepEqual(findings.map(inOneLine), []);
 }
 
-/** What each active agent may do now, and what of that comes from its place. */
+/** The present rights of each active agent, and the part that comes from its position. */
 export type Rights = ReadonlyMap<string, { readonly rank: number; readonly byPlace: number }>;
 
 export async function rightsOf(store: Store, all: Dump): Promise<Rights> {
@@ -47,7 +47,7 @@ export async function rightsOf(store: Store, all: Dump): Promise<Rights> {
   });
 }
 
-/** Nobody may do more than before, but for what its place gives it; who has come meanwhile had nothing to widen. */
+/** No agent may have more rights than before, except by its position. Agents that joined meanwhile are not compared. */
 export function demandNotWider(before: Rights, after: Rights): void {
   const known = new Set([...before.keys()].map((key) => key.split(" ")[0]));
   for (const [key, { rank, byPlace }] of after) {
@@ -57,7 +57,7 @@ export function demandNotWider(before: Rights, after: Rights): void {
   }
 }
 
-/** Where only a layer is put between, nobody who was there has less of anything but what came from its place. */
+/** After a layer was inserted, no agent may have lost any right except those that came from its position. */
 export function demandNotNarrower(before: Rights, after: Rights): void {
   for (const [key, { rank, byPlace }] of before) {
     if (key.includes(" outcome:") || key.includes(" mail:") || rank === byPlace) continue;
@@ -66,7 +66,7 @@ export function demandNotNarrower(before: Rights, after: Rights): void {
   }
 }
 
-/** Who reorganizes moves nobody but those who were below it. */
+/** An agent that reorganizes may move only agents that were below it. */
 export function demandWithin(before: Dump, actor: string, moved: readonly string[]): void {
   const agents = before.get("agents");
   for (const id of moved) {

@@ -13,7 +13,7 @@ import {
 import type { TestCaller, Organization } from "../../src/testing/organization.ts";
 
 /**
- * An organization with something of everything that can move:
+ * An organization with an example of everything that can move:
  *
  *   root ─┬─ lead ─┬─ ann ── deep
  *         │        ├─ bob
@@ -33,7 +33,7 @@ export async function buildScene(org: Organization) {
     boss: string,
   ): Promise<{ id: string; name: string; call: TestCaller }> => {
     const full = `${name} ${n}`;
-    // One part of another.
+    // Ann's budget is part of lead's.
     const budget = { lead: { usd: 2 }, ann: { usd: 2 } }[name] ?? {};
     const { id } = await org.board(createAgent, {
       companyId,
@@ -53,7 +53,7 @@ export async function buildScene(org: Organization) {
 
   const make = async (call: TestCaller, title: string, parents: string[], dependsOn: string[] = []) =>
     (await call(createOutcome, { title: `${title} ${n}`, parents, dependsOn })).id;
-  // Root's goal is with lead; a part of it with ann, who has submitted one thing and works on another.
+  // Lead has root's goal, and ann has a part of it. Ann has submitted one outcome and works on another.
   const goal = await make(org.root, "goal", [rootId]);
   await org.root(delegateOutcome, { id: goal, to: lead.id });
   const part = await make(lead.call, "part", [goal]);
@@ -70,7 +70,7 @@ export async function buildScene(org: Organization) {
   const deepWork = await make(ann.call, "for deep", [part]);
   await ann.call(delegateOutcome, { id: deepWork, to: deep.id });
 
-  // Rights: a file of the root's goes down to deep; one of lead's goes to ann; root's goal is shown to bob by lead's place.
+  // Rights: a file of root is passed down to deep, and a file of lead to ann. Lead shows bob an outcome by its position.
   const shared = (await org.root(createFile, { description: `shared ${n}`, content: "x" })).id;
   const ours = (await lead.call(createFile, { description: `ours ${n}`, content: "x" })).id;
   const give = (
@@ -88,21 +88,21 @@ export async function buildScene(org: Organization) {
   await org.board(grantPermission, { companyId, to: ann.id, resource: "mcp:files" });
   await bob.call(requestPermission, { resource: "org:hire", reason: "to grow" });
 
-  // Mail that waits, mail on its way.
+  // Unread mail and deferred mail.
   await org.board(sendMessage, { companyId, to: lead.id, body: "read me" });
   await ann.call(sendMessage, { to: lead.id, body: "a question" });
   const later = new Date(Date.now() + 3_600_000).toISOString();
   await lead.call(sendDeferredMessage, { to: "self", body: "remember", deliverAt: later });
   await lead.call(sendDeferredMessage, { to: ann.id, body: "later", deliverAt: later });
 
-  // Somebody waits for what lead is for, and one waits to be hired by it.
+  // One outcome depends on lead's mandate, and lead has requested a hire.
   const waiter = await make(org.root, "waiter", [rootId], [lead.id]);
   await org.board(grantPermission, { companyId, to: lead.id, resource: "org:hire" });
   await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
   const { agent: waits } = await lead.call(hireAgent, { name: `waits ${n}`, role: "worker" });
   await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
 
-  // One was made for an outcome, on which something else depends.
+  // One agent was hired for an outcome that another outcome depends on.
   const job = await make(org.root, "job", [rootId]);
   const hire = { name: `made ${n}`, role: "worker" };
   const made = { id: job, name: hire.name };

@@ -10,10 +10,10 @@ const countOn = {
   postgres: campaign({ quick: 0, whole: 2, long: 12 }),
 };
 
-/** Organizations that grow, work and are reorganized at random, split over files that run side by side. */
+/** Plays organizations that grow, work and are reorganized at random. Several files share the seeds and run in parallel. */
 export function reorganizationPropertyTest(part: number, parts: number): void {
   for (const kind of bothStores)
-    test(`whatever is moved and put back on ${kind}, nothing is stranded and no agent may do more, part ${part} of ${parts}`, async (t) => {
+    test(`moves and undos on ${kind} strand nothing and give no agent more rights, part ${part} of ${parts}`, async (t) => {
       const sum = { applied: 0, undone: 0, refused: 0 };
       const seeds = seedsOf("reorganization", countOn[kind], { part, parts });
       for (const seed of seeds) {
