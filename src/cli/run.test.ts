@@ -243,7 +243,7 @@ describe("the command line", () => {
   test("costs are told in dollars and thousands of tokens, why in one sentence", async () => {
     const { out } = await agency("costs", "--company", "acme");
     assert.match(out, /^Spent in \d{4}-\d\d: \$0\.00, 0 tokens, 0 sessions\n\nbudget /);
-    assert.match(out, /^usd +\$\d+\.\d\d /m);
+    assert.match(out, /^money +\$\d+\.\d\d /m);
     assert.match((await agency("agents", "create", "Wim", "--role", "w", "--company", "acme")).out, /Wim/);
     assert.match((await agency("why", "wim")).out, /^Moving\. Wim/);
   });

@@ -35,11 +35,11 @@ function budgetRow({ measure, limit, spent, reserved, handedDown, left }: Budget
     return measure === "usd" ? dollars(amount) : measure === "tokens" ? thousands(amount) : String(amount);
   };
   return {
-    budget: measure,
+    budget: measure === "usd" ? "money" : measure,
     limit: text(limit),
     spent: text(spent),
     reserved: text(reserved),
-    "passed on": text(handedDown),
+    "given to reports": text(handedDown),
     left: text(left),
   };
 }
