@@ -33,7 +33,7 @@ async function checkProcesses(world: World, tx: ReadTx): Promise<void> {
     const name = world.trace.name("session", process.sessionId);
     if (row === undefined) throw new Broken("every process belongs to a session", name);
     if (row.pid !== process.pid || row.pid_started !== process.started)
-      throw new Broken("a process acts only after its pid is on record", name);
+      throw new Broken("a process acts only after its pid is recorded", name);
   }
 }
 
@@ -45,7 +45,7 @@ async function checkStart(
   const row = await tx.first(workableOne, { id: outcome, now: world.now });
   if (row?.responsible_id !== agentId)
     throw new Broken(
-      "a session starts for work that can be done",
+      "every session starts for a workable outcome",
       `${world.trace.name("session", session)}, ${world.trace.name("outcome", outcome)}`,
     );
 }
@@ -73,11 +73,15 @@ export async function checkAfterTurn(world: World, node: SimulatedNode, next: nu
   const { trace, now } = world;
   await world.store.read(async (tx) => {
     const due = await tx.first(dueNow, { now });
-    if (due !== undefined) throw new Broken("what is due is delivered", trace.name("message", due.id));
+    if (due !== undefined)
+      throw new Broken("a message is delivered when it is due", trace.name("message", due.id));
     if (node.forgetfulUntil <= now)
       for (const { id, company_id } of await tx.all(startable, { now }))
         if (world.watch.liveSessions(company_id) < world.watch.maxSessions(company_id))
-          throw new Broken("who has work and a place is started", `${trace.name("agent", id)} is not`);
+          throw new Broken(
+            "an agent with work and a free place is started",
+            `${trace.name("agent", id)} is not`,
+          );
     const expired = await tx.first(expiredLease, { nodeId: node.id, before: now - leaseTolerance });
     if (expired !== undefined)
       throw new Broken("the sessions of a silent node are taken over", trace.name("session", expired.id));
@@ -104,17 +108,16 @@ async function checkSessionsOf(world: World, node: SimulatedNode, tx: ReadTx): P
     if (!world.watch.summarized.has(sessionId)) continue;
     process.endsBy ??= world.now + summaryGrace;
     if (process.endsBy < world.now)
-      throw new Broken("a session that handed in its summary ends", name(sessionId));
+      throw new Broken("a session that submitted its summary ends", name(sessionId));
   }
   for (const row of rows) {
     const process = node.machine.processes.find(({ sessionId }) => sessionId === row.id);
     const known = process !== undefined && node.isCurrent(process.life) && !process.noticed;
     if (!known && row.started_at <= world.now - leaseTolerance)
-      throw new Broken("a live session has a process", name(row.id));
+      throw new Broken("every live session has a process", name(row.id));
   }
   const unsettled = await tx.first(unsettledOn, { nodeId: node.id });
-  if (unsettled !== undefined)
-    throw new Broken("an ended session is settled by its node", name(unsettled.id));
+  if (unsettled !== undefined) throw new Broken("a node settles its ended sessions", name(unsettled.id));
 }
 
 /** Every open outcome has a live path or a named reason, and the path is true. */
@@ -137,7 +140,7 @@ export async function checkWhy(world: World, atRest = false): Promise<void> {
     const starts = answer.moves && !rests && end !== undefined && end.what.endsWith(isIdle);
     if (starts && (atRest || (idle.get(end.id) ?? 0) === 0))
       throw new Broken(
-        "what why calls a live path is one",
+        "a live path that why names is real",
         `${name}: ${answer.path.map((step) => `${world.trace.name("thing", step.id)} ${step.what}`).join(" → ")}`,
       );
   }

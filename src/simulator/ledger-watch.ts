@@ -1,4 +1,5 @@
 import { genesis, hashOf, parseData } from "../events/ledger.ts";
+import { endReasons } from "../runtime/texts.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Store } from "../store/store.ts";
 import { Broken } from "./broken.ts";
@@ -76,7 +77,8 @@ export class LedgerWatch {
 
   #verify(row: EventRow): void {
     const right = row.seq === this.#seen + 1 && row.previous === this.#head && row.hash === hashOf(row);
-    if (!right) throw new Broken("the chain of the ledger verifies", `event ${row.seq} does not continue it`);
+    if (!right)
+      throw new Broken("the hash chain of the ledger verifies", `event ${row.seq} does not continue it`);
     this.#seen = row.seq;
     this.#head = row.hash;
   }
@@ -158,7 +160,7 @@ export class LedgerWatch {
 
   async #join(tx: ReadTx, id: string, boss: string | null, companyId: string): Promise<void> {
     const row = await tx.first(agentRow, { id });
-    if (row === undefined) throw new Broken("an event tells what happened", `there is no agent ${id}`);
+    if (row === undefined) throw new Broken("an event matches what happened", `there is no agent ${id}`);
     this.#trace.call(id, `${row.name}${row.generation === 1 ? "" : ` (${row.generation})`}`);
     this.members.set(id, {
       id,
@@ -172,7 +174,7 @@ export class LedgerWatch {
   }
 
   #leave(member: WatchedMember | undefined, status: "paused" | "terminated"): void {
-    if (member === undefined) throw new Broken("an event tells what happened", "an unknown agent left");
+    if (member === undefined) throw new Broken("an event matches what happened", "an unknown agent left");
     member.status = status;
     member.session = null;
   }
@@ -180,7 +182,7 @@ export class LedgerWatch {
   /** Someone's departure was undone. The agent's earlier sessions stay ended. */
   #comeBack(member: WatchedMember | undefined, data: Record<string, unknown>): void {
     if (member?.status !== "terminated")
-      throw new Broken("an event tells what happened", "the agent that came back had not left");
+      throw new Broken("an event matches what happened", "the agent that came back had not left");
     member.status = data["status"] === "paused" ? "paused" : "idle";
     member.boss = String(data["boss"]);
   }
@@ -201,12 +203,12 @@ export class LedgerWatch {
     const member = this.members.get(row.agent_id ?? "");
     if (member === undefined || member.status !== "idle")
       throw new Broken(
-        "a call is accepted only of an active agent",
+        "a call is accepted only from an active agent",
         `${row.operation} of ${this.#name(row.agent_id)}, who is ${member?.status ?? "unknown"}`,
       );
     if (row.session_id !== null && member.session !== row.session_id)
       throw new Broken(
-        "a call is accepted only from the newest live session",
+        "a call is accepted only from an agent's newest live session",
         `${row.operation} from ${this.#trace.name("session", row.session_id)} of ${this.#name(row.agent_id)}`,
       );
   }
@@ -222,11 +224,11 @@ export class LedgerWatch {
     const session = await tx.first(sessionRow, { id });
     const name = `${this.#trace.name("session", id)} of ${this.#name(row.subject)}`;
     if (member === undefined || session === undefined)
-      throw new Broken("an event tells what happened", `${name} has no agent or no row`);
+      throw new Broken("an event matches what happened", `${name} has no agent or no row`);
     if (member.status !== "idle")
       throw new Broken("only active agents start sessions", `${name}: ${member.status}`);
     if (member.session !== null)
-      throw new Broken("an agent has one session at most", `${name} starts while another lives`);
+      throw new Broken("an agent has at most one session", `${name} starts while another lives`);
     if (session.epoch <= member.epoch || Number(data["epoch"]) !== session.epoch)
       throw new Broken("epochs only increase", `${name} has ${session.epoch} after ${member.epoch}`);
     if (session.first_outcome_id === null)
@@ -251,9 +253,9 @@ export class LedgerWatch {
   ): Promise<void> {
     const id = String(data["session"]);
     const member = this.members.get(row.subject ?? "");
-    if (this.#ends.has(id)) throw new Broken("a session ends once", this.#trace.name("session", id));
+    if (this.#ends.has(id)) throw new Broken("a session ends only once", this.#trace.name("session", id));
     this.#ends.add(id);
-    if (data["reason"] === "its node stopped answering") this.takenOver.push({ session: id, at: row.at });
+    if (data["reason"] === endReasons.nodeSilent) this.takenOver.push({ session: id, at: row.at });
     if (member?.session === id) member.session = null;
     const first = this.sessions.get(id)?.first;
     const outcome =
@@ -275,7 +277,7 @@ export class LedgerWatch {
   async #mail(tx: ReadTx, row: EventRow, id: string, batch: readonly EventRow[]): Promise<void> {
     const message = await tx.first(messageRow, { id });
     const name = this.#trace.name("message", id);
-    if (message === undefined) throw new Broken("an event tells what happened", `${name} is missing`);
+    if (message === undefined) throw new Broken("an event matches what happened", `${name} is missing`);
     const opened = `mail:${message.to_id ?? "board"}` as const;
     const grant = await tx.first(standingRoute, { agentId: message.from_id ?? "", resource: opened });
     // A right that a later event of the same step changed says nothing about this moment.
@@ -292,7 +294,7 @@ export class LedgerWatch {
             ? undefined
             : false
         : line;
-    if (this.delivered.has(id)) throw new Broken("a message is delivered once", name);
+    if (this.delivered.has(id)) throw new Broken("a message is delivered only once", name);
     this.delivered.add(id);
     if (row.at < message.deliver_at)
       throw new Broken("no message is delivered early", `${name}, by ${message.deliver_at - row.at} ms`);
@@ -312,7 +314,7 @@ export class LedgerWatch {
     );
     if (row.actor_kind === "agent" && receiver?.boss !== row.agent_id && !isMoved)
       throw new Broken(
-        "a right goes from a boss to a direct report",
+        "a right is granted only by a boss to a direct report",
         `${this.#name(row.agent_id)} gave ${this.#name(row.subject)} ${resource}`,
       );
     if (resource.startsWith("mail:"))

@@ -33,7 +33,7 @@ export async function comeToRest(world: World, mood: Mood): Promise<void> {
   }
   const left = world.processes().map(({ sessionId }) => world.trace.name("session", sessionId));
   throw new Broken(
-    "the world comes to rest once faults stop",
+    "the organization comes to rest when faults stop",
     `after ${mostRounds} rounds these processes still live: ${left.join(", ") || "none"}`,
   );
 }
@@ -89,7 +89,8 @@ async function demandRest(world: World): Promise<void> {
     if (!world.watch.delivered.has(id))
       throw new Broken("an accepted message is delivered or fails", world.trace.name("message", id));
   const verified = await world.askQuietly(world.board, verifyLedger, {});
-  if (!verified.ok) throw new Broken("the chain of the ledger verifies", JSON.stringify(verified.firstBad));
+  if (!verified.ok)
+    throw new Broken("the hash chain of the ledger verifies", JSON.stringify(verified.firstBad));
   await world.askQuietly(world.board, listOutcomes, { companyId: world.company.id, status: "open" });
 }
 

@@ -136,7 +136,10 @@ export async function start(world: World, node: SimulatedNode, faults = true): P
   if (turn.kind !== "done") return;
   for (const { life, sessionId } of node.machine.alive())
     if (!node.isCurrent(life))
-      throw new Broken("a node that starts leaves no orphan", world.trace.name("session", sessionId));
+      throw new Broken(
+        "a node that starts ends its orphan processes",
+        world.trace.name("session", sessionId),
+      );
 }
 
 export async function goOn(world: World, node: SimulatedNode): Promise<void> {
@@ -163,7 +166,10 @@ async function stop(world: World, node: SimulatedNode): Promise<void> {
   world.count("node stops");
   const left = node.machine.alive().find(({ released }) => released);
   if (left !== undefined)
-    throw new Broken("a node that stops leaves no process", world.trace.name("session", left.sessionId));
+    throw new Broken(
+      "a node that stops leaves no process behind",
+      world.trace.name("session", left.sessionId),
+    );
 }
 
 export async function noticeExit(world: World, process: Process): Promise<void> {
