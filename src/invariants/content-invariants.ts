@@ -9,7 +9,7 @@ import { type Scope, scoped } from "./scope.ts";
 /** Knowledge files, their versions and content, the search index, and the record. */
 
 export const contentInvariants = [
-  ...invariantsOf("content")(
+  ...invariantsOf("history")(
     {
       id: "file-versions",
       statement: "The versions of a file are numbered 1, 2, 3 without a gap, and the file shows the newest.",
@@ -101,47 +101,58 @@ export const contentInvariants = [
   ),
 ];
 
-const versions = scoped<{ file_id: string; hash: string; size: number }>(
+interface Stored {
+  readonly id: string;
+  readonly hash: string;
+  /** Null: large, lost, or moved out of the database. */
+  readonly content: Uint8Array | null;
+}
+
+/** Small content comes with the row, which on PostgreSQL saves a round trip for each. */
+const small = "case when b.hash is not null and length(b.content) <= 65536 then b.content end as content";
+
+const versions = scoped<Stored & { size: number }>(
   "versions",
-  "select distinct v.file_id, v.hash, v.size from versions v where {here}",
+  `select v.file_id as id, v.hash, v.size, ${small} from versions v
+   left join blobs b on b.file_id = v.file_id and b.hash = v.hash where {here}`,
 );
 
 async function findDamaged(tx: ReadTx, scope: Scope): Promise<string[]> {
   const damaged = new Set<string>();
-  for (const { file_id: id, hash, size } of await versions(tx, scope)) {
-    const content = await contentOf(tx, id, hash);
-    if (content === undefined || content.byteLength !== size || digest("sha256", content) !== hash)
-      damaged.add(id);
+  for (const version of await versions(tx, scope)) {
+    const content = await contentOf(tx, version);
+    if (
+      content === undefined ||
+      content.byteLength !== version.size ||
+      digest("sha256", content) !== version.hash
+    )
+      damaged.add(version.id);
   }
   return [...damaged];
 }
 
-const indexed = scoped<{
-  id: string;
-  hash: string;
-  description: string;
-  indexed_as: string;
-  body: string;
-}>(
+const indexed = scoped<Stored & { description: string; indexed_as: string; body: string }>(
   "files",
-  `select f.id, f.hash, f.description, i.description as indexed_as, i.body from files f join search i on i.rowid = f.num
+  `select f.id, f.hash, f.description, i.description as indexed_as, i.body, ${small}
+   from files f join search i on i.rowid = f.num left join blobs b on b.file_id = f.id and b.hash = f.hash
    where {here} and f.deleted_at is null`,
 );
 
 async function findWronglyIndexed(tx: ReadTx, scope: Scope): Promise<string[]> {
   const wrong: string[] = [];
-  for (const { id, hash, description, indexed_as, body } of await indexed(tx, scope)) {
-    const content = await contentOf(tx, id, hash);
+  for (const file of await indexed(tx, scope)) {
+    const content = await contentOf(tx, file);
     // Lost content is another invariant's finding.
     if (content === undefined) continue;
-    if (indexed_as !== description.normalize("NFC") || body !== searchableText(content)) wrong.push(id);
+    if (file.indexed_as !== file.description.normalize("NFC") || file.body !== searchableText(content))
+      wrong.push(file.id);
   }
   return wrong;
 }
 
-async function contentOf(tx: ReadTx, id: string, hash: string): Promise<Uint8Array | undefined> {
+async function contentOf(tx: ReadTx, { id, hash, content }: Stored): Promise<Uint8Array | undefined> {
   try {
-    return await tx.blobs.read(id, hash);
+    return content ?? (await tx.blobs.read(id, hash));
   } catch {
     return undefined;
   }

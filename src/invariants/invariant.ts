@@ -21,10 +21,11 @@ export interface Invariant {
 }
 
 /**
- * What can break an invariant. Checkers that look often ask by area: work (sessions, mail, budgets), organization (agents,
- * outcomes, grants, approvals), content (files and their versions), or bytes (every byte that is stored is read).
+ * How often an invariant can break. Checkers that look after every step ask by area: work (sessions, mail, budgets) changes all
+ * the time, the organization (agents, outcomes, grants, approvals) less often. History (files, versions, past sessions and
+ * messages) only grows, so damage in it is still there when it is looked at later. For bytes, all stored content is read.
  */
-export type Area = "work" | "organization" | "content" | "bytes";
+export type Area = "work" | "organization" | "history" | "bytes";
 
 /**
  * `repair` mends a row by itself. Only for what follows from other rows, and for taking away what an agent that left must

@@ -337,7 +337,7 @@ test("every piece of advice names commands that exist", () => {
 });
 
 const everyFinding = (tx: Pick<Tx, "all" | "first" | "blobs" | "now" | "dialect">): Promise<Finding[]> =>
-  findBroken(tx, { areas: ["work", "organization", "content", "bytes"] });
+  findBroken(tx, { areas: ["work", "organization", "history", "bytes"] });
 
 async function inPages(tx: Tx, companyId: string | null): Promise<Finding[]> {
   const found: Finding[] = [];

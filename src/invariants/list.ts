@@ -1,7 +1,7 @@
 import { contentInvariants } from "./content-invariants.ts";
 import type { Invariant } from "./invariant.ts";
 import { agentInvariants } from "./agent-invariants.ts";
-import { outcomeFileInvariants, outcomeInvariants } from "./outcome-invariants.ts";
+import { outcomeHistoryInvariants, outcomeInvariants } from "./outcome-invariants.ts";
 import { grantInvariants } from "./grant-invariants.ts";
 import { workInvariants } from "./work-invariants.ts";
 
@@ -11,6 +11,6 @@ export const invariants: readonly Invariant[] = [
   ...outcomeInvariants,
   ...grantInvariants,
   ...workInvariants,
-  ...outcomeFileInvariants,
+  ...outcomeHistoryInvariants,
   ...contentInvariants,
 ];

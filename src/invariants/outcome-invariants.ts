@@ -87,26 +87,6 @@ export const outcomeInvariants = invariantsOf("organization")(
     cure: { advice: "Change what it depends on: `agency outcomes update {id} --depends-on <ids>`." },
   },
   {
-    id: "outcome-links",
-    statement: "Every parent, part and dependency of an outcome is an outcome of the same company.",
-    subject: "outcomes",
-    find: `select o.id from outcomes o where {here} and (
-        (o.kind <> 'perpetual' and not exists (select 1 from edges e where e.child_id = o.id))
-        or exists (select 1 from edges e left join outcomes p on p.id = e.parent_id
-          where e.child_id = o.id and p.company_id is distinct from o.company_id)
-        or exists (select 1 from edges e left join outcomes c on c.id = e.child_id
-          where e.parent_id = o.id and c.company_id is distinct from o.company_id)
-        or exists (select 1 from dependencies d left join outcomes t on t.id = d.depends_on_id
-          where d.outcome_id = o.id and t.company_id is distinct from o.company_id)
-        or exists (select 1 from dependencies d left join outcomes w on w.id = d.outcome_id
-          where d.depends_on_id = o.id and w.company_id is distinct from o.company_id))`,
-    broken: "has no parent, or a parent, part or dependency that does not exist in this company.",
-    cure: {
-      advice:
-        "Set its parents and dependencies again: `agency outcomes update {id} --parents <ids> --depends-on <ids>`.",
-    },
-  },
-  {
     id: "outcome-reason",
     statement: "Every live outcome can move or names what it waits for, and that exists.",
     subject: "outcomes",
@@ -122,8 +102,28 @@ export const outcomeInvariants = invariantsOf("organization")(
   },
 );
 
-export const outcomeFileInvariants = [
-  ...invariantsOf("content")(
+export const outcomeHistoryInvariants = [
+  ...invariantsOf("history")(
+    {
+      id: "outcome-links",
+      statement: "Every parent, part and dependency of an outcome is an outcome of the same company.",
+      subject: "outcomes",
+      find: `select o.id from outcomes o where {here} and (
+        (o.kind <> 'perpetual' and not exists (select 1 from edges e where e.child_id = o.id))
+        or exists (select 1 from edges e left join outcomes p on p.id = e.parent_id
+          where e.child_id = o.id and p.company_id is distinct from o.company_id)
+        or exists (select 1 from edges e left join outcomes c on c.id = e.child_id
+          where e.parent_id = o.id and c.company_id is distinct from o.company_id)
+        or exists (select 1 from dependencies d left join outcomes t on t.id = d.depends_on_id
+          where d.outcome_id = o.id and t.company_id is distinct from o.company_id)
+        or exists (select 1 from dependencies d left join outcomes w on w.id = d.outcome_id
+          where d.depends_on_id = o.id and w.company_id is distinct from o.company_id))`,
+      broken: "has no parent, or a parent, part or dependency that does not exist in this company.",
+      cure: {
+        advice:
+          "Set its parents and dependencies again: `agency outcomes update {id} --parents <ids> --depends-on <ids>`.",
+      },
+    },
     {
       id: "outcome-file",
       statement: "Every outcome has a knowledge file that shows it.",

@@ -17,7 +17,7 @@ export async function checkStep(world: World, thorough: boolean): Promise<void> 
     await demandInvariants(tx, ["work"], world.trace);
     await demandOneEffect(tx, world.trace);
     if (changed || thorough) await demandInvariants(tx, ["organization"], world.trace);
-    if (thorough) await demandInvariants(tx, ["content"], world.trace);
+    if (thorough) await demandInvariants(tx, ["history"], world.trace);
     await checkProcesses(world, tx);
     for (const started of world.watch.startedFor.splice(0)) await checkStart(world, tx, started);
     for (const taken of world.watch.takenOver.splice(0)) await checkTakeover(world, tx, taken);

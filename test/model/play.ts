@@ -132,7 +132,7 @@ export class Play {
       await this.#bench.core.store.read(async (tx) => {
         const rows = await rowsOf(tx, companyId);
         compareRows(this.world, companyId, rows);
-        await demandInvariants(tx, ["organization", "work", "content", "bytes"], companyId);
+        await demandInvariants(tx, ["organization", "work", "history", "bytes"], companyId);
         await checkVersions(tx, this.world, companyId);
         await compareAllRights(tx, this.world, companyId);
       });

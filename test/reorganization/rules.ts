@@ -16,7 +16,7 @@ const isActive = (row: Row | undefined): boolean =>
 
 export async function demandSound(
   store: Store,
-  areas: readonly Area[] = ["organization", "work", "content"],
+  areas: readonly Area[] = ["organization", "work", "history"],
 ): Promise<void> {
   const findings = await store.read((tx) => findBroken(tx, { areas }));
   assert.deepEqual(findings.map(inOneLine), []);
