@@ -3,7 +3,7 @@ import type { Bug } from "./resolve.ts";
 /** Bugs that the property test of the core must find. */
 export const coreBugs: readonly Bug[] = [
   {
-    name: "a right is handed on for an outcome it was not given for",
+    name: "an agent passes on a right for an outcome outside the right's scope",
     edits: [
       {
         in: "sourceFor",
@@ -13,7 +13,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "a reader hands on the right to write",
+    name: "an agent with read access grants write access",
     edits: [
       {
         in: "weigh",
@@ -23,7 +23,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "a right goes to another manager's report",
+    name: "a boss grants a right to another boss's report",
     edits: [
       {
         in: "checkReceiver",
@@ -33,11 +33,11 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "granting tells that something hidden exists",
+    name: "granting reveals that a hidden object exists",
     edits: [{ in: "checkResourceExists", find: "if (isHidden ||", replace: "if (" }],
   },
   {
-    name: "a right is given for an outcome of another company",
+    name: "a right is scoped to an outcome of another company",
     edits: [
       {
         in: "checkScope",
@@ -47,7 +47,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "what is handed on from a boss's place forgets where it came from",
+    name: "a right granted from a boss's position does not record its origin",
     edits: [
       {
         in: "sourceFor",
@@ -67,7 +67,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "revoking forgets what was handed on from it",
+    name: "revoking a right does not end the rights derived from it",
     edits: [
       {
         in: "shiftByGrant",
@@ -77,11 +77,11 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "two reasons against one grant count once",
+    name: "two reasons that end a grant count as one",
     edits: [{ in: "carried", find: "union all", replace: "union" }],
   },
   {
-    name: "a chain counts only its first link",
+    name: "only the first grant of a chain is checked",
     edits: [
       {
         in: "carried",
@@ -91,7 +91,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "what rests on a boss's place outlives it",
+    name: "a right granted from a boss's position outlives that position",
     edits: [
       {
         in: "worthOf",
@@ -101,11 +101,11 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "an agent that leaves leaves its reports what it gave them",
+    name: "the rights an agent gave its reports survive its departure",
     edits: [{ in: "depart", find: "await markRevoked(tx, grant.id);", replace: "" }],
   },
   {
-    name: "what rests on a boss's place stays as high when the place sinks",
+    name: "a right granted from a boss's position keeps its level when the boss loses that level",
     edits: [
       {
         in: "worthOf",
@@ -115,7 +115,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "the owner may change what was delegated to it",
+    name: "the owner may change an outcome that was delegated to it",
     edits: [
       {
         in: "outcomeRights",
@@ -125,7 +125,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "who delegated an outcome cannot verify it",
+    name: "the agent that delegated an outcome can't verify it",
     edits: [
       {
         in: "outcomeRights",
@@ -135,7 +135,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "the whys of work that has ended stay readable",
+    name: "the ancestors of ended work stay readable",
     edits: [
       {
         in: "isWhyOf",
@@ -145,7 +145,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "a foreign id is told from a missing one",
+    name: "the answer for a foreign id differs from the answer for a missing one",
     edits: [
       {
         in: "findCompany",
@@ -155,7 +155,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "explain_access tells that a foreign file exists",
+    name: "explain_access reveals that a foreign file exists",
     edits: [
       {
         in: "liveFile",
@@ -169,13 +169,13 @@ export const coreBugs: readonly Bug[] = [
     edits: [{ in: "onlyEndedScope", find: 'if (scope?.kind === "mandate") return undefined;', replace: "" }],
   },
   {
-    name: "a fix lets a boss hand on what it holds for another outcome",
+    name: "a fix lets a boss pass on a right that it holds for another outcome",
     edits: [
       { in: "canHandOn", find: "&&\n      (await isWithin(tx, scopeId, grant.scope_id))", replace: "" },
     ],
   },
   {
-    name: "a fix reopens what a revoked right was given for",
+    name: "a fix reopens the outcome of a revoked right",
     edits: [{ in: "onlyEndedScope", find: "if (link.revoked_at !== null || holder", replace: "if (holder" }],
   },
   {
@@ -190,15 +190,15 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "completing does not end the rights given for it",
+    name: "completing an outcome does not end the rights scoped to it",
     edits: [{ in: "complete", find: "await shiftScope(tx, outcome.id, 1);", replace: "" }],
   },
   {
-    name: "closing does not end the rights given for what goes with it",
+    name: "closing an outcome does not end the rights scoped to its closed children",
     edits: [{ in: "onClose", find: "await shiftScope(tx, below.id, 1);", replace: "" }],
   },
   {
-    name: "reopening does not bring the rights back",
+    name: "reopening an outcome does not restore its rights",
     edits: [
       { in: "sendBack", find: "if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);", replace: "" },
     ],
@@ -214,7 +214,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "an outcome completes above open ones",
+    name: "an outcome with open children can be completed",
     edits: [
       {
         in: "complete",
@@ -224,7 +224,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "closing abandons what others work on",
+    name: "closing an outcome abandons the work of other agents",
     edits: [
       {
         in: "abandonedWith",
@@ -244,7 +244,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "a parent may be another company's",
+    name: "an outcome of another company is accepted as a parent",
     edits: [
       {
         in: "parentRows",
@@ -254,7 +254,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "the mandate of an agent is moved away from its boss's",
+    name: "an agent's mandate can be moved away from its boss's mandate",
     edits: [
       {
         in: "changeParents",
@@ -264,7 +264,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "an agent hands on what its boss handed to it",
+    name: "an agent delegates an outcome that was delegated to it",
     edits: [
       {
         in: "delegateDown",
@@ -274,7 +274,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "the boss keeps what lies below what it delegated",
+    name: "the boss keeps the children of an outcome that it delegated",
     edits: [
       {
         in: "delegateDown",
@@ -284,11 +284,11 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "reclaiming leaves the rights that were given for it",
+    name: "reclaiming an outcome does not end the rights scoped to it",
     edits: [{ in: "takeBack", find: "await markRevoked(tx, grantId);", replace: "void grantId;" }],
   },
   {
-    name: "reclaiming takes what others hang below it",
+    name: "reclaiming an outcome also takes the children of other agents",
     edits: [
       {
         in: "takeBack",
@@ -298,17 +298,17 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "a closed outcome counts as one that was completed",
+    name: "a closed outcome counts as completed",
     edits: [
       { in: "workable", find: "p.status <> 'completed'", replace: "p.status not in ('completed', 'closed')" },
     ],
   },
   {
-    name: "the rights of an agent that left live on in its reports",
+    name: "the rights derived from those of a departed agent stay valid",
     edits: [{ in: "end", find: "await shiftHolder(tx, agent.id, 1);", replace: "" }],
   },
   {
-    name: "no one verifies what an agent that left had delegated",
+    name: "the outcomes that a departed agent delegated have no verifier",
     edits: [
       {
         in: "depart",
@@ -318,7 +318,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "an old version may be overwritten",
+    name: "a write based on an old version is accepted",
     edits: [
       {
         in: "knowledgeHandlers",
@@ -328,7 +328,7 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "a version may be overwritten without its hash",
+    name: "a write with a wrong hash is accepted",
     edits: [
       {
         in: "knowledgeHandlers",

@@ -3,7 +3,7 @@ import type { Bug } from "./resolve.ts";
 /** Bugs that the test of random reorganizations must find. */
 export const reorganizationBugs: readonly Bug[] = [
   {
-    name: "a boss reports to its own report",
+    name: "a boss can report to its own report",
     edits: [
       {
         in: "moveOne",
@@ -18,7 +18,7 @@ export const reorganizationBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "what the old boss handed down stays with it",
+    name: "the old boss keeps the outcomes that it delegated",
     edits: [
       {
         in: "moveReport",
@@ -28,11 +28,11 @@ export const reorganizationBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "rights stay as the old boss gave them",
+    name: "the rights that the old boss granted stay unchanged",
     edits: [{ in: "moveReport", find: "await reroot(call, grant, to, made.has(to.id));", replace: "" }],
   },
   {
-    name: "a right is kept though the new boss does not hold it",
+    name: "an agent keeps a right that its new boss does not hold",
     edits: [
       {
         in: "reroot",
@@ -43,15 +43,15 @@ export const reorganizationBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "what was handed on from a right is not counted again",
+    name: "the rights derived from a right are not recalculated with it",
     edits: [{ in: "recount", find: "frontier.push({ ...counted, id: child.id });", replace: "void child;" }],
   },
   {
-    name: "the mandate stays below the old boss's",
+    name: "the mandate stays below the old boss's mandate",
     edits: [{ in: "moveReport", find: "await rehang(tx, agent, from, to);", replace: "" }],
   },
   {
-    name: "an inserted manager gets nothing to hand on",
+    name: "an inserted manager gets no rights to pass on",
     edits: [
       {
         in: "reroot",
@@ -61,7 +61,7 @@ export const reorganizationBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "any agent reorganizes anywhere",
+    name: "any agent can reorganize any part of the company",
     edits: [
       {
         in: "named",
@@ -71,7 +71,7 @@ export const reorganizationBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "the root can be let go",
+    name: "the root agent can be fired",
     edits: [
       {
         in: "bossOf",
@@ -81,11 +81,11 @@ export const reorganizationBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "reports stay below who left",
+    name: "the reports of a departed agent stay below it",
     edits: [{ in: "depart", find: "await tx.run(reanchor, { from: agent.id, to: heirId });", replace: "" }],
   },
   {
-    name: "reviews stay with who left",
+    name: "a departed agent stays the verifier of outcomes",
     edits: [
       {
         in: "depart",
@@ -95,11 +95,11 @@ export const reorganizationBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "what hung below the mandate hangs in the air",
+    name: "the children of an ended mandate have no live parent",
     edits: [{ in: "depart", find: "await rehang(tx, agent, heir, mandateGoesOn);", replace: "" }],
   },
   {
-    name: "who depended on a mandate waits for ever",
+    name: "an outcome that depends on an ended mandate waits forever",
     edits: [
       {
         in: "freeDependents",
@@ -109,7 +109,7 @@ export const reorganizationBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "what was handed to who left is handed to no one's report",
+    name: "work that returns to the agent that delegated it still counts as delegated",
     edits: [
       {
         in: "depart",
@@ -119,7 +119,7 @@ export const reorganizationBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "a hire that waits is still the boss's who left",
+    name: "a pending hire still belongs to a departed boss",
     edits: [
       {
         in: "depart",
@@ -129,21 +129,21 @@ export const reorganizationBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "the rights that who left gave stand",
+    name: "the rights that a departed agent granted stay valid",
     edits: [{ in: "depart", find: "await markRevoked(tx, grant.id);", replace: "" }],
   },
   {
-    name: "mail that waited opens no inbox",
+    name: "mail passed on from a departed agent opens no inbox",
     edits: [
       { in: "inheritMail", find: "await openInbox(tx, from.company_id, to, newId);", replace: "return;" },
     ],
   },
   {
-    name: "a change of owner is not told",
+    name: "a change of owner is not reported",
     edits: [{ in: "Telling", find: 'if ("responsible_id" in after)', replace: 'if ("nothing" in after)' }],
   },
   {
-    name: "a budget that hangs elsewhere is not told",
+    name: "a budget that became part of another one is not reported",
     edits: [
       {
         in: "fundingMoves",
@@ -154,33 +154,33 @@ export const reorganizationBugs: readonly Bug[] = [
   },
   { name: "a plan is carried out", edits: [{ in: "rehearse", find: "throw new Rehearsed();", replace: "" }] },
   {
-    name: "what has changed since is overwritten",
+    name: "undoing overwrites later changes",
     edits: [{ in: "putBack", find: "demandNone(await changedSince(tx, found));", replace: "" }],
   },
   {
-    name: "what does not fit any more is put back",
+    name: "undoing restores rows that no longer fit",
     edits: [{ in: "putBack", find: "demandNone(await unfitting(tx, found));", replace: "" }],
   },
   {
-    name: "rights are put back without counting",
+    name: "undoing restores rights without recalculating them",
     edits: [{ in: "putBack", find: 'await recount(tx, textIn(key["id"]));', replace: "" }],
   },
   {
-    name: "newcomers stay",
+    name: "undoing keeps the agents that the change created",
     edits: [{ in: "putBack", find: 'await endMade(call, textIn(key["id"]), found);', replace: "" }],
   },
   {
-    name: "inboxes are not balanced",
+    name: "undoing does not update inboxes",
     edits: [
       { in: "putBack", find: "await balanceInbox(tx, call.companyId, agentId, call.newId);", replace: "" },
     ],
   },
   {
-    name: "keys stay revoked",
+    name: "undoing does not restore keys",
     edits: [{ in: "imagesAround", find: "and kind = 'key'", replace: "and kind = 'none'" }],
   },
   {
-    name: "dependencies are not put back",
+    name: "undoing does not restore dependencies",
     edits: [
       {
         in: "imagesAround",
@@ -190,7 +190,7 @@ export const reorganizationBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "edges are not put back",
+    name: "undoing does not restore parents of outcomes",
     edits: [{ in: "restore", find: "return insertRow(tx, table, before);\n  }", replace: "return;\n  }" }],
   },
 ];

@@ -8,7 +8,7 @@ interface SimulatorBug extends Bug {
 /** Bugs that the simulator must find. Most of them happened in comparable systems. */
 export const simulatorBugs: readonly SimulatorBug[] = [
   {
-    name: "two processes for one agent",
+    name: "one agent has two processes",
     edits: [
       {
         in: "readinessOf",
@@ -18,7 +18,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a stale done ends the new session of the same agent",
+    name: "the end of an old session ends the agent's new session",
     edits: [
       {
         in: "endSession",
@@ -29,7 +29,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "what a session leaves is settled twice",
+    name: "the end of a session is settled twice",
     edits: [
       {
         in: "endSession",
@@ -45,7 +45,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a process acts before its pid is on record",
+    name: "a process acts before its pid is recorded",
     edits: [
       {
         in: "createNodeSessions",
@@ -55,7 +55,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a process whose session was taken over lives on",
+    name: "a process keeps running after its session was taken over",
     edits: [
       {
         in: "createNodeSessions",
@@ -65,7 +65,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a process that came too late is let go",
+    name: "a process that started too late is released",
     edits: [
       {
         in: "createNodeSessions",
@@ -75,7 +75,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a session token is valid after its end",
+    name: "a session token stays valid after the session has ended",
     edits: [
       {
         in: "authenticate",
@@ -85,7 +85,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "neither end nor epoch of a session is checked",
+    name: "neither the end nor the epoch of a session is checked",
     edits: [
       {
         in: "authenticate",
@@ -95,7 +95,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a new session has the epoch of the last",
+    name: "a new session gets the epoch of the last one",
     edits: [
       {
         in: "openSession",
@@ -112,13 +112,13 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "the credentials of an agent that left stay",
+    name: "the credentials of a departed agent stay valid",
     edits: [
       { in: "end", find: "await tx.run(endCredentials, { agentId: agent.id, now: tx.now });", replace: "" },
     ],
   },
   {
-    name: "an end that could not be put on record is forgotten",
+    name: "the end of a session is lost when it can't be recorded at once",
     edits: [
       {
         in: "createNodeSessions",
@@ -128,7 +128,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a session without a process stays for ever",
+    name: "a session without a process never ends",
     edits: [
       {
         in: "createNodeSessions",
@@ -188,7 +188,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "who waits for a place is not looked at again",
+    name: "an agent that waits for a free session is not considered when one ends",
     edits: [
       {
         in: "createScheduler",
@@ -199,7 +199,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     calm: true,
   },
   {
-    name: "a message is delivered twice when two nodes see it due",
+    name: "two nodes deliver the same due message",
     edits: [
       {
         in: "createScheduler",
@@ -240,13 +240,13 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "no one is called when mail comes due",
+    name: "the delivery of due mail wakes no agent",
     edits: [
       { in: "createScheduler", find: "(await tx.first(nextDue, {}))?.deliver_at ?? null,", replace: "null," },
     ],
   },
   {
-    name: "mail is delivered to an agent that left",
+    name: "mail is delivered to a departed agent",
     edits: [
       {
         in: "brokenRoute",
@@ -256,7 +256,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "mail of an agent that left is delivered",
+    name: "mail from a departed agent is delivered",
     edits: [
       {
         in: "brokenRoute",
@@ -266,7 +266,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "who may write to whom is not checked at delivery",
+    name: "the right to send mail is not checked at delivery",
     edits: [
       {
         in: "brokenRoute",
@@ -296,7 +296,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "reclaiming leaves the session of a report alive",
+    name: "reclaiming does not end the session of a report",
     edits: [
       {
         in: "end",
@@ -306,11 +306,11 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "reclaiming leaves the rights of a report standing",
+    name: "reclaiming does not end the rights of a report",
     edits: [{ in: "end", find: "await shiftHolder(tx, agent.id, 1);", replace: "" }],
   },
   {
-    name: "reclaiming forgets the reports of reports",
+    name: "reclaiming ignores the reports of reports",
     edits: [
       {
         in: "reclaimAgents",
@@ -320,7 +320,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "what is taken back leaves the rights given for it",
+    name: "reclaiming an outcome does not end the rights scoped to it",
     edits: [{ in: "takeBack", find: "await markRevoked(tx, grantId);", replace: "void grantId;" }],
   },
   {
@@ -334,11 +334,11 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "retiring forgets the reports",
+    name: "a departure ignores the reports",
     edits: [{ in: "depart", find: "await tx.run(reanchor, { from: agent.id, to: heirId });", replace: "" }],
   },
   {
-    name: "no one verifies what an agent that left had delegated",
+    name: "the outcomes that a departed agent delegated have no verifier",
     edits: [
       {
         in: "depart",
@@ -348,7 +348,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a mandate is completed while its agent waits for what it delegated",
+    name: "a mandate completes while its agent waits for delegated work",
     edits: [
       {
         in: "demandDone",
@@ -363,7 +363,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "what the old boss handed down stays with it",
+    name: "the old boss keeps the outcomes that it delegated",
     edits: [
       {
         in: "moveReport",
@@ -373,11 +373,11 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "rights stay as the old boss gave them",
+    name: "the rights that the old boss granted stay unchanged",
     edits: [{ in: "moveReport", find: "await reroot(call, grant, to, made.has(to.id));", replace: "" }],
   },
   {
-    name: "any agent reorganizes anywhere",
+    name: "any agent can reorganize any part of the company",
     edits: [
       {
         in: "named",
@@ -387,7 +387,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a position that is handed over keeps its session",
+    name: "a position keeps its session after it was handed over",
     edits: [
       {
         in: "handOver",
@@ -397,7 +397,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "who depended on a mandate that ended waits for ever",
+    name: "an outcome that depends on an ended mandate waits forever",
     edits: [
       {
         in: "freeDependents",
@@ -407,24 +407,24 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "mail that waited for who left opens no inbox",
+    name: "mail passed on from a departed agent opens no inbox",
     edits: [
       { in: "inheritMail", find: "await openInbox(tx, from.company_id, to, newId);", replace: "return;" },
     ],
   },
   {
-    name: "undoing overwrites what has changed since",
+    name: "undoing overwrites later changes",
     edits: [
       { in: "putBack", find: "demandNone(await changedSince(tx, found));", replace: "" },
       { in: "putBack", find: "demandNone(await unfitting(tx, found));", replace: "" },
     ],
   },
   {
-    name: "who was made for a change that is undone stays",
+    name: "undoing keeps the agents that the change created",
     edits: [{ in: "putBack", find: 'await endMade(call, textIn(key["id"]), found);', replace: "" }],
   },
   {
-    name: "who comes back has no key",
+    name: "an agent that an undo brings back has no key",
     edits: [{ in: "imagesAround", find: "and kind = 'key'", replace: "and kind = 'none'" }],
   },
   {
@@ -442,7 +442,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a wakeup is lost: who depends on an outcome is not told",
+    name: "a wakeup is lost: an agent that depends on an ended outcome is not woken",
     edits: [
       {
         in: "around",
@@ -453,21 +453,21 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     calm: true,
   },
   {
-    name: "a wakeup is lost: who answers for the parent is not told",
+    name: "a wakeup is lost: the owner of the parent is not woken",
     edits: [
       { in: "around", find: '.where("e.child_id", "=", p.id)', replace: '.where("e.child_id", "=", "")' },
     ],
     calm: true,
   },
   {
-    name: "a wakeup is lost: who is blocked on an outcome is not told",
+    name: "a wakeup is lost: an agent that is blocked on an outcome is not woken",
     edits: [
       { in: "around", find: '.where("blocked_on", "=", p.id)', replace: '.where("blocked_on", "=", "")' },
     ],
     calm: true,
   },
   {
-    name: "a wakeup is lost: who waited for what serves something else now is not told",
+    name: "a wakeup is lost: the owner of the former parent of a moved outcome is not woken",
     edits: [
       {
         in: "concerned",
@@ -500,7 +500,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     calm: true,
   },
   {
-    name: "the follower of events skips one now and then",
+    name: "the event follower sometimes skips an event",
     edits: [
       {
         in: "createScheduler",
@@ -511,7 +511,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     calm: true,
   },
   {
-    name: "a repeated call has its effect again",
+    name: "a repeated call takes effect again",
     edits: [
       {
         in: "run",
@@ -526,7 +526,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "what was set aside for a session is never given back",
+    name: "the budget reserved for a session is never released",
     edits: [
       {
         in: "endSession",
@@ -536,7 +536,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a budget is given that the one above does not have",
+    name: "a budget may exceed what is left of the budget above it",
     edits: [
       {
         in: "weighBudget",
@@ -546,7 +546,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "a refusal is not put on record",
+    name: "a refusal is not recorded",
     edits: [
       {
         in: "createDispatcher",
@@ -556,7 +556,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
-    name: "another company's things look different from what does not exist",
+    name: "the answer for another company's objects differs from the answer for missing ones",
     edits: [
       {
         in: "findCompany",
