@@ -1,5 +1,5 @@
-// The boundary between a boss and what it delegated, as an agent meets it: over MCP, on the built daemon. What is refused
-// is refused with a reason and a way on, changes nothing, and is on record.
+// The boundary between a boss and its delegated work, as an agent meets it: over MCP, on the built daemon. Every refusal
+// gives a reason and a next step, changes nothing, and is on record.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -89,7 +89,7 @@ const lastSeq = async (): Promise<number> => {
     if (events.length < 1000) return last;
   }
 };
-/** What is on record since; answers the codes of refusals, and fails on anything else. */
+/** Reads the events since then. Returns the codes of the refusals, and fails on any other event. */
 async function onlyRefusals(since: number): Promise<unknown[]> {
   const { board, companyId } = world.daemon;
   const { events } = await board.call(listEvents, { companyId, after: since, limit: 1000 });
@@ -146,7 +146,7 @@ test("a boss reads what it delegated and writes to its owner, and changes nothin
     ["delegate_outcome", { id: part, to: lead.id }],
   ] as const)
     await boss.refused("forbidden", "outcome", tool, { ...input });
-  // And the owner does not change what it was given.
+  // The owner does not change the outcome it was given either.
   for (const [tool, input] of [
     ["update_outcome", { id: top, title: "easier" }],
     ["update_outcome", { id: top, acceptance: "anything" }],
@@ -162,7 +162,7 @@ test("a boss reads what it delegated and writes to its owner, and changes nothin
 });
 
 // covers CAP-07, CAP-24
-test("a right that is not held, is wider than held, or reaches further cannot be granted", async () => {
+test("an agent can't grant a right that it doesn't hold, or a wider one than it holds", async () => {
   const { boss, lead, hand, top } = await team();
   const { board, companyId } = world.daemon;
   const file = String((await boss.ask("kb", "create_file", { description: "lent", content: "x" }))["id"]);
@@ -183,7 +183,7 @@ test("a right that is not held, is wider than held, or reaches further cannot be
     lead.refused(code, "permissions", "grant_permission", { to: hand.id, ...input });
   await grant({ resource: `kb:${other}` }, "not_found");
   await grant({ resource: `kb:${file}`, level: "write", outcome: top });
-  // It holds it for the outcome it was handed, and for nothing else.
+  // The agent holds the right only for the outcome that was delegated to it.
   await grant({ resource: `kb:${file}`, outcome: elsewhere });
   await grant({ resource: `kb:${file}` });
   await grant({ resource: "org:hire" });
@@ -267,7 +267,7 @@ test("tokens of ended sessions and of older epochs are refused; the newest sessi
   const first = await tokenOf(1);
   assert.equal(await status(first.token), 200);
   await board.call(pauseAgent, { id: agent.id });
-  // Paused: the agent is known, and may do nothing.
+  // A paused agent is recognized, but may do nothing.
   assert.equal(await status(first.token), 403);
   await board.call(resumeAgent, { id: agent.id });
   assert.equal(await status(first.token), 401);
@@ -276,7 +276,7 @@ test("tokens of ended sessions and of older epochs are refused; the newest sessi
   assert.notEqual(second.token, first.token);
   assert.equal(await status(second.token), 200);
   assert.equal(await status(first.token), 401);
-  // This brain ends by itself; its token ends with it.
+  // This brain ends by itself, and its token ends with it.
   await board.call(updateAgent, {
     id: agent.id,
     adapterConfig: { command: "/bin/sh", args: ["-c", 'echo "$AGENCY_TOKEN"'] },

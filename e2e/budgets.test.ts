@@ -15,7 +15,7 @@ import { type BuiltDaemon, temporaryFolder } from "./support/daemon.ts";
 import { sessionProcesses } from "./support/processes.ts";
 import { postgresTables, sqliteTables, type Tables } from "./support/tables.ts";
 
-// Real processes that spend for as long as they are let: one step, a report, a pause, and so on.
+// Real processes that spend as long as they may. Each repeats a step, a report and a pause.
 const step = { tokens: 10, cents: 1 };
 const spender = (pause: string, most = 1_000_000) => ({
   adapterType: "process",
@@ -71,7 +71,7 @@ const number = (rows: readonly Readonly<Record<string, unknown>>[]): number => N
 for (const kind of ["sqlite", "postgres"] as const)
   if (testStores.has(kind))
     describe(`budgets of real processes on ${kind}`, () => {
-      test("fifty children of one parent never get more than was set aside for it, kill -9 or not", (t) =>
+      test("fifty children of one parent never spend more than the parent's budget, even after kill -9", (t) =>
         withDaemon(kind, (place) => fiftyChildren(t, place)));
 
       test("a session that reaches its limit is stopped within 2 s of its report", (t) =>
@@ -147,9 +147,9 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
     `${kills} kills, ${looks} looks, ${mostAtOnce} sessions at once; ${total.inputTokens} tokens used of ${limit}, ` +
       `${beyond} of them in last reports, ${total.sessions} sessions`,
   );
-  // What the last report of a session said beyond everything was spent all the same, and is on the company's account.
+  // Usage beyond every limit in a session's last report was spent all the same. The company's account pays for it.
   assert.equal(beyond, paidAbove);
-  // A process that has used its share is held still: what it had printed by then is a step or two, if anything.
+  // A process that has used its share is suspended. By then it has printed a step or two more, at most.
   assert.ok(beyond <= 50 * step.tokens, `${beyond} were spent beyond the limit`);
   assert.equal(total.inputTokens, number(await tables.ask("select sum(input_tokens) as n from sessions")));
   assert.ok(mostAtOnce > 10, "there was something to go wrong");
@@ -164,7 +164,7 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
   assert.ok(pools.includes(parent));
 }
 
-/** Three sessions without progress block an outcome; here they are there to spend. */
+/** Unblocks the outcomes. Three sessions without progress block an outcome, but these sessions exist only to spend. */
 async function unblock({ board }: BuiltDaemon, tables: Tables): Promise<void> {
   for (const { id } of await tables.ask(
     "select id from outcomes where title = 'spend' and blocked_reason is not null",
@@ -181,7 +181,7 @@ async function stoppedInTime(t: TestContext, arena: Arena): Promise<void> {
   const agents: string[] = [];
   for (let index = 0; index < 10; index++) {
     const id = await employ(daemon, `Spender ${index}`, rootAgentId, spender("0.2", 5 + index));
-    // The last thing it says is that it has used it all; then it would go on for ten minutes.
+    // Its last report says that everything is used. It would then run for ten more minutes.
     await board.call(setBudget, { id, usd: ((5 + index) * step.cents) / 100 });
     await board.call(createOutcome, { companyId, title: "spend", parents: [id] });
     agents.push(id);

@@ -1,6 +1,6 @@
 // The official MCP conformance suite against each of our MCP servers, in every revision of the protocol it knows.
-// It tests servers made for it: most of its scenarios call tools, prompts or resources that only such a server has.
-// Those that ask nothing we do not offer must pass; each of the others says here why it does not apply.
+// The suite expects a test server: most of its scenarios call tools, prompts or resources that only such a server has.
+// Scenarios that need only what our servers offer must pass. For each of the others, this file says why it does not apply.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -115,7 +115,7 @@ for (const server of mcpServers) {
         } else
           assert.ok(
             failed.length > 0,
-            `${scenario} passes in ${revision}: it is to move to the list of those that apply`,
+            `${scenario} passes in ${revision}: move it to the list of scenarios that apply`,
           );
       }
       const passed = applies.filter((scenario) => results.has(scenario));
@@ -144,7 +144,7 @@ async function runSuite(server: string, revision: string): Promise<Map<string, C
   return new Map(results);
 }
 
-/** Its exit code tells that some scenario failed, which is for us to judge. */
+/** The suite's exit code says that a scenario failed. The test decides itself whether that scenario had to pass. */
 async function conformance(...args: string[]): Promise<string> {
   const child = spawn(process.execPath, [suite, ...args], {
     cwd: folder.path,
@@ -154,7 +154,7 @@ async function conformance(...args: string[]): Promise<string> {
   return out;
 }
 
-/** With its columns aligned, as the formatter of this repository wants them. */
+/** Aligns the columns as this repository's formatter does. */
 function table(): string {
   const rows = [...scenarios].map(([name, revisions]) => {
     const reason = doesNotApply[name];

@@ -46,7 +46,7 @@ async function die(store: StoreKind, event: string, committed: boolean): Promise
 
     const starting = startDaemon({ ...options, env: { ...options.env, AGENCY_FAIL_AT: step } });
     const dying = await starting.ready;
-    // It dies before it answers.
+    // The daemon dies before it answers.
     await assert.rejects(isAsking ? askOf(dying) : dying.board.call(decide, { id: requestId }));
     assert.deepEqual(await endOf(starting, step), { code: null, signal: "SIGKILL" });
 
@@ -64,7 +64,7 @@ async function die(store: StoreKind, event: string, committed: boolean): Promise
         isAsking && !committed ? [] : [isOpen ? "pending" : decided],
       );
       assert.equal((await helpers()).length, !isOpen && decided === "approved" ? 1 : 0);
-      // Who asked asks again and finds its request, answered or not.
+      // The agent asks again and finds its request, answered or not.
       const again = await askOf(next);
       assert.equal(again.status, isOpen ? "pending" : decided === "approved" ? "created" : "denied");
       const [{ id } = { id: "" }, ...others] = await approvals();

@@ -1,4 +1,4 @@
-// create_agent as a session meets it: over MCP, with a person who takes a while, and a daemon that is restarted meanwhile.
+// create_agent as a session uses it: over MCP, with a person who takes a while, and with a daemon that restarts meanwhile.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ const Line = z.looseObject({
   lost: z.string().optional(),
 });
 
-/** What each session of the creator noted, the first one first. */
+/** The notes of each session of the creator, oldest session first. */
 function notesIn(folder: string): z.infer<typeof Line>[][] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
@@ -53,7 +53,7 @@ async function until<T>(
   throw new Error(`${what}: not within ${seconds} s`);
 }
 
-/** The root agent becomes a session that asks for this agent, and the board gives it reason to begin. */
+/** Makes the root agent's sessions ask for this agent, and sends the root agent a message that starts one. */
 async function beginAsking(
   daemon: BuiltDaemon,
   folder: string,
@@ -178,7 +178,7 @@ describe("create_agent", { concurrency: 4 }, () => {
       const { requestId, result } = await answered;
       assert.deepEqual([requestId, result.agent?.name], [asked.id, "Helper"]);
       assert.ok(lost > 0, "the program noticed");
-      // Session and program are the same agent to us; whichever asked by the request's id hears it as well.
+      // Session and program act as the same agent. Either one gets the answer when it asks with the request's id.
       const [helper, ...more] = await helpersOf(daemon);
       assert.deepEqual([result.agent?.id, more], [helper?.id, []]);
       assert.equal((await program.call(waitForApproval, { requestId })).agent?.id, helper?.id);

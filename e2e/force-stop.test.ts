@@ -14,11 +14,11 @@ import { checkRefused } from "./support/living-checker.ts";
 import { allPages } from "./support/pages.ts";
 import { gone, sessionProcesses } from "./support/processes.ts";
 
-// Stopping means: no token is accepted from that moment on, and seconds later no process is left, whatever it started.
+// After a stop, no token of the stopped sessions is accepted. Seconds later none of their processes is left, children included.
 const promised = 5000;
 
 describe("stopping 200 sessions that run at once", () => {
-  test("a reclaim of their boss's mandate leaves no process and no accepted token within 5 s", (t) =>
+  test("reclaiming their boss's mandate leaves no process and no accepted token within 5 s", (t) =>
     withCrowd(t, { sandbox: "off", leads: 10, workers: 189 }, async ({ daemon, boss, sessions }) => {
       const { board, companyId, home } = daemon;
       assert.equal(sessions.length, 200);
@@ -33,7 +33,7 @@ describe("stopping 200 sessions that run at once", () => {
       );
       assert.deepEqual(await checkRefused(daemon.url, tokensIn(sessions)), []);
       await nobodyWorks(daemon);
-      // Their work is with the boss's boss, and none of them is started again.
+      // Their work is now with the boss's boss, and none of the agents is started again.
       const { rootAgentId } = await board.call(viewCompany, { companyId });
       const open = await allPages(
         (cursor) => board.call(listOutcomes, { companyId, status: "open", limit: 1000, cursor }),
@@ -58,7 +58,7 @@ for (const sandbox of sandboxWorks() ? ["off", "on"] : ["off"])
   describe(`stopping with the sandbox ${sandbox}`, () => {
     const workers = byLength({ quick: 20, whole: 20, long: 100 });
 
-    test("a pause or a firing stops just that agent, a resume lets it work again", (t) =>
+    test("pausing or firing stops only that agent, and resuming starts it again", (t) =>
       withCrowd(t, { sandbox, leads: 2, workers }, async ({ daemon, sessions }) => {
         const { board, home } = daemon;
         for (const [operation, reason] of [
@@ -83,7 +83,7 @@ for (const sandbox of sandboxWorks() ? ["off", "on"] : ["off"])
         assert.equal((await tokensOf(home, sessions.length + 1)).length, sessions.length + 1);
       }));
 
-    test("the boss of a few dozen is reclaimed: nothing is left", (t) =>
+    test("reclaiming the boss of a few dozen agents leaves no process", (t) =>
       withCrowd(
         t,
         { sandbox, leads: 2, workers, runaway: sandbox === "on" },
@@ -97,7 +97,7 @@ for (const sandbox of sandboxWorks() ? ["off", "on"] : ["off"])
         },
       ));
 
-    test("kill -9 of the daemon: the next one has no process of before", (t) =>
+    test("after kill -9 of the daemon, the next daemon ends all earlier processes", (t) =>
       withCrowd(
         t,
         { sandbox, leads: 2, workers, runaway: sandbox === "on" },
@@ -129,7 +129,7 @@ interface Crowd {
   readonly sessions: readonly { readonly id: string; readonly agentId: string; readonly token: string }[];
 }
 
-/** A boss, leads below it and workers below those, all of them at work. The root agent is a person, who does nothing. */
+/** Hires a boss, leads below it and workers below them, all at work. The root agent is a person, who does nothing. */
 async function withCrowd(
   t: TestContext,
   size: { sandbox: string; leads: number; workers: number; runaway?: boolean },
@@ -174,7 +174,7 @@ async function withCrowd(
     assert.equal(
       new Set(sessions.map(({ agentId }) => agentId)).size,
       all.length,
-      "everybody has one session",
+      "an agent has no session, or more than one",
     );
     assert.ok(sessionProcesses(home.path).length >= 3 * all.length, "a shell and its children for each");
     await play({ daemon, boss, sessions });

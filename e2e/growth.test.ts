@@ -1,4 +1,5 @@
-// An organization that makes itself: a chief alone hires, hands out, puts together and answers, by what it prints alone.
+// An organization that builds itself. Only by its printed output, a single chief hires, delegates, combines results and
+// answers.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -41,7 +42,7 @@ const bootstrap = {
   ...team,
 };
 
-/** A company of a chief alone, whose brain and all that is hired later is this. */
+/** Makes a company with only a chief. The chief and all later hires have this brain. */
 async function onDaemon(
   brain: { type: string; config: Record<string, unknown> },
   settings: Record<string, unknown>,
@@ -115,7 +116,7 @@ describe("a chief alone bootstraps a team in one cycle", () => {
         const hired = of("agent.create").filter(({ actor }) => actor.agentId === rootId);
         const handed = of("outcome.delegate").filter(({ actor }) => actor.agentId === rootId);
         assert.deepEqual([hired.length, handed.length], [2, 2]);
-        // One cycle: the same last words made both.
+        // One cycle: the same final output made both.
         assert.equal(new Set([...hired, ...handed].map(({ actor }) => actor.sessionId)).size, 1);
 
         const roster = await board.call(listRoster, { companyId });
@@ -153,7 +154,7 @@ test("three levels: a grandchild's result reaches the top, and the agents that d
       const { board, companyId } = daemon;
       const manager = await board.call(createAgent, { companyId, name: "Mia", role: "Manager" });
       await board.call(createAgent, { companyId, name: "Eve", role: "Engineer", reportsTo: manager.id });
-      // Both are the chief's; the second waits for the first.
+      // Both outcomes are the chief's, and the second waits for the first.
       const { rootOutcomeId } = await board.call(viewCompany, { companyId });
       const whole = await board.call(createOutcome, {
         companyId,
@@ -181,7 +182,7 @@ test("three levels: a grandchild's result reaches the top, and the agents that d
       );
       assert.ok(levels.every(({ status }) => status === "completed"));
       assert.equal((await board.call(viewOutcome, { id: whole.id })).status, "completed");
-      // What came out of the later one was made from what the integration found.
+      // The later outcome's result uses the result of the integration.
       const { result } = await board.call(viewOutcome, { id: later.id });
       assert.ok(result !== null);
       await atRest(daemon);
@@ -260,7 +261,7 @@ for (const moment of ["exited", "before session.end"])
           ({ operation, subject }) => operation === "session.start" && subject === rootId,
         );
         assert.equal(hired.length, 2);
-        // The first session that was started is the one whose words were carried out.
+        // The daemon carried out the output of the first session that was started.
         const started = begun.map(({ seq, data }) => ({ seq, id: data["session"] }));
         const [one] = started.toSorted((a, b) => a.seq - b.seq);
         assert.ok(hired.every(({ actor }) => actor.sessionId === one?.id));

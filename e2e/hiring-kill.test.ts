@@ -22,13 +22,13 @@ interface Scene {
   readonly rootId: string;
 }
 
-/** What an observer sees: the agents named so and their rights by grant, the approvals, who answers for the job. */
+/** What an observer sees: the agents of this name with their granted rights, the approvals, and the job's owner. */
 type Sight = string;
 
 interface Deed {
-  /** What it puts on record; the daemon dies before and after each. */
+  /** The events that the act records. The daemon dies before and after each. */
   readonly events: readonly string[];
-  /** What has to be there; answers the id that the act is about. */
+  /** Makes what the act needs. Returns the id that the act is about. */
   readonly prepare: (scene: Scene) => Promise<string>;
   readonly act: (scene: Scene, id: string) => Promise<unknown>;
   readonly before: Sight;

@@ -1,4 +1,4 @@
-// The HTTP door of the built daemon against clients that get everything wrong, some of them on purpose.
+// The HTTP door of the built daemon against faulty and hostile clients.
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -318,7 +318,7 @@ describe("the event stream", () => {
       }
     };
     const writing = Promise.all(Array.from({ length: 10 }, write));
-    // Breaks off in the middle and comes back, as browsers do, with the last id it saw.
+    // The reader disconnects in the middle and reconnects with the last id it saw, as browsers do.
     const begun = await first.until((seqs) => seqs.length >= 100);
     await first.close();
     const second = await follow(daemon.url, daemon.token, "?after=0", {
@@ -334,7 +334,7 @@ describe("the event stream", () => {
       Array.from({ length: newest }, (_, index) => index + 1),
     );
     assert.ok(newest > 500);
-    // One at a time: an event that came while the stream was looking would otherwise wait for the next.
+    // Writes one event at a time. If the stream missed one while it was reading, that event would wait for the next write.
     for (let seq = newest + 1; seq <= newest + 50; seq++) {
       await daemon.board.call(createFile, { companyId, description: `alone ${seq}`, content: "c" });
       await second.until((seqs) => seqs.at(-1) === seq);

@@ -1,4 +1,4 @@
-// The checker of kill.test.ts, proved on a sound store and on copies of it that are damaged one way each.
+// Tests the checker of kill.test.ts on a sound store, and on copies of it with one kind of damage each.
 import assert from "node:assert/strict";
 import { cpSync, readdirSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const sound = join(folder.path, "sound");
 const earlier = join(folder.path, "earlier");
 const history = new History();
 
-/** Sound, and what it was a moment earlier: one write less. */
+/** A sound store, and the same store one write earlier. */
 before(async () => {
   const arena = new Arena({ home: sound, env: { AGENCY_AGENTS: "off" } });
   try {

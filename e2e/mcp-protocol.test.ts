@@ -36,7 +36,7 @@ test("no request without a valid token reaches the protocol, whatever it contain
   assert.equal((await send(`${world.daemon.url}/mcp/kb`, { headers: good, body: rpc("ping") })).status, 200);
 });
 
-test("another Host or Origin than the daemon's own is refused before the token is looked at", async () => {
+test("a Host or Origin other than the daemon's own is refused before the token is checked", async () => {
   const { token } = await world.agent();
   const { port } = new URL(world.daemon.url);
   const status = async (headers: Record<string, string>): Promise<number> =>
@@ -55,7 +55,7 @@ test("another Host or Origin than the daemon's own is refused before the token i
     assert.equal(await status({ host, origin: `http://localhost:${port}` }), 200, host);
 });
 
-test("a tool that does not exist is an error of the protocol that names those that do", async () => {
+test("calling an unknown tool is a protocol error that names the existing tools", async () => {
   const { token } = await world.agent();
   for (const revision of revisions)
     await assert.rejects(
@@ -117,7 +117,7 @@ test("a request that isn't JSON-RPC is refused, and the server keeps running", a
   assert.deepEqual(Rpc.parse((await post(rpc("ping"))).json).result, {});
 });
 
-test("the handshake of older clients is answered in their revision, that of unknown ones in ours", async () => {
+test("older clients get the handshake in their revision, clients of unknown revisions in ours", async () => {
   const { token } = await world.agent();
   const initialize = async (protocolVersion: string): Promise<unknown> => {
     const params = { protocolVersion, capabilities: {}, clientInfo: { name: "old", version: "1" } };
@@ -138,7 +138,7 @@ test("the handshake of older clients is answered in their revision, that of unkn
   assert.deepEqual([initialized.status, initialized.text], [202, ""]);
 });
 
-test("in the newest revision the headers must say what the body says", async () => {
+test("in the newest revision the headers must match the body", async () => {
   const { token } = await world.agent();
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -241,7 +241,7 @@ for (const name of ["idempotencyKey", "claudecode/toolUseId", "agency/idempotenc
   });
 }
 
-test("50 agents with equal request ids see nothing of each other", async (t) => {
+test("50 agents with equal request ids don't see each other's answers", async (t) => {
   const calls = byLength({ quick: 2000, whole: 2000, long: 10_000 });
   const agents: { kb: Client; canary: string; file: string }[] = [];
   for (let number = 0; number < 50; number++) {

@@ -1,5 +1,5 @@
-// What `npm pack` makes is what people install: it is built, installed somewhere else without the development
-// dependencies, and run from there.
+// People install what `npm pack` makes. These tests build the package, install it in another folder without development
+// dependencies, and run it from there.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -23,7 +23,7 @@ const Packed = z.tuple([
 ]);
 let packed: z.infer<typeof Packed>[0];
 
-// In a copy, because packing builds, and building takes dist away from the tests that run meanwhile.
+// Packs a copy of the repository: packing builds, and building would replace dist under tests that run meanwhile.
 before(async () => {
   cpSync(root, source, {
     recursive: true,
@@ -104,7 +104,7 @@ test("the installed command starts a daemon, works with it, and stops it", async
   }
 });
 
-/** With the machine's own settings, but nothing of the npm that runs this test: that would install into this tree. */
+/** The machine's own settings without those of the npm that runs this test, which would install into this tree. */
 async function npm(args: readonly string[], cwd: string): Promise<string> {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(

@@ -34,7 +34,7 @@ interface Person extends Client {
   readonly id: string;
 }
 
-/** The next message of an inbox that says this; waits for it, acknowledges it. */
+/** Waits for the next message with this text in the inbox, and acknowledges it. */
 async function next(person: Person, part: string): Promise<Message> {
   for (const started = performance.now(); performance.now() - started < 60_000; await sleep(50)) {
     const { messages } = await person.call(readInbox, {});
@@ -81,7 +81,7 @@ describe("people", () => {
   const idIn = (message: Message): string => /kb:\/\/([0-9a-f-]{36})/.exec(message.body ?? "")?.[1] ?? "";
 
   // covers UNI-01, UNI-06, ROOT-03, ROOT-04, ROOT-05
-  test("a company of people only works by inbox alone", async () => {
+  test("a company of only people works with nothing but inboxes", async () => {
     await board().call(updateAgent, { id: rootId, adapterType: "human" });
     const chief = await asPerson(rootId);
     await board().call(sendMessage, { companyId, body: "Open the shop on Monday" });
@@ -180,7 +180,7 @@ describe("people", () => {
     const report = await boardMail("Done: Print the menu");
     assert.equal(report.from.id, rootId);
     assert.equal((await board().call(viewOutcome, { id: job })).status, "completed");
-    // Hers is a standing position: she stays.
+    // Her position is a standing one, and she stays.
     assert.equal((await board().call(viewAgent, { id: paula.id })).status, "idle");
     const { sessions } = await board().call(listSessions, { companyId });
     assert.ok(sessions.length >= 3);

@@ -19,8 +19,8 @@ import {
 import { allPages } from "./support/pages.ts";
 import { sessionProcesses } from "./support/processes.ts";
 
-// A newcomer without a model types one command and sees an organization work. 20 s is the aim on a machine of one's own;
-// what is asserted leaves room for a busy one.
+// A newcomer without a model types one command and sees an organization work. On an idle machine it should take 20 s. The
+// assertions allow more for a busy machine.
 const mostSeconds = 60;
 const sandboxes = sandboxWorks() ? ["off", "on"] : ["off"];
 
@@ -115,7 +115,7 @@ async function withDaemon<T>(
   }
 }
 
-/** Everything a goal should have left, told from what is on record since the event `after`. Answers the last event. */
+/** Checks everything a goal should have left, by the record since the event `after`. Returns the last event. */
 async function checkWork(
   daemon: BuiltDaemon,
   options: DaemonOptions,
@@ -151,7 +151,7 @@ async function checkWork(
     assert.match(transcript, /^HIRE\[Coordinator\]: .+\nDELEGATE\[Coordinator\]: Organize: /m);
   }
 
-  // Who did the work wrote it down, who handed it out verified it, and both are on record as sessions.
+  // The worker wrote its result down, the delegator verified it, and both have sessions on record.
   for (const { outcome, from, to } of delegations) {
     const made = of("knowledge.create").filter(({ actor }) => actor.agentId === to);
     assert.ok(made.length > 0, "no agent with a delegated outcome wrote a file");

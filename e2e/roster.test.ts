@@ -113,7 +113,7 @@ for (const kind of storeKinds)
       }));
 
     // covers ORG-03, ORG-06
-    test("a daemon that dies between a change and the file: the next start makes the file right", () =>
+    test("when a daemon dies between a change and writing the file, the next start corrects the file", () =>
       onHome(async (home, start) => {
         const dying = start({ AGENCY_FAIL_AT: "roster#2" });
         const { board, companyId } = await dying.ready;
@@ -125,7 +125,7 @@ for (const kind of storeKinds)
         await until(() => employed(home), "Ada < Root, Root < board");
         await next.kill();
 
-        // The file is written, never read: whatever stands in it, the database is right.
+        // The daemon writes the file and never reads it. Whatever the file contains, the database counts.
         writeFileSync(
           join(home, "agents", "roster.json"),
           '{"agents":[{"name":"Mallory","reportsTo":"board"}]}',
@@ -137,7 +137,7 @@ for (const kind of storeKinds)
         const file = `roster-${another.id}.json`;
         await until(() => employed(home, file), "Root < board");
         await last.board.call(createAgent, { companyId: another.id, name: "Bob", role: "worker" });
-        // What is not written yet when it is told to stop is written before it does.
+        // A daemon that is told to stop first writes the pending changes to the file.
         await last.stop();
         assert.equal(employed(home, file), "Bob < Root, Root < board");
         assert.equal(employed(home), "Ada < Root, Root < board");

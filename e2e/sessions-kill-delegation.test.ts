@@ -17,7 +17,7 @@ import { dieOnTheWay, endOf, ofSessions } from "./support/steps.ts";
 
 const events = ["outcome.create#2", "outcome.delegate", "outcome.submit", "agent.retire"];
 
-/** Who is stopped: one agent alone, or a boss with those below it. */
+/** The agents to stop: one alone, or a boss with all agents below it. */
 const stops = {
   "outcome.reclaim": (board: BuiltDaemon["board"], id: string) =>
     board.call(reclaimOutcome, { id, reason: "enough" }),
@@ -34,7 +34,7 @@ const stopping = bothStores.flatMap((store) =>
   ),
 );
 
-describe("a daemon that dies while work is handed down", { concurrency: 2 }, () => {
+describe("a daemon that dies while work is delegated", { concurrency: 2 }, () => {
   for (const { store, step } of sampleOf(ways, 3))
     test(`on ${store} at "${step}" is followed by one that brings it to its end`, () =>
       dieOnTheWay(store, step));
@@ -62,7 +62,7 @@ async function dieWhileStopping(
     const daemon = await starting.ready;
     const { board, companyId } = daemon;
     const { rootAgentId } = await board.call(viewCompany, { companyId });
-    // Who gets their work back does nothing by itself.
+    // The agent that gets their work back does nothing by itself.
     await board.call(updateAgent, { id: rootAgentId, adapterType: "human" });
     const boss = await board.call(createAgent, { companyId, name: "Boss", role: "boss", ...sleeper });
     const reports = [];

@@ -1,4 +1,4 @@
-// What people notice of the installed daemon: how soon it answers, how much memory it takes, and that it goes cleanly.
+// What people notice of the installed daemon: how soon it answers, how much memory it takes, and that it stops cleanly.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -11,8 +11,8 @@ import { viewCompany } from "../src/contract/companies.ts";
 import { createOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import { agency, type BuiltDaemon, isAlive, startDaemon, temporaryFolder } from "./support/daemon.ts";
 
-// What we promise. Other work on the machine makes a start slower, so the clock on the wall is allowed more; the time that
-// the daemon itself computes is not.
+// What we promise. Other work on the machine slows a start down. The test therefore allows more wall-clock time, but not
+// more CPU time of the daemon.
 const promisedStart = 1000;
 const allowedStart = 5000;
 const promisedMemory = 150;
@@ -41,7 +41,7 @@ test("a later start answers GET /api/health in under a second", async (t) => {
 test("an idle daemon that has answered all kinds of calls takes less than 150 MB", async (t) => {
   const home = temporaryFolder("startup");
   try {
-    // Without agents: sessions that the calls set off would still be running, and it would not be idle.
+    // The company has no agents. Otherwise the calls would start sessions, and the daemon would not be idle.
     const daemon = await startDaemon({ home: home.path, env: { AGENCY_AGENTS: "off" } }).ready;
     try {
       const before = residentMegabytes(daemon.pid);

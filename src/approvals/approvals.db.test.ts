@@ -77,7 +77,7 @@ for (const kind of storeKinds)
     });
 
     // covers GOV-20, GOV-30, GOV-31
-    test("it is sent back, talked about, changed and approved", async () => {
+    test("a hire is sent back, discussed, changed and approved", async () => {
       const { agent, approval } = await hire("Rev", {
         adapterType: "rehearsal",
         prompt: "The key is sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789",
@@ -96,7 +96,7 @@ for (const kind of storeKinds)
         ],
       );
       await refusal(org.board(updateAgent, { id: agent.id, title: "Lead" }), "refused");
-      // As it was shown, redacted, and one key changed: the secret in the prompt stays what it was.
+      // Resubmits the redacted configuration with one key changed. The secret in the prompt stays the same.
       const shown = {
         ...JsonObject.parse(approval.payload["requestedConfigurationSnapshot"]),
         title: "Lead",
@@ -135,7 +135,7 @@ for (const kind of storeKinds)
       await hire("Nobody");
     });
 
-    test("work handed to a hire waits with it, starts with the yes and comes back with the no", async () => {
+    test("work delegated to a hire waits with it, starts on approval and returns on rejection", async () => {
       for (const yes of [true, false]) {
         const job = await org.root(createOutcome, { title: `job ${yes}`, parents: [org.rootId] });
         await org.root(delegateOutcome, {
@@ -160,7 +160,7 @@ for (const kind of storeKinds)
       }
     });
 
-    test("the outcome of a pending agent that is terminated is its boss's again", async () => {
+    test("the outcome of a terminated pending agent returns to its boss", async () => {
       const job = await org.root(createOutcome, { title: "kept", parents: [org.rootId] });
       await org.root(delegateOutcome, { id: job.id, hire: { name: "Never", role: "worker" } });
       await org.board(terminateAgent, { id: job.id });
@@ -186,7 +186,7 @@ for (const kind of storeKinds)
       );
     });
 
-    test("a plan of the root agent goes the same way", async () => {
+    test("a plan of the root agent is approved in the same way", async () => {
       const plan = await org.root(contract.requestApproval, { payload: { plan: "# Grow" } });
       await org.board(contract.requestRevision, { id: plan.id, decisionNote: "shorter" });
       const again = await org.root(contract.resubmit, { id: plan.id, payload: { plan: "Grow" } });

@@ -1,4 +1,4 @@
-// Two who act at once on one approval: one wins, the other is told so, and agent and approval still agree.
+// Two callers act on one approval at once. One wins, the other is told so, and agent and approval still agree.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { hireAgent } from "../contract/hiring.ts";
@@ -67,7 +67,7 @@ const races: Readonly<Record<string, Race>> = {
   },
 };
 
-/** What an agent is while its approval is this. */
+/** The status of an agent for each status of its approval. */
 const statusAt: Readonly<Record<string, string>> = {
   pending: "pending_approval",
   revision_requested: "pending_approval",
@@ -113,7 +113,7 @@ for (const kind of bothStores)
         await play(async (turn, left) => {
           const { id, agentId } = await ready(race, left);
           const answers: Answer[] = [];
-          // Who is let go first takes turns: otherwise the first in the list would nearly always win.
+          // The racers take turns at starting first. Otherwise the first in the list would nearly always win.
           const starters = race.racers.map((racer, which) => async () => {
             answers[which] = await answerOf(racer(org, id));
           });

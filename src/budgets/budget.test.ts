@@ -20,7 +20,7 @@ const pool = (limit: number | null, spent: number, reserved = 0, handedDown = 0)
   handedDown,
 });
 
-test("what is set aside is used first, then what the pool has, and only then is there something beyond", () => {
+test("usage comes first from the reservation, then from the pool, and only the rest is beyond the limit", () => {
   const quantum = 10;
   // [used, held, pool as it is with what is held, from the pool, beyond it, held after]
   const cases: [number, number, ReturnType<typeof pool>, number, number, number][] = [
@@ -86,7 +86,7 @@ test("a usage report that shrinks, isn't a number, is negative or is impossibly 
   assert.equal(advance(none, said(1.6, 0.1 + 0.2)).usd, 300_000);
 });
 
-test("consultants used a part of the whole, whatever is said", () => {
+test("usage of consultants never exceeds the total, whatever is reported", () => {
   const said = { inputTokens: 10, outputTokens: 5, costUsd: 0.5 };
   const whole = advance(none, { ...said, consultants: { inputTokens: 99, outputTokens: 2, costUsd: 9 } });
   assert.deepEqual([whole.consultantInput, whole.consultantOutput, whole.consultantUsd], [10, 2, 500_000]);

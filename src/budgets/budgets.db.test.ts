@@ -42,7 +42,7 @@ for (const kind of storeKinds)
           handedDown: 0,
           left: 700,
         });
-        // Beyond its share it gets as much again.
+        // A session that needs more than its share gets the same amount again.
         const [{ onUsage } = { onUsage: () => undefined }] = runner.started;
         onUsage(tokens(350));
         await stage.rest();
@@ -61,7 +61,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "at the limit the session is stopped, its agent paused and the board asked, once; a yes lets it go on",
+      "at the limit the session stops, its agent is paused and the board is asked once; approval resumes it",
       async (stage) => {
         const { org, runner } = stage;
         const { companyId } = org;
@@ -172,7 +172,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "several who use up one budget are paused each, and one request is made for all of them",
+      "all agents that use up a shared budget are paused, and one request is made for all of them",
       async (stage) => {
         const { org, runner } = stage;
         const { companyId } = org;

@@ -180,7 +180,7 @@ for (const kind of storeKinds)
     );
 
     organized(
-      "a hire that waits holds nothing; what it asks for must fit when it is asked for, resubmitted and approved",
+      "a pending hire reserves no budget; its budget must fit when it is requested, resubmitted and approved",
       async (org) => {
         const { root, board } = org;
         const hire = (name: string, usd: number) =>
@@ -208,7 +208,7 @@ for (const kind of storeKinds)
       { approvals: true },
     );
 
-    organized("who gets a budget in the middle takes over those below it", async (org) => {
+    organized("an agent that gets a budget in the middle takes over the budgets below it", async (org) => {
       const ann = await org.agent("Ann");
       const ben = await org.agent("Ben", ann.id);
       await org.board(setBudget, { id: ben.id, usd: 90 });

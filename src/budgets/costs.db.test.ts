@@ -88,7 +88,7 @@ for (const kind of storeKinds)
       assert.deepEqual(sessions[0]?.usage.consultants, { inputTokens: 30, outputTokens: 3, costUsd: 0.2 });
       // Consultants are not hired: the roster does not grow.
       assert.equal((await board(listRoster, { companyId })).agents.length, 4);
-      // Who left has cost what it has cost.
+      // The costs of an agent that left stay counted.
       await board(terminateAgent, { id: ben.id });
       const after = await board(listCosts, { companyId });
       assert.deepEqual(after.costs, costs);

@@ -25,25 +25,28 @@ for (const kind of storeKinds)
     };
     const statusOf = async ({ org }: Stage, id: string) => (await org.board(viewAgent, { id })).status;
 
-    staged("who has no session left is paused when there is work; a yes lets it begin", async (stage) => {
-      const { org, runner } = stage;
-      const ann = await org.agent("Ann Lee");
-      await org.board(setBudget, { id: ann.id, sessions: 2 });
-      // Each gets somewhere and leaves the job as it is.
-      runner.otherwise(async (session) => reportsTokens(session, runner.started.length));
-      await givenWork(org, ann.id);
-      await stage.rest();
-      assert.equal(runner.started.length, 2, "as many as it may");
-      assert.equal(await statusOf(stage, ann.id), "paused");
-      const [asked, ...more] = await overrides(stage);
-      assert.deepEqual([asked?.status, asked?.payload["measure"], more.length], ["pending", "sessions", 0]);
-      const { says: reason } = await org.board(why, { id: ann.id });
-      assert.match(reason, /is paused: the session budget of Ann Lee is used up/);
-      assert.ok(reason.includes(asked?.id ?? "none"), reason);
-      await org.board(approve, { id: asked?.id ?? "" });
-      await stage.rest();
-      assert.equal(runner.started.length, 3);
-    });
+    staged(
+      "an agent without sessions left is paused when it gets work; approval starts it",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann Lee");
+        await org.board(setBudget, { id: ann.id, sessions: 2 });
+        // Each gets somewhere and leaves the job as it is.
+        runner.otherwise(async (session) => reportsTokens(session, runner.started.length));
+        await givenWork(org, ann.id);
+        await stage.rest();
+        assert.equal(runner.started.length, 2, "as many as it may");
+        assert.equal(await statusOf(stage, ann.id), "paused");
+        const [asked, ...more] = await overrides(stage);
+        assert.deepEqual([asked?.status, asked?.payload["measure"], more.length], ["pending", "sessions", 0]);
+        const { says: reason } = await org.board(why, { id: ann.id });
+        assert.match(reason, /is paused: the session budget of Ann Lee is used up/);
+        assert.ok(reason.includes(asked?.id ?? "none"), reason);
+        await org.board(approve, { id: asked?.id ?? "" });
+        await stage.rest();
+        assert.equal(runner.started.length, 3);
+      },
+    );
 
     staged("a yes is enough, however far beyond the limit the last report went", async (stage) => {
       const { org, runner } = stage;
@@ -72,7 +75,7 @@ for (const kind of storeKinds)
       runner.otherwise(async () => undefined);
     });
 
-    staged("a raise that the budget above has no room for says so before anybody decides", async (stage) => {
+    staged("a raise that does not fit the budget above says so before the decision", async (stage) => {
       const { org, runner } = stage;
       const lead = await org.agent("Lead");
       const ann = await org.agent("Ann", lead.id);

@@ -269,7 +269,7 @@ for (const kind of storeKinds)
       assert.deepEqual([inbox?.status, more.length], ["closed", 0]);
     });
 
-    test("who waited for the inbox or the mandate of an agent that left waits no longer", async () => {
+    test("agents stop waiting for the inbox or the mandate of an agent that left", async () => {
       const fired = await org.agent(`Fired ${++hired}`);
       const lead = await hireLead();
       const waiting = [];
@@ -291,7 +291,7 @@ for (const kind of storeKinds)
       }
       const late = { title: "too late", parents: [org.rootId], dependsOn: [fired.id] };
       await refusal(org.root(createOutcome, late), "refused");
-      // What the retired one had not read is its boss's.
+      // The retired agent's unread mail goes to its boss.
       assert.ok((await lastMail(org.root)).filter(({ body }) => body === "unread").length >= 2);
     });
 

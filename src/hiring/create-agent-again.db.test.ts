@@ -34,7 +34,7 @@ async function onScene(
   kind: (typeof storeKinds)[number],
   play: (scene: Scene) => Promise<void>,
 ): Promise<void> {
-  // Who wins a race is not decided by the disk.
+  // The disk does not decide who wins a race.
   const opened = await openTestStore(kind, { fast: true });
   try {
     let time = Date.UTC(2030, 0, 1);
@@ -73,12 +73,12 @@ for (const kind of storeKinds)
         assert.equal((await ask(again)).requestId, requestId);
       assert.equal((await approvalsOf(org)).length, 1);
       await org.board(approve, { id: requestId });
-      // A person that looks has not answered for the agent.
+      // A person who looks at the request has not answered it.
       assert.equal((await org.board(waitForApproval, { requestId })).status, "created");
       const told = await ask();
       assert.deepEqual([told.status, told.agent?.name], ["created", "Ann"]);
       assert.equal((await ask()).code, "agent_exists");
-      // Who knows the request may ask for its answer as often as it likes.
+      // An agent that knows the request may ask for its answer any number of times.
       for (let times = 0; times < 3; times++)
         assert.deepEqual(await org.root(waitForApproval, { requestId }), told);
       assert.equal((await named(org, "Ann")).length, 1);
@@ -94,7 +94,7 @@ for (const kind of storeKinds)
         const next = await org.root(requestAgent, { name: "Ann" });
         assert.equal(next.status, "pending");
         assert.notEqual(next.requestId, requestId);
-        // Other words are another request, although the first was not heard.
+        // A call with other arguments is another request, even though the first answer was not heard.
         await org.root(cancelApproval, { id: next.requestId ?? "" });
         assert.equal((await org.root(requestAgent, { name: "Ann", role: "x" })).status, "pending");
       },
@@ -110,38 +110,43 @@ for (const kind of storeKinds)
     });
 
     // covers CRA-12
-    staged("undecided in time is a denial, and the scheduler sees to it", async ({ org, store, advance }) => {
-      await org.board(updateCompany, { companyId: org.companyId, maxSessions: 0 });
-      const { requestId = "" } = await org.root(requestAgent, { name: "Ann" });
-      const runner = scriptedRunner(org.core.dispatch);
-      const bugs: unknown[] = [];
-      const reportBug = (error: unknown): void => void bugs.push(error);
-      const scheduler = createScheduler({ store, nodeId: "n", runner, newId, newSecret, reportBug });
-      await scheduler.start();
-      advance(day - 1);
-      const wakes = await scheduler.tick();
-      assert.equal((await org.root(waitForApproval, { requestId })).status, "pending");
-      advance(1);
-      assert.ok((wakes ?? 0) <= Date.UTC(2030, 0, 2), "it wakes by itself");
-      await scheduler.tick();
-      const [approval] = await approvalsOf(org);
-      assert.deepEqual([approval?.status, approval?.decisionNote], ["rejected", "timeout"]);
-      const { messages } = await org.root(readInbox, {});
-      assert.ok(messages.some(({ body }) => body?.includes(requestId) === true && body.includes("in time")));
-      assert.deepEqual(await org.root(waitForApproval, { requestId }), {
-        ok: false,
-        status: "denied",
-        created: false,
-        reason: "timeout",
-        name: "Ann",
-      });
-      assert.equal((await org.root(requestAgent, { name: "Ann" })).status, "pending");
-      await scheduler.stop();
-      assert.deepEqual(bugs, []);
-    });
+    staged(
+      "a request that isn't decided in time is denied by the scheduler",
+      async ({ org, store, advance }) => {
+        await org.board(updateCompany, { companyId: org.companyId, maxSessions: 0 });
+        const { requestId = "" } = await org.root(requestAgent, { name: "Ann" });
+        const runner = scriptedRunner(org.core.dispatch);
+        const bugs: unknown[] = [];
+        const reportBug = (error: unknown): void => void bugs.push(error);
+        const scheduler = createScheduler({ store, nodeId: "n", runner, newId, newSecret, reportBug });
+        await scheduler.start();
+        advance(day - 1);
+        const wakes = await scheduler.tick();
+        assert.equal((await org.root(waitForApproval, { requestId })).status, "pending");
+        advance(1);
+        assert.ok((wakes ?? 0) <= Date.UTC(2030, 0, 2), "it wakes by itself");
+        await scheduler.tick();
+        const [approval] = await approvalsOf(org);
+        assert.deepEqual([approval?.status, approval?.decisionNote], ["rejected", "timeout"]);
+        const { messages } = await org.root(readInbox, {});
+        assert.ok(
+          messages.some(({ body }) => body?.includes(requestId) === true && body.includes("in time")),
+        );
+        assert.deepEqual(await org.root(waitForApproval, { requestId }), {
+          ok: false,
+          status: "denied",
+          created: false,
+          reason: "timeout",
+          name: "Ann",
+        });
+        assert.equal((await org.root(requestAgent, { name: "Ann" })).status, "pending");
+        await scheduler.stop();
+        assert.deepEqual(bugs, []);
+      },
+    );
 
     staged(
-      "without a scheduler the time is over as well, for the name and for the answer",
+      "without a scheduler the request expires too: the name is free, and the answer is a denial",
       async ({ org, advance }) => {
         await org.board(updateCompany, { companyId: org.companyId, approvalExpirySeconds: 60 });
         const other = await org.agent("Other");
@@ -168,7 +173,7 @@ for (const kind of storeKinds)
       },
     );
 
-    staged(`three at once, ${rounds} times: one request and one agent`, async ({ org, store }) => {
+    staged(`three calls at once, ${rounds} times: one request and one agent`, async ({ org, store }) => {
       const callers = [org.root, (await org.agent("Second")).call, (await org.agent("Third")).call];
       let refused = 0;
       for (let round = 0; round < rounds; round++) {
@@ -183,7 +188,7 @@ for (const kind of storeKinds)
         assert.equal(pending.length, isOne ? 3 : 1);
         for (const { status, code } of answers)
           if (status !== "pending") assert.deepEqual([status, code], ["error", "agent_exists"]);
-        // Two people answer at once, and who asked asks again meanwhile.
+        // Two people answer at once while the agent asks again.
         const asker = callers[answers.findIndex(({ status }) => status === "pending")] ?? org.root;
         const decided = await Promise.allSettled([
           org.board(approve, { id: requestId }),

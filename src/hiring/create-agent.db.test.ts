@@ -95,7 +95,7 @@ for (const kind of storeKinds)
     });
 
     // covers CRA-10, CRA-13, CRA-14, CRA-15, CRA-16, CRA-17, CRA-29, CRA-30, CRA-38, CRA-40
-    test("a yes makes one agent, active, below who asked, with all that an agent has", async () => {
+    test("approval makes one active agent below the agent that asked, with everything an agent has", async () => {
       const ann = await org.agent("Ann");
       const requestId = await asked({ name: "Nia", role: "writes the news.", "auto-reply": false }, ann.call);
       assert.ok(!(await names()).includes("Nia"));
@@ -150,7 +150,7 @@ for (const kind of storeKinds)
         assert.equal((await caller(requestAgent, { name })).status, "pending");
         assert.ok(!(await names(free)).includes(name));
       }
-      // The other ways are as they were.
+      // The other ways to hire still need no approval.
       assert.equal((await free.root(hireAgent, { name: "Hired", role: "x" })).agent.status, "idle");
       assert.equal(
         (await free.board(createAgent, { companyId: free.companyId, name: "Made", role: "x" })).status,
@@ -184,7 +184,7 @@ for (const kind of storeKinds)
     });
 
     // covers CRA-21, CRA-22, CRA-45
-    test("a name that is taken is refused before anybody is asked", async () => {
+    test("a name that is taken is refused before any person is asked", async () => {
       await org.agent("Zoë");
       for (const name of ["Zoë", "ZOË", "Zoë".normalize("NFD"), "\u200bzoë", "Ｚｏë"])
         assert.match(await failedWith("agent_exists", { name }), /taken/);
@@ -313,7 +313,7 @@ for (const kind of storeKinds)
       assert.equal((await org.root(waitForApproval, { requestId })).reason, "user_denied");
     });
 
-    test("who asked leaves before the answer: the request ends with it and the name is free", async () => {
+    test("when the agent that asked leaves before the answer, the request ends and the name is free", async () => {
       const asker = await org.agent("Asker");
       const requestId = await asked({ name: "Orphan" }, asker.call);
       await org.board(terminateAgent, { id: asker.id });
@@ -323,7 +323,7 @@ for (const kind of storeKinds)
       assert.ok(!(await names()).includes("Orphan"));
     });
 
-    test("only who asked, and the board, hear the answer; it is a yes or a no", async () => {
+    test("only the agent that asked and the board get the answer, which is a yes or a no", async () => {
       const other = await org.agent("Listener");
       const requestId = await asked({ name: "Secret" });
       await refusal(other.call(waitForApproval, { requestId }), "not_found");
@@ -340,7 +340,7 @@ for (const kind of storeKinds)
     });
 
     // covers CRA-18, CRA-19, CRA-20, CRA-41
-    test("its brain and model are the company's for such agents, else the default", async () => {
+    test("the new agent gets the company's brain and model for such agents, or else the default", async () => {
       const own = await org.another();
       const make = async (name: string) => {
         const { requestId = "" } = await own.root(requestAgent, { name });
@@ -366,7 +366,7 @@ for (const kind of storeKinds)
       const seen = JSON.stringify(await own.board(viewApproval, { id: requestId }));
       assert.ok(!seen.includes("sk-abcdefghij"), "a secret is shown");
       assert.deepEqual(await make("Five"), ["process", null, config]);
-      // What was asked for is what a yes makes, also when the settings have changed.
+      // Approval makes the agent as it was requested, even when the settings have changed since.
       await set({ defaultAdapterType: "rehearsal", defaultAdapterConfig: {}, chatLLMProvider: "process" });
       await own.board(approve, { id: requestId });
       assert.equal((await own.root(waitForApproval, { requestId })).effective?.provider, "process");
@@ -375,7 +375,7 @@ for (const kind of storeKinds)
       assert.match(message ?? "", /The board can correct this/);
     });
 
-    test("a company that wants no more agents says so before anybody is asked", async () => {
+    test("a company at its agent limit refuses before any person is asked", async () => {
       const small = await org.another();
       await small.board(updateCompany, { companyId: small.companyId, maxAgents: 2 });
       const { requestId = "" } = await small.root(requestAgent, { name: "Second" });

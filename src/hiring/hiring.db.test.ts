@@ -65,7 +65,7 @@ for (const kind of storeKinds)
     };
 
     // covers GOV-04, GOV-05, GOV-06, GOV-22, GOV-23, GOV-25, GOV-66
-    test("only who holds org:hire hires: the root agent from the beginning, everybody else once it is given", async () => {
+    test("only agents with org:hire can hire: the root agent from the start, others once they are given it", async () => {
       const other = await org.agent("Unentitled");
       await refusal(other.call(hireAgent, named()), "forbidden");
       const { grants } = await org.root(listPermissions, {});
@@ -141,7 +141,7 @@ for (const kind of storeKinds)
       await settings({ allowedAdapterTypes: ["rehearsal", "process"] });
       await boss.call(approvals.resubmit, { id, payload: shell });
       await settings({ allowedAdapterTypes: ["rehearsal", "human"] });
-      // The board saw it and says yes; what it saw is what runs.
+      // The board saw the configuration and approves it. The agent runs with exactly that configuration.
       await org.board(approvals.approve, { id });
       assert.equal((await org.board(viewAgent, { id: agent.id })).adapterType, "process");
       // The board itself may use any.
@@ -175,14 +175,14 @@ for (const kind of storeKinds)
       assert.equal((await org.board(viewAgent, { id: agent.id })).title, "First");
     });
 
-    test("what a hire begins with, its boss holds: when asked for and when approved", async () => {
+    test("the boss must hold every right that a hire begins with, at the request and at the approval", async () => {
       await nobody("refused", { grants: [{ resource: "org:consult" }] });
       const right = { companyId: org.companyId, to: boss.id, resource: "org:consult" };
       const { id: grantId } = await org.board(grantPermission, right);
       const { id, agent } = await hire({ grants: [{ resource: "org:consult" }] });
       assert.deepEqual((await org.board(listAgentGrants, { id: agent.id })).grants, [], "nothing yet");
       await org.board(revokePermission, { id: grantId });
-      // The yes cannot be carried out, so it is none.
+      // The approval can't be carried out and is refused.
       await refusal(org.board(approvals.approve, { id }), "conflict");
       assert.deepEqual([await statusOf(agent.id), await approvalStatus(id)], ["pending_approval", "pending"]);
       assert.deepEqual((await org.board(listAgentGrants, { id: agent.id })).grants, []);
@@ -242,7 +242,7 @@ for (const kind of storeKinds)
       }
     });
 
-    test("what an outcome says stays as the board sees it while its hire waits", async () => {
+    test("an outcome's text can't change while its hire waits for the board", async () => {
       const { id, agentId } = await delegateToHire();
       for (const by of [boss.call, org.board])
         await refusal(by(outcomes.updateOutcome, { id: agentId, description: "something else" }), "refused");
@@ -282,7 +282,7 @@ for (const kind of storeKinds)
       assert.ok((await eventsAbout(second.agent.id)).includes("agent.delete"));
     });
 
-    test("agents hire no further than maxAgents; the board may", async () => {
+    test("agents can't hire beyond maxAgents; the board can", async () => {
       const fresh = await org.another();
       const { companyId } = fresh;
       await fresh.board(updateCompany, { companyId, maxAgents: 2 });

@@ -143,7 +143,7 @@ for (const kind of storeKinds)
       const mail = (await org.root(readInbox, { limit: 1000 })).messages.map(({ body }) => body ?? "");
       assert.ok(mail.some((body) => body.includes(outcomes.submitted) && body.includes("Verify it")));
       for (const text of ["read me", "a question"]) assert.ok(mail.includes(text), `${text} was left behind`);
-      // Who waited for what lead was for waits no longer; who was to be hired by it will be by its boss, and the plan says so.
+      // Agents that waited for lead's mandate wait no longer. Lead's pending hires move to its boss, and the plan says so.
       assert.deepEqual((await outcome(outcomes.waiter)).dependsOn, []);
       assert.ok(moves.some(({ what, to }) => what.includes("names as manager") && to === "Root"));
     });
@@ -245,7 +245,7 @@ for (const kind of storeKinds)
       await refusal(board({ kind: "hand_over", agent: ann.id, adapterType: "nonsense" }), "invalid");
     });
 
-    test("firing and shrinking: those with the least to lose leave, the deepest first, with the reason", async () => {
+    test("firing and shrinking: the agents with the least work leave, the deepest first, with the reason", async () => {
       const small = await createOrganization(opened.store);
       scene = await buildScene(small);
       const shrink = { kind: "shrink", to: 6 } as const;
@@ -327,7 +327,7 @@ for (const kind of storeKinds)
       ] satisfies Change[])
         await refusal(board(change), "refused");
       await refusal(board({ kind: "merge", agents: [ann.id, ann.id], into: bob.id }), "invalid");
-      // Newcomers: who may not hire makes none; where hires wait for approval, it cannot be done in one piece.
+      // An agent that may not hire can't add newcomers. Where hires need approval, the change can't be made in one step.
       const insert: Change = {
         kind: "insert_layer",
         boss: ann.id,

@@ -21,28 +21,31 @@ for (const kind of storeKinds)
   describe(`an organization that grows, on ${kind}`, () => {
     const staged = stagedPrinters(kind);
 
-    staged("a plan for its own role is its own work; a role comes before a name", async (stage) => {
-      const { org } = stage;
-      const editor = await report(stage, "Writer", "Editor");
-      await work(stage);
-      const tasks = [
-        { title: "Decide", assignee: "CEO" },
-        { title: "Sign", assignee: "root" },
-        { title: "Edit", assignee: "Editor" },
-      ];
-      await printLines(stage, "HIRE[Writer]: Writes.", "```plan", JSON.stringify(tasks), "```");
-      const owner = async (title: string) => (await byTitle(stage, title)).responsible?.id;
-      assert.deepEqual(
-        [await owner("Decide"), await owner("Sign"), await owner("Edit")],
-        [org.rootId, org.rootId, editor],
-      );
-      const session = await org.session(org.rootId);
-      const more = await session.call(createOutcome, { title: "More", parents: [org.rootId] });
-      const given = await session.call(delegateOutcome, { id: more.id, to: "writer" });
-      const { agents } = await org.board(listAgents, { companyId: org.companyId });
-      const writer = agents.find(({ role }) => role === "Writer");
-      assert.deepEqual([given.responsible?.id, writer?.name, agents.length], [writer?.id, "Writer 2", 3]);
-    });
+    staged(
+      "a plan task for the agent's own role is its own work; roles are matched before names",
+      async (stage) => {
+        const { org } = stage;
+        const editor = await report(stage, "Writer", "Editor");
+        await work(stage);
+        const tasks = [
+          { title: "Decide", assignee: "CEO" },
+          { title: "Sign", assignee: "root" },
+          { title: "Edit", assignee: "Editor" },
+        ];
+        await printLines(stage, "HIRE[Writer]: Writes.", "```plan", JSON.stringify(tasks), "```");
+        const owner = async (title: string) => (await byTitle(stage, title)).responsible?.id;
+        assert.deepEqual(
+          [await owner("Decide"), await owner("Sign"), await owner("Edit")],
+          [org.rootId, org.rootId, editor],
+        );
+        const session = await org.session(org.rootId);
+        const more = await session.call(createOutcome, { title: "More", parents: [org.rootId] });
+        const given = await session.call(delegateOutcome, { id: more.id, to: "writer" });
+        const { agents } = await org.board(listAgents, { companyId: org.companyId });
+        const writer = agents.find(({ role }) => role === "Writer");
+        assert.deepEqual([given.responsible?.id, writer?.name, agents.length], [writer?.id, "Writer 2", 3]);
+      },
+    );
 
     staged("a brain without tools that replies has handled the message, once", async (stage) => {
       const { org, runner } = stage;
@@ -78,7 +81,7 @@ for (const kind of storeKinds)
         ["Well, thank you."],
       );
 
-      // One that never learns it is not started for ever, and the board is told what would start it again.
+      // An agent that never learns this is stopped after a while, and the board is told how to start it again.
       runner.otherwise(says("Fine."));
       await org.board(sendMessage, { companyId, body: "And now?" });
       const before = runner.started.length;
@@ -92,7 +95,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "one that ends well without a word has seen its notices, and is not started for them again",
+      "an agent that ends well without output has seen its notices, and is not started for them again",
       async (stage) => {
         const { org, runner } = stage;
         const mia = await report(stage, "Mia", "Manager");
@@ -126,7 +129,7 @@ for (const kind of storeKinds)
         await stage.rest();
         const write = await byTitle(stage, "Write");
         await org.board(closeOutcome, { id: write.id, rationale: "nobody reads it" });
-        // Who handed it out decides on what cannot go on; its report cannot.
+        // The agent that delegated the blocked outcome decides about it. Its report cannot.
         assert.match(await told(stage, org.rootId), /"Write" .* was closed: nobody reads it[\s\S]*- "Print"/);
         assert.deepEqual([await told(stage, ann), await told(stage, bob)], ["", ""]);
         const print = await byTitle(stage, "Print");
@@ -154,7 +157,7 @@ for (const kind of storeKinds)
       },
     );
 
-    /** Eve's work is sent back twice by Mia; who is asked answers this. */
+    /** Mia sends Eve's work back twice. The manager that is then asked answers with this. */
     const disputed = async (stage: Stage) => {
       const { runner } = stage;
       const mia = await report(stage, "Mia", "Manager");
@@ -174,47 +177,44 @@ for (const kind of storeKinds)
       return { mia, eve, verdict };
     };
 
-    staged(
-      "who is asked what is to become of disputed work decides it; its owner does not",
-      async (stage) => {
-        const { org, runner } = stage;
-        const { eve, verdict } = await disputed(stage);
-        // The chief is shown the question, with what was submitted last.
-        runner.plan(org.rootId, async (session) => {
-          const own = org.as((await org.board(createKey, { id: eve })).key);
-          const { id } = await byTitle(stage, "Build it.");
-          await assert.rejects(
-            own(updateOutcome, { id, blocked: null }),
-            /waiting for a decision that isn't yours/,
-          );
-          await assert.rejects(
-            own(updateOutcome, { id, blocked: { reason: "mine" } }),
-            /waiting for a decision that isn't yours/,
-          );
-          await assert.rejects(
-            own(submitOutcome, { id, note: "again" }),
-            /waiting for a decision that isn't yours/,
-          );
-          assert.match(
-            session.briefing.assignment,
-            /## Submissions waiting for your verdict\n\n### "Build it\."/,
-          );
-          assert.match(session.briefing.assignment, /> the work was sent back twice[\s\S]*> Second try\./);
-          return verdict("REWORK a flat roof will do")(session);
-        });
-        runner.otherwise(hang);
-        await passes(stage, 10);
-        const open = await byTitle(stage, "Build it.");
-        assert.deepEqual([open.status, open.blocked], ["open", null]);
-        assert.match(await told(stage, eve), /Root reopened "Build it\." .*: a flat roof will do/);
-        assert.deepEqual((await org.board(viewAgent, { id: eve })).reviews, {
-          pass: 0,
-          rework: 2,
-          escalated: 1,
-          unreadable: 0,
-        });
-      },
-    );
+    staged("the manager that is asked decides about disputed work; its owner does not", async (stage) => {
+      const { org, runner } = stage;
+      const { eve, verdict } = await disputed(stage);
+      // The chief is shown the question, with what was submitted last.
+      runner.plan(org.rootId, async (session) => {
+        const own = org.as((await org.board(createKey, { id: eve })).key);
+        const { id } = await byTitle(stage, "Build it.");
+        await assert.rejects(
+          own(updateOutcome, { id, blocked: null }),
+          /waiting for a decision that isn't yours/,
+        );
+        await assert.rejects(
+          own(updateOutcome, { id, blocked: { reason: "mine" } }),
+          /waiting for a decision that isn't yours/,
+        );
+        await assert.rejects(
+          own(submitOutcome, { id, note: "again" }),
+          /waiting for a decision that isn't yours/,
+        );
+        assert.match(
+          session.briefing.assignment,
+          /## Submissions waiting for your verdict\n\n### "Build it\."/,
+        );
+        assert.match(session.briefing.assignment, /> the work was sent back twice[\s\S]*> Second try\./);
+        return verdict("REWORK a flat roof will do")(session);
+      });
+      runner.otherwise(hang);
+      await passes(stage, 10);
+      const open = await byTitle(stage, "Build it.");
+      assert.deepEqual([open.status, open.blocked], ["open", null]);
+      assert.match(await told(stage, eve), /Root reopened "Build it\." .*: a flat roof will do/);
+      assert.deepEqual((await org.board(viewAgent, { id: eve })).reviews, {
+        pass: 0,
+        rework: 2,
+        escalated: 1,
+        unreadable: 0,
+      });
+    });
 
     staged(
       "disputed work that the next manager up accepts is done, and dependent work continues",
@@ -232,7 +232,7 @@ for (const kind of storeKinds)
     );
 
     staged(
-      "when no manager above decides either, the board is asked once, and its status says so",
+      "when no manager above decides either, the board is asked once, and why() says so",
       async (stage) => {
         const { org, runner } = stage;
         await disputed(stage);
@@ -253,33 +253,36 @@ for (const kind of storeKinds)
       },
     );
 
-    staged("who has to do it again is told what was missing, and is shown what it did", async (stage) => {
-      const { org, runner } = stage;
-      const eve = await report(stage, "Eve", "Engineer");
-      await work(stage);
-      runner.plan(
-        org.rootId,
-        says("DELEGATE[Engineer]: Build it."),
-        says("VERDICT[Build it.]: REWORK no roof"),
-      );
-      runner.plan(org.rootId, async ({ briefing }) => {
-        const { id } = await byTitle(stage, "Build it.");
-        // It used the title; it was told the id.
-        assert.ok(
-          briefing.assignment.includes(`Use the id of one that is: ${id} ("Build it.")`),
-          briefing.assignment,
+    staged(
+      "an agent that has to redo work is told what was missing, and sees its earlier result",
+      async (stage) => {
+        const { org, runner } = stage;
+        const eve = await report(stage, "Eve", "Engineer");
+        await work(stage);
+        runner.plan(
+          org.rootId,
+          says("DELEGATE[Engineer]: Build it."),
+          says("VERDICT[Build it.]: REWORK no roof"),
         );
-        return { output: `VERDICT[${id}]: REWORK no roof` };
-      });
-      runner.plan(eve, says("Four walls."), says("Noted."), async ({ briefing }) => {
-        assert.match(
-          briefing.assignment,
-          /Your last submission was sent back:\n> no roof\n\nYou submitted:\n> Four walls\./,
-        );
-        return { output: "Four walls and a roof." };
-      });
-      runner.otherwise(hang);
-      await passes(stage, 10);
-      assert.equal((await byTitle(stage, "Build it.")).status, "submitted");
-    });
+        runner.plan(org.rootId, async ({ briefing }) => {
+          const { id } = await byTitle(stage, "Build it.");
+          // It used the title; it was told the id.
+          assert.ok(
+            briefing.assignment.includes(`Use the id of one that is: ${id} ("Build it.")`),
+            briefing.assignment,
+          );
+          return { output: `VERDICT[${id}]: REWORK no roof` };
+        });
+        runner.plan(eve, says("Four walls."), says("Noted."), async ({ briefing }) => {
+          assert.match(
+            briefing.assignment,
+            /Your last submission was sent back:\n> no roof\n\nYou submitted:\n> Four walls\./,
+          );
+          return { output: "Four walls and a roof." };
+        });
+        runner.otherwise(hang);
+        await passes(stage, 10);
+        assert.equal((await byTitle(stage, "Build it.")).status, "submitted");
+      },
+    );
   });

@@ -37,7 +37,7 @@ for (const kind of storeKinds)
     });
 
     staged(
-      "a company has at most maxSessions, shared fairly: who waited longest goes first",
+      "a company has at most maxSessions, shared fairly: the agent that waited longest goes first",
       async (stage) => {
         const { org, runner } = stage;
         await org.board(updateCompany, { companyId: org.companyId, maxSessions: 2 });

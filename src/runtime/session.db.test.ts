@@ -89,7 +89,7 @@ for (const kind of bothStores)
 
     // covers SES-06, LOG-03
     staged(
-      "handing in the summary ends the session: it may go by itself, or is ended after a grace",
+      "submitting the summary ends the session: it ends by itself, or is ended after a grace period",
       async (stage) => {
         const { org, runner } = stage;
         const ann = await org.agent("Ann");

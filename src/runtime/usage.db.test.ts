@@ -11,7 +11,7 @@ import { createMeter } from "./usage.ts";
 
 for (const kind of storeKinds)
   describe(`the meter on ${kind}`, () => {
-    test("a report is written without a turn of the scheduler, and who has nothing left is stopped right then", () =>
+    test("a report is written without a turn of the scheduler, and an agent with no budget left is stopped at once", () =>
       onBudget(kind, async (stage) => {
         const { org, runner, store } = stage;
         const ann = await org.agent("Ann");
@@ -41,7 +41,7 @@ for (const kind of storeKinds)
         assert.equal(await stopped.promise, session.id);
         clearTimeout(late);
         assert.equal((await org.board(viewAgent, { id: ann.id })).status, "paused");
-        // It was held still before anything was written, and never let go on.
+        // The process was suspended before anything was written, and was never resumed.
         assert.deepEqual(holds, [true]);
         assert.deepEqual(bugs, []);
         gate.resolve();
