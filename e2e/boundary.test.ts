@@ -162,7 +162,7 @@ test("a boss reads what it delegated and writes to its owner, and changes nothin
 });
 
 // covers CAP-07, CAP-24
-test("an agent can't grant a right that it doesn't hold, or a wider one than it holds", async () => {
+test("an agent can't grant a right that it doesn't hold, or more of a right than it holds", async () => {
   const { boss, lead, hand, top } = await team();
   const { board, companyId } = world.daemon;
   const file = String((await boss.ask("kb", "create_file", { description: "lent", content: "x" }))["id"]);

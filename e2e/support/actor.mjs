@@ -33,7 +33,8 @@ async function live() {
   const mayHire = grants.some(({ resource, stands }) => resource === "org:hire" && stands);
   for (let turn = 0; turn < 8; turn++) {
     const { messages } = await call("mail", "read_inbox", { limit: 20 });
-    // Before the messages that ask for it are acknowledged: who dies in between is started again for them alone.
+    // This happens before the messages that ask for it are acknowledged. An actor that dies in between is started again for
+    // those messages.
     while (await settleReports());
     await sortInbox(messages);
     const worked = await workOnce(mayHire);
@@ -116,7 +117,7 @@ async function hand(id) {
   await tell("outcome", "delegate_outcome", { id, hire, grants, message: label }, { letter: label });
 }
 
-/** Writes the result down, and submits what was handed to it or completes what is its own. */
+/** Writes the result down. Submits an outcome that was delegated to the actor, and completes the actor's own. */
 async function finish({ id, title, delegated }) {
   const description = newLabel();
   const content = `# Result of ${title}\n\nby session ${session}\n`;
@@ -158,7 +159,7 @@ async function whim() {
       const isLive = status === "open" || status === "submitted";
       return isLive && title.startsWith("part of ") && responsible?.id !== me.id;
     });
-    // Only what it handed out itself: what is deeper is refused.
+    // Only outcomes that the actor delegated itself. Deeper ones are refused.
     if (held !== undefined)
       await tell("outcome", "reclaim_outcome", { id: held.id, reason: "changed my mind" }).catch(ifRefused);
   } else await sleep(Math.random() * 1500);
@@ -181,7 +182,7 @@ async function hasRoom() {
   return (await roster()).length < 14;
 }
 
-/** A call that changes something: what is tried and what came of it is noted. */
+/** Makes a call that changes something, and notes the attempt and its result. */
 async function tell(server, tool, args, what = {}) {
   const { key, ...about } = what;
   const attempt = `${session}-${++calls}`;
@@ -240,7 +241,7 @@ async function once(server, tool, args, key) {
   const { result, error } = JSON.parse(data);
   if (error !== undefined) throw new Error(`${tool}: ${JSON.stringify(error)}`);
   if (result.isError === true) {
-    // Ended between the door and the transaction.
+    // The session ended between the door and the transaction.
     if (result.structuredContent?.error?.code === "unauthenticated") process.exit(3);
     throw new Refused(`${tool}: ${JSON.stringify(result.structuredContent)}`);
   }
@@ -274,7 +275,7 @@ function actorEnvironment() {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("ACTOR_")));
 }
 
-/** Calm again once the test says so: then everything comes to its end. */
+/** Returns true with this probability. Always false for a calm actor, and once the test has told all actors to calm down. */
 function wild(probability) {
   return process.env.ACTOR_WILD === "1" && chance(probability) && !existsSync(join(folder, "calm"));
 }

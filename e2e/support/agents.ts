@@ -25,7 +25,7 @@ export function actorBrain(folder: string, options: { wild: boolean }) {
   };
 }
 
-/** A brain that says its token and then waits, with a child that waits as well. */
+/** A brain that prints its token and then waits, with a child that waits as well. */
 export const sleeper = {
   adapterType: "process",
   adapterConfig: {
@@ -34,7 +34,7 @@ export const sleeper = {
   },
 } as const;
 
-/** The same with a child that left the group of its parent, which only a sandbox can hold. */
+/** The same with a child that left its parent's process group. Only a sandbox can end such a child. */
 export const runaway = {
   adapterType: "process",
   adapterConfig: {
@@ -48,7 +48,7 @@ export const runaway = {
   },
 } as const;
 
-/** The sessions of sleepers on a home, with the tokens they said; waits until there are this many. */
+/** Waits for this many sessions of sleepers on a home. Returns them with the tokens they printed. */
 export async function tokensOf(home: string, count: number): Promise<{ id: string; token: string }[]> {
   const folder = join(home, "transcripts");
   for (const start = performance.now(); ; await sleep(50)) {
@@ -64,11 +64,11 @@ export async function tokensOf(home: string, count: number): Promise<{ id: strin
 
 export interface Staff {
   readonly rootId: string;
-  /** Who take goals from the board, and may hire. */
+  /** The agents that take goals from the board and may hire. */
   readonly managerIds: readonly string[];
 }
 
-/** The root and some managers below it, all of them actors that may hire further ones. */
+/** Makes the root and some managers below it. All are actors that may hire more actors. */
 export async function employActors(
   daemon: BuiltDaemon,
   folder: string,
@@ -96,7 +96,7 @@ export async function employActors(
   return { rootId: rootAgentId, managerIds };
 }
 
-/** From now on actors do what they must and nothing else. */
+/** Tells the actors to do only what they must from now on. */
 export function calmDown(folder: string): void {
   writeFileSync(join(folder, "calm"), "");
 }
@@ -110,7 +110,7 @@ const Line = z.object({
   acknowledged: z.string().optional(),
   id: z.string().optional(),
   tool: z.string().optional(),
-  /** What names the effect, in the title, the description or the first line. */
+  /** The label of the effect: part of the title, the description or the first line. */
   outcome: z.string().optional(),
   file: z.string().optional(),
   letter: z.string().optional(),
@@ -121,7 +121,7 @@ const Line = z.object({
   error: z.string().optional(),
 });
 
-/** Something that was tried, by what names its effect; with the id that was told, when it was acknowledged. */
+/** An attempt, by the label of its effect. An acknowledged attempt also has the id from the answer. */
 export interface Attempt {
   readonly kind: "outcome" | "file" | "letter";
   readonly label: string;
@@ -131,16 +131,16 @@ export interface Attempt {
 export interface Notes {
   readonly sessions: readonly { id: string; token: string; agentId: string }[];
   readonly attempts: readonly Attempt[];
-  /** Messages that were acknowledged for certain. */
+  /** The messages that were certainly acknowledged. */
   readonly acknowledged: readonly string[];
-  /** Writes tried after the daemon was gone, and those that found one. */
+  /** Writes tried after the daemon was gone, and those of them that reached a daemon. */
   readonly ghosts: number;
   readonly haunted: number;
   readonly errors: readonly string[];
   readonly calls: number;
 }
 
-/** What all actors noted so far. The last line of one that was killed may be half. */
+/** Reads the notes of all actors so far. The last line of a killed actor may be incomplete. */
 export function readNotes(folder: string): Notes {
   const notes = {
     sessions: new Array<Notes["sessions"][number]>(),

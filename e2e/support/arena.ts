@@ -1,4 +1,4 @@
-// A home, the daemon that runs on it at the moment, and the way to call it while it is killed and started again.
+// A home, the daemon that currently runs on it, and a way to call that daemon while it is killed and restarted.
 import type { z } from "zod";
 import { requestFor } from "../../src/client/client.ts";
 import type { Operation } from "../../src/contract/operation.ts";
@@ -14,7 +14,7 @@ export class Arena {
   readonly options: DaemonOptions;
   /** How many daemons have been ready so far. */
   generation = 0;
-  /** Answers 500 and above: none is expected while the store is well. */
+  /** The answers with status 500 and above. None is expected while the store works. */
   readonly failures: string[] = [];
   #daemon: BuiltDaemon | undefined;
   #gate: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ export class Arena {
     return this.#daemon;
   }
 
-  /** A daemon that answers; those who wait to call it go on, unless told not to yet. */
+  /** Starts a daemon and waits until it answers. Waiting callers then continue, unless told to wait longer. */
   async start({ open = true } = {}): Promise<BuiltDaemon> {
     this.#daemon = await startDaemon(this.options).ready;
     this.generation += 1;
@@ -37,7 +37,7 @@ export class Arena {
     return this.#daemon;
   }
 
-  /** SIGKILL, with every call that is under way. New ones wait for the next daemon. */
+  /** Kills the daemon with SIGKILL, in the middle of every running call. New calls wait for the next daemon. */
   async kill(): Promise<void> {
     const { daemon } = this;
     this.#daemon = undefined;
@@ -53,7 +53,7 @@ export class Arena {
     if (code !== 0) throw new Error(`the daemon ended with ${code ?? signal ?? ""}: ${daemon.log()}`);
   }
 
-  /** Nothing runs after this, whatever state it was in. Those who wait to call wait for ever. */
+  /** Ends the daemon, whatever state it was in. Callers that wait for a daemon then wait for ever. */
   async end(): Promise<void> {
     if (this.#daemon !== undefined) await this.kill();
   }
@@ -65,7 +65,7 @@ export class Arena {
     await starting.kill();
   }
 
-  /** No new calls. Resolves when none is under way. */
+  /** Holds new calls back. Resolves when no call is running. */
   async quiet(): Promise<void> {
     this.pause();
     while (this.#inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 1));

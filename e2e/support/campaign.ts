@@ -1,4 +1,4 @@
-// A daemon under load that is killed again and again, and held to what it promised after each restart.
+// Kills a daemon under load again and again, and checks after each restart that it kept its promises.
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -45,7 +45,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
   let whileMoving = 0;
   let checkedAttempts = 0;
   const problems = new Set<string>();
-  // Before there is anything: a first start that does not come to its end.
+  // Before any data exists: kills the first start before it is ready.
   let killed = 0;
   const count = (moment: Moment): void => {
     kills.set(moment, (kills.get(moment) ?? 0) + 1);
@@ -70,7 +70,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
   let round = 0;
   let checkedAt = killed;
   while (killed < options.kills && problems.size === 0) {
-    // Each moment once, then any.
+    // Uses each moment once, then random ones.
     const moment = options.moments[round++] ?? random.pick(options.moments);
     await acknowledges(history, random.between(...options.writes));
     await sleep(random.between(0, 15));
@@ -82,7 +82,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
         await arena.killWhileStarting(random.between(0, 400));
 
     await arena.start({ open: false });
-    // A write that was answered is in the history a moment later: the last ones of the round before are looked at again.
+    // An answered write enters the history a moment later. The last writes of the previous round are therefore checked again.
     const recent = history.files.slice(Math.max(0, checkedAttempts - 20));
     checkedAttempts = history.files.length;
     for (const problem of await checkRecent(arena.daemon, recent)) problems.add(problem);
@@ -98,7 +98,7 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
 }
 
 export interface Load {
-  /** Stops the clients; what is under way is answered first. */
+  /** Stops the clients after their running calls have been answered. */
   stop(): Promise<void>;
 }
 
@@ -116,7 +116,7 @@ export async function startLoad(arena: Arena, random: Random, history: History):
 
   const shared: Pair[] = [];
   const parts = { arena, history, companyId, shared, pause: 10 };
-  // The board's, because an agent that made one could write it and the others could not.
+  // The board makes the shared files. If an agent made one, only that agent could write it.
   const author = new Writer({ ...parts, name: "s", token, parentId: company.rootOutcomeId, random });
   for (let number = 0; number < 3; number++) {
     const file = await author.createFile();
@@ -150,7 +150,7 @@ export async function acknowledges(history: History, writes: number): Promise<vo
   }
 }
 
-/** Lets the writers rest until content appears as files, and a little longer. False when none appeared. */
+/** Pauses the writers until content appears as files, and a little longer. Returns false when none appeared. */
 async function contentMoves(arena: Arena, random: Random): Promise<boolean> {
   const folder = join(arena.options.home, "knowledge");
   await arena.quiet();

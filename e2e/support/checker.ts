@@ -1,5 +1,5 @@
-// Holds a store to what its clients were told: over the API of a running daemon, by the CLI, and in its tables.
-// Answers a list of what is wrong; kill-checker.test.ts shows that it finds what is planted.
+// Checks a store against what its clients were told: over the API of a running daemon, by the CLI, and in its tables.
+// Returns a list of problems. kill-checker.test.ts shows that it finds planted damage.
 import { hash } from "node:crypto";
 import type { z } from "zod";
 import { type Event, listEvents } from "../../src/contract/ledger.ts";
@@ -16,7 +16,7 @@ import {
 import { checkInvariants } from "./invariants.ts";
 import { checkTables, type Tables } from "./tables.ts";
 
-/** Everything: each version of each file, each outcome, each event, the chain, the tables. */
+/** Checks everything: each version of each file, each outcome, each event, the chain and the tables. */
 export async function check(
   daemon: BuiltDaemon,
   options: DaemonOptions,
@@ -33,7 +33,7 @@ export async function check(
   return problems;
 }
 
-/** Only the last attempts: each acknowledged version is there, with its bytes. */
+/** Checks only the last attempts: each acknowledged version is there, with its bytes. */
 export async function checkRecent(daemon: BuiltDaemon, attempts: readonly FileAttempt[]): Promise<string[]> {
   const problems: string[] = [];
   await inParallel(attempts, async ({ label, saved, hash: wanted }) => {
@@ -136,7 +136,7 @@ function checkFiles(
   }
 }
 
-/** Each version was recorded once, with its hash, in order; nothing was recorded that is not there. */
+/** Each version was recorded once, in order, with its hash, and every recorded version exists. */
 function checkFileEvents(
   id: string,
   versions: ReadonlyMap<number, string>,
@@ -198,7 +198,7 @@ async function checkOutcomes(
       problems.push(`outcome ${label} was acknowledged and is lost`);
 }
 
-/** Every state that is consistent with what was answered: an acknowledged change happened, an open one may have. */
+/** Every state that agrees with the answers: an acknowledged change happened, and an open one may have happened. */
 function possibleStates(attempts: readonly OutcomeAttempt[]): Set<string> {
   let states = new Map<string, OutcomeState>();
   for (const { action, change, verdict } of attempts) {

@@ -16,10 +16,10 @@ const builtMain = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.ur
 export interface DaemonOptions {
   readonly home: string;
   readonly databaseUrl?: string | undefined;
-  /** What starts `agency`; default this Node with what `npm run build` made. */
+  /** The command that starts `agency`. By default, this Node with the result of `npm run build`. */
   readonly command?: readonly [string, ...string[]];
   readonly env?: Readonly<Record<string, string>>;
-  /** Default 0: any that is free. */
+  /** Default 0: any free port. */
   readonly port?: number;
 }
 
@@ -28,10 +28,10 @@ export interface End {
   readonly signal: string | null;
 }
 
-/** A daemon that was started and may not answer yet. */
+/** A started daemon that may not answer yet. */
 export interface Starting {
   readonly pid: number;
-  /** Resolves when it says where it listens; rejects when it ends before. */
+  /** Resolves when the daemon prints its address. Rejects when the daemon ends before that. */
   readonly ready: Promise<BuiltDaemon>;
   readonly ended: Promise<End>;
   kill(signal?: NodeJS.Signals): Promise<End>;
@@ -42,7 +42,7 @@ export interface BuiltDaemon {
   readonly pid: number;
   readonly home: string;
   readonly companyId: string;
-  /** The board's. */
+  /** The board's token. */
   readonly token: string;
   readonly board: Client;
   /** What it wrote to its log so far. */
@@ -95,7 +95,7 @@ export function startDaemon(options: DaemonOptions): Starting {
   return { pid: child.pid ?? 0, ready, ended, kill };
 }
 
-/** A command of the CLI, to its end. */
+/** Runs a command of the CLI to its end. */
 export async function agency(
   args: readonly string[],
   options: DaemonOptions,
@@ -106,7 +106,7 @@ export async function agency(
   return { code: typeof code === "number" ? code : null, out, err };
 }
 
-/** A folder that is deleted at the end of the process, if the test did not delete it before. */
+/** Makes a folder that is deleted when the process ends, unless the test deletes it earlier. */
 export function temporaryFolder(purpose: string): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), `agency-${purpose}-`));
   folders.add(path);
@@ -150,7 +150,7 @@ function spawnAgency(
   return child;
 }
 
-/** Nothing of the developer's own settings, and a compile cache: that of the run, or one that goes with the test. */
+/** An environment without the developer's own settings. It has the compile cache of the run, or one for this test only. */
 function environment(options: DaemonOptions): NodeJS.ProcessEnv {
   compileCache ??= process.env["NODE_COMPILE_CACHE"] ?? temporaryFolder("cache").path;
   return {

@@ -8,9 +8,9 @@ export type Verdict = "open" | "acknowledged" | "refused";
 
 /** One version of one knowledge file. No two attempts write the same bytes, so a hash names its attempt. */
 export interface FileAttempt {
-  /** In the content and, of a creation, also the description. */
+  /** Part of the content. For a creation, also part of the description. */
   readonly label: string;
-  /** Null for a creation: the daemon gives the id. */
+  /** Null for a creation: the daemon chooses the id. */
   readonly fileId: string | null;
   /** The version it was written on top of; 0 for a creation. */
   readonly base: number;
@@ -48,7 +48,7 @@ export class History {
   readonly problems: string[] = [];
   /** Writes that were answered with what they did. */
   acknowledged = 0;
-  /** Calls that no answer came to, and those of them that were repeated under their key. */
+  /** Calls without an answer, and those of them that were repeated with their key. */
   lost = 0;
   repeated = 0;
   /** Keys of acknowledged calls that were sent again after a restart and answered as the first time. */

@@ -4,7 +4,7 @@ import { storeDatabase } from "../../src/testing/postgres.ts";
 import { fixedPort } from "./agents.ts";
 import { type DaemonOptions, temporaryFolder } from "./daemon.ts";
 
-/** A home, the store that goes with it, a port that stays the same, and a folder for what actors note. */
+/** A home with its store, a port that stays the same, and a folder for the actors' notes. */
 export async function onNewHome(
   store: StoreKind,
   play: (options: DaemonOptions, folder: string) => Promise<void>,

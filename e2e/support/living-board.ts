@@ -61,7 +61,7 @@ export class Board {
     }
   }
 
-  /** How much is open besides what stands, messages on their way included. */
+  /** Counts the open outcomes, without standing ones, and the undelivered messages. */
   async openWork(): Promise<number> {
     let open = 0;
     for (const status of ["open", "submitted"] as const) {

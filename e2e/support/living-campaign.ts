@@ -1,5 +1,5 @@
-// An organization of actors at work, whose daemon is killed again and again, and is held to what it promised after each
-// restart. At the end the killing stops, and everything comes to rest.
+// Kills the daemon of a working organization of actors again and again, and checks after each restart that the daemon kept
+// its promises. At the end the kills stop, and all work comes to rest.
 import { setTimeout as sleep } from "node:timers/promises";
 import { listSessions } from "../../src/contract/sessions.ts";
 import { calmDown, employActors, readNotes } from "./agents.ts";
@@ -116,7 +116,7 @@ export async function runLiving(options: LivingOptions): Promise<LivingCampaign>
   };
 }
 
-/** Until some sessions have begun, or a while has passed: machines differ in speed. */
+/** Waits until some sessions have begun, or a while has passed: machines differ in speed. */
 async function someActivity(arena: Arena, random: Random): Promise<void> {
   const { board, companyId } = arena.daemon;
   const wanted = random.between(0, 3);
@@ -130,7 +130,7 @@ async function someActivity(arena: Arena, random: Random): Promise<void> {
   await sleep(random.between(0, 300));
 }
 
-/** Waits until nothing is open but what stands; the board helps where only it can. */
+/** Waits until only standing outcomes are open. The board helps where only the board can. */
 export async function comeToRest(arena: Arena, board: Board): Promise<number> {
   const start = performance.now();
   const { board: client, companyId } = arena.daemon;

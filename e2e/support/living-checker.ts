@@ -1,4 +1,5 @@
-// Holds a daemon whose agents were killed with it to what they and the board were told, and to what must hold anyway.
+// Checks a daemon that was killed together with its agents: against what the agents and the board were told, and against
+// the rules that always hold.
 import type { Attempt, Notes } from "./agents.ts";
 import { agency, type BuiltDaemon, type DaemonOptions } from "./daemon.ts";
 import { listOutcomes } from "../../src/contract/outcomes.ts";
@@ -58,7 +59,7 @@ async function checkEffects(tables: Tables, { recall }: LivingCheck): Promise<st
     if (id !== undefined && id !== "" && !ids.includes(id))
       problems.push(`${kind} ${label} was acknowledged as ${id} and is ${ids.join() || "nowhere"}`);
   }
-  // Actors go on while the tables are read: what is there was tried before now.
+  // Actors keep working while the tables are read. Every row found was tried before now.
   const after = recall();
   const tried = new Set(after.attempts.map(({ kind, label }) => `${kind} ${label}`));
   for (const kind of ["letter", "file", "outcome"] as const)
@@ -92,7 +93,7 @@ async function checkWhy({ board, companyId }: BuiltDaemon): Promise<string[]> {
   );
   for (const { id, status, kind } of listed) {
     if (status !== "open" && status !== "submitted") continue;
-    // It may have ended since, which is a path as well.
+    // The outcome may have ended since, which counts as a live path as well.
     const answer = await board.call(why, { id });
     if (answer.says.trim() === "" || answer.path.length === 0)
       problems.push(`${kind} ${id} is ${status}, and "why" gives no reason: ${JSON.stringify(answer)}`);

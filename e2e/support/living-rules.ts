@@ -1,5 +1,5 @@
-// What must hold of sessions, mail and work once nothing happens any more, and of the ledger as it was written. What holds at
-// any moment is in src/invariants.
+// Rules for sessions, mail and work that must hold once everything is at rest, and rules for the ledger. Rules that hold at
+// any moment are in src/invariants.
 import { z } from "zod";
 import type { Tables } from "./tables.ts";
 

@@ -1,4 +1,4 @@
-// MCP as clients speak it: through the official client, and by hand where the official one is too well-behaved.
+// MCP as clients use it: through the official client, and by hand for requests that the official client would not send.
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { text } from "node:stream/consumers";
@@ -14,7 +14,7 @@ export const revisions = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
 export type Revision = (typeof revisions)[number];
 const newest = revisions[3];
 
-/** A daemon with agents that come by MCP. Closing it also checks that nothing they sent was a bug of the daemon. */
+/** A daemon with agents that call it by MCP. Closing it also checks that no call hit a bug of the daemon. */
 export class McpWorld {
   readonly daemon: BuiltDaemon;
   readonly rootAgentId: string;
@@ -83,7 +83,7 @@ async function connect(url: string, server: string, token: string, revision: Rev
   return client;
 }
 
-/** The answer of a tool, after checking that it says the same twice: as structured content and as text. */
+/** Returns the answer of a tool, after checking that its structured content and its text say the same. */
 export function answerOf(result: CallToolResult): Record<string, unknown> {
   assert.equal(result.content.length, 1);
   const [content] = result.content;
@@ -118,7 +118,7 @@ const Refused = z.strictObject({
   }),
 });
 
-/** What a call that is expected to be refused with this code says. */
+/** Demands that a call is refused with this code, and returns its text. */
 export async function refused(
   client: Client,
   code: string,

@@ -1,6 +1,6 @@
-// The program of a `process` brain in tests that has no tools at all: it reads what it is told and prints. Who it is decides
-// what it says; PRINTER_LINES is JSON, {"<role>": ["line", …]}, what a role says when it is given something to do (not when
-// it puts together or verifies); "<role>, asked" are its lines for messages alone. Without lines it says a result.
+// The program of a `process` brain without tools, for tests. It reads its briefing and prints lines that depend on its role.
+// PRINTER_LINES is JSON, {"<role>": ["line", …]}: the lines that a role prints when it is given work, but not when it
+// combines results or verifies. The key "<role>, asked" has the lines for messages alone. Without lines it prints a result.
 import { text } from "node:stream/consumers";
 
 const told = await text(process.stdin);

@@ -1,6 +1,6 @@
-// The processes of sessions, as the system sees them. Whatever a session starts inherits its environment, so the folder
-// named there tells whose it is, grandchildren and those in a sandbox included. A zombie has no environment any more and
-// does not count: it runs nothing, and only pid 1 of the machine can take it away.
+// The processes of sessions, as the system sees them. Every process that a session starts inherits its environment. The
+// folder named there tells which session it belongs to, even for grandchildren and in a sandbox. A zombie has no environment
+// any more and does not count: it runs nothing, and only pid 1 of the machine can remove it.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,7 +11,7 @@ export interface SessionProcess {
   readonly command: string;
 }
 
-/** Everything that runs for sessions of the daemon on this home. */
+/** All processes of sessions of the daemon on this home. */
 export function sessionProcesses(home: string): SessionProcess[] {
   const mark = `AGENCY_WORKSPACE=${home}/workspaces/`;
   return environments().flatMap(({ pid, environment, command }) => {
@@ -22,7 +22,7 @@ export function sessionProcesses(home: string): SessionProcess[] {
   });
 }
 
-/** Waits until none of them is left; answers how long it took, or fails saying which are. */
+/** Waits until none of them is left. Returns how long that took, or fails with the ones that are left. */
 export async function gone(
   look: () => readonly SessionProcess[],
   most: number,

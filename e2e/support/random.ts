@@ -1,6 +1,6 @@
 /**
- * Chance that can be repeated: the same seed, the same sequence. A run is repeated as far as processes that race can be:
- * the same plan of kills and contents.
+ * Repeatable random numbers: the same seed gives the same sequence. A repeated run has the same plan of kills and contents,
+ * but its processes may still race differently.
  */
 export class Random {
   #state: number;

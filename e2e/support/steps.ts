@@ -1,5 +1,5 @@
-// A daemon that kills itself at one named step (src/runtime/fail-points.ts), and the next one, which must find everything
-// that was begun: ended or done, never half, and go on to the end.
+// A daemon kills itself at one named step (src/runtime/fail-points.ts). The next daemon must find everything either not
+// begun or done, never half done, and must continue to the end.
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sendDeferredMessage, sendMessage, viewMessage } from "../../src/contract/mail.ts";
@@ -30,10 +30,10 @@ export async function dieOnTheWay(store: StoreKind, step: string): Promise<void>
       maxSessions: 4,
     });
     const goal = { companyId, to: staff.rootId, body: "goal one" };
-    // Late enough that it is deferred also where the call itself takes its time.
+    // Late enough that the message is deferred even when the call itself is slow.
     const deliverAt = new Date(Date.now() + 3000).toISOString();
     const later = { companyId, to: staff.rootId, body: "deferred one", deliverAt };
-    // It may die before it answers.
+    // The daemon may die before it answers.
     const calls = [
       board.call(sendMessage, goal, { key: "goal" }),
       board.call(sendDeferredMessage, later, { key: "later" }),
@@ -87,7 +87,7 @@ export async function dieOnTheWay(store: StoreKind, step: string): Promise<void>
   });
 }
 
-/** How it ended; it must come to the step by itself. */
+/** Waits for the daemon's end. The daemon must reach the step by itself. */
 export async function endOf(starting: Starting, step: string): Promise<End> {
   const tooLate = AbortSignal.timeout(60_000);
   const late = new Promise<never>((_, reject) => {

@@ -13,7 +13,7 @@ export interface Tables {
   close(): Promise<void>;
 }
 
-/** Of whatever store a daemon with these options keeps. */
+/** Opens the tables of the store that a daemon with these options uses. */
 export async function openTables({ home, databaseUrl }: DaemonOptions): Promise<Tables> {
   return databaseUrl === undefined ? sqliteTables(home) : postgresTables(databaseUrl);
 }
@@ -38,7 +38,7 @@ export async function postgresTables(url: string): Promise<Tables> {
   };
 }
 
-/** What no query of the product shows: damage inside the database file, and files of content that belong to nothing. */
+/** Finds what no query of the product shows: damage inside the database file, and content files without a version. */
 export async function checkTables(tables: Tables): Promise<string[]> {
   const problems: string[] = [];
   if (tables.blobFolder === undefined) return problems;

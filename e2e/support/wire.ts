@@ -1,4 +1,4 @@
-// Requests as no well-behaved client makes them: byte by byte, with any header, path and body.
+// Requests that a well-behaved client would not make: byte by byte, with any header, path and body.
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -40,7 +40,7 @@ export async function upload(url: string, sent: Sent, megabytes: number, declare
   const call = open(url, { ...sent, headers: { ...sent.headers, ...(declared ? length : {}) } });
   let answered = false;
   const answer = answerTo(call).finally(() => (answered = true));
-  // A connection that breaks is told by the answer, or by there being none.
+  // A broken connection shows in the answer, or in the lack of one.
   answer.catch(() => undefined);
   for (let count = 0; count < megabytes && !answered; count++)
     if (!call.write(chunk))
@@ -66,7 +66,7 @@ export async function statusOf(url: string, target: string, token: string | unde
 }
 
 export interface Followed {
-  /** The sequence numbers seen, once they satisfy; fails when they do not within 8 s. */
+  /** Returns the sequence numbers seen once they meet the condition. Fails when they do not within 8 s. */
   until(enough: (seqs: readonly number[]) => boolean): Promise<readonly number[]>;
   /** Resolves when the other side ends the stream as it should; rejects when it is cut off. */
   readonly end: Promise<void>;

@@ -1,6 +1,6 @@
-// Clients that write knowledge and outcomes without pause, whatever happens to the daemon, and write down in a History
-// what they tried and what they were told. About half of the writes carry an idempotency key; a keyed write without an
-// answer is sent again after the restart, unchanged, until there is one.
+// Clients that write knowledge and outcomes without pause, whatever happens to the daemon. They record in a History what
+// they tried and what they were told. About half of the writes have an idempotency key. A client repeats a keyed write
+// without an answer unchanged after the restart, until it gets an answer.
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
@@ -52,7 +52,7 @@ export class Writer {
     this.#parts = parts;
   }
 
-  /** Writes until told to stop; a write that is under way is brought to its end, through restarts if need be. */
+  /** Writes until told to stop. Finishes the current write first, through restarts if necessary. */
   async run(signal: AbortSignal): Promise<void> {
     const { arena, random } = this.#parts;
     let generation = arena.generation;
@@ -116,7 +116,7 @@ export class Writer {
     return undefined;
   }
 
-  /** What is there now, after a write that was lost or came too late. */
+  /** Reads the current version, after a write that was lost or came too late. */
   async #look(file: Pair): Promise<void> {
     const answer = await this.#untilAnswered(viewHistory, { id: file.id, limit: 1 });
     const newest = answer.kind === "acknowledged" ? answer.output.versions[0] : undefined;
@@ -188,7 +188,7 @@ export class Writer {
     else history.problems.push(`outcome ${known.id} cannot be seen: ${JSON.stringify(now)}`);
   }
 
-  /** A write: with a key it is repeated until there is an answer, without one a lost answer stays lost. */
+  /** Makes a write. With a key it is repeated until there is an answer. Without a key a lost answer stays lost. */
   async #write<I extends z.ZodObject, O extends z.ZodType>(
     operation: Operation<I, O>,
     input: z.input<I>,
@@ -244,7 +244,7 @@ export class Writer {
     return `${this.#parts.name}-${String(this.#labels).padStart(9 - this.#parts.name.length, "0")}`;
   }
 
-  /** Ten bytes to 300 kB, most of it small; a third is bytes that are no text. */
+  /** Makes content of ten bytes to 300 kB, mostly small. A third of it is bytes that aren't text. */
   #content(label: string): { bytes: Buffer; source: { content: string; encoding: "utf8" | "base64" } } {
     const { random } = this.#parts;
     const size = Math.floor(
@@ -260,7 +260,7 @@ export class Writer {
   }
 }
 
-/** Before asking again: a daemon whose database is away answers at once that it cannot. */
+/** The pause before a repeated call: a daemon without its database refuses at once. */
 function breath(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20));
 }

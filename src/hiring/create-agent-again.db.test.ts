@@ -20,7 +20,7 @@ import {
 import { scriptedRunner } from "../testing/scripted-runner.ts";
 import { withClock } from "../testing/stage.ts";
 
-/** Asking again, not being answered, and many asking at once. */
+/** Tests repeated requests, requests without an answer, and many requests at once. */
 const day = 86_400_000;
 const rounds = 500;
 
@@ -34,7 +34,7 @@ async function onScene(
   kind: (typeof storeKinds)[number],
   play: (scene: Scene) => Promise<void>,
 ): Promise<void> {
-  // The disk does not decide who wins a race.
+  // A fast store is enough: these races do not depend on the disk.
   const opened = await openTestStore(kind, { fast: true });
   try {
     let time = Date.UTC(2030, 0, 1);
@@ -73,7 +73,7 @@ for (const kind of storeKinds)
         assert.equal((await ask(again)).requestId, requestId);
       assert.equal((await approvalsOf(org)).length, 1);
       await org.board(approve, { id: requestId });
-      // A person who looks at the request has not answered it.
+      // The board reads the answer first. That does not count as the agent hearing it.
       assert.equal((await org.board(waitForApproval, { requestId })).status, "created");
       const told = await ask();
       assert.deepEqual([told.status, told.agent?.name], ["created", "Ann"]);
