@@ -22,13 +22,17 @@ const { stdout } = await promisify(execFile)(
 );
 const queries = z.array(z.object({ sqlite: z.string(), postgres: z.string() })).parse(JSON.parse(stdout));
 
+/** Tables that only this store has. A query on one of them is never run on the other. */
+const ownTables = { sqlite: /\bsearch_docsize\b/, postgres: /(?!)/ };
 const prepareOn = { sqlite: prepareOnSqlite, postgres: prepareOnPostgres };
 
 for (const kind of bothStores)
   test(`every query can be prepared on ${kind}`, async (t) => {
     assert.ok(queries.length > 300, `only ${queries.length} queries`);
     t.diagnostic(`${queries.length} queries`);
-    assert.deepEqual(await prepareOn[kind]([...new Set(queries.map((query) => query[kind]))]), []);
+    const foreign = ownTables[kind === "sqlite" ? "postgres" : "sqlite"];
+    const texts = new Set(queries.map((query) => query[kind]).filter((text) => !foreign.test(text)));
+    assert.deepEqual(await prepareOn[kind]([...texts]), []);
   });
 
 test("a query that the database rejects is reported", async () => {
