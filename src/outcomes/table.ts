@@ -303,7 +303,7 @@ const setOwner = query(
       .where("id", "=", p.id),
 );
 
-const markStale = query((db, p: { id: string }) =>
+export const markStale = query((db, p: { id: string }) =>
   db.updateTable("outcomes").set({ stale: 1 }).where("id", "=", p.id).where("stale", "=", 0),
 );
 

@@ -9,7 +9,7 @@ import { budgetsUnder, charge, drawnFrom, setAmount } from "../budgets/table.ts"
 import { measures } from "../contract/budgets.ts";
 import { balanceInbox } from "../mail/post.ts";
 import { isLive } from "../outcomes/outcome.ts";
-import { outcomeById, parentsOf, wouldWaitForItself } from "../outcomes/table.ts";
+import { markStale, outcomeById, parentsOf, wouldWaitForItself } from "../outcomes/table.ts";
 import { known, type Value } from "../store/columns.ts";
 import { query } from "../store/query.ts";
 import type { ImagedTable } from "../store/schema.ts";
@@ -161,10 +161,13 @@ async function takenSince(tx: ReadTx, found: readonly Difference[]): Promise<str
 async function restore(tx: Tx, { table, key, before, after }: Difference): Promise<void> {
   if (table === "budget_pauses") return before === null ? undefined : insertRow(tx, table, before);
   if (table === "edges" || table === "dependencies") {
+    const [waiter, target] = (
+      table === "edges" ? [key["parent_id"], key["child_id"]] : [key["outcome_id"], key["depends_on_id"]]
+    ).map(textIn);
+    // The files of both outcomes name the link, so they have to be rendered again.
+    for (const id of [waiter ?? "", target ?? ""]) await tx.run(markStale, { id });
     if (before === null) return deleteLink(tx, table, key);
-    const [waiter, target] =
-      table === "edges" ? [key["parent_id"], key["child_id"]] : [key["outcome_id"], key["depends_on_id"]];
-    if (await wouldWaitForItself(tx, textIn(waiter), textIn(target)))
+    if (await wouldWaitForItself(tx, waiter ?? "", target ?? ""))
       demandNone([`${await nameOf(tx, table, key)} would make an outcome depend on itself`]);
     return insertRow(tx, table, before);
   }
