@@ -45,7 +45,11 @@ function place(context: TestContext, sandbox = false): Place {
     runner,
     nextLife,
     start: async (script, id = "one") => {
-      const config = JSON.stringify({ command: "/bin/sh", args: ["-c", script], env: { EXTRA: "given" } });
+      const config = JSON.stringify({
+        command: "/bin/sh",
+        args: ["-c", script],
+        env: { EXTRA: "given words" },
+      });
       const running = await runner.start({
         id,
         token: "the-token",
@@ -126,6 +130,19 @@ test("its environment is made for it: nothing of the daemon's", async (context) 
     names.filter((name) => !["PWD", "OLDPWD", "SHLVL", "_"].includes(name)),
     own,
   );
+});
+
+test("no secret that it prints is kept, neither in parts nor of those it was given", async (context) => {
+  const { start, folder } = place(context);
+  const running = await start(
+    'printf "it has $AGENCY_TOKEN and $EXTRA, ghp_"; sleep 0.1; echo "Tok3nInTwoParts01 and more" >&2; echo Tok3nInTwoParts02',
+  );
+  running.release();
+  const { output } = await running.exited;
+  assert.equal(output, "it has [redacted] and [redacted], ghp_Tok3nInTwoParts02\n");
+  const transcript = () => readTranscript(join(folder, "transcripts"), "one").transcript;
+  for (let tries = 0; !transcript().includes("it has") && tries < 200; tries++) await sleep(10);
+  assert.equal(transcript(), "Tok3nInTwoParts01 and more\nit has [redacted] and [redacted], [redacted]\n");
 });
 
 test("killing it kills all it started", async (context) => {

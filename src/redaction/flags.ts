@@ -31,7 +31,7 @@ export function secretsOfCommand(words: readonly Word[], program = ""): { word: 
     const isNamed = testFor(text, "tight")?.(next.text) === true && !/^(?:--|-[A-Za-z]$)/.test(next.text);
     if (!text.startsWith("-")) {
       hasUser ||= text === "login";
-      if (text.startsWith("pass:")) hide(word, 5);
+      if (/^(?:pass|\/p):/.test(text)) hide(word, text.indexOf(":") + 1);
       else if (isNamed && setters.test(running)) hide(next);
     } else if (short) {
       if (rest !== "") hide(word, 2);
@@ -40,9 +40,11 @@ export function secretsOfCommand(words: readonly Word[], program = ""): { word: 
       hasUser = true;
       hide(next, loginAt(next.text));
     } else if (isNamed && isName.test(text)) hide(next);
-    else if (userFlag.test(text) || /^(?:-[uU].|--user(?:name)?=)/.test(text)) {
+    else if (userFlag.test(text) || /^(?:-[uU].|--(?:user|username|proxy-user|auth)=)/.test(text)) {
       hasUser = true;
-      if (loginAt(rest) > 0 && /^-[uU]/.test(text)) hide(word, 2 + loginAt(rest));
+      const [lead] = /^(?:-[uU]|--[\w-]+=)/.exec(text) ?? [""];
+      const login = loginAt(text.slice(lead.length));
+      if (login > 0 && lead !== "") hide(word, lead.length + login);
     } else if (/^-[pP]$/.test(flag)) {
       if (rest === "" && hasUser && !isPort.test(next.text)) hide(next);
       else if (!isPort.test(rest) && (hasUser ? !/^[a-z]{3,}$/.test(rest) : couldBeKey(rest))) hide(word, 2);
@@ -58,14 +60,15 @@ const passwordFlags: readonly (readonly [programs: RegExp, flags: string])[] = [
   [/(?:^|\/)(?:mysql\w*|mariadb[\w-]*|mycli|7z[ar]*|rar|unrar|sshpass|mongo\w*)$/, "-p"],
   [/(?:^|\/)(?:unzip|zip|sqlcmd|bcp|osql|isql|tsql)$/, "-P"],
   [/(?:^|\/)redis-cli$/, "-a"],
+  [/(?:^|\/)openssl$/, "-k"],
   [/(?:^|\/)ldap\w+$/, "-w"],
   [/(?:^|\/)snmp\w+$/, "-A-X"],
 ];
 const onlyAttached = /(?:mysql\w*|mariadb[\w-]*|mycli)$/;
 /** Commands, and lines of files, that set a name to the next word. */
-const setters = /^(?:ENV|ARG|setx?|aws|npm|yarn|pnpm|git|gcloud|config|heroku|fly|vault|requirepass)$/;
+const setters = /^(?:ENV|ARG|setx?|setenv|aws|npm|yarn|pnpm|git|gcloud|config|heroku|fly|vault|requirepass)$/;
 const userFlag = /^(?:-[uUa]|--(?:user|proxy-user|auth|username|basic|login))$/;
-const isName = /^(?:--[A-Za-z][\w.-]*|-[a-z][a-z-]+|-[a-z]{2,}(?:[A-Z][a-z]+)+)$/;
+const isName = /^(?:--[A-Za-z][\w.-]*|-[a-z][a-z-]+|-[a-z]{2,}(?:[A-Z][a-z]+)+|-(?:[A-Z][a-z]{2,})+)$/;
 /** A port, numbers of ports, a path, or another flag. */
 const isPort = /^(?:[\d.:/-]*(?:tcp|udp)?|[./~-].*)$/;
 

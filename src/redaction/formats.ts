@@ -1,4 +1,4 @@
-import { looksMade, type Span } from "./values.ts";
+import { looksMade, type Shape } from "./values.ts";
 
 /**
  * Tokens that say by their beginning whose they are. Publishable keys (`pk_live_…`) are made to be shown and stay. Each
@@ -7,7 +7,7 @@ import { looksMade, type Span } from "./values.ts";
 const beginnings = `
 ghp_ gho_ ghu_ ghs_ ghr_ agk_ agb_ npm_ rubygems_ sess- hf_ api_org_ r8_ gsk_ xai- pplx- fw_ csk- rpa_ jina_ nvapi- tgp_v1_ pcsk_
 lsv2_pt_ lsv2_sk_ sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ whsec_ shpat_ shpca_ shppa_ shpss_ dop_v1_ doo_v1_ dor_v1_ xkeysib-
-lin_api_ lin_oauth_ lin_wh_ ntn_ secret_ figd_ figo_ figu_ fo1_ fm1_ fm2_ fm1r_ glsa_ glc_ pscale_tkn_ pscale_pw_ pscale_oauth_ pul-
+lin_api_ lin_oauth_ lin_wh_ ntn_ secret_ fo1_ fm1_ fm2_ fm1r_ glsa_ glc_ pscale_tkn_ pscale_pw_ pscale_oauth_ pul-
 sbp_ napi_ sntrys_ sntryu_ squ_ sqp_ sqa_ bkua_ rnd_ nfp_ nfc_ vcp_ vca_ lip_ phx_ phs_ cfut_ cfat_ cfk_ ATBB ATATT3 ATCTT3 AKCp`;
 
 /** One line for each provider whose tokens have another body than letters and digits. */
@@ -30,6 +30,7 @@ Square       sq0(?:atp|csp|idp)-[\w-]{16,}|EAAA[\w-]{40,}
 Facebook     EAA[A-Za-z0-9]{40,}|IGQ[\w-]{40,}
 Twilio       SK[0-9a-f]{32}
 Discord      [MNO][\w-]{23,25}\.[\w-]{6}\.[\w-]{27,}|mfa\.[\w-]{40,}
+Figma        fig[dour]_[\w-]{20,}
 Airtable     pat[A-Za-z0-9]{14}\.[a-f0-9]{32,}
 HubSpot      pat-(?:na|eu|ap)\d-[0-9a-f-]{32,}
 Databricks   dapi[a-f0-9]{32}(?:-\d)?
@@ -54,7 +55,7 @@ JWT          (?<![-_])eyJ[\w-]{8,}(?:\.[\w-]*){1,4}
 hashes       \$(?:2[abxy]|1|5|6|y|apr1|argon2(?:id?|d)|scrypt|pbkdf2[\w-]{0,20})\$[\w$./=,+-]{20,}`;
 
 const known = new RegExp(
-  `(?<![A-Za-z0-9])(?:(?:${beginnings.trim().split(/\s+/).join("|")})(?=[a-z]{0,24}[A-Z\\d])[A-Za-z0-9]{12,}[\\w.~+/=-]*|${shapes
+  `(?<![A-Za-z0-9])(?:(?:${beginnings.trim().split(/\s+/).join("|")})(?:[A-Za-z0-9]{20,}|(?=[a-z]{0,20}[A-Z\\d])[A-Za-z0-9]{12,})[\\w.~+/=-]*|${shapes
     .split("\n")
     .slice(1)
     .map((line) => line.replace(/^\S+\s+/, ""))
@@ -62,34 +63,29 @@ const known = new RegExp(
   "g",
 );
 
-/** What the others have in common: a word in the middle of a token, lines of a private key, the path of a webhook. */
-const others: readonly (readonly [needle: string, shape: RegExp])[] = [
+/** By their beginning; by what is in the middle of them; private keys; and webhooks, whose path is all that guards them. */
+export const tokenShapes: readonly Shape[] = [
+  ["", known],
   [":AA", /(?<!\w)\d{8,10}:AA[\w-]{30,}/g], // Telegram
   ["-us", /(?<!\w)[0-9a-f]{32}-us\d{1,2}/g], // Mailchimp
   [".atlasv1.", /(?<!\w)[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}/g], // Terraform
   ["Q~", /(?<!\w)[\w~.-]{3}\dQ~[\w~.-]{30,}/g], // Azure
-  ["AC", /(?<=\bAC[0-9a-f]{32}:)[0-9a-f]{32}/g], // Twilio
-  ["PuTTY", /(?<=PuTTY-User-Key-File-\d)[^]+/g],
+  ["AC", /(?<kept>\bAC[0-9a-f]{32}:)(?<secret>[0-9a-f]{32})/g], // Twilio
+  ["PuTTY", /(?<kept>PuTTY-User-Key-File-\d)(?<secret>[^]+)/g],
   [
     "PRIVATE KEY",
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,9}-----[^]*?(?:-----END [A-Z0-9 ]{0,40}-----|$)/g,
   ],
   ["LS0tLS1CRUdJTi", /LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[\w+/=-]+(?:\r?\n[\w+/=-]+)*/g],
   [
-    "hook",
-    /(?<=\/(?:services|workflows|triggers|webhooks|catch|webhookb2|webhook)\/)(?<=\/\/[\w.-]{0,40}(?:slack|discord|discordapp|zapier|office)\.com\/.{0,30})[\w/.:@%-]{6,}/g,
+    "//",
+    /(?<kept>(?:slack|discord|discordapp|zapier|office)\.com\/(?:\w{1,20}\/)?(?:services|workflows|triggers|webhooks|catch|webhookb2|webhook)\/)(?<secret>[\w/.:@%-]{6,})/g,
   ],
-  ["telegram.org", /(?<=telegram\.org\/bot)[\w:-]{6,}/g],
+  ["telegram", /(?<kept>telegram\.org\/bot)(?<secret>[\w:-]{6,})/g],
+  // A token of a provider that is not in the list: a name, what the token is for, and a long random body.
+  [
+    "_",
+    /(?<![A-Za-z0-9])(?!pk_)[a-z][a-z0-9]{1,11}_(?:live|prod|secret|sk|pat|key|token|api)_[A-Za-z0-9]{16,}/g,
+    (token) => looksMade(token.replace(/^.*_/, "")),
+  ],
 ];
-
-/** A token of a provider that is not in the list: a name, what the token is for, and a long random body. */
-const similar =
-  /(?<![A-Za-z0-9])(?!pk_)[a-z][a-z0-9]{1,11}_(?:live|prod|secret|sk|pat|key|token|api)_([A-Za-z0-9]{16,})/g;
-
-export function* tokensIn(text: string): Iterable<Span> {
-  for (const [needle, shape] of [["", known], ...others] as const)
-    if (text.includes(needle))
-      for (const { 0: whole, index } of text.matchAll(shape)) yield [index, index + whole.length];
-  for (const { 0: whole, 1: body = "", index } of text.matchAll(similar))
-    if (looksMade(body)) yield [index, index + whole.length];
-}

@@ -1,16 +1,5 @@
-import {
-  anyText,
-  couldBeKey,
-  couldBeLogin,
-  digits,
-  isLogin,
-  looksMade,
-  notAmount,
-  notPath,
-  noText,
-  oneWord,
-  type Test,
-} from "./values.ts";
+import * as values from "./values.ts";
+import { anyText, couldBeNumbered, notPath, type Test } from "./values.ts";
 
 /**
  * Names that mean a secret. A name is split into words, and its last word says what it names: `githubToken` is a token,
@@ -21,8 +10,7 @@ export type NamePlace = "header" | "tight" | "loose";
 type Tests = Readonly<Record<NamePlace, Test>>;
 
 /** Last words | test in a tight place | test in a loose one | words before it that make it harmless. */
-const nouns = `
-password passwords passwd passwort kennwort passphrase passphrases passcode pw psw psk|anyText|anyText|
+const nouns = `password passwords passwd passwort kennwort senha wachtwoord motdepasse contrasena passphrase passphrases passcode pw pswd psw psk|anyText|anyText|
 secret secrets credential credentials cred creds authorization authorisation mnemonic dsn|anyText|anyText|
 token|anyText|anyText|per max min eos bos cls pad unk mask sep stop special page next continuation sync first last cancel cancellation
 tokens|notAmount|notAmount|max min input output prompt completion total context cached cache reasoning thinking used remaining num number numberof of budget response generated read creation stop special new design
@@ -32,9 +20,9 @@ cookie cookies jwt bearer|anyText|anyText|
 pat|anyText|oneWord|
 auth|couldBeLogin|isLogin|
 authentication|noText|noText|
-key keys|couldBeKey|looksMade|public pub idempotency cache partition primary foreign sort routing group object query index lookup translation message row document dedupe hot pair recv
+key keys|couldBeWord|looksMade|public pub idempotency cache partition primary foreign sort routing group object query index lookup translation message row document dedupe hot pair recv
 sig signature hmac sas|anyText|looksMade|
-sid sessid session sessionid jsessionid|couldBeKey|looksMade|
+sid sessid session sessionid jsessionid|couldBeWord|looksMade|
 salt license licence refresh ticket assertion appid sk|looksMade|looksMade|
 otp totp pin|digits|digits|`;
 
@@ -54,19 +42,20 @@ const glued =
 const tails =
   /^(?:\d+|v|b|b64|base|hash|hashed|digest|encrypted|enc|encoded|plain|plaintext|raw|value|string|text|json|pem|data|content|prod|production|dev|development|test|testing|staging|stage|live|old|new|backup|primary|secondary|current|previous|default|stdin)$/;
 
-const simple = { anyText, noText, oneWord, notPath, notAmount, digits };
-const tests: Readonly<Record<string, Test>> = { ...simple, couldBeKey, looksMade, isLogin, couldBeLogin };
-const byWord = new Map<string, Tests & { unless: string }>();
-for (const [words = "", tight = "", loose = "", unless = ""] of nouns
-  .split("\n")
-  .map((row) => row.split("|")))
-  for (const word of words.split(" ").filter(Boolean))
-    byWord.set(word, {
+const { decoded: _, ...known } = values;
+const tests = new Map<string, Test>(Object.entries(known));
+const byWord = new Map(
+  nouns.split("\n").flatMap((row) => {
+    const [words = "", tight = "", loose = "", unless = ""] = row.split("|");
+    const found = {
       header: anyText,
-      tight: tests[tight] ?? noText,
-      loose: tests[loose] ?? noText,
+      tight: tests.get(tight) ?? anyText,
+      loose: tests.get(loose) ?? anyText,
       unless,
-    });
+    };
+    return words.split(" ").map((word) => [word, found] as const);
+  }),
+);
 
 /** Only a text with one of these can have a name in it. */
 export const announces = new RegExp(
@@ -74,15 +63,15 @@ export const announces = new RegExp(
   "i",
 );
 
-const known = new Map<string, Tests | null>();
+const seen = new Map<string, Tests | null>();
 const mostKnown = 5000;
 
 /** Which values of this name are secrets; undefined when none is. */
 export function testFor(name: string, place: NamePlace): Test | undefined {
-  let found = known.get(name);
+  let found = seen.get(name);
   if (found === undefined) {
     found = name.length > 120 ? null : testsFor(name);
-    if (name.length <= 60 && known.size < mostKnown) known.set(name, found);
+    if (name.length <= 60 && seen.size < mostKnown) seen.set(name, found);
   }
   return found?.[place];
 }
@@ -110,10 +99,14 @@ function testsFor(name: string): Tests | null {
     if (/^keys?$/.test(last) && keyKinds.test(before))
       return { header: anyText, tight: notPath, loose: notPath };
     const isVariable = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/.test(name);
-    return isVariable ? { ...noun, loose: noun.tight } : noun;
+    const isSomeKey = /^keys?$/.test(last) && before !== "";
+    return { ...noun, loose: isVariable ? noun.tight : isSomeKey ? couldBeNumbered : noun.loose };
   }
   return null;
 }
+
+/** `db.password` and `requirepass` are names that nobody uses in prose. */
+export const isCompound = (name: string): boolean => !name.includes(" ") && wordsOf(name).length > 1;
 
 function wordsOf(name: string): string[] {
   const words = name.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lo}+|\d+/gu) ?? [];

@@ -12,15 +12,8 @@ import { anyText, isLogin, type Span, type Test } from "./values.ts";
 export const marker = "[redacted]";
 
 /** Every way a secret is found. Tests take one away and must notice. */
-export const mechanisms = [
-  ...textMechanisms,
-  "marks",
-  "environment",
-  "headers",
-  "arguments",
-  "pairs",
-  "json",
-] as const;
+const ofValues = "marks environment headers arguments pairs json".split(" ");
+export const mechanisms: readonly string[] = [...textMechanisms, ...ofValues];
 const all: ReadonlySet<string> = new Set(mechanisms);
 const noMarks: Marks = new Map();
 
@@ -93,7 +86,8 @@ interface Walk {
 /** What stands above makes of a value. */
 interface Above {
   readonly depth: number;
-  readonly environment: boolean;
+  /** How deep the environment begins that this is part of; 0 if it is not. */
+  readonly environment: number;
   readonly headers: boolean;
   /** The secrets that the names above mean. */
   readonly tests: readonly Test[];
@@ -102,7 +96,7 @@ interface Above {
   readonly program: string;
 }
 
-const top: Above = { depth: 0, environment: false, headers: false, tests: [], nodes: [], program: "" };
+const top: Above = { depth: 0, environment: 0, headers: false, tests: [], nodes: [], program: "" };
 /** No sensible value is as deep; what lies deeper is taken out whole. */
 const deepest = 1000;
 
@@ -112,7 +106,7 @@ function show(walk: Walk, value: unknown, path: string, above: Above): unknown {
   if (isObject(value)) return showObject(walk, value, path, above);
   if (value === null || value === "" || value === undefined) return value;
   if (isMarked(above.nodes) && walk.on.has("marks")) return hide(walk, path, value);
-  if (above.environment) {
+  if (above.environment > 0) {
     const [name] = (typeof value === "string" && /^[A-Za-z_]\w*=/.exec(value)) || [];
     return hide(walk, path, value, name);
   }
@@ -159,7 +153,7 @@ function cut(text: string, spans: readonly Span[], from: number): string {
 }
 
 function showList(walk: Walk, list: readonly unknown[], path: string, above: Above): unknown[] {
-  const words = list.map((item, at) => ({ text: typeof item === "string" ? item : "", at }));
+  const words = list.map((item, at) => ({ text: isObject(item) ? "" : String(item), at }));
   const isCommand =
     walk.on.has("arguments") && words.some(({ text }) => text.startsWith("-") || text === "login");
   const spans = new Map(
@@ -168,10 +162,11 @@ function showList(walk: Walk, list: readonly unknown[], path: string, above: Abo
   return list.map((item, index) => {
     const here = `${path}[${index}]`;
     const span = spans.get(index);
-    if (above.environment && /^[A-Z_]+$/.test(String(item))) return item;
-    if (typeof item === "string" && span !== undefined) {
+    // `env: ["HOME"]` passes a variable on; what stands deeper is a value.
+    if (above.environment === above.depth && /^[A-Z_]+$/.test(String(item))) return item;
+    if (span !== undefined) {
       walk.note(here, item);
-      return cut(item, [span], 0);
+      return cut(String(item), [span], 0);
     }
     const tests = [...above.tests, ...(walk.on.has("pairs") ? tupleTests(list, index, path, above) : [])];
     const nodes = below(above.nodes, index);
@@ -212,18 +207,19 @@ function showObject(
     taken.add(shownKey);
     const here = pathTo(path, shownKey);
     if (shownKey !== key) walk.note(here, key);
-    if (above.environment && key === "name" && "value" in object) return [shownKey, value];
+    if (above.environment > 0 && key === "name" && "value" in object) return [shownKey, value];
     const paired = on.has("pairs") && /^(?:value|val|default|content)$/.test(key) ? named : [];
     const meant = [
       ...above.tests,
-      ...(on.has("names") ? testsFor(key, place) : []),
+      ...(on.has("names") && !(above.headers && "value" in object) ? testsFor(key, place) : []),
       ...paired.flatMap((name) =>
         typeof name === "string" ? testsFor(name, above.headers ? "header" : "tight") : [],
       ),
     ];
     const next = {
       depth: above.depth + 1,
-      environment: above.environment || (on.has("environment") && isEnvironment(key, value)),
+      environment:
+        above.environment || (on.has("environment") && isEnvironment(key, value) ? above.depth + 1 : 0),
       headers: on.has("headers") && (/headers?$/i.test(key) || (above.headers && !isObject(value))),
       // `credentials: {…}` is a secret as a whole; `session: {…}` is not.
       tests: isObject(value) ? meant.filter((test) => test("swordfish")) : meant,

@@ -1,6 +1,6 @@
-import { looksMade, type Span } from "./values.ts";
+import { couldBeKey, looksMade, type Shape, type Span } from "./values.ts";
 
-/** `scheme://user:password@host`, `https://token@host`, and the same without a scheme. User and host stay. */
+/** `scheme://user:password@host` and `https://token@host`. User and host stay. */
 export function* loginsIn(text: string): Iterable<Span> {
   // From one `://` to the next: each character is looked at once.
   for (const match of text.matchAll(/:\/\/([^\s"'`<>]*?)(?=:\/\/|[\s"'`<>]|$)/g)) {
@@ -14,7 +14,8 @@ export function* loginsIn(text: string): Iterable<Span> {
     if (address.startsWith("[")) continue;
     if (at > 0 && (colon < 0 || colon > at)) {
       const user = authority.slice(0, at);
-      const isToken = isHttp ? !plainUser.test(user) && !isReference(user) : looksMade(user);
+      const isClone = plainUser.test(user) && /\.git\b|\/_git\/|^[^/]*(?:git|bitbucket|azure)/.test(address);
+      const isToken = isHttp ? !isClone && !isReference(user) : user.length >= 12 && couldBeKey(user);
       if (isToken) yield [start, start + at];
       continue;
     }
@@ -29,19 +30,17 @@ export function* loginsIn(text: string): Iterable<Span> {
     if (user !== "" && (isUserToken || looksMade(user))) yield [start, start + colon];
     if (!isUserToken && !isReference(password)) yield [start + colon + 1, start + end];
   }
-  for (const shape of [schemeless, oracle])
-    for (const { 0: whole, 1: before = "", index } of text.matchAll(shape))
-      yield [index + before.length, index + whole.length];
 }
 
-/** Names of users that are plain words; anything else before the @ of a web address is taken for a token. */
+/** Names of users, as in the address of a repository; anything else before the @ of a web address is taken for a token. */
 const plainUser = /^[a-z][a-z._-]{0,19}$/;
-
 const isReference = (word: string): boolean => /^(?:\$|\{|<|%7B|\[redacted)/i.test(word);
 
-/** `root:password@db:3306/shop`, `root:password@tcp(db)`; not `app:1.2@sha256:…`. */
-const schemeless =
-  /(?<![\w/@:.%-])((?!(?:mailto|acct|b?cc|to|from|sips?|xmpp):)[\w.-]{1,64}:)[^\s"'`@/:[|,]{1,256}(?=@(?!sha\d)[\w.-]{1,200}(?::\d|\/|\())/gi;
-
-/** `jdbc:oracle:thin:scott/tiger@//db`, `sqlplus scott/tiger@db`. */
-const oracle = /((?:oracle:(?:thin|oci):|\bsqlplus )[\w$#]{1,64}\/)[^\s"'`@[]{1,256}(?=@)/gi;
+/** Without a scheme: `root:password@db:3306/shop`, `root:password@tcp(db)`, not `app:1.2@sha256:…`; and those of Oracle. */
+export const loginShapes: readonly Shape[] = [
+  [
+    "@",
+    /(?<![\w/@:.%-])(?<kept>(?!(?:mailto|acct|b?cc|to|from|sips?|xmpp):)[\w.-]{1,64}:)(?<secret>[^\s"'`@/:[|,]{1,256})(?=@(?!sha\d)[\w.-]{1,200}(?::\d|\/|\())/gi,
+  ],
+  ["@", /(?<kept>(?:oracle:(?:thin|oci):|\bsqlplus )[\w$#]{1,64}\/)(?<secret>[^\s"'`@[]{1,256})(?=@)/gi],
+];

@@ -4,6 +4,12 @@ export type Test = (value: string) => boolean;
 /** A part of a text. */
 export type Span = readonly [start: number, end: number];
 
+/**
+ * What must be in a text for a look to be worth it; the expression, whose group `kept` stays before the group `secret`; and
+ * what the secret must look like.
+ */
+export type Shape = readonly [needle: string, expression: RegExp, test?: Test];
+
 export const anyText: Test = () => true;
 export const noText: Test = () => false;
 export const oneWord: Test = (value) => !/\s/.test(value);
@@ -21,6 +27,13 @@ export const couldBeKey: Test = (value) => {
 };
 const readable = /^(?:[A-Z]?[a-z]*(?:[A-Z][a-z]{2,})*|[A-Z]+|v?\d{0,4})$/;
 
+/** Or a long word, where a short one would be the name of something. */
+export const couldBeWord: Test = (value) =>
+  couldBeKey(value) || (!isId(value) && /^(?:[A-Za-z]{9,}|[A-Z]{6,}|(?=.*\d)[^\s/]{8,})$/.test(value));
+/** `mapboxKey: "pk12345x"`, but not `s3Key: "a/b1.png"`. */
+export const couldBeNumbered: Test = (value) =>
+  looksMade(value) || (/^(?=.*\d)[^/]{8,}$/.test(value) && couldBeKey(value));
+
 /** Letters and digits mixed as no person mixes them. */
 export const looksMade: Test = (value) => {
   if (!/^[\w+/=.~-]{16,}$/.test(value) || isId(value) || !notPath(value)) return false;
@@ -31,8 +44,9 @@ export const looksMade: Test = (value) => {
 /** `user:password`, also in base64; or a key. */
 export const isLogin: Test = (value) =>
   looksMade(value) || /^[^\s:/]+:[^\s/:]+$/.test(value) || decoded(value)?.includes(":") === true;
-export const couldBeLogin: Test = (value) => !schemes.test(value) && (couldBeKey(value) || isLogin(value));
-const schemes = /^(?:o?auth\d?|api-?key|none|basic|bearer|digest|m?tls|kerberos|negotiate)$/i;
+export const couldBeLogin: Test = (value) => !schemes.test(value) && (couldBeWord(value) || isLogin(value));
+const schemes =
+  /^(?:o?auth\d?|api-?key|none|basic|bearer|digest|m?tls|kerberos|negotiate|anonymous|certificate)$/i;
 
 /**
  * A word of which nothing is known must have 32 characters, upper and lower case and digits throughout, few separators and
