@@ -5,18 +5,18 @@ interface Found {
   readonly name: string;
   readonly at: number;
   readonly after: number;
-  /** Where the word ends that was looked at last: a word full of names is measured once. */
+  /** Where the last unquoted word ends. A word full of names is measured only once, which keeps the scan linear. */
   readonly run: { end: number };
 }
 
-/** A name that means a secret, what sets its value, and the value. */
+/** Finds the values of names that mean a secret: `token=x`, `"token": "x"`, `X-Token: x`, `the token is x1y2z3`. */
 export function* assignedIn(text: string): Iterable<Span> {
   if (!announces.test(text)) return;
   const run = { end: 0 };
   let done = 0;
   for (const { 0: word, index: at } of text.matchAll(/[A-Za-z_][\w.-]{0,80}/g)) {
     if (at < done || !announces.test(word)) continue;
-    // `api key` is one name.
+    // "api key" is one name of two words.
     const lead = second.test(word)
       ? (/[A-Za-z]{2,20} $/.exec(text.slice(Math.max(0, at - 21), at))?.[0] ?? "")
       : "";
@@ -31,7 +31,7 @@ export function* assignedIn(text: string): Iterable<Span> {
 
 const second = /^(?:key|keys|phrase|codes?|string|words?|material|by)$/i;
 
-/** `name: API_KEY` and, next to it, `value: …`; `<add key="Token" value="…">`; `variable "token" { default = … }`. */
+/** Names and values in two fields: `name: API_KEY`, `value: x`; `<add key="Token" value="x">`; `variable "token" { default = "x" }`. */
 const pairBefore =
   /(?:name|key|header|variable|field|id|label|type)["']?(?:[ \t]{0,3}[:=][ \t]{0,3}|[ \t](?=["']))["']?$/i;
 const pairAfter = /["']?[\s,;{]{1,40}["']?(?:value|val|default|content)["']?[ \t]{0,3}[:=][ \t]*/y;
@@ -62,7 +62,7 @@ function valueOf(text: string, { name, at, after, run }: Found): Iterable<Span> 
     (sign === ":" || comma !== undefined) && !isFlag && (isLine.test(name) || name.includes("-"));
   const isTight = isFlag || (/[?&#;]/.test(before) && sign.startsWith("="));
   const test = testFor(name, isHeader ? "header" : isTight ? "tight" : "loose") ?? noText;
-  // Not a link of Markdown, a name of AWS (`…:secret:name`), the user of an address, `x ? "token" : "key"`, or a text's end.
+  // A link in Markdown, an AWS resource name (`…:secret:name`), the user of a URL, and `x ? "token" : "key"` assign nothing.
   if (sign === ":" && (close === "]" || /(?:\w:|\/\/)$/.test(lead) || /\?\s?["'`]$/.test(lead))) return [];
   if (execAt(/["'`](?:[,;)\]\s]|$)/y, text, from) !== null) return [];
   const inside = close === "" && /["'`]/.test(before) ? before : "";
@@ -79,9 +79,9 @@ function valueOf(text: string, { name, at, after, run }: Found): Iterable<Span> 
     const isAll = startsLine && execAt(/\S+[ \t]*(?:\r?\n|$)/y, text, from) !== null;
     return valueAt(text, from, isProse && !isAll ? couldBe : test, context);
   }
-  // Flags and the words that follow them are for commandsIn.
+  // flags.ts handles a flag and the word after it.
   if (close !== "" || isFlag || !test("swordfish")) return [];
-  // `PASSWORD 'x'`, `the token is abc123`: a word in quotes, or letters and digits mixed.
+  // `PASSWORD 'x'` and `the token is abc123` need a quoted word, or a word that mixes letters and digits.
   if (/["']/.test(text[from] ?? "") && !prosaic.test(name))
     return valueAt(text, from, (value) => !/\s/.test(value) && !isProse(value), context);
   if (startsLine && isCompound(name) && execAt(/[^\s.,;:!?]+(?:\r?\n|$)/y, text, from) !== null)
@@ -97,14 +97,14 @@ function valueOf(text: string, { name, at, after, run }: Found): Iterable<Span> 
 
 interface Context {
   readonly sign: string;
-  /** The quote in which the name itself stands: the value ends with it. */
+  /** The quote that was opened before the name. The value ends where the quote ends. */
   readonly inside: string;
   readonly isHeader: boolean;
   readonly startsLine: boolean;
   readonly run: Found["run"];
 }
 
-/** References and gaps to fill in, which are not a value. */
+/** References, calls and placeholders. They show where a value comes from and are not secret. */
 const noValue =
   /^(?:\$[A-Za-z_]\w*(?:$|\W)|\$[{(]|\{\{|<|%[A-Z_]+%|(?:process|os|this|self|config|options|settings|ctx|req|env|secrets|args|params|props|state|vars?|inputs?|steps|context|daemon|data)\.[a-z]|[A-Za-z_][\w.]{1,50}\(|\*{2,}(?!\w)|\[redacted|(?:x{3,}|\.{3,}|…)(?!\w))/;
 const schemes = /^(?:bearer|basic|token|digest|negotiate|ntlm|api-?key|key|aws4-hmac-sha256)[ \t]+/i;
@@ -127,14 +127,14 @@ function* valueAt(text: string, start: number, test: Test, context: Context): It
   if (test(secret)) yield [from + scheme.length, from + value.length];
 }
 
-/** What is in quotes, up to the quote of the same kind; a line at most, unless the quote is for several. */
+/** Matches the text inside a quote. Only triple quotes and backticks may span lines. */
 function insideOf(quote: string): RegExp {
   if (quote.startsWith("\\")) return /(?:[^"'`\\\r\n]|\\+(?!["'`\\])[^\r\n])*/y;
   if (quote.length === 3) return new RegExp(`[^]*?(?=${quote}|$)`, "y");
   return quote === "`" ? /(?:[^`\\]|\\[^])*/y : new RegExp(`(?:[^${quote}\\\\\\r\\n]|\\\\.)*`, "y");
 }
 
-/** A header takes the rest of its line; so does a secret of several words that has a line to itself. */
+/** A header value takes the rest of its line. So does a passphrase of several words on a line by itself. */
 function unquoted(
   text: string,
   from: number,
@@ -166,7 +166,7 @@ function isSentence(text: string, after: number, value: string): boolean {
   return /^[A-Za-z']+$/.test(value) && prose.test(next);
 }
 
-/** Lines that are indented below a name, as in YAML: a text, or items of one word. */
+/** Indented lines below a name, as in YAML: a block of text, or list items of one word each. */
 function* blockAt(text: string, start: number, from: number, test: Test): Iterable<Span> {
   const isText = /[|>]/.test(text[start] ?? "");
   for (let at = from; ;) {
@@ -179,7 +179,7 @@ function* blockAt(text: string, start: number, from: number, test: Test): Iterab
   }
 }
 
-/** Every text in a list or an object that follows a name. */
+/** Every quoted text in the list or object that follows a name. */
 function* listAt(text: string, start: number): Iterable<Span> {
   const end = text.indexOf(text[start] === "[" ? "]" : "}", start);
   const body = text.slice(start, Math.min(start + 4000, end < 0 ? text.length : end + 1));
@@ -188,7 +188,7 @@ function* listAt(text: string, start: number): Iterable<Span> {
     if (!noValue.test(value)) yield [start + index + lead.length, start + index + lead.length + value.length];
 }
 
-/** `<token type="x">…</token>` */
+/** An XML element: `<token type="x">…</token>`. */
 function elementAt(text: string, after: number, test: Test): Span[] {
   const [, tag = "", value = ""] = execAt(/((?:\s[^<>]{0,200})?>)([^<]+)(?=<\/)/y, text, after) ?? [];
   const from = after + tag.length;

@@ -1,15 +1,15 @@
 import { testFor } from "./names.ts";
 import { couldBeKey, type Span } from "./values.ts";
 
-/** A word of a command line, or an element of a list of arguments; `at` says which, or where it begins. */
+/** A word of a command line at a position in the text, or an element of an argument list at an index. */
 interface Word {
   readonly text: string;
   readonly at: number;
 }
 
 /**
- * Secrets among the words of a command: by the name of a flag (`--pat x`), by the program (`mysql -pPw`), or by a user beside
- * them (`-u me -p Pw`). Answers, for a word, where in it the secret begins and ends.
+ * Finds secrets among the words of a command: after a flag whose name means a secret (`--pat x`), by the program
+ * (`mysql -pPw`), and beside a user (`-u me -p Pw`). Returns the span of the secret within each word.
  */
 export function secretsOfCommand(words: readonly Word[], program = ""): { word: Word; span: Span }[] {
   const found: { word: Word; span: Span }[] = [];
@@ -55,7 +55,7 @@ export function secretsOfCommand(words: readonly Word[], program = ""): { word: 
   return found;
 }
 
-/** Programs with a short flag for a password. */
+/** Programs that take a password with a short flag. */
 const passwordFlags: readonly (readonly [programs: RegExp, flags: string])[] = [
   [/(?:^|\/)(?:mysql\w*|mariadb[\w-]*|mycli|7z[ar]*|rar|unrar|sshpass|mongo\w*)$/, "-p"],
   [/(?:^|\/)(?:unzip|zip|sqlcmd|bcp|osql|isql|tsql)$/, "-P"],
@@ -65,14 +65,14 @@ const passwordFlags: readonly (readonly [programs: RegExp, flags: string])[] = [
   [/(?:^|\/)snmp\w+$/, "-A-X"],
 ];
 const onlyAttached = /(?:mysql\w*|mariadb[\w-]*|mycli)$/;
-/** Commands, and lines of files, that set a name to the next word. */
+/** Commands and Dockerfile lines that set a name to the next word: `aws configure set aws_secret_access_key x`. */
 const setters = /^(?:ENV|ARG|setx?|setenv|aws|npm|yarn|pnpm|git|gcloud|config|heroku|fly|vault|requirepass)$/;
 const userFlag = /^(?:-[uUa]|--(?:user|proxy-user|auth|username|basic|login))$/;
 const isName = /^(?:--[A-Za-z][\w.-]*|-[a-z][a-z-]+|-[a-z]{2,}(?:[A-Z][a-z]+)+|-(?:[A-Z][a-z]{2,})+)$/;
-/** A port, numbers of ports, a path, or another flag. */
+/** A port, a port mapping, a path, or another flag. */
 const isPort = /^(?:[\d.:/-]*(?:tcp|udp)?|[./~-].*)$/;
 
-/** Where the password begins in `user:password` or `user%password`; 0, if there is none or a number of a group. */
+/** Where the password begins in `user:password` or `user%password`. Returns 0 for anything else, such as `1000:1000`. */
 function loginAt(word: string): number {
   const [, user = "", password = ""] = /^(["']?[^\s:%/]*[:%])(.+)$/s.exec(word) ?? [];
   return /^\d{1,6}$/.test(password) ? 0 : user.length;

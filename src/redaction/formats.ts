@@ -1,8 +1,8 @@
 import { looksMade, type Shape } from "./values.ts";
 
 /**
- * Tokens that say by their beginning whose they are. Publishable keys (`pk_live_…`) are made to be shown and stay. Each
- * begins where a word begins. No body is followed by a demand, and each lookahead is bounded: a text is read once.
+ * Prefixes of well-known tokens whose body is letters and digits. Publishable keys (`pk_live_…`) are public and stay. Every
+ * pattern starts at the beginning of a word and has bounded lookaheads, which keeps the scan linear.
  */
 const beginnings = `
 ghp_ gho_ ghu_ ghs_ ghr_ agk_ agb_ npm_ rubygems_ sess- hf_ api_org_ r8_ gsk_ xai- pplx- fw_ csk- rpa_ jina_ nvapi- tgp_v1_ pcsk_
@@ -10,7 +10,7 @@ lsv2_pt_ lsv2_sk_ sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ whsec_ shpat_ shp
 lin_api_ lin_oauth_ lin_wh_ ntn_ secret_ fo1_ fm1_ fm2_ fm1r_ glsa_ glc_ pscale_tkn_ pscale_pw_ pscale_oauth_ pul-
 sbp_ napi_ sntrys_ sntryu_ squ_ sqp_ sqa_ bkua_ rnd_ nfp_ nfc_ vcp_ vca_ lip_ phx_ phs_ cfut_ cfat_ cfk_ ATBB ATATT3 ATCTT3 AKCp`;
 
-/** One line for each provider whose tokens have another body than letters and digits. */
+/** One line for each provider whose tokens have another shape. */
 const shapes = String.raw`
 Anthropic    sk-(?:ant|proj|svcacct|admin|or|lf|live|test|service)[a-z0-9]{0,8}-[\w-]{4,}
 OpenAI       sk-(?:[A-Za-z0-9]{16,}|(?=[\w-]{0,64}\d)[\w-]{8,})
@@ -63,7 +63,7 @@ const known = new RegExp(
   "g",
 );
 
-/** By their beginning; by what is in the middle of them; private keys; and webhooks, whose path is all that guards them. */
+/** All tokens: by prefix, by a part in the middle, private keys, and webhooks, which are protected only by their path. */
 export const tokenShapes: readonly Shape[] = [
   ["", known],
   [":AA", /(?<!\w)\d{8,10}:AA[\w-]{30,}/g], // Telegram

@@ -1,12 +1,12 @@
 import { z } from "zod";
 
 /**
- * Secrets that a schema marks with `.meta({ secret: true })`, on a field or on a whole record. What is marked is hidden
- * whatever it looks like. Where a value could follow several schemas, one that marks it is enough.
+ * A schema marks a secret with `.meta({ secret: true })`, on a field or on a whole record. A marked value is always hidden.
+ * If a value may follow several schemas, one mark is enough.
  */
 export type Marks = ReadonlyMap<string, readonly z.ZodType[]>;
 
-/** A schema as JSON; the alternatives that it offers stand beside it. */
+/** A node of a JSON Schema. Alternatives (`anyOf` and the like) are listed beside the node that offers them. */
 export type SchemaNode = z.core.JSONSchema.BaseSchema;
 
 const seen = new WeakMap<z.ZodType, readonly SchemaNode[]>();
@@ -20,7 +20,7 @@ export function nodesOf(schema: z.ZodType): readonly SchemaNode[] {
 export const isMarked = (nodes: readonly SchemaNode[]): boolean =>
   nodes.some((node) => node["secret"] === true);
 
-/** What they say of a key or an item. Below what is marked everything is. */
+/** The nodes for a key or an item. A mark also covers everything below it. */
 export function below(nodes: readonly SchemaNode[], key: string | number): readonly SchemaNode[] {
   return nodes.flatMap((node) => {
     const { properties = {}, additionalProperties, prefixItems, items } = node;

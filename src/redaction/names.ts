@@ -2,14 +2,14 @@ import * as values from "./values.ts";
 import { anyText, couldBeNumbered, notPath, type Test } from "./values.ts";
 
 /**
- * Names that mean a secret. A name is split into words, and its last word says what it names: `githubToken` is a token,
- * `tokenLimit` a limit. The place of the name decides how much its value must look like a secret:
+ * Decides which names mean a secret. A name is split into words, and the last word counts: `githubToken` is a token,
+ * `tokenLimit` is a limit. Where the name stands decides how much its value must look like a secret:
  * header (`X-Auth:`) · tight (a flag, a variable, a key of a query) · loose (anywhere else).
  */
 export type NamePlace = "header" | "tight" | "loose";
 type Tests = Readonly<Record<NamePlace, Test>>;
 
-/** Last words | test in a tight place | test in a loose one | words before it that make it harmless. */
+/** Last words | test in a tight place | test in a loose place | words that make it harmless when they come before. */
 const nouns = `password passwords passwd passwort kennwort senha wachtwoord motdepasse contrasena passphrase passphrases passcode pw pswd psw psk|anyText|anyText|
 secret secrets credential credentials cred creds authorization authorisation mnemonic dsn|anyText|anyText|
 token|anyText|anyText|per max min eos bos cls pad unk mask sep stop special page next continuation sync first last cancel cancellation
@@ -26,19 +26,19 @@ sid sessid session sessionid jsessionid|couldBeWord|looksMade|
 salt license licence refresh ticket assertion appid sk|looksMade|looksMade|
 otp totp pin|digits|digits|`;
 
-/** Words that are a secret together, though the last one alone is not. */
+/** Names of several words whose last word alone does not mean a secret. */
 const pairs =
   /(?:^| )(?:conn(?:ection)? str(?:ing)?|seed (?:phrase|words)|(?:recovery|backup) (?:phrase|codes?)|key material|access key id|pass (?:word|phrase)|identified by|\S+ pat)$/;
 
-/** What `key` is a secret after, whatever its value looks like. */
+/** Words before `key` that make any value a secret, except a path. */
 const keyKinds =
   /^(?:api|access|private|priv|secret|signing|encryption|decryption|session|master|auth|service|role|account|shared|preshared|subscription|admin|license|licence|deploy|ssh|gpg|pgp|hmac|jwt|consumer|app|application|client|root|write|ingest|ingestion|bot|recovery|backup|wallet|cipher|symmetric|aes|rsa|openai|anthropic|claude|gemini|mistral|groq|deepseek|openrouter|stripe|sendgrid|mailgun|twilio|datadog|sentry|slack|github|gitlab|linear|notion|aws|azure|supabase|firebase|webhook)$/;
 
-/** Words that are written together: `PGPASSWORD`, `authtoken`, `apikey`, `bindpw`, but not `compass` or `monkey`. */
+/** Splits words that are written together: `PGPASSWORD`, `authtoken`, `apikey`, `bindpw`, but not `compass` or `monkey`. */
 const glued =
   /^(.+?)(passwords?|passwd|passphrase|passcode|passwort|secrets?|tokens?|credentials?|cookie|pwd?|(?<=basic|http|master)auth|(?<=api|access|priv|private|secret|signing|master|session|auth|ssh|license|public|account|encryption|shared|service|admin|app|client)keys?|(?<!^(?:com|by|tres|sur|encom|over|under))pass|(?<=conn|connection)str(?:ing)?|(?<=seed|recovery)phrase)$/;
 
-/** What is said of a secret does not make it another thing: `API_KEY_2`, `passwordHash`, `tokenProd`. */
+/** Words after the noun that do not change its meaning: `API_KEY_2`, `passwordHash`, `tokenProd`. */
 const tails =
   /^(?:\d+|v|b|b64|base|hash|hashed|digest|encrypted|enc|encoded|plain|plaintext|raw|value|string|text|json|pem|data|content|prod|production|dev|development|test|testing|staging|stage|live|old|new|backup|primary|secondary|current|previous|default|stdin)$/;
 
@@ -57,7 +57,7 @@ const byWord = new Map(
   }),
 );
 
-/** Only a text with one of these can have a name in it. */
+/** A text without any of these words has no name that means a secret. */
 export const announces = new RegExp(
   [...byWord.keys(), "str", "phrase", "words?", "codes?", "material", "by"].join("|"),
   "i",
@@ -66,7 +66,7 @@ export const announces = new RegExp(
 const seen = new Map<string, Tests | null>();
 const mostKnown = 5000;
 
-/** Which values of this name are secrets; undefined when none is. */
+/** The test that decides which values of this name are secrets. Undefined if none are. */
 export function testFor(name: string, place: NamePlace): Test | undefined {
   let found = seen.get(name);
   if (found === undefined) {
@@ -76,7 +76,7 @@ export function testFor(name: string, place: NamePlace): Test | undefined {
   return found?.[place];
 }
 
-/** Whether this is the environment of a program: variables in any form, but not `environment: "production"`. */
+/** Is this the environment of a program? True for variables in any form, but not for `environment: "production"`. */
 export function isEnvironment(name: string, value: unknown): boolean {
   const match = /^(|.*[_. -]|.*[a-z](?=E))(?:dot)?env(?:s|iron|ironments?)?[_-]?(?:vars?|variables?)?$/i.exec(
     name,
@@ -105,7 +105,7 @@ function testsFor(name: string): Tests | null {
   return null;
 }
 
-/** `db.password` and `requirepass` are names that nobody uses in prose. */
+/** `db.password` and `requirepass` do not occur in prose. */
 export const isCompound = (name: string): boolean => !name.includes(" ") && wordsOf(name).length > 1;
 
 function wordsOf(name: string): string[] {

@@ -5,13 +5,13 @@ import { spansIn, textMechanisms } from "./scanning.ts";
 import { anyText, isLogin, type Span, type Test } from "./values.ts";
 
 /**
- * What may be shown of a JSON value that can hold secrets. A value is a secret because its schema marks it (marks.ts), by
- * its name (names.ts), by its place (an environment, a list of arguments), or by how it looks (scanning.ts). Of a text that
- * merely contains a secret, the rest stays readable.
+ * Hides the secrets in a JSON value. A value is secret because its schema marks it (marks.ts), because of its name
+ * (names.ts) or its place (an environment, an argument list), or because of its shape (scanning.ts). If a text only
+ * contains a secret, the rest of the text stays readable.
  */
 export const marker = "[redacted]";
 
-/** Every way a secret is found. Tests take one away and must notice. */
+/** All ways to find a secret. A test switches each one off and expects a leak. */
 const ofValues = "marks environment headers arguments pairs json".split(" ");
 export const mechanisms: readonly string[] = [...textMechanisms, ...ofValues];
 const all: ReadonlySet<string> = new Set(mechanisms);
@@ -19,11 +19,11 @@ const noMarks: Marks = new Map();
 
 export interface Redacted {
   readonly value: unknown;
-  /** Where something was taken out: `adapterConfig.env.API_KEY`, `list[2].token`. */
+  /** The places that were hidden, such as `adapterConfig.env.API_KEY` or `list[2].token`. */
   readonly redactedPaths: string[];
 }
 
-/** Below each key of `marks`, at any depth, the value is also held against the schemas that are given for it. */
+/** `marks` maps a key to schemas. Wherever that key occurs, its value is also checked against the marks in these schemas. */
 export function redact(value: unknown, marks: Marks = noMarks, on = all): Redacted {
   const paths = new Set<string>();
   const shown = show({ on, marks, note: (path) => paths.add(path) }, value, "", top);
@@ -34,13 +34,13 @@ export function redactText(text: string): string {
   return cut(text, spansIn(text, all), 0);
 }
 
-/** The text from this place on, judged together with what is before it; a line of JSON as a value. */
+/** Redacts the text from a position on. The text before it is only context. A line of JSON is redacted as a value. */
 export function redactLines(text: string, from: number): string {
   const lines = cut(text, spansIn(text, all), from).split("\n");
   return lines.map((line) => (/^\s*[[{]/.test(line) ? String(redact(line).value) : line)).join("\n");
 }
 
-/** Every text that is marked. */
+/** All texts that the schemas mark. */
 export function markedIn(value: unknown, marks: Marks): string[] {
   const found: string[] = [];
   const note = (_: string, text: unknown): unknown => typeof text === "string" && found.push(text);
@@ -49,9 +49,9 @@ export function markedIn(value: unknown, marks: Marks): string[] {
 }
 
 /**
- * A caller that sends back what it was shown must not destroy a secret: where `sent` is what redact() shows of `former`, at
- * the same place, it stands for former's value. A text that was changed around its marker does not: otherwise a caller that
- * may not see a password could write another host behind it.
+ * Puts secrets back when a caller returns a value as it was shown. Where `sent` equals what redact() shows of `former` at
+ * the same place, the result has the former value. A text that was changed around its marker is not restored: otherwise a
+ * caller that may not see a password could send it to another host.
  */
 export function restore(sent: unknown, former: unknown, marks?: Marks): unknown {
   return restoreFrom(sent, redact(former, marks).value, former, 0);
@@ -65,7 +65,7 @@ function restoreFrom(sent: unknown, shown: unknown, former: unknown, depth: numb
       index < shown.length ? restoreFrom(item, shown[index], former[index], depth + 1) : item,
     );
   if (!isObject(sent) || !isObject(shown) || !isObject(former)) return sent;
-  // Both have the same keys in the same order, except where a key was itself a secret.
+  // Both objects have the same keys in the same order, except where a key was itself a secret.
   const keys = Object.keys(former);
   const places = new Map(Object.keys(shown).map((key, index) => [key, keys[index] ?? key]));
   const entries = Object.entries(sent).map(([key, value]): [string, unknown] => {
@@ -83,21 +83,21 @@ interface Walk {
   readonly note: (path: string, hidden: unknown) => unknown;
 }
 
-/** What stands above makes of a value. */
+/** What the walk knows from the levels above a value. */
 interface Above {
   readonly depth: number;
-  /** How deep the environment begins that this is part of; 0 if it is not. */
+  /** The depth at which the surrounding environment begins. 0 outside an environment. */
   readonly environment: number;
   readonly headers: boolean;
-  /** The secrets that the names above mean. */
+  /** The tests of the names above. */
   readonly tests: readonly Test[];
   readonly nodes: readonly SchemaNode[];
-  /** The command whose arguments these are. */
+  /** The program that gets these arguments. */
   readonly program: string;
 }
 
 const top: Above = { depth: 0, environment: 0, headers: false, tests: [], nodes: [], program: "" };
-/** No sensible value is as deep; what lies deeper is taken out whole. */
+/** Values that are nested deeper are hidden as a whole. */
 const deepest = 1000;
 
 function show(walk: Walk, value: unknown, path: string, above: Above): unknown {
@@ -123,10 +123,10 @@ function show(walk: Walk, value: unknown, path: string, above: Above): unknown {
   return shown;
 }
 
-/** The name of a variable is not its value. */
+/** A reference to a variable is not secret. */
 const isReference = /^(?:\$\{[\w.]+\}|\$[A-Z_]+|\{\{[^{}]*\}\}|\[redacted\])$/;
 
-/** JSON in a text is read like any other value; undefined when it is not JSON. Written again only if it had a secret. */
+/** Redacts JSON inside a text. Returns undefined if the text is not JSON, and the same text if it has no secret. */
 function showJson(walk: Walk, text: string, depth: number): string | undefined {
   let parsed: unknown;
   try {
@@ -139,13 +139,13 @@ function showJson(walk: Walk, text: string, depth: number): string | undefined {
   return isTouched ? JSON.stringify(shown) : text;
 }
 
-/** The text from a place on, with a marker for each span. */
+/** The text from a position on, with a marker for each span. */
 function cut(text: string, spans: readonly Span[], from: number): string {
   let shown = "";
   let at = from;
   for (const [start, end] of spans.toSorted(([a], [b]) => a - b)) {
     if (end <= at) continue;
-    // A span that begins earlier has its marker already.
+    // A span that begins earlier already has a marker.
     if (start >= at) shown += text.slice(at, start) + marker;
     at = end;
   }
@@ -162,7 +162,7 @@ function showList(walk: Walk, list: readonly unknown[], path: string, above: Abo
   return list.map((item, index) => {
     const here = `${path}[${index}]`;
     const span = spans.get(index);
-    // `env: ["HOME"]` passes a variable on; what stands deeper is a value.
+    // `env: ["HOME"]` names a variable to pass on. Deeper texts are values.
     if (above.environment === above.depth && /^[A-Z_]+$/.test(String(item))) return item;
     if (span !== undefined) {
       walk.note(here, item);
@@ -174,7 +174,7 @@ function showList(walk: Walk, list: readonly unknown[], path: string, above: Abo
   });
 }
 
-/** `["X-Api-Key", value]` in a list of such, names and values of headers in turn, and `auth: [user, password]`. */
+/** Lists that hold a name and its value: `[["X-Api-Key", "x"]]`, `headers: ["X-Auth", "x"]`, `auth: ["user", "x"]`. */
 function tupleTests(list: readonly unknown[], index: number, path: string, above: Above): readonly Test[] {
   const [name, value] = [list[index - 1], list[index]];
   const isPlain = (word: unknown): boolean => /^[a-z]+(?:_[a-z]+)*$/.test(String(word));
@@ -221,14 +221,14 @@ function showObject(
       environment:
         above.environment || (on.has("environment") && isEnvironment(key, value) ? above.depth + 1 : 0),
       headers: on.has("headers") && (/headers?$/i.test(key) || (above.headers && !isObject(value))),
-      // `credentials: {…}` is a secret as a whole; `session: {…}` is not.
+      // Everything in `credentials: {…}` is secret. `session: {…}` may hold harmless values.
       tests: isObject(value) ? meant.filter((test) => test("swordfish")) : meant,
       nodes: [...below(above.nodes, key), ...(walk.marks.get(key) ?? []).flatMap(nodesOf)],
       program,
     };
     return [shownKey, show(walk, value, here, next)];
   });
-  // Made from entries: a key named __proto__ stays a key.
+  // fromEntries keeps a key named __proto__ as a key.
   return Object.fromEntries(entries);
 }
 

@@ -6,8 +6,8 @@ import { loginsIn, loginShapes } from "./urls.ts";
 import { couldBeKey, decoded, isRandom, type Shape, type Span } from "./values.ts";
 
 /**
- * Secrets that show themselves in a text. Each way of looking finds spans; what is in a span goes, the rest stays readable.
- * Each takes time in proportion to the text: an expression begins only where a word begins, or looks no further than a bound.
+ * Finds secrets in a text by several mechanisms. Each one returns spans to hide. Each takes time in proportion to the
+ * length of the text: an expression starts only at the beginning of a word, or looks ahead only to a bound.
  */
 const find = new Map<string, (text: string, on: ReadonlySet<string>) => Iterable<Span>>([
   ["tokens", (text) => shapesIn(text, tokenShapes)],
@@ -20,7 +20,7 @@ const find = new Map<string, (text: string, on: ReadonlySet<string>) => Iterable
 export const textMechanisms: readonly string[] = [...find.keys()];
 
 export function spansIn(text: string, on: ReadonlySet<string>): Span[] {
-  // Most texts are an id or a few ordinary words.
+  // A shortcut: most texts are an id or a few ordinary words.
   const isOrdinary = text.length < 1000 && ordinary.test(text) && !/\p{L}{16}/u.test(text);
   if (isOrdinary && !announces.test(text)) return [];
   return [...find].flatMap(([mechanism, spans]) => (on.has(mechanism) ? [...spans(text, on)] : []));
@@ -42,7 +42,7 @@ const aboutBearer =
 const isBasic = (word: string): boolean =>
   decoded(word)?.includes(":") === true || (couldBeKey(word) && word.length > 15);
 
-/** Schemes of headers, and what only commands and their files have: .netrc, .pgpass, what is piped into a login. */
+/** Header schemes without a header, lines of .netrc and .pgpass, and passwords that are piped into a login. */
 const commandShapes: readonly Shape[] = [
   ["", /(?<![a-z0-9])(?<kept>bearer[ \t]+)(?<secret>[\w.~+/=-]{2,})/gi, (word) => !aboutBearer.test(word)],
   ["", /(?<![a-z0-9])(?<kept>basic[ \t]+)(?<secret>[\w+/=-]{4,})/gi, isBasic],
@@ -71,7 +71,7 @@ function* commandsIn(text: string): Iterable<Span> {
   }
 }
 
-/** Words as only a machine makes them up; not in an address, where they name what it leads to, or in a public key. */
+/** Long random words. In a URL they identify a resource, and in a public key they are public, so both stay. */
 const randomShapes: readonly Shape[] = [
   [
     "",
@@ -80,7 +80,7 @@ const randomShapes: readonly Shape[] = [
   ],
 ];
 
-/** What is encoded, in base64 or as in an address, is looked into once. */
+/** Base64 and percent-encoded texts are decoded once and scanned again. */
 function encodedIn(text: string, on: ReadonlySet<string>): Iterable<Span> {
   const inner = new Set([...on].filter((mechanism) => mechanism !== "encoded" && mechanism !== "random"));
   const isSecret = (plain = ""): boolean => spansIn(plain, inner).length > 0;

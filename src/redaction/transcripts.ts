@@ -2,21 +2,21 @@ import { StringDecoder } from "node:string_decoder";
 import { marker, redactLines } from "./redact.ts";
 
 /**
- * What a session prints, on its way to the transcript. A pipe cuts where it likes, so a line is held back until it is
- * whole; and a secret may reach over lines, so each line is judged together with what was printed before it. Only raw text
- * in memory has secrets: what comes out has none, and neither has the file.
+ * Removes secrets from a session's output before it is stored. A pipe may cut anywhere, so the scrubber holds a line back
+ * until it is complete. A secret may span lines, so each line is scanned together with the output before it. The raw
+ * output exists only in memory.
  */
 export interface Scrubber {
-  /** What can be written now. */
+  /** Takes a chunk and returns the text that can be stored now. */
   readonly write: (chunk: Buffer) => string;
-  /** The rest. */
+  /** Returns the rest. */
   readonly end: () => string;
 }
 
-/** A longer line is written in parts, with this much behind the cut: no token is longer. */
+/** A longer line is returned in parts. The scrubber then holds back as much as the longest token. */
 const mostHeld = 64 * 1024;
 const longestToken = 8 * 1024;
-/** What was written and is looked at again: enough for a name and its value on the next lines. */
+/** How much earlier output is scanned again: enough for a name whose value follows on the next lines. */
 const mostRemembered = 1024;
 
 export function scrubber(known: readonly string[]): Scrubber {
@@ -28,7 +28,7 @@ export function scrubber(known: readonly string[]): Scrubber {
     const whole = before + held.slice(0, length);
     const shown = hide(redactLines(whole, before.length));
     held = held.slice(length);
-    // From its beginning, if a private key has begun and not ended.
+    // A private key that has begun and not ended is kept from its beginning.
     const open = whole.lastIndexOf("-----BEGIN ");
     const isOpen = open >= 0 && whole.length - open < mostHeld && !whole.includes("-----END ", open);
     const from = Math.max(0, whole.length - mostRemembered);
@@ -42,7 +42,7 @@ export function scrubber(known: readonly string[]): Scrubber {
       const shown = lines === 0 ? "" : pass(lines);
       if (held.length <= mostHeld) return shown;
       const most = held.length - longestToken;
-      // Where a word ends; a text without words has no tokens.
+      // Cut where a word ends, never inside a token.
       const [word = ""] = /[^\s,;&"'`<>()[\]{}|]*$/.exec(held.slice(most - longestToken, most)) ?? [];
       return shown + pass(most - word.length);
     },
@@ -53,7 +53,7 @@ export function scrubber(known: readonly string[]): Scrubber {
   };
 }
 
-/** Takes out these very texts, also as JSON and line by line. Shorter ones would be found everywhere. */
+/** Hides these exact texts, also escaped as JSON and line by line. Texts under 8 characters would match everywhere. */
 export function hiderOf(known: readonly string[]): (text: string) => string {
   const all = known.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), ...secret.split("\n")]);
   const long = [...new Set(all)]

@@ -1,8 +1,8 @@
 import { couldBeKey, looksMade, type Shape, type Span } from "./values.ts";
 
-/** `scheme://user:password@host` and `https://token@host`. User and host stay. */
+/** Finds the secret in `scheme://user:password@host` and `https://token@host`. The user and the host stay. */
 export function* loginsIn(text: string): Iterable<Span> {
-  // From one `://` to the next: each character is looked at once.
+  // Each match ends at the next `://`, so no character is scanned twice.
   for (const match of text.matchAll(/:\/\/([^\s"'`<>]*?)(?=:\/\/|[\s"'`<>]|$)/g)) {
     const address = match[1] ?? "";
     const start = match.index + 3;
@@ -32,11 +32,11 @@ export function* loginsIn(text: string): Iterable<Span> {
   }
 }
 
-/** Names of users, as in the address of a repository; anything else before the @ of a web address is taken for a token. */
+/** A plain user name, as in the URL of a repository. Anything else before the @ of a web URL counts as a token. */
 const plainUser = /^[a-z][a-z._-]{0,19}$/;
 const isReference = (word: string): boolean => /^(?:\$|\{|<|%7B|\[redacted)/i.test(word);
 
-/** Without a scheme: `root:password@db:3306/shop`, `root:password@tcp(db)`, not `app:1.2@sha256:…`; and those of Oracle. */
+/** Logins without a scheme (`root:password@db:3306/shop`, but not `app:1.2@sha256:…`), and those of Oracle. */
 export const loginShapes: readonly Shape[] = [
   [
     "@",

@@ -1,12 +1,12 @@
-/** How the value of a secret looks. Each test takes time in proportion to the value. */
+/** Tests for what the value of a secret looks like. Each takes time in proportion to the length of the value. */
 export type Test = (value: string) => boolean;
 
-/** A part of a text. */
+/** A range of a text. */
 export type Span = readonly [start: number, end: number];
 
 /**
- * What must be in a text for a look to be worth it; the expression, whose group `kept` stays before the group `secret`; and
- * what the secret must look like.
+ * A pattern for secrets in a text. A text without the needle is skipped. If the expression has the groups `kept` and
+ * `secret`, only `secret` is hidden. The test may reject a match.
  */
 export type Shape = readonly [needle: string, expression: RegExp, test?: Test];
 
@@ -14,11 +14,11 @@ export const anyText: Test = () => true;
 export const noText: Test = () => false;
 export const oneWord: Test = (value) => !/\s/.test(value);
 export const notPath: Test = (value) => !/^(?:[./~]|[A-Za-z]:[\\/])/.test(value);
-/** `5`, `12,000` and `90k` are numbers of tokens. */
+/** `5`, `12,000` and `90k` count tokens. */
 export const notAmount: Test = (value) => !/^[\d.,_ ]*[kKmM]?$/.test(value);
 export const digits: Test = (value) => /^[\d -]{4,12}$/.test(value);
 
-/** A person might have typed it, but not as a word, a path, an id or the name of a file. */
+/** Could be a short key: not plain words, a path, an id or a file name. */
 export const couldBeKey: Test = (value) => {
   if (!/^[\x21-\x7e]{6,}$/.test(value) || isId(value) || !notPath(value)) return false;
   if (/^[a-z+]+:\/\/|:$|\.(?:pem|key|json|p12|pfx|crt|cer|txt|ya?ml|env|[jt]s|py|md)$/i.test(value))
@@ -27,21 +27,21 @@ export const couldBeKey: Test = (value) => {
 };
 const readable = /^(?:[A-Z]?[a-z]*(?:[A-Z][a-z]{2,})*|[A-Z]+|v?\d{0,4})$/;
 
-/** Or a long word, where a short one would be the name of something. */
+/** Also accepts one long word. A short word is more likely the name of a field or a key on the keyboard. */
 export const couldBeWord: Test = (value) =>
   couldBeKey(value) || (!isId(value) && /^(?:[A-Za-z]{9,}|[A-Z]{6,}|(?=.*\d)[^\s/]{8,})$/.test(value));
-/** `mapboxKey: "pk12345x"`, but not `s3Key: "a/b1.png"`. */
+/** Accepts `mapboxKey: "pk12345x"`, but not `s3Key: "a/b1.png"`. */
 export const couldBeNumbered: Test = (value) =>
   looksMade(value) || (/^(?=.*\d)[^/]{8,}$/.test(value) && couldBeKey(value));
 
-/** Letters and digits mixed as no person mixes them. */
+/** Looks generated: letters and digits are mixed, and few parts read like words. */
 export const looksMade: Test = (value) => {
   if (!/^[\w+/=.~-]{16,}$/.test(value) || isId(value) || !notPath(value)) return false;
   if (/^[0-9a-f]+$/i.test(value)) return value.length >= 24 && /[a-f]/i.test(value);
   return digitRuns(value) >= 2 && /[A-Za-z]/.test(value) && wordShare(value) <= 0.45;
 };
 
-/** `user:password`, also in base64; or a key. */
+/** A generated key, or `user:password`, also in base64. */
 export const isLogin: Test = (value) =>
   looksMade(value) || /^[^\s:/]+:[^\s/:]+$/.test(value) || decoded(value)?.includes(":") === true;
 export const couldBeLogin: Test = (value) => !schemes.test(value) && (couldBeWord(value) || isLogin(value));
@@ -49,8 +49,8 @@ const schemes =
   /^(?:o?auth\d?|api-?key|none|basic|bearer|digest|m?tls|kerberos|negotiate|anonymous|certificate)$/i;
 
 /**
- * A word of which nothing is known must have 32 characters, upper and lower case and digits throughout, few separators and
- * hardly a piece that reads like a word: commits, digests, ids, paths and names of models stay readable.
+ * A long word without a telling name must mix upper case, lower case and digits, have few separators, and have few parts
+ * that read like words. Commits, digests, ids, paths and model names stay.
  */
 export const isRandom: Test = (word) => {
   const [upper = 0, lower = 0, separators = 0] = [/[A-Z]/g, /[a-z]/g, /[-_+/]/g].map(
@@ -58,16 +58,16 @@ export const isRandom: Test = (word) => {
   );
   if (upper < 3 || lower < 3 || isId(word) || harmless.test(word) || decoded(word) !== undefined)
     return false;
-  // A secret of AWS has 40 characters, of which few are digits.
+  // An AWS secret has 40 characters and may have few digits.
   if (/^(?=.*[/+])(?=.*\d)[A-Za-z0-9][A-Za-z0-9+/]{39}$/.test(word)) return wordShare(word) <= 0.3;
   return separators <= word.length * 0.15 && digitRuns(word) >= 2 && wordShare(word) <= 0.45;
 };
 
-/** Digests, public keys, pictures and archives in base64, addresses, and ids such as `msg_01…`, which open nothing. */
+/** Digests, public keys, images and archives in base64, wallet addresses, and ids such as `msg_01…`. */
 const harmless =
   /^(?:sha\d{3}-|AAAA[B-Z]|iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|JVBERi|H4sI|UEsD|pk_(?:live|test)_|0x[0-9a-fA-F]+$|[a-z]{2,12}[_-][A-Za-z0-9]{1,31}$)/;
 
-/** The text that a base64 word stands for. */
+/** Decodes a base64 word. Returns undefined if the result is not plain text. */
 export function decoded(word: string): string | undefined {
   if (!/^[A-Za-z0-9+/_-]{4,}={0,2}$/.test(word)) return undefined;
   const text = Buffer.from(word, "base64").toString("latin1");
@@ -77,6 +77,6 @@ export function decoded(word: string): string | undefined {
 const isId: Test = (word) =>
   /^(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$|\d{4}-\d\d-\d\d|\d+(?:\.\d+)*$)/i.test(word);
 const digitRuns = (word: string): number => word.match(/\d+/g)?.length ?? 0;
-/** The share of it that reads like words. */
+/** The share of characters that read like words. */
 const wordShare = (word: string): number =>
   (word.match(/[A-Z]?[a-z]{3,}/g) ?? []).join("").length / word.length;
