@@ -1,8 +1,6 @@
 // The boundary between a boss and its delegated work, as an agent meets it: over MCP, on the built daemon. Every refusal
 // gives a reason and a next step, changes nothing, and is on record.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { grantPermission } from "../src/contract/capabilities.ts";
@@ -12,7 +10,8 @@ import { updateCompany } from "../src/contract/companies.ts";
 import { createAgent } from "../src/contract/hiring.ts";
 import { createKey, pauseAgent, resumeAgent, updateAgent, viewAgent } from "../src/contract/agents.ts";
 import { reclaimOutcome } from "../src/contract/outcomes.ts";
-import { listAgentSessions } from "../src/contract/sessions.ts";
+import { listAgentSessions, viewTranscript } from "../src/contract/sessions.ts";
+import { sayToken, tokenIn } from "./support/agents.ts";
 import { call, McpWorld, refused, rpc, rpcHeaders, send } from "./support/mcp.ts";
 
 type Tools = (
@@ -252,17 +251,15 @@ test("the token of an older generation is refused", async () => {
 // covers STOP-01, AGT-09, SES-01
 test("tokens of ended sessions and of older epochs are refused; the newest session acts as the agent", async () => {
   const { board, companyId } = world.daemon;
-  const adapterConfig = { command: "/bin/sh", args: ["-c", 'echo "$AGENCY_TOKEN"; exec sleep 1000'] };
+  const adapterConfig = { command: "/bin/sh", args: ["-c", `${sayToken}; exec sleep 1000`] };
   const agent = await hire(undefined, { adapterType: "process", adapterConfig });
   /** The token of this session, which its process printed. */
   const tokenOf = async (epoch: number): Promise<{ id: string; token: string }> => {
     for (const started = performance.now(); performance.now() - started < 20_000; await sleep(20)) {
       const [session] = (await board.call(listAgentSessions, { id: agent.id })).sessions;
       if (session?.epoch !== epoch) continue;
-      // On disk, because a transcript hides the token from its readers.
-      const path = join(world.daemon.home, "transcripts", `${session.id}.log`);
-      const token = existsSync(path) ? readFileSync(path, "utf8").trim() : "";
-      if (token !== "") return { id: session.id, token };
+      const token = tokenIn((await board.call(viewTranscript, { id: session.id })).transcript);
+      if (token !== undefined) return { id: session.id, token };
     }
     throw new Error(`no session of epoch ${epoch} came`);
   };
@@ -283,7 +280,7 @@ test("tokens of ended sessions and of older epochs are refused; the newest sessi
   // This brain ends by itself, and its token ends with it.
   await board.call(updateAgent, {
     id: agent.id,
-    adapterConfig: { command: "/bin/sh", args: ["-c", 'echo "$AGENCY_TOKEN"'] },
+    adapterConfig: { command: "/bin/sh", args: ["-c", sayToken] },
   });
   await board.call(pauseAgent, { id: agent.id });
   await board.call(resumeAgent, { id: agent.id });

@@ -25,12 +25,20 @@ export function actorBrain(folder: string, options: { wild: boolean }) {
   };
 }
 
-/** A brain that prints its token and then waits, with a child that waits as well. */
+/** Prints the session's token letter by letter. A transcript hides the token itself. */
+export const sayToken = `printf 'said '; printf %s "$AGENCY_TOKEN" | sed 's/./& /g'; echo`;
+
+/** The token that a session said with `sayToken`; undefined before it has. */
+export function tokenIn(transcript: string): string | undefined {
+  return /^said ((?:\S )+)$/m.exec(transcript)?.[1]?.replaceAll(" ", "");
+}
+
+/** A brain that says its token and then waits, with a child that waits as well. */
 export const sleeper = {
   adapterType: "process",
   adapterConfig: {
     command: "/bin/sh",
-    args: ["-c", 'echo "token $AGENCY_TOKEN"; sleep 3600 & sleep 3600; wait'],
+    args: ["-c", `${sayToken}; sleep 3600 & sleep 3600; wait`],
   },
 } as const;
 
@@ -43,7 +51,7 @@ export const runaway = {
       "-e",
       `const { spawn } = require("node:child_process");
        for (const detached of [true, false]) spawn("sleep", ["3600"], { stdio: "ignore", detached });
-       console.log("token " + process.env.AGENCY_TOKEN);`,
+       console.log("said " + process.env.AGENCY_TOKEN.replaceAll(/./g, "$& "));`,
     ],
   },
 } as const;
@@ -53,7 +61,7 @@ export async function tokensOf(home: string, count: number): Promise<{ id: strin
   const folder = join(home, "transcripts");
   for (const start = performance.now(); ; await sleep(50)) {
     const said = readdirSync(folder).flatMap((name) => {
-      const token = /^token (\S+)\n/m.exec(readFileSync(join(folder, name), "utf8"))?.[1];
+      const token = tokenIn(readFileSync(join(folder, name), "utf8"));
       return token === undefined ? [] : [{ id: name.slice(0, -".log".length), token }];
     });
     if (said.length >= count) return said;
