@@ -192,9 +192,9 @@ test("a company goes from one installation to another by files", async () => {
     assert.equal(imported.code, 0, imported.err);
     const org = await agency(["org", "--company", "Copy"], { home: there });
     assert.deepEqual(org.out.trimEnd().split("\n"), [
-      "Root (CEO) [idle] has nothing to do",
-      "└─ Ada (worker) [idle] has nothing to do",
-      "   └─ Bob (worker) [idle] has nothing to do",
+      "Root (CEO) [idle] nothing to do",
+      "└─ Ada (worker) [idle] nothing to do",
+      "   └─ Bob (worker) [idle] nothing to do",
     ]);
   } finally {
     await from.stop();
