@@ -2,11 +2,14 @@ import { examineDeeply, fixFinding } from "../contract/doctor.ts";
 import type { Output } from "../contract/operation.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { examine, type Finding, findingOf, isBroken, type Bookmark } from "./examine.ts";
-import { invariants } from "./list.ts";
+import type { Bookmark, Finding } from "./examine.ts";
+
+/** Loaded with the first call, because a daemon that no person examines does without the list and its queries. */
+const load = async () => ({ ...(await import("./examine.ts")), ...(await import("./list.ts")) });
 
 const onExamine = guarded(examineDeeply, async ({ tx, input }) => {
-  const { findings, next } = await examine(tx, input.companyId ?? null, placeIn(input.cursor));
+  const { examine, invariants } = await load();
+  const { findings, next } = await examine(tx, input.companyId ?? null, placeIn(input.cursor, invariants));
   return {
     invariants: invariants.length,
     findings: findings.map(presentFinding),
@@ -15,6 +18,7 @@ const onExamine = guarded(examineDeeply, async ({ tx, input }) => {
 });
 
 const onFix = guarded(fixFinding, async ({ tx, input, companyId, newId, record }) => {
+  const { findingOf, invariants, isBroken } = await load();
   const invariant = invariants.find(({ id }) => id === input.invariant);
   if (invariant === undefined)
     throw new Refusal(
@@ -52,10 +56,13 @@ export function presentFinding({ invariant, id, companyId, what }: Finding) {
   } satisfies Output<typeof examineDeeply>["findings"][number];
 }
 
-function placeIn(cursor: string | undefined): Bookmark | undefined {
+function placeIn(
+  cursor: string | undefined,
+  known: readonly { readonly id: string }[],
+): Bookmark | undefined {
   if (cursor === undefined) return undefined;
   const [invariant = "", after = ""] = cursor.split(" ");
-  if (!invariants.some(({ id }) => id === invariant))
+  if (!known.some(({ id }) => id === invariant))
     throw new Refusal(
       "invalid",
       "The cursor is not one this list gave out.",
