@@ -3,7 +3,7 @@ import { listAgentGrants } from "../../src/contract/capabilities.ts";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operation-table.ts";
 import { createCompany, updateCompany } from "../../src/contract/companies.ts";
-import { createKey } from "../../src/contract/agents.ts";
+import { createKey, viewAgent } from "../../src/contract/agents.ts";
 import { listOutcomes } from "../../src/contract/outcomes.ts";
 import { Refusal } from "../../src/contract/refusal.ts";
 import type { Core } from "../../src/daemon/core.ts";
@@ -310,7 +310,12 @@ export class Play {
 
   async #keyFor(agentId: string): Promise<void> {
     const key = await this.#ask("board", createKey, { id: agentId });
-    if (!("answer" in key)) throw new Violation(`no key: ${key.message}`);
+    if (!("answer" in key)) {
+      // A call at the same time may have ended the new agent. Whether it should have is compared row by row.
+      const agent = await this.#ask("board", viewAgent, { id: agentId });
+      if ("answer" in agent && agent.answer["status"] === "terminated") return;
+      throw new Violation(`no key: ${key.message}`);
+    }
     this.#tokens.set(agentId, String(key.answer["key"]));
   }
 
