@@ -23,6 +23,7 @@ import {
   viewOutcome,
   viewSubtree,
 } from "../contract/outcomes.ts";
+import { planWork } from "../contract/planning.ts";
 import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)
@@ -33,6 +34,28 @@ for (const kind of storeKinds)
       org.as((await org.board(createKey, { id })).key);
     const make = (call: TestCaller, title: string, parents: string[]) =>
       call(createOutcome, { title, parents });
+
+    test("closing an integration makes no outcome wait for itself", async () => {
+      const whole = await make(org.root, "The handbook", [org.rootId]);
+      const reader = await org.root(createOutcome, {
+        title: "The handbook is read",
+        parents: [org.rootId],
+        dependsOn: [whole.id],
+      });
+      const tasks = [{ title: "A chapter", assignee: "self" }];
+      const { integration } = await org.root(planWork, { outcome: whole.id, tasks });
+      const below = await org.root(createOutcome, {
+        title: "The handbook is bound",
+        parents: [whole.id],
+        dependsOn: [integration ?? ""],
+      });
+      await org.root(closeOutcome, { id: integration ?? "", rationale: "One chapter needs no integration." });
+      const awaited = async (id: string) =>
+        (await org.root(viewOutcome, { id })).dependsOn.map(({ title }) => title);
+      // As after every closing, an outcome that still depends on the closed one is left to its owner to decide.
+      const expected = [["The handbook"], ["Integrate: The handbook"]];
+      assert.deepEqual([await awaited(reader.id), await awaited(below.id)], expected);
+    });
 
     // covers DEL-01, DEL-02, AGT-07, AGT-08, CAP-02, ROOT-07
     test("delegating to a new agent hires it: the outcome's id is its id, the delegator its boss", async () => {

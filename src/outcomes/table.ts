@@ -154,9 +154,13 @@ export async function liveDependentsOf(tx: ReadTx, id: string): Promise<OutcomeR
   return rows.filter(isLive);
 }
 
-/** Every outcome that depended on `fromId` depends on `toId` instead. */
+/**
+ * Every outcome that depended on `fromId` depends on `toId` instead. An outcome that `toId` waits for keeps its dependency,
+ * because the new one would be a circle.
+ */
 export async function repointDependents(tx: Tx, fromId: string, toId: string): Promise<void> {
   for (const { id } of await tx.all(dependents, { id: fromId })) {
+    if (await wouldWaitForItself(tx, id, toId)) continue;
     await tx.run(deleteDependency, { outcomeId: id, dependsOnId: fromId });
     await tx.run(insertDependency, { outcome_id: id, depends_on_id: toId });
     await tx.run(markStale, { id });

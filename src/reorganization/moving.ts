@@ -66,7 +66,8 @@ export async function moveWork(call: Writing, id: string, from: AgentRow, to: Me
       frontier.push(child.id);
     }
   }
-  if ((await parentsOf(tx, id)).some((parent) => parent.id === from.mandate_id))
+  const isBelowMandate = (await parentsOf(tx, id)).some((parent) => parent.id === from.mandate_id);
+  if (isBelowMandate && !(await wouldWaitForItself(tx, to.mandate_id, id)))
     await replaceParent(tx, id, from.mandate_id, to.mandate_id);
   await call.record(id, { from: from.id, to: to.id, moved }, "outcome.move");
   return moved;
