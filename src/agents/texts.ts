@@ -1,4 +1,4 @@
-import { Refusal } from "../contract/refusal.ts";
+import { conflict, refused, type Refusal } from "../contract/refusal.ts";
 import { notYourReport } from "../capabilities/texts.ts";
 
 /** What the product says about agents, their names and their keys. */
@@ -8,28 +8,22 @@ interface Named {
 }
 
 export const reservedName = (name: string): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `"${name}" is a reserved name.`,
     "Choose another name. Reserved are: human, user, board, system, agency.",
   );
 
 export const nameTaken = (name: string): Refusal =>
-  new Refusal("conflict", `The company already has an agent called "${name}".`, "Choose another name.");
+  conflict(`The company already has an agent called "${name}".`, "Choose another name.");
 
 export const nameHeld = (name: string): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     `The name "${name}" is held for an agent that is waiting for approval.`,
     "Choose another name, or wait for the decision.",
   );
 
 export const hasLeft = ({ name }: Pick<Named, "name">): Refusal =>
-  new Refusal(
-    "refused",
-    `${name} has left the company.`,
-    "Hire a new agent; a departed agent can't come back.",
-  );
+  refused(`${name} has left the company.`, "Hire a new agent; a departed agent can't come back.");
 
 export const notADirectReport = ({ name }: Pick<Named, "name">): Refusal =>
   notYourReport(
@@ -39,21 +33,13 @@ export const notADirectReport = ({ name }: Pick<Named, "name">): Refusal =>
   );
 
 export const notActive = ({ name, status }: Named): Refusal =>
-  new Refusal(
-    "refused",
-    `${name} is ${status}, and this needs an active agent.`,
-    "Choose an idle or paused agent.",
-  );
+  refused(`${name} is ${status}, and this needs an active agent.`, "Choose an idle or paused agent.");
 
 export const noKeyFor = ({ name, status }: Named): Refusal =>
-  new Refusal(
-    "refused",
-    `${name} is ${status} and can't have an API key.`,
-    "Only an active agent can have keys.",
-  );
+  refused(`${name} is ${status} and can't have an API key.`, "Only an active agent can have keys.");
 
 export const keyAlreadyRevoked = (): Refusal =>
-  new Refusal("conflict", "This key is already revoked.", "There is nothing left to do.");
+  conflict("This key is already revoked.", "There is nothing left to do.");
 
 /** The message that comes with work, where the manager wrote none. */
 export const workForYou = "You are now responsible for this outcome.";

@@ -1,9 +1,9 @@
 import type { ApprovalStatus } from "../contract/approvals.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { conflict, forbidden, invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
 
 /** What the product says about approvals. */
 export const notPossibleFrom = (from: ApprovalStatus, to: ApprovalStatus): Refusal =>
-  new Refusal("conflict", `This approval is ${shown[from]}, so it can't become ${shown[to]}.`, hints[from], {
+  conflict(`This approval is ${shown[from]}, so it can't become ${shown[to]}.`, hints[from], {
     status: from,
   });
 
@@ -25,29 +25,25 @@ const hints: Readonly<Record<ApprovalStatus, string>> = {
 };
 
 export const expired = (): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     "The time to decide this approval is over, so it counts as rejected.",
     "The requester can ask again.",
   );
 
 export const changedSinceSeen = (payloadHash: string): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     "The request has changed since you looked at it.",
     "Look at it again, then decide with its current payloadHash.",
     { payloadHash },
   );
 
 export const onlyRootProposes = (): Refusal =>
-  new Refusal(
-    "forbidden",
+  forbidden(
     "Only the root agent can propose a plan to the board.",
     "Send your proposal to your manager with send_message.",
   );
 
-export const yesOrNo = (): Refusal =>
-  new Refusal("refused", "This request can't be revised.", "Approve it or reject it.");
+export const yesOrNo = (): Refusal => refused("This request can't be revised.", "Approve it or reject it.");
 
 export const revisionWanted = (title: string, id: string, note: string | undefined): string =>
   [
@@ -57,8 +53,7 @@ export const revisionWanted = (title: string, id: string, note: string | undefin
   ].join("\n");
 
 export const tooManyComments = (most: number): Refusal =>
-  new Refusal(
-    "limited",
+  limited(
     `Your last ${most} comments on this approval have no answer yet, the maximum in a row.`,
     "Wait until the board answers.",
   );
@@ -70,21 +65,18 @@ export const concluded = (title: string, id: string, status: ApprovalStatus, not
   `${title} was ${shown[status]}${note === null ? "." : `: ${note}`} (approval ${id})`;
 
 export const onlyRequester = (): Refusal =>
-  new Refusal(
-    "forbidden",
+  forbidden(
     "Only the requester or the board can change or cancel this request.",
     "Add a comment instead: comment_on_approval.",
   );
 
 export const tooManyRequests = (most: number): Refusal =>
-  new Refusal(
-    "limited",
+  limited(
     `You have ${most} pending requests, the maximum.`,
     "Wait for decisions, or cancel some with cancel_approval.",
   );
 
-export const notAPlan = (): Refusal =>
-  new Refusal("invalid", "A plan is Markdown text.", 'Send {"payload":{"plan":"…"}}.');
+export const notAPlan = (): Refusal => invalid("A plan is Markdown text.", 'Send {"payload":{"plan":"…"}}.');
 
 export const strategyChanges = (plan: string): string[] => ["The root agent will follow this plan:", plan];
 export const strategyTitle = "Your plan";

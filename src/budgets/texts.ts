@@ -1,5 +1,5 @@
 import { type Measure } from "../contract/budgets.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { conflict, refused, type Refusal } from "../contract/refusal.ts";
 import { fromUnits, inWords } from "./budget.ts";
 
 /** What the product says about budgets. Amounts come in units (millionths of a dollar) and are shown as people write them. */
@@ -7,8 +7,7 @@ export const belowWhatIsTaken = (
   measure: Measure,
   { wanted, below, reserved }: { readonly wanted: number; readonly below: number; readonly reserved: number },
 ): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `A budget of ${inWords(measure, wanted)} is too small: reports hold ${inWords(measure, below)} of it and running sessions have reserved ${inWords(measure, reserved)}.`,
     `Give at least ${inWords(measure, below + reserved)}, or lower the budgets of the reports first.`,
     { measure, least: fromUnits(measure, below + reserved) },
@@ -26,40 +25,32 @@ export const aboveWhatIsLeft = (
     readonly handedDown: number;
   },
 ): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `A budget of ${inWords(measure, wanted)} doesn't fit: ${above.called} has ${inWords(measure, above.left)} left (limit ${inWords(measure, above.limit)}, spent ${inWords(measure, above.spent)}, reserved ${inWords(measure, above.reserved)}, given to reports ${inWords(measure, above.handedDown)}).`,
     `Give at most ${inWords(measure, most)}, or raise the budget above first.`,
     { measure, most: fromUnits(measure, most) },
   );
 
 export const budgetsDoNotFit = (measure: Measure, moving: number, called: string, left: number): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `Budgets of ${inWords(measure, moving)} would move, but ${called} has only ${inWords(measure, left)} left.`,
     "Lower the budgets that move, or raise the one they move to first.",
   );
 
 export const lessThanGiven = (measure: Measure, limit: number, given: number): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `The company's budget can't be ${inWords(measure, limit)}: its agents hold budgets of ${inWords(measure, given)}.`,
     "Lower the agents' budgets first. To stop all work at once, set maxSessions to 0.",
   );
 
 export const notYoursToShare = (measure: Measure): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `You can't give away a ${measure} budget, because you share yours with other agents.`,
     "Leave the budget out, or ask your manager for a separate budget.",
   );
 
 export const noLimitLeft = (): Refusal =>
-  new Refusal(
-    "conflict",
-    "This budget has no limit any more, so there is nothing to raise.",
-    "Reject the request.",
-  );
+  conflict("This budget has no limit any more, so there is nothing to raise.", "Reject the request.");
 
 export const usedUp = (budget: string): string => `${budget} is used up`;
 export const heldByOthers = (budget: string): string => `${budget} is reserved by other sessions`;

@@ -1,4 +1,4 @@
-import { refused, Refusal, type RefusalCode } from "../contract/refusal.ts";
+import { conflict, forbidden, invalid, refused, Refusal, type RefusalCode } from "../contract/refusal.ts";
 import {
   type GrantableLevel,
   ladders,
@@ -20,8 +20,7 @@ export const needsRight = (need: {
   readonly levels: readonly Level[];
   readonly held: string | null;
 }): Refusal =>
-  new Refusal(
-    "forbidden",
+  forbidden(
     `This needs ${need.levels.join(" or ")} on ${need.name === undefined ? need.on : `"${need.name}" (${need.on})`}. You have ${need.held ?? "no right"}.`,
     need.levels.includes("drive")
       ? "Only the agent responsible for an outcome can work below it. Write to that agent or to your manager: send_message."
@@ -29,7 +28,7 @@ export const needsRight = (need: {
   );
 
 export const noSuchLevel = (kind: ResourceKind, level: string): Refusal =>
-  new Refusal("invalid", `${kind} has no level "${level}".`, `Use one of: ${ladders[kind].join(", ")}.`);
+  invalid(`${kind} has no level "${level}".`, `Use one of: ${ladders[kind].join(", ")}.`);
 
 export const notYourReport = (agent: { readonly name: string }, code: RefusalCode, hint: string): Refusal =>
   new Refusal(code, `${agent.name} is not your direct report.`, hint);
@@ -38,8 +37,7 @@ export const receiverInactive = ({ name, status }: Agent): Refusal =>
   refused(`${name} is ${status} and can't hold rights.`, "Choose an active agent.");
 
 export const alreadyRevoked = ({ resource }: { readonly resource: Resource }): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     `This grant of ${resource} is already revoked.`,
     "You don't have to do anything. list_permissions shows the grants that are valid.",
   );

@@ -48,8 +48,19 @@ export interface RefusalBody {
   error: { code: string; message: string; hint: string; details?: Readonly<Record<string, unknown>> };
 }
 
+type Refusing = (message: string, hint: string, details?: Refusal["details"]) => Refusal;
+const refusing =
+  (code: RefusalCode): Refusing =>
+  (message, hint, details) =>
+    new Refusal(code, message, hint, details);
+
 /** The most common refusal: the state of things does not allow the call. */
-export const refused = (message: string, hint: string): Refusal => new Refusal("refused", message, hint);
+export const refused = refusing("refused");
+/** Someone else was faster, or there is nothing left to do. */
+export const conflict = refusing("conflict");
+export const invalid = refusing("invalid");
+export const forbidden = refusing("forbidden");
+export const limited = refusing("limited");
 
 /**
  * The same answer for a thing that does not exist, that belongs to another company, and that the caller may not know of.

@@ -1,5 +1,5 @@
 import { plural } from "../contract/phrases.ts";
-import { refused, Refusal } from "../contract/refusal.ts";
+import { forbidden, invalid, refused, type Refusal } from "../contract/refusal.ts";
 import { named, namedFirst } from "../outcomes/texts.ts";
 
 /** Everything this folder says: delegating, reclaiming, planning, and what agents are told when outcomes end. */
@@ -16,15 +16,13 @@ interface Agent {
 const linked = ({ id, title }: Named): string => `"${title}" (kb://${id})`;
 
 export const toOrHire = (): Refusal =>
-  new Refusal(
-    "invalid",
+  invalid(
     "delegate_outcome needs exactly one of to and hire.",
     "Give to (a direct report), or hire (a new agent for this outcome).",
   );
 
 export const mayNotHire = ({ name }: Pick<Agent, "name">): Refusal =>
-  new Refusal(
-    "forbidden",
+  forbidden(
     `${name} doesn't have the permission to hire (org:hire).`,
     'Delegate to a direct report, or ask for the permission: request_permission {"resource":"org:hire","reason":"…"}.',
   );
@@ -141,8 +139,7 @@ export const roleMandate = (role: string, manager: Pick<Agent, "name">, task: st
   `Does the work of ${role} for ${manager.name}, starting with: ${task}`;
 
 export const noSuchTask = (reference: string | number, several: boolean): Refusal =>
-  new Refusal(
-    "invalid",
+  invalid(
     `${several ? "Several tasks of this plan are" : "No task of this plan is"} called "${String(reference).slice(0, 100)}".`,
     "Name a task by its exact title, or by its position in the list, counted from 0.",
   );

@@ -1,4 +1,4 @@
-import { Refusal } from "../contract/refusal.ts";
+import { conflict, refused, type Refusal } from "../contract/refusal.ts";
 
 /** What the product says when agents pause, retire, leave or are reclaimed. */
 interface Named {
@@ -12,21 +12,19 @@ interface Titled {
 }
 
 export const alreadyPaused = ({ name }: Named): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     `${name} is already paused.`,
     `Resume it when it should work again: agency agents resume ${name}.`,
   );
 
 export const notPaused = ({ name, status }: Named): Refusal =>
-  new Refusal("conflict", `${name} is ${status}, not paused.`, "There is nothing to resume.");
+  conflict(`${name} is ${status}, not paused.`, "There is nothing to resume.");
 
 export const notWakeable = ({ name, status }: Named): Refusal =>
-  new Refusal("refused", `${name} is ${status} and can't be woken.`, "Resume or approve the agent first.");
+  refused(`${name} is ${status} and can't be woken.`, "Resume or approve the agent first.");
 
 export const openDelegations = (name: string, open: readonly Titled[]): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${name} still waits for ${open.length} delegated outcome${open.length === 1 ? "" : "s"}: ${open
       .slice(0, 5)
       .map(({ id, title }) => `"${title.slice(0, 60)}" (${id})`)

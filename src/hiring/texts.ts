@@ -1,4 +1,4 @@
-import { Refusal } from "../contract/refusal.ts";
+import { conflict, forbidden, invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
 
 /** What the product says about hires, create_agent and configurations. */
 interface Named {
@@ -10,8 +10,7 @@ const askForHiring =
   'Ask your manager for the right to hire: request_permission {"resource":"org:hire","reason":"…"}.';
 
 export const notDeletable = ({ name, status }: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     status === "terminated"
       ? `${name} has worked here, so its record can't be deleted.`
       : `${name} is ${status} and can't be deleted.`,
@@ -19,15 +18,13 @@ export const notDeletable = ({ name, status }: Named): Refusal =>
   );
 
 export const managerGone = ({ name }: Pick<Named, "name">): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     `${name}'s manager has left or is not active, so the hire can't be approved.`,
     "Request a revision that names another manager, or reject the hire.",
   );
 
 export const grantsNotHeld = (manager: string, name: string, why: string): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     `${manager} can't give ${name} the rights of this hire: ${why}`,
     `Grant ${manager} the right first, request a revision without it, or reject the hire.`,
   );
@@ -36,8 +33,7 @@ export const workIsBack = (outcome: { id: string; title: string }, name: string,
   `You are responsible for "${outcome.title}" (kb://${outcome.id}) again: the hire of ${name} was ${reason}`;
 
 export const boundToOutcome = (name: string): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${name} is hired for one outcome, so its manager and mandate can't change.`,
     "Cancel the request, change the outcome, and delegate it again.",
   );
@@ -63,39 +59,31 @@ export const hireChanges = (hire: {
 export const hireTitle = (name: string): string => `The hire of ${name}`;
 
 export const outsideYourTeam = (name: string): Refusal =>
-  new Refusal(
-    "forbidden",
+  forbidden(
     `${name} is not you or an agent below you, so you can't hire for ${name}.`,
     "Leave reportsTo out, or name an agent below you. list_roster shows the organization.",
   );
 
 export const cannotManage = ({ name, status }: Named): Refusal =>
-  new Refusal("refused", `${name} is ${status} and can't have reports.`, "Choose an active manager.");
+  refused(`${name} is ${status} and can't have reports.`, "Choose an active manager.");
 
 export const fixedInPayload = (key: string): Refusal =>
-  new Refusal(
-    "invalid",
+  invalid(
     `"${key}" can't change when a hire is resubmitted.`,
     "Send only keys of requestedConfigurationSnapshot.",
   );
 
 export const invalidHire = (problems: string, keys: readonly string[]): Refusal =>
-  new Refusal(
-    "invalid",
-    `The changed hire is not valid. ${problems}`,
-    `A hire has these keys: ${keys.join(", ")}.`,
-  );
+  invalid(`The changed hire is not valid. ${problems}`, `A hire has these keys: ${keys.join(", ")}.`);
 
 export const grantBeyondYours = (resource: string, level: string): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `You can't give a hire ${level} on ${resource}, because you don't hold it.`,
     "Call list_permissions to see your rights, or request_permission to ask for more.",
   );
 
 export const companyFull = (count: number, most: number): Refusal =>
-  new Refusal(
-    "limited",
+  limited(
     `The company has ${count} agents, and agents can hire up to ${most}.`,
     "Delegate to an existing agent, or ask the board to raise the setting maxAgents.",
   );
@@ -105,43 +93,38 @@ export const roleFilled = (
   role: string,
   report: { readonly id: string; readonly name: string; readonly status: string },
 ): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${manager} already has a report with the role "${role}": ${report.name} (${report.id})${report.status === "pending_approval" ? ", pending approval" : ""}.`,
     `Delegate to ${report.name}, or hire for another role.`,
   );
 
 export const brainNotAllowed = (type: string, allowed: readonly string[]): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `Agents can't hire with the brain "${type}" in this company.`,
     `Use one of: ${allowed.join(", ")}. The board can hire with any brain, or allow this one (setting allowedAdapterTypes).`,
   );
 
 export const changeByRevision = (name: string): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${name} is pending approval, so its configuration can't be edited.`,
     "Request a revision of the approval; the requester then resubmits it.",
   );
 
 export const onlyBoardAllowsHiring = (): Refusal =>
-  new Refusal("forbidden", "Only the board and the root agent decide who may hire.", askForHiring);
+  forbidden("Only the board and the root agent decide who may hire.", askForHiring);
 
 export const cannotHoldRights = ({ name, status }: Named): Refusal =>
-  new Refusal("refused", `${name} is ${status} and can't hold rights.`, "Choose an active agent.");
+  refused(`${name} is ${status} and can't hold rights.`, "Choose an active agent.");
 
 export const configurationsForHirers = (): Refusal =>
-  new Refusal(
-    "forbidden",
+  forbidden(
     "Only agents that may hire can see how agents are configured.",
     `${askForHiring} list_roster shows names, roles and managers.`,
   );
 
 /** create_agent. Its answers are JSON, so most of these are plain sentences and not refusals. */
 export const onlyAgentsCreate = (): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     "Only agents call create_agent; the board answers.",
     "Create the agent directly: POST /api/companies/:companyId/agents, or `agency agents create`.",
   );
@@ -163,8 +146,7 @@ export const creating = {
 };
 
 export const creationOutdated = (isRequester: boolean): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     isRequester
       ? "The agent that asked for this has left the company."
       : "The agent it should reply to has left the company.",

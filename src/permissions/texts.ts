@@ -1,4 +1,4 @@
-import { refused, Refusal } from "../contract/refusal.ts";
+import { invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
 import type { Resource } from "../contract/resources.ts";
 
 /** Everything this folder says. */
@@ -9,11 +9,10 @@ export const onlyAgents = (): Refusal =>
   );
 
 export const whoseAccess = (): Refusal =>
-  new Refusal("invalid", "The agent whose access to explain is missing.", "Add agent: an id, slug or name.");
+  invalid("The agent whose access to explain is missing.", "Add agent: an id, slug or name.");
 
 export const tooManyPermissionRequests = (most: number): Refusal =>
-  new Refusal(
-    "limited",
+  limited(
     `You have ${most} pending permission requests, the maximum.`,
     "Wait for answers from your manager, and ask only for what the work needs.",
   );

@@ -1,4 +1,4 @@
-import { Refusal } from "../contract/refusal.ts";
+import { conflict, forbidden, invalid, refused, type Refusal } from "../contract/refusal.ts";
 
 /** What the product says about reorganizations. The sentences about single moves are in moves.ts and funding.ts. */
 interface Named {
@@ -7,11 +7,10 @@ interface Named {
 }
 
 export const alreadyReports = (agent: Named, manager: Named): Refusal =>
-  new Refusal("conflict", `${agent.name} already reports to ${manager.name}.`, "There is nothing to move.");
+  conflict(`${agent.name} already reports to ${manager.name}.`, "There is nothing to move.");
 
 export const cannotReportBelow = (agent: Named, manager: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     agent.id === manager.id
       ? `${agent.name} can't report to itself.`
       : `${agent.name} can't report to ${manager.name}, who works below ${agent.name}.`,
@@ -19,15 +18,13 @@ export const cannotReportBelow = (agent: Named, manager: Named): Refusal =>
   );
 
 export const mandateCircle = (agent: Named, manager: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${agent.name} can't report to ${manager.name}: ${manager.name}'s mandate would then depend on itself.`,
     `Remove the dependency between the work of ${agent.name} and ${manager.name} first (update_outcome with dependsOn).`,
   );
 
 export const notMergeable = (agent: Named, into: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     agent.id === into.id
       ? `${into.name} can't be merged into itself.`
       : `${agent.name} and ${into.name} report to different managers.`,
@@ -35,22 +32,19 @@ export const notMergeable = (agent: Named, into: Named): Refusal =>
   );
 
 export const agentsOrCount = (): Refusal =>
-  new Refusal(
-    "invalid",
+  invalid(
     "Shrinking needs either `agents` or `to`.",
     "Name the agents that leave, or the number that stays.",
   );
 
 export const notBelowYou = (member: Named, isYou: boolean): Refusal =>
-  new Refusal(
-    "forbidden",
+  forbidden(
     isYou ? "You can't move yourself." : `${member.name} doesn't work below you.`,
     "You can reorganize the agents below you. Ask your manager for anything else.",
   );
 
 export const notMovable = (member: Named & { readonly status: string }): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${member.name} is ${member.status} and can't be moved.`,
     member.status === "pending_approval"
       ? "Decide on its approval first. A revision of the hire can name another manager."
@@ -58,61 +52,50 @@ export const notMovable = (member: Named & { readonly status: string }): Refusal
   );
 
 export const rootStays = (): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     "The root agent can't be moved or removed, because it reports to the board.",
     "Pause it, change its role, or give its position to another brain or a person (hand_over).",
   );
 
 export const notAReport = (report: Named, manager: Named): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `${report.name} doesn't report to ${manager.name}.`,
     `Name direct reports of ${manager.name}, or move ${report.name} there first (move_report).`,
   );
 
 export const namedTwice = (): Refusal =>
-  new Refusal("invalid", "The change names an agent or an outcome twice.", "Name each of them once.");
+  invalid("The change names an agent or an outcome twice.", "Name each of them once.");
 
 export const notItsWork = (agent: Named, outcome: { readonly id: string; readonly title: string }): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     `"${outcome.title}" (${outcome.id}) is not open work of ${agent.name}.`,
     `Name open outcomes that ${agent.name} is responsible for. Its mandate and its inbox stay with it.`,
   );
 
 export const newcomerNeedsHiring = (): Refusal =>
-  new Refusal(
-    "forbidden",
+  forbidden(
     "This change hires an agent, and you don't have the right to hire.",
     'Use an existing agent, or ask your manager: request_permission {"resource":"org:hire","reason":"…"}.',
   );
 
 export const hireFirst = (): Refusal =>
-  new Refusal(
-    "refused",
+  refused(
     "New agents need the board's approval in this company, and a pending agent can't have reports.",
     "Hire the agent with hire_agent. After its approval, move reports to it (move_report).",
   );
 
 export const alreadyUndone = (): Refusal =>
-  new Refusal(
-    "conflict",
-    "This reorganization is already undone.",
-    "To make the change again, apply it again.",
-  );
+  conflict("This reorganization is already undone.", "To make the change again, apply it again.");
 
 export const planOutdated = (hash: string): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     "The organization has changed since the plan was made, and other things would move now.",
     "Plan the change again, check it, and apply it with the new hash.",
     { hash },
   );
 
 export const notUndoable = (reasons: readonly string[]): Refusal =>
-  new Refusal(
-    "conflict",
+  conflict(
     `This can't be undone, because in the meantime ${reasons.slice(0, 10).join("; ")}${reasons.length > 10 ? `; and ${reasons.length - 10} more` : ""}.`,
     "Undo the later changes first, or plan a new change.",
   );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Compilable } from "kysely";
-import { type Db, dynamic } from "./query.ts";
+import { type Db, dynamic, selection } from "./query.ts";
 
 const checksOf = (build: (db: Db) => Compilable<unknown>): string[] =>
   dynamic(build)
@@ -45,5 +45,13 @@ test("of a union, what comes from the same column in all its parts is checked", 
   assert.deepEqual(
     checksOf((db) => statuses(db).unionAll(db.selectFrom("agents").select(["id", "status"]))),
     [],
+  );
+});
+
+test("a selection of whole rows is checked although it is written as text", () => {
+  const { checks } = selection("approvals", ["id"]).on("sqlite");
+  assert.deepEqual(
+    checks.map(({ where }) => where),
+    ["approvals.type", "approvals.status"],
   );
 });

@@ -15,7 +15,8 @@ import { type TableName, tables } from "./schema.ts";
  * Some columns may hold only values that schema.ts lists, such as a status. The store checks them in every row it reads.
  *
  * Kysely's syntax tree tells which table and column each result comes from, so queries need no annotations. The checks
- * are derived once, when the query is prepared. Computed columns and queries written as raw SQL are not checked.
+ * are derived once, when the query is prepared. Computed columns and queries written as raw SQL are not
+ * checked, except those of selection(), which name their table.
  */
 export interface Check {
   /** The column's name in the result. */
@@ -68,7 +69,7 @@ function selected(node: SelectQueryNode): Check[] {
 const tableIn = (node: OperationNode): string | undefined =>
   TableNode.is(node) ? node.table.identifier.name : undefined;
 
-function checksIn(table: string | undefined): Check[] {
+export function checksIn(table: string | undefined): Check[] {
   if (table === undefined || !isTable(table)) return [];
   return Object.entries<Column>(tables[table]).flatMap(([as, { knows }]) =>
     knows === undefined ? [] : [{ as, where: `${table}.${as}`, knows }],

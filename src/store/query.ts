@@ -11,9 +11,9 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import { checksOf, type Check } from "./checks.ts";
+import { checksIn, checksOf, type Check } from "./checks.ts";
 import type { Value } from "./columns.ts";
-import { columnsOf, type NewRow, type Schema, type TableName } from "./schema.ts";
+import { columnsOf, type NewRow, type Row, type Schema, type TableName } from "./schema.ts";
 
 /**
  * Kysely builds and types the SQL, and the store runs it. A `query` is built once for each dialect and has named holes
@@ -44,10 +44,14 @@ export class Hole {
   }
 }
 
-export function query<P extends Params, R>(build: (db: Db, params: P) => Compilable<R>): Query<P, R> {
+/** `checks` is only for text that the builder can't see through; the checks of other queries are derived. */
+export function query<P extends Params, R>(
+  build: (db: Db, params: P) => Compilable<R>,
+  checks?: readonly Check[],
+): Query<P, R> {
   const built: Partial<Record<Dialect, PreparedQuery>> = {};
   const made: Query<P, R> = {
-    on: (dialect) => (built[dialect] ??= prepare(build(builders[dialect], holes<P>()))),
+    on: (dialect) => (built[dialect] ??= prepare(build(builders[dialect], holes<P>()), checks)),
   };
   onQuery?.(made);
   return made;
@@ -86,11 +90,59 @@ export function saving<T extends TableName, F extends keyof NewRow<T> & string>(
   const kept: readonly string[] = ["id", ...fixed];
   return query((db, p: Params) => {
     const columns = columnsOf(table).filter((column) => !kept.includes(column));
-    const set = columns.map((column) => sql`${sql.ref(column)} = ${p[column]}`);
-    const text = sql<never>`update ${sql.table(table)} set ${sql.join(set)} where id = ${p["id"]}`;
+    const text = sql<never>`update ${sql.table(table)} set ${equal(columns, p, sql`, `)} where id = ${p["id"]}`;
     return { compile: () => text.compile(db) };
   });
 }
+
+/** Whole rows of one table, found by the columns in `by`. `ending` adds fixed conditions (`and …`), an order or a limit. */
+export function selection<T extends TableName, B extends keyof Row<T> & string>(
+  table: T,
+  by: readonly B[],
+  ending: RawBuilder<unknown> = sql``,
+): Query<Found<T, B>, Row<T>> {
+  return query((db, p: Params) => {
+    const text = sql<Row<T>>`select * from ${sql.table(table)} where ${equal(by, p, sql` and `)} ${ending}`;
+    return { compile: () => text.compile(db) };
+  }, checksIn(table));
+}
+
+/** Sets the columns in `set` of the rows found by the columns in `by`. */
+export function updating<
+  T extends TableName,
+  S extends keyof Row<T> & string,
+  B extends keyof Row<T> & string,
+>(
+  table: T,
+  set: readonly S[],
+  by: readonly B[],
+  ending: RawBuilder<unknown> = sql``,
+): Query<Pick<Row<T>, S> & Found<T, B>, never> {
+  return query((db, p: Params) => {
+    const text = sql<never>`update ${sql.table(table)} set ${equal(set, p, sql`, `)} where ${equal(by, p, sql` and `)} ${ending}`;
+    return { compile: () => text.compile(db) };
+  });
+}
+
+/** Deletes the rows found by the columns in `by`. */
+export function deleting<T extends TableName, B extends keyof Row<T> & string>(
+  table: T,
+  by: readonly B[],
+): Query<Found<T, B>, never> {
+  return query((db, p: Params) => {
+    const text = sql<never>`delete from ${sql.table(table)} where ${equal(by, p, sql` and `)}`;
+    return { compile: () => text.compile(db) };
+  });
+}
+
+/** Null equals nothing in SQL, so rows are never found by it. */
+type Found<T extends TableName, B extends keyof Row<T>> = { [C in B]: NonNullable<Row<T>[C]> };
+
+const equal = (columns: readonly string[], p: Params, separator: RawBuilder<unknown>) =>
+  sql.join(
+    columns.map((column) => sql`${sql.ref(column)} = ${p[column]}`),
+    separator,
+  );
 
 export function fill(slots: PreparedQuery["slots"], params: Params): Value[] {
   return slots.map((slot) => {
@@ -120,11 +172,11 @@ const builders: Readonly<Record<Dialect, Db>> = {
   }),
 };
 
-function prepare(compilable: Compilable<unknown>): PreparedQuery {
+function prepare(compilable: Compilable<unknown>, checks?: readonly Check[]): PreparedQuery {
   const { sql: text, parameters, query: node } = compilable.compile();
   return {
     sql: text,
-    checks: checksOf(node),
+    checks: checks ?? checksOf(node),
     slots: parameters.map((slot) => (slot instanceof Hole ? slot : asValue(slot))),
   };
 }
