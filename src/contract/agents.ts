@@ -37,8 +37,7 @@ export const AgentDetail = Agent.extend({
 const agentId = idOf("agent");
 const reportId = idOf("agent").describe("Id of the agent, your direct report (UUID).");
 
-export const listAgents = operation({
-  name: "agent.list",
+export const listAgents = operation("agent.list", "GET /api/companies/:companyId/agents", {
   summary: "List the agents of a company.",
   lists: "agent",
   input: z.strictObject({
@@ -50,23 +49,19 @@ export const listAgents = operation({
     ...Page,
   }),
   output: z.object({ agents: z.array(Agent), nextCursor }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/companies/:companyId/agents" },
+  needs: "member",
   cli: { command: "agents list", example: "--status running" },
 });
 
-export const viewAgent = operation({
-  name: "agent.view",
+export const viewAgent = operation("agent.view", "GET /api/agents/:id", {
   summary: "Show an agent: role, manager, reports, brain, documents and reviews.",
   input: z.strictObject({ id: agentId }),
   output: AgentDetail,
-  access: { effect: "read", within: { agent: "id" }, needs: "member" },
-  http: { method: "GET", path: "/api/agents/:id" },
-  cli: { command: "agents view", args: ["id"], example: "ada" },
+  needs: "member",
+  cli: { command: "agents view <id>", example: "ada" },
 });
 
-export const updateAgent = operation({
-  name: "agent.update",
+export const updateAgent = operation("agent.update", "PATCH /api/agents/:id", {
   summary: "Change an agent's name, role, title, description, prompt, brain or budget.",
   input: z.strictObject({
     id: agentId,
@@ -97,15 +92,13 @@ export const updateAgent = operation({
       .describe('Monthly budget, such as {"usd": 5}. Null removes it: the agent shares the budget above it.'),
   }),
   output: AgentDetail,
-  access: { effect: "write", within: { agent: "id" }, needs: "board" },
-  http: { method: "PATCH", path: "/api/agents/:id" },
-  cli: { command: "agents update", args: ["id"], example: 'ada --role "Senior editor"' },
+  needs: "board",
+  cli: { command: "agents update <id>", example: 'ada --role "Senior editor"' },
 });
 
 const Reason = text(2000).min(1).optional();
 
-export const pauseAgent = operation({
-  name: "agent.pause",
+export const pauseAgent = operation("agent.pause", "POST /api/agents/:id/pause", {
   summary: "Pause an agent. Its running session ends and no new one starts.",
   guidance:
     "Managers use it for their direct reports; the board can use it for any agent. The agent keeps its work and its mail; resume_agent ends the pause. To stop only one piece of work, use reclaim_outcome.",
@@ -114,37 +107,31 @@ export const pauseAgent = operation({
     reason: Reason.describe("Why, up to 2,000 characters. Kept in the record."),
   }),
   output: AgentDetail,
-  access: { effect: "write", within: { agent: "id" }, needs: "member" },
-  http: { method: "POST", path: "/api/agents/:id/pause" },
+  needs: "member",
   mcp: { server: "org", tool: "pause_agent" },
-  cli: { command: "agents pause", args: ["id"], example: 'ada --reason "Budget review"' },
+  cli: { command: "agents pause <id>", example: 'ada --reason "Budget review"' },
 });
 
-export const resumeAgent = operation({
-  name: "agent.resume",
+export const resumeAgent = operation("agent.resume", "POST /api/agents/:id/resume", {
   summary: "Resume a paused agent.",
   guidance:
     "Managers use it for their direct reports; the board can use it for any agent. The agent starts again as soon as it has work. The call is refused if the agent is not paused. Returns the agent.",
   input: z.strictObject({ id: reportId }),
   output: AgentDetail,
-  access: { effect: "write", within: { agent: "id" }, needs: "member" },
-  http: { method: "POST", path: "/api/agents/:id/resume" },
+  needs: "member",
   mcp: { server: "org", tool: "resume_agent" },
-  cli: { command: "agents resume", args: ["id"], example: "ada" },
+  cli: { command: "agents resume <id>", example: "ada" },
 });
 
-export const wakeAgent = operation({
-  name: "agent.wakeup",
+export const wakeAgent = operation("agent.wakeup", "POST /api/agents/:id/wakeup", {
   summary: "Check now whether an agent has work, without waiting for its next retry.",
   input: z.strictObject({ id: agentId }),
   output: AgentDetail,
-  access: { effect: "write", within: { agent: "id" }, needs: "board" },
-  http: { method: "POST", path: "/api/agents/:id/wakeup" },
-  cli: { command: "agents wakeup", args: ["id"], example: "ada" },
+  needs: "board",
+  cli: { command: "agents wakeup <id>", example: "ada" },
 });
 
-export const terminateAgent = operation({
-  name: "agent.terminate",
+export const terminateAgent = operation("agent.terminate", "POST /api/agents/:id/terminate", {
   summary:
     "Terminate an agent. Its reports and open work go to its manager, its keys and rights end, its documents stay.",
   input: z.strictObject({
@@ -152,36 +139,30 @@ export const terminateAgent = operation({
     reason: Reason.describe("Why, up to 2,000 characters. Kept in the record."),
   }),
   output: AgentDetail,
-  access: { effect: "write", within: { agent: "id" }, needs: "board" },
-  http: { method: "POST", path: "/api/agents/:id/terminate" },
-  cli: { command: "agents terminate", args: ["id"], example: 'ada --reason "The project is finished."' },
+  needs: "board",
+  cli: { command: "agents terminate <id>", example: 'ada --reason "The project is finished."' },
 });
 
-export const deleteAgent = operation({
-  name: "agent.delete",
+export const deleteAgent = operation("agent.delete", "DELETE /api/agents/:id", {
   summary: "Delete an agent whose hire was rejected or cancelled. The approval and its comments stay.",
   input: z.strictObject({ id: agentId }),
   output: z.object({ id: z.string(), name: z.string(), deleted: z.literal(true) }),
-  access: { effect: "write", within: { agent: "id" }, needs: "board" },
-  http: { method: "DELETE", path: "/api/agents/:id" },
-  cli: { command: "agents delete", args: ["id"], example: "<agent id>" },
+  needs: "board",
+  cli: { command: "agents delete <id>", example: "<agent id>" },
 });
 
-export const setPermissions = operation({
-  name: "agent.set_permissions",
+export const setPermissions = operation("agent.set_permissions", "PATCH /api/agents/:id/permissions", {
   summary: "Allow or forbid an agent to hire. Only the board and the root agent can.",
   input: z.strictObject({
     id: agentId,
     canCreateAgents: z.boolean().describe("true grants the right `org:hire`, false revokes it."),
   }),
   output: AgentDetail.extend({ permissions: z.object({ canCreateAgents: z.boolean() }) }),
-  access: { effect: "write", within: { agent: "id" }, needs: "member" },
-  http: { method: "PATCH", path: "/api/agents/:id/permissions" },
-  cli: { command: "agents permissions", args: ["id"], example: "ada --can-create-agents" },
+  needs: "member",
+  cli: { command: "agents permissions <id>", example: "ada --can-create-agents" },
 });
 
-export const createKey = operation({
-  name: "agent.create_key",
+export const createKey = operation("agent.create_key", "POST /api/agents/:id/keys", {
   summary: "Create an API key with which a program can act as this agent. The key is shown once.",
   input: z.strictObject({
     id: agentId,
@@ -194,10 +175,9 @@ export const createKey = operation({
     key: z.string(),
     createdAt: z.string(),
   }),
-  access: { effect: "write", within: { agent: "id" }, needs: "board" },
-  http: { method: "POST", path: "/api/agents/:id/keys" },
+  needs: "board",
   shownOnce: ["key"],
-  cli: { command: "agents key", args: ["id"], example: "ada --label laptop" },
+  cli: { command: "agents key <id>", example: "ada --label laptop" },
 });
 
 const Key = z.object({
@@ -207,23 +187,19 @@ const Key = z.object({
   revokedAt: z.string().nullable(),
 });
 
-export const listKeys = operation({
-  name: "agent.list_keys",
+export const listKeys = operation("agent.list_keys", "GET /api/agents/:id/keys", {
   summary: "List an agent's API keys, without the secrets.",
   lists: "key",
   input: z.strictObject({ id: agentId }),
   output: z.object({ keys: z.array(Key) }),
-  access: { effect: "read", within: { agent: "id" }, needs: "board" },
-  http: { method: "GET", path: "/api/agents/:id/keys" },
-  cli: { command: "agents keys", args: ["id"], example: "ada" },
+  needs: "board",
+  cli: { command: "agents keys <id>", example: "ada" },
 });
 
-export const revokeKey = operation({
-  name: "agent.revoke_key",
+export const revokeKey = operation("agent.revoke_key", "DELETE /api/agents/:id/keys/:keyId", {
   summary: "Revoke an API key. It stops working immediately.",
   input: z.strictObject({ id: agentId, keyId: idOf("key") }),
   output: Key,
-  access: { effect: "write", within: { agent: "id" }, needs: "board" },
-  http: { method: "DELETE", path: "/api/agents/:id/keys/:keyId" },
-  cli: { command: "agents revoke-key", args: ["id", "keyId"], example: "ada <key id>" },
+  needs: "board",
+  cli: { command: "agents revoke-key <id> <keyId>", example: "ada <key id>" },
 });

@@ -52,8 +52,7 @@ const ApprovalDetail = Approval.extend({
   changes: z.array(z.string()).describe("What approving would change, one line each."),
 });
 
-export const requestApproval = operation({
-  name: "approval.request",
+export const requestApproval = operation("approval.request", "POST /api/companies/:companyId/approvals", {
   summary: "Submit a strategy or plan to the board for approval.",
   guidance:
     "Only the root agent can call this; other agents propose plans to their manager with send_message. The plan waits until a person approves it, rejects it or asks for a revision, and the decision arrives by mail. Don't wait for it: continue with other work.",
@@ -68,13 +67,11 @@ export const requestApproval = operation({
       .describe('What the board should approve: {"plan": "# Plan…"}.'),
   }),
   output: Approval,
-  access: { effect: "write", within: "company", needs: "member" },
-  http: { method: "POST", path: "/api/companies/:companyId/approvals" },
+  needs: "member",
   mcp: { server: "org", tool: "request_approval" },
 });
 
-export const listApprovals = operation({
-  name: "approval.list",
+export const listApprovals = operation("approval.list", "GET /api/companies/:companyId/approvals", {
   summary: "List approval requests, newest first. The board sees all of them, an agent those it made.",
   lists: "approval",
   input: z.strictObject({
@@ -88,21 +85,18 @@ export const listApprovals = operation({
     ),
     nextCursor,
   }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/companies/:companyId/approvals" },
+  needs: "member",
   cli: { command: "approvals list", example: "--status pending" },
 });
 
 const approvalId = idOf("approval");
 
-export const viewApproval = operation({
-  name: "approval.view",
+export const viewApproval = operation("approval.view", "GET /api/approvals/:id", {
   summary: "Show one approval request: the request, what approving would change, and the decision.",
   input: z.strictObject({ id: approvalId }),
   output: ApprovalDetail,
-  access: { effect: "read", within: { approval: "id" }, needs: "member" },
-  http: { method: "GET", path: "/api/approvals/:id" },
-  cli: { command: "approvals view", args: ["id"], example: "<approval id>" },
+  needs: "member",
+  cli: { command: "approvals view <id>", example: "<approval id>" },
 });
 
 /** What all decisions on an approval have in common. */
@@ -121,43 +115,35 @@ const deciding = {
       ),
   }),
   output: Approval,
-  access: { effect: "write", within: { approval: "id" }, needs: "board" },
+  needs: "board",
 } as const;
 
-export const approve = operation({
-  name: "approval.approve",
+export const approve = operation("approval.approve", "POST /api/approvals/:id/approve", {
   summary: "Approve a request. The change takes effect immediately.",
   ...deciding,
-  http: { method: "POST", path: "/api/approvals/:id/approve" },
-  cli: { command: "approve", args: ["id"], example: "<approval id>" },
+  cli: { command: "approve <id>", example: "<approval id>" },
 });
 
-export const reject = operation({
-  name: "approval.reject",
+export const reject = operation("approval.reject", "POST /api/approvals/:id/reject", {
   summary: "Reject a request for good. An agent that was waiting for it is terminated.",
   ...deciding,
-  http: { method: "POST", path: "/api/approvals/:id/reject" },
-  cli: {
-    command: "reject",
-    args: ["id"],
-    example: '<approval id> --decision-note "We have a writer already."',
-  },
+  cli: { command: "reject <id>", example: '<approval id> --decision-note "We have a writer already."' },
 });
 
-export const requestRevision = operation({
-  name: "approval.request_revision",
-  summary: "Send a request back to the requester, who can change and resubmit it.",
-  ...deciding,
-  http: { method: "POST", path: "/api/approvals/:id/request-revision" },
-  cli: {
-    command: "request-revision",
-    args: ["id"],
-    example: '<approval id> --decision-note "Use a smaller budget."',
+export const requestRevision = operation(
+  "approval.request_revision",
+  "POST /api/approvals/:id/request-revision",
+  {
+    summary: "Send a request back to the requester, who can change and resubmit it.",
+    ...deciding,
+    cli: {
+      command: "request-revision <id>",
+      example: '<approval id> --decision-note "Use a smaller budget."',
+    },
   },
-});
+);
 
-export const resubmit = operation({
-  name: "approval.resubmit",
+export const resubmit = operation("approval.resubmit", "POST /api/approvals/:id/resubmit", {
   summary: "Resubmit a request after the board asked for a revision.",
   guidance:
     'Only the requester and the board can. Read the comments first with list_comments. Pass only the keys to change, for example {"id": "<approval id>", "payload": {"title": "Editor"}}. The request is pending again and the answer shows it as it is now.',
@@ -167,30 +153,19 @@ export const resubmit = operation({
       "The keys to change; keys you leave out stay. A value shown as [redacted] stays as it was. Default: resubmit unchanged.",
     ),
   }),
-  access: { ...deciding.access, needs: "member" },
-  http: { method: "POST", path: "/api/approvals/:id/resubmit" },
+  needs: "member",
   mcp: { server: "org", tool: "resubmit_approval" },
-  cli: {
-    command: "approvals resubmit",
-    args: ["id"],
-    example: `<approval id> --payload '{"title":"Editor"}'`,
-  },
+  cli: { command: "approvals resubmit <id>", example: `<approval id> --payload '{"title":"Editor"}'` },
 });
 
-export const cancelApproval = operation({
-  name: "approval.cancel",
+export const cancelApproval = operation("approval.cancel", "POST /api/approvals/:id/cancel", {
   summary: "Withdraw a request that is not decided yet.",
   guidance:
     "Only the requester and the board can. An agent that was waiting for this approval is terminated, and work handed to it comes back to you. To change a request, wait for a revision and use resubmit_approval.",
   ...deciding,
-  access: { ...deciding.access, needs: "member" },
-  http: { method: "POST", path: "/api/approvals/:id/cancel" },
+  needs: "member",
   mcp: { server: "org", tool: "cancel_approval" },
-  cli: {
-    command: "approvals cancel",
-    args: ["id"],
-    example: '<approval id> --decision-note "No longer needed."',
-  },
+  cli: { command: "approvals cancel <id>", example: '<approval id> --decision-note "No longer needed."' },
 });
 
 const Comment = z.object({
@@ -201,21 +176,18 @@ const Comment = z.object({
   createdAt: z.string(),
 });
 
-export const listComments = operation({
-  name: "approval.list_comments",
+export const listComments = operation("approval.list_comments", "GET /api/approvals/:id/comments", {
   summary: "List the comments on an approval request, oldest first.",
   guidance:
     "Use it when the board asks you to revise a request: the comments say what to change. Each comment has its author (null for the board), text and time.",
   input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ comments: z.array(Comment), nextCursor }),
-  access: { effect: "read", within: { approval: "id" }, needs: "member" },
-  http: { method: "GET", path: "/api/approvals/:id/comments" },
+  needs: "member",
   mcp: { server: "org", tool: "list_comments" },
-  cli: { command: "approvals comments", args: ["id"], example: "<approval id>" },
+  cli: { command: "approvals comments <id>", example: "<approval id>" },
 });
 
-export const commentOnApproval = operation({
-  name: "approval.comment",
+export const commentOnApproval = operation("approval.comment", "POST /api/approvals/:id/comments", {
   summary: "Comment on an approval request.",
   guidance:
     "The other side (the board or the requester) gets the comment by mail. Use it to ask or explain; a comment decides nothing. To change the request itself, use resubmit_approval.",
@@ -226,8 +198,7 @@ export const commentOnApproval = operation({
       .describe("The comment, as Markdown, up to 20,000 characters."),
   }),
   output: Comment,
-  access: { effect: "write", within: { approval: "id" }, needs: "member" },
-  http: { method: "POST", path: "/api/approvals/:id/comments" },
+  needs: "member",
   mcp: { server: "org", tool: "comment_on_approval" },
-  cli: { command: "comment", args: ["id", "body"], example: '<approval id> "Which model should it use?"' },
+  cli: { command: "comment <id> <body>", example: '<approval id> "Which model should it use?"' },
 });

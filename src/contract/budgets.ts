@@ -48,8 +48,7 @@ const BudgetLine = z.object({
 });
 export type BudgetLine = z.infer<typeof BudgetLine>;
 
-export const setBudget = operation({
-  name: "agent.set_budget",
+export const setBudget = operation("agent.set_budget", "PUT /api/agents/:id/budget", {
   summary: "Give an agent its own monthly budget, taken from the budget above it.",
   guidance:
     'Managers use it for their direct reports; the board can use it for any agent. Measures you leave out stay as they are, and null removes one: the agent then shares the budget above it. Returns the agent\'s limits with what is spent, reserved and left. Example: {"id": "<agent id>", "usd": 5}.',
@@ -69,10 +68,9 @@ export const setBudget = operation({
       .describe("Sessions per month. Null removes the limit. Default: unchanged."),
   }),
   output: z.object({ agent: AgentRef, budget: z.array(BudgetLine) }),
-  access: { effect: "write", within: { agent: "id" }, needs: "member" },
-  http: { method: "PUT", path: "/api/agents/:id/budget" },
+  needs: "member",
   mcp: { server: "org", tool: "set_budget" },
-  cli: { command: "agents budget", args: ["id"], example: "ada --usd 5" },
+  cli: { command: "agents budget <id>", example: "ada --usd 5" },
 });
 
 export const Use = z.object({ inputTokens: z.number(), outputTokens: z.number(), costUsd: z.number() });
@@ -82,8 +80,7 @@ const Cost = Use.extend({
 });
 export type Cost = z.infer<typeof Cost>;
 
-export const listCosts = operation({
-  name: "cost.list",
+export const listCosts = operation("cost.list", "GET /api/companies/:companyId/costs", {
   summary: "Show what was spent in a month, by agent or by outcome.",
   guidance:
     "Each row has its own costs and a total with everything below it. An agent sees itself and the agents below it; the board sees the whole company. Also returns the current budget with what is left, so call it before you hire or delegate costly work.",
@@ -117,8 +114,7 @@ export const listCosts = operation({
     ),
     nextCursor,
   }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/companies/:companyId/costs" },
+  needs: "member",
   mcp: { server: "org", tool: "view_costs" },
   cli: { command: "costs", example: "--month 2030-01 --by outcome" },
 });

@@ -36,8 +36,7 @@ const PermissionRequest = z.object({
   at: z.string(),
 });
 
-export const listPermissions = operation({
-  name: "permission.list",
+export const listPermissions = operation("permission.list", "GET /api/permissions", {
   summary: "List your rights and the permission requests of your direct reports.",
   guidance:
     "Returns `grants` (rights you were given) and `structural` (rights that follow from your position, such as mail to your manager). `requests` is what your reports ask you for; answer with grant_permission. To find out why one call is refused, use explain_access.",
@@ -49,24 +48,20 @@ export const listPermissions = operation({
     requests: z.array(PermissionRequest).describe("Open requests of your direct reports."),
     nextCursor,
   }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/permissions" },
+  needs: "member",
   mcp: { server: "permissions", tool: "list_permissions" },
 });
 
-export const listAgentGrants = operation({
-  name: "permission.of_agent",
+export const listAgentGrants = operation("permission.of_agent", "GET /api/agents/:id/grants", {
   summary: "List the grants of an agent, past ones included, and the rights of its position.",
   lists: "grant",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: z.object({ grants: z.array(Grant), structural: z.array(StructuralRight), nextCursor }),
-  access: { effect: "read", within: { agent: "id" }, needs: "board" },
-  http: { method: "GET", path: "/api/agents/:id/grants" },
-  cli: { command: "access list", args: ["id"], example: "ada" },
+  needs: "board",
+  cli: { command: "access list <id>", example: "ada" },
 });
 
-export const grantPermission = operation({
-  name: "permission.grant",
+export const grantPermission = operation("permission.grant", "POST /api/companies/:companyId/grants", {
   summary: "Give a direct report a right that you hold.",
   guidance:
     'You can grant only what you hold yourself, at the same level or lower, and only to direct reports. The grant ends with its outcome, or when you revoke it. Returns the grant with its id. Example: {"to": "ada", "resource": "kb:<file id>", "level": "read"}.',
@@ -82,27 +77,23 @@ export const grantPermission = operation({
       ),
   }),
   output: Grant,
-  access: { effect: "write", within: "company", needs: "member" },
-  http: { method: "POST", path: "/api/companies/:companyId/grants" },
+  needs: "member",
   mcp: { server: "permissions", tool: "grant_permission" },
-  cli: { command: "access grant", args: ["to", "resource"], example: "ada kb:<file id> --level write" },
+  cli: { command: "access grant <to> <resource>", example: "ada kb:<file id> --level write" },
 });
 
-export const revokePermission = operation({
-  name: "permission.revoke",
+export const revokePermission = operation("permission.revoke", "DELETE /api/grants/:id", {
   summary: "Revoke a grant, with every grant that was passed on from it.",
   guidance:
     "Use it for a grant you gave, or to give up a grant you hold. It takes effect immediately. Find the id with list_permissions, or keep the one grant_permission returned. Returns the grant with `revokedAt` set.",
   input: z.strictObject({ id: idOf("grant") }),
   output: Grant,
-  access: { effect: "write", within: { grant: "id" }, needs: "member" },
-  http: { method: "DELETE", path: "/api/grants/:id" },
+  needs: "member",
   mcp: { server: "permissions", tool: "revoke_permission" },
-  cli: { command: "access revoke", args: ["id"], example: "<grant id>" },
+  cli: { command: "access revoke <id>", example: "<grant id>" },
 });
 
-export const requestPermission = operation({
-  name: "permission.request",
+export const requestPermission = operation("permission.request", "POST /api/permissions/requests", {
   summary: "Ask your manager for a right you need.",
   guidance:
     'Use it when a call was refused for a missing right and your work depends on it. Your manager gets a message. Continue with other work: list_permissions shows the right once it is granted. Returns status `open`, or `already_held` if you have the right. Example: {"resource": "org:hire", "reason": "The release needs a tester."}.',
@@ -112,20 +103,21 @@ export const requestPermission = operation({
     reason: text(2000).min(1).describe("Why you need it, up to 2,000 characters. Your manager reads this."),
   }),
   output: PermissionRequest.extend({ status: z.enum(["open", "already_held"]) }),
-  access: { effect: "write", within: "company", needs: "member" },
-  http: { method: "POST", path: "/api/permissions/requests" },
+  needs: "member",
   mcp: { server: "permissions", tool: "request_permission" },
 });
 
-export const listPermissionRequests = operation({
-  name: "permission.requests",
-  summary: "List the rights that agents have asked for and not been given yet.",
-  input: z.strictObject({ companyId: CompanyId, ...Page }),
-  output: z.object({ requests: z.array(PermissionRequest), nextCursor }),
-  access: { effect: "read", within: "company", needs: "board" },
-  http: { method: "GET", path: "/api/companies/:companyId/permission-requests" },
-  cli: { command: "access requests" },
-});
+export const listPermissionRequests = operation(
+  "permission.requests",
+  "GET /api/companies/:companyId/permission-requests",
+  {
+    summary: "List the rights that agents have asked for and not been given yet.",
+    input: z.strictObject({ companyId: CompanyId, ...Page }),
+    output: z.object({ requests: z.array(PermissionRequest), nextCursor }),
+    needs: "board",
+    cli: { command: "access requests" },
+  },
+);
 
 const ChainLink = z.object({
   grant: z.string(),
@@ -144,8 +136,7 @@ const Fix = z.object({
   says: z.string(),
 });
 
-export const explainAccess = operation({
-  name: "permission.explain",
+export const explainAccess = operation("permission.explain", "GET /api/access", {
   summary: "Explain whether an agent may use a resource, and why.",
   guidance:
     'Use it after a refusal, for yourself or a direct report. Returns `allowed`, the chain of grants behind the answer, and `fix`: the smallest set of calls that would change it, with who can make them. Example: {"resource": "kb:<file id>", "level": "write"}.',
@@ -174,8 +165,8 @@ export const explainAccess = operation({
       .array(Fix)
       .describe("Calls that would change the answer, all of them, in this order. Empty if none would."),
   }),
-  access: { effect: "read", within: { agent: "agent" }, needs: "member" },
-  http: { method: "GET", path: "/api/access" },
+  within: { agent: "agent" },
+  needs: "member",
   mcp: { server: "permissions", tool: "explain_access" },
-  cli: { command: "access explain", args: ["agent", "resource"], example: "ada kb:<file id> --level write" },
+  cli: { command: "access explain <agent> <resource>", example: "ada kb:<file id> --level write" },
 });

@@ -110,39 +110,34 @@ export const Company = z.object({
 
 const CompanyName = Name.describe("Name of the company, 1 to 64 characters.");
 
-export const createCompany = operation({
-  name: "company.create",
+export const createCompany = operation("company.create", "POST /api/companies", {
   summary: "Create a company with a root agent and the perpetual outcome it serves.",
   input: z.strictObject({ name: CompanyName }),
   output: Company,
-  access: { effect: "write", within: "installation", needs: "board" },
-  http: { method: "POST", path: "/api/companies" },
-  cli: { command: "companies create", args: ["name"], example: "Bakery" },
+  within: "installation",
+  needs: "board",
+  cli: { command: "companies create <name>", example: "Bakery" },
 });
 
-export const listCompanies = operation({
-  name: "company.list",
+export const listCompanies = operation("company.list", "GET /api/companies", {
   summary: "List the companies of this installation. An agent sees only its own.",
   lists: "company",
   input: z.strictObject({ ...Page }),
   output: z.object({ companies: z.array(Company), nextCursor }),
-  access: { effect: "read", within: "installation", needs: "member" },
-  http: { method: "GET", path: "/api/companies" },
+  within: "installation",
+  needs: "member",
   cli: { command: "companies list" },
 });
 
-export const viewCompany = operation({
-  name: "company.view",
+export const viewCompany = operation("company.view", "GET /api/companies/:companyId", {
   summary: "Show a company and its settings.",
   input: z.strictObject({ companyId: CompanyId }),
   output: Company,
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/companies/:companyId" },
+  needs: "member",
   cli: { command: "companies view", example: "--company Bakery" },
 });
 
-export const updateCompany = operation({
-  name: "company.update",
+export const updateCompany = operation("company.update", "PATCH /api/companies/:companyId", {
   summary: "Rename a company or change its settings. Settings you leave out stay as they are.",
   input: z.strictObject({
     companyId: CompanyId,
@@ -150,8 +145,7 @@ export const updateCompany = operation({
     ...Settings.partial().shape,
   }),
   output: Company,
-  access: { effect: "write", within: "company", needs: "board" },
-  http: { method: "PATCH", path: "/api/companies/:companyId" },
+  needs: "board",
   cli: { command: "companies update", example: "--max-sessions 8" },
 });
 
@@ -175,8 +169,7 @@ const ServerName = z
     "Name of the server: up to 60 letters, digits, hyphens and underscores. Agents use it as `mcp:<name>`.",
   );
 
-export const putMcpServer = operation({
-  name: "mcp_server.put",
+export const putMcpServer = operation("mcp_server.put", "POST /api/companies/:companyId/mcp-servers", {
   summary: "Add an MCP server to the company, or replace its configuration.",
   guidance: "An agent can use the server once it holds a grant for `mcp:<name>`.",
   input: z.strictObject({
@@ -201,31 +194,29 @@ export const putMcpServer = operation({
       ),
   }),
   output: McpServerEntry,
-  access: { effect: "write", within: "company", needs: "board" },
-  http: { method: "POST", path: "/api/companies/:companyId/mcp-servers" },
+  needs: "board",
   cli: {
-    command: "companies add-mcp",
-    args: ["name"],
+    command: "companies add-mcp <name>",
     example: `calendar --config '{"type":"http","url":"https://example.com/mcp"}'`,
   },
 });
 
-export const listMcpServers = operation({
-  name: "mcp_server.list",
+export const listMcpServers = operation("mcp_server.list", "GET /api/companies/:companyId/mcp-servers", {
   summary: "List the MCP servers of the company.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ servers: z.array(McpServerEntry), nextCursor }),
-  access: { effect: "read", within: "company", needs: "board" },
-  http: { method: "GET", path: "/api/companies/:companyId/mcp-servers" },
+  needs: "board",
   cli: { command: "companies mcp" },
 });
 
-export const removeMcpServer = operation({
-  name: "mcp_server.remove",
-  summary: "Remove an MCP server from the company. Sessions that start later don't have it.",
-  input: z.strictObject({ companyId: CompanyId, name: ServerName }),
-  output: McpServerEntry,
-  access: { effect: "write", within: "company", needs: "board" },
-  http: { method: "DELETE", path: "/api/companies/:companyId/mcp-servers/:name" },
-  cli: { command: "companies remove-mcp", args: ["name"], example: "calendar" },
-});
+export const removeMcpServer = operation(
+  "mcp_server.remove",
+  "DELETE /api/companies/:companyId/mcp-servers/:name",
+  {
+    summary: "Remove an MCP server from the company. Sessions that start later don't have it.",
+    input: z.strictObject({ companyId: CompanyId, name: ServerName }),
+    output: McpServerEntry,
+    needs: "board",
+    cli: { command: "companies remove-mcp <name>", example: "calendar" },
+  },
+);

@@ -53,8 +53,7 @@ export type CreateAgentResult = z.infer<typeof Result>;
 export const defaultWaitSeconds = 50;
 export const longestWaitSeconds = 240;
 
-export const waitForApproval = operation({
-  name: "agent.wait_for_approval",
+export const waitForApproval = operation("agent.wait_for_approval", "GET /api/approvals/:requestId/result", {
   summary: "Wait for a person's answer to a create_agent request.",
   guidance:
     "Use it only after create_agent returned status `pending`, with the `requestId` from that answer. Returns the same result as create_agent: `created`, `denied` or still `pending`. You may also do other work and call it later.",
@@ -65,8 +64,8 @@ export const waitForApproval = operation({
       .describe(`How many seconds to wait, from 0 to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`),
   }),
   output: Result,
-  access: { effect: "record", within: { approval: "requestId" }, needs: "member" },
-  http: { method: "GET", path: "/api/approvals/:requestId/result" },
+  effect: "record",
+  needs: "member",
   mcp: { server: "org", tool: "wait_for_approval" },
   waits: {
     seconds: ({ waitSeconds }) => secondsIn(waitSeconds),
@@ -74,8 +73,7 @@ export const waitForApproval = operation({
   },
 });
 
-export const requestAgent = operation({
-  name: "agent.request",
+export const requestAgent = operation("agent.request", "POST /api/create-agent", {
   summary: "Create an agent that reports to you, once a person approves it.",
   guidance:
     'Any agent can call this; no right is needed, because a person decides every time. The call waits for the decision. Returns `status`: `created` with the agent, `denied`, `pending` with a `requestId` for wait_for_approval, or `error` with the reason. To fill a lasting position with its own mandate and rights, use hire_agent. Example: {"name": "Rita", "role": "proofreader"}.',
@@ -104,8 +102,7 @@ export const requestAgent = operation({
     })
     .meta({ required: ["name"], additionalProperties: false }),
   output: Result,
-  access: { effect: "write", within: "company", needs: "member" },
-  http: { method: "POST", path: "/api/create-agent" },
+  needs: "member",
   mcp: { server: "org", tool: "create_agent" },
   waits: {
     seconds: ({ waitSeconds }) => secondsIn(waitSeconds),

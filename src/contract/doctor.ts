@@ -17,8 +17,7 @@ const Finding = z.object({
   advice: z.string().nullable().describe("What a person should do. Null when there is a fix."),
 });
 
-export const examineDeeply = operation({
-  name: "doctor.deep",
+export const examineDeeply = operation("doctor.deep", "GET /api/doctor/deep", {
   summary:
     "Check every invariant of the stored rows: agents, outcomes, grants, sessions, mail, budgets, files and the record. Returns the rows that break one, each with a fix or advice. An answer covers a limited number of rows; call again with nextCursor until it is null.",
   input: z.strictObject({
@@ -32,12 +31,11 @@ export const examineDeeply = operation({
     findings: z.array(Finding),
     nextCursor,
   }),
-  access: { effect: "read", within: "installation", needs: "board" },
-  http: { method: "GET", path: "/api/doctor/deep" },
+  within: "installation",
+  needs: "board",
 });
 
-export const fixFinding = operation({
-  name: "doctor.fix",
+export const fixFinding = operation("doctor.fix", "POST /api/companies/:companyId/doctor/fix", {
   summary:
     "Fix one row that breaks an invariant, where the right value follows from other rows. `agency doctor --fix` calls this for every such finding. The record keeps what was fixed.",
   input: z.strictObject({
@@ -46,6 +44,5 @@ export const fixFinding = operation({
     id: text(100).min(1).describe("The id of the finding."),
   }),
   output: z.object({ fixed: z.boolean().describe("False: the row does not break the invariant any more.") }),
-  access: { effect: "write", within: "company", needs: "board" },
-  http: { method: "POST", path: "/api/companies/:companyId/doctor/fix" },
+  needs: "board",
 });

@@ -38,8 +38,7 @@ export const hireGrants = ResourceGrants.optional().describe(
   "Rights the agent starts with. Its manager must hold each of them.",
 );
 
-export const createAgent = operation({
-  name: "agent.create",
+export const createAgent = operation("agent.create", "POST /api/companies/:companyId/agents", {
   summary: "Create an agent without an approval.",
   guidance: "Only the board can. It takes the same arguments as a hire; the agent can work immediately.",
   input: z.strictObject({
@@ -50,13 +49,8 @@ export const createAgent = operation({
     grants: hireGrants,
   }),
   output: AgentDetail,
-  access: { effect: "write", within: "company", needs: "board" },
-  http: { method: "POST", path: "/api/companies/:companyId/agents" },
-  cli: {
-    command: "agents create",
-    args: ["name"],
-    example: 'Ada --role Editor --mandate "Edit every article."',
-  },
+  needs: "board",
+  cli: { command: "agents create <name>", example: 'Ada --role Editor --mandate "Edit every article."' },
 });
 
 /** A hire with every key filled in: what an approval shows, and what runs once it is approved. */
@@ -77,8 +71,7 @@ export const HireConfiguration = z.object({
 });
 export type HireConfiguration = z.infer<typeof HireConfiguration>;
 
-export const hireAgent = operation({
-  name: "agent.hire",
+export const hireAgent = operation("agent.hire", "POST /api/companies/:companyId/agent-hires", {
   summary: "Hire an agent with a standing mandate.",
   guidance:
     'Needs the right `org:hire`. Use it for a lasting position; for one outcome use delegate_outcome with `hire`, and to divide work use plan_work. Returns `agent` and `approval`. With an approval, the agent is `pending_approval` and can do nothing until the board approves it; the decision arrives by mail, so don\'t hire again. Example: {"name": "Kim", "role": "Tester", "mandate": "Every release is tested."}.',
@@ -94,8 +87,7 @@ export const hireAgent = operation({
     grants: hireGrants,
   }),
   output: z.object({ agent: AgentDetail, approval: Approval.nullable() }),
-  access: { effect: "write", within: "company", needs: () => [{ on: "org:hire", level: "use" }] },
-  http: { method: "POST", path: "/api/companies/:companyId/agent-hires" },
+  needs: () => [{ on: "org:hire", level: "use" }],
   mcp: { server: "org", tool: "hire_agent" },
 });
 
@@ -109,45 +101,45 @@ const Configuration = z.object({
   redactedPaths: z.array(z.string()).describe("Where a secret was hidden."),
 });
 
-export const listConfigurations = operation({
-  name: "configuration.list",
-  summary: "List how the agents of the company are configured, without secrets.",
-  guidance:
-    "Use it before hire_agent to copy what works: each entry has an agent's mandate, prompt, brain, rights and budget. Only the board, the root agent and holders of `org:hire` can call it. For names and roles alone, use list_roster.",
-  input: z.strictObject({ companyId: CompanyId, ...Page }),
-  output: z.object({ configurations: z.array(Configuration), nextCursor }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/companies/:companyId/agent-configurations" },
-  mcp: { server: "org", tool: "view_configurations" },
-  cli: { command: "agents configurations" },
-});
+export const listConfigurations = operation(
+  "configuration.list",
+  "GET /api/companies/:companyId/agent-configurations",
+  {
+    summary: "List how the agents of the company are configured, without secrets.",
+    guidance:
+      "Use it before hire_agent to copy what works: each entry has an agent's mandate, prompt, brain, rights and budget. Only the board, the root agent and holders of `org:hire` can call it. For names and roles alone, use list_roster.",
+    input: z.strictObject({ companyId: CompanyId, ...Page }),
+    output: z.object({ configurations: z.array(Configuration), nextCursor }),
+    needs: "member",
+    mcp: { server: "org", tool: "view_configurations" },
+    cli: { command: "agents configurations" },
+  },
+);
 
-export const viewConfiguration = operation({
-  name: "configuration.view",
+export const viewConfiguration = operation("configuration.view", "GET /api/agents/:id/configuration", {
   summary: "Show how one agent is configured, without secrets.",
   input: z.strictObject({ id: idOf("agent") }),
   output: Configuration,
-  access: { effect: "read", within: { agent: "id" }, needs: "member" },
-  http: { method: "GET", path: "/api/agents/:id/configuration" },
-  cli: { command: "agents configuration", args: ["id"], example: "ada" },
+  needs: "member",
+  cli: { command: "agents configuration <id>", example: "ada" },
 });
 
-export const brainIndex = operation({
-  name: "brain.index",
+export const brainIndex = operation("brain.index", "GET /llms/agent-configuration.txt", {
   summary: "List the installed brains and explain how to hire, as plain text.",
   input: z.strictObject({}),
   output: z.object({ text: z.string() }),
-  access: { effect: "read", within: "installation", needs: "member" },
-  http: { method: "GET", path: "/llms/agent-configuration.txt", as: "text" },
+  within: "installation",
+  needs: "member",
+  as: "text",
 });
 
-export const brainPage = operation({
-  name: "brain.page",
+export const brainPage = operation("brain.page", "GET /llms/agent-configuration/:adapterType.txt", {
   summary: "Explain which configuration a brain takes, as plain text.",
   input: z.strictObject({
     adapterType: z.string().min(1).max(60).describe("Type of the brain, such as `rehearsal`."),
   }),
   output: z.object({ text: z.string() }),
-  access: { effect: "read", within: "installation", needs: "member" },
-  http: { method: "GET", path: "/llms/agent-configuration/:adapterType.txt", as: "text" },
+  within: "installation",
+  needs: "member",
+  as: "text",
 });

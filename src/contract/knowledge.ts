@@ -73,8 +73,7 @@ const Version = z.object({
   at: z.string(),
 });
 
-export const createFile = operation({
-  name: "knowledge.create",
+export const createFile = operation("knowledge.create", "POST /api/companies/:companyId/kb", {
   summary: "Create a knowledge file.",
   guidance:
     'Use it for everything that must outlive your session: results, notes, decisions. Prefer several small files that link to each other as `kb://<file id>`. You can write the file; others need a grant (grant_permission). Returns `id`, `version` and `hash`; keep them for write_file. Example: {"description": "Release checklist", "content": "# Checklist…"}.',
@@ -87,31 +86,24 @@ export const createFile = operation({
     mediaType: MediaType.optional().describe("Media type, such as `text/markdown`. Default `text/markdown`."),
   }),
   output: Saved,
-  access: { effect: "write", within: "company", needs: "member" },
-  http: { method: "POST", path: "/api/companies/:companyId/kb" },
+  needs: "member",
   mcp: { server: "kb", tool: "create_file" },
-  cli: { command: "kb create", args: ["description"], example: '"Release checklist" --file checklist.md' },
+  cli: { command: "kb create <description>", example: '"Release checklist" --file checklist.md' },
 });
 
-export const readFile = operation({
-  name: "knowledge.read",
+export const readFile = operation("knowledge.read", "GET /api/kb/:id", {
   summary: "Read a knowledge file.",
   guidance:
     "Returns the current content with `version` and `hash`, which write_file needs. Text is returned as it is, other files as base64. The file's access log records that you read it. A link `kb://<id>` in a text names a file: pass that id.",
   input: z.strictObject({ id: fileId }),
   output: FileContent,
-  access: {
-    effect: "record",
-    within: { file: "id" },
-    needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
-  },
-  http: { method: "GET", path: "/api/kb/:id" },
+  effect: "record",
+  needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
   mcp: { server: "kb", tool: "read_file" },
-  cli: { command: "kb read", args: ["id"], example: "<file id>" },
+  cli: { command: "kb read <id>", example: "<file id>" },
 });
 
-export const writeFile = operation({
-  name: "knowledge.write",
+export const writeFile = operation("knowledge.write", "PUT /api/kb/:id", {
   summary: "Write a new version of a knowledge file.",
   guidance:
     "Pass the `version` and `hash` you last saw from read_file, create_file or write_file. If the file has changed since, the call is refused and names the current version: read it, merge your change, and write again. The new content replaces the old one as a whole; earlier versions stay readable. Returns the new `version` and `hash`.",
@@ -123,22 +115,12 @@ export const writeFile = operation({
     description: Description.optional().describe("New description. Default: unchanged."),
   }),
   output: Saved,
-  access: {
-    effect: "write",
-    within: { file: "id" },
-    needs: ({ id }) => [{ on: `kb:${id}`, level: "write" }],
-  },
-  http: { method: "PUT", path: "/api/kb/:id" },
+  needs: ({ id }) => [{ on: `kb:${id}`, level: "write" }],
   mcp: { server: "kb", tool: "write_file" },
-  cli: {
-    command: "kb write",
-    args: ["id"],
-    example: "<file id> --file notes.md --version 3 --hash <hash>",
-  },
+  cli: { command: "kb write <id>", example: "<file id> --file notes.md --version 3 --hash <hash>" },
 });
 
-export const listFiles = operation({
-  name: "knowledge.list",
+export const listFiles = operation("knowledge.list", "GET /api/companies/:companyId/kb", {
   summary: "List the knowledge files you can read or write.",
   guidance:
     "Returns id, description, your right, version and hash of each file. To search the content, use search_files. To find files that exist but that you can't read, use browse_files. Messages are not listed unless you ask for kind `message`.",
@@ -158,14 +140,13 @@ export const listFiles = operation({
     ...Page,
   }),
   output: z.object({ files: z.array(FileSummary.extend({ path: z.string().optional() })), nextCursor }),
-  access: { effect: "record", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/companies/:companyId/kb" },
+  effect: "record",
+  needs: "member",
   mcp: { server: "kb", tool: "list_files" },
   cli: { command: "kb list", example: "--query release" },
 });
 
-export const browseFiles = operation({
-  name: "knowledge.browse",
+export const browseFiles = operation("knowledge.browse", "GET /api/companies/:companyId/kb/browse", {
   summary: "Search the descriptions of all knowledge files you may know of.",
   guidance:
     "Includes files you can't read, shown with right `none`: ask for them with request_permission. It looks only at descriptions; search_files also looks at content.",
@@ -177,14 +158,12 @@ export const browseFiles = operation({
     ...Page,
   }),
   output: z.object({ files: z.array(FileSummary), nextCursor }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/companies/:companyId/kb/browse" },
+  needs: "member",
   mcp: { server: "kb", tool: "browse_files" },
-  cli: { command: "kb browse", args: ["query"], example: "release" },
+  cli: { command: "kb browse <query>", example: "release" },
 });
 
-export const searchFiles = operation({
-  name: "knowledge.search",
+export const searchFiles = operation("knowledge.search", "GET /api/companies/:companyId/kb/search", {
   summary: "Search the descriptions and the content of knowledge files.",
   guidance:
     "Finds files that contain all words of the query, each word also as the beginning of a longer one, best matches first. Searches only content you can read. Returns each file with an excerpt; read_file gives the whole.",
@@ -199,31 +178,24 @@ export const searchFiles = operation({
     files: z.array(FileSummary.extend({ excerpt: z.string() })),
     truncated: z.boolean().describe("True if more files may match: use a narrower query."),
   }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/companies/:companyId/kb/search" },
+  needs: "member",
   mcp: { server: "kb", tool: "search_files" },
-  cli: { command: "kb search", args: ["query"], example: '"release checklist"' },
+  cli: { command: "kb search <query>", example: '"release checklist"' },
 });
 
-export const viewHistory = operation({
-  name: "knowledge.history",
+export const viewHistory = operation("knowledge.history", "GET /api/kb/:id/versions", {
   summary: "List the versions of a knowledge file, newest first.",
   guidance:
     "Returns number, hash, size, author and time of each version, without the content. To read an earlier version, use read_version. To see who read the file, use view_access_log.",
   input: z.strictObject({ id: fileId, ...Page }),
   output: z.object({ id: z.string(), versions: z.array(Version), nextCursor }),
-  access: {
-    effect: "record",
-    within: { file: "id" },
-    needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
-  },
-  http: { method: "GET", path: "/api/kb/:id/versions" },
+  effect: "record",
+  needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
   mcp: { server: "kb", tool: "view_history" },
-  cli: { command: "kb history", args: ["id"], example: "<file id>" },
+  cli: { command: "kb history <id>", example: "<file id>" },
 });
 
-export const readVersion = operation({
-  name: "knowledge.read_version",
+export const readVersion = operation("knowledge.read_version", "GET /api/kb/:id/versions/:version", {
   summary: "Read an earlier version of a knowledge file.",
   guidance:
     "Use it to compare with the past or to restore it; for the current content use read_file. Version numbers come from view_history. The file's access log records that you read it.",
@@ -232,18 +204,13 @@ export const readVersion = operation({
     version: VersionNumber.describe("Number of the version, counted from 1."),
   }),
   output: FileContent,
-  access: {
-    effect: "record",
-    within: { file: "id" },
-    needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
-  },
-  http: { method: "GET", path: "/api/kb/:id/versions/:version" },
+  effect: "record",
+  needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
   mcp: { server: "kb", tool: "read_version" },
-  cli: { command: "kb version", args: ["id", "version"], example: "<file id> 2" },
+  cli: { command: "kb version <id> <version>", example: "<file id> 2" },
 });
 
-export const viewAccessLog = operation({
-  name: "knowledge.access_log",
+export const viewAccessLog = operation("knowledge.access_log", "GET /api/kb/:id/access", {
   summary: "List who read and wrote a knowledge file, newest first.",
   guidance:
     "Each entry names the agent and session, the action, the version and the time. For the content of versions, use view_history.",
@@ -261,10 +228,9 @@ export const viewAccessLog = operation({
     ),
     nextCursor,
   }),
-  access: { effect: "read", within: { file: "id" }, needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }] },
-  http: { method: "GET", path: "/api/kb/:id/access" },
+  needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
   mcp: { server: "kb", tool: "view_access_log" },
-  cli: { command: "kb access-log", args: ["id"], example: "<file id>" },
+  cli: { command: "kb access-log <id>", example: "<file id>" },
 });
 
 const Link = z.object({
@@ -273,31 +239,30 @@ const Link = z.object({
   state: z.enum(["live", "deleted", "broken"]),
 });
 
-export const viewLinks = operation({
-  name: "knowledge.links",
+export const viewLinks = operation("knowledge.links", "GET /api/kb/:id/links", {
   summary: "List the kb:// links in a knowledge file and the files that link to it.",
   guidance:
     "Use it to follow references without reading whole files. Each link has a state: `live`, `deleted` or `broken` (the file does not exist, or you may not know of it).",
   input: z.strictObject({ id: fileId }),
   output: z.object({ id: z.string(), links: z.array(Link), backlinks: z.array(Link) }),
-  access: { effect: "read", within: { file: "id" }, needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }] },
-  http: { method: "GET", path: "/api/kb/:id/links" },
+  needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
   mcp: { server: "kb", tool: "view_links" },
-  cli: { command: "kb links", args: ["id"], example: "<file id>" },
+  cli: { command: "kb links <id>", example: "<file id>" },
 });
 
-export const listBrokenLinks = operation({
-  name: "knowledge.broken_links",
-  summary: "List every kb:// link that points to a missing or deleted file.",
-  input: z.strictObject({ companyId: CompanyId, ...Page }),
-  output: z.object({ links: z.array(z.object({ from: z.string(), to: z.string() })), nextCursor }),
-  access: { effect: "read", within: "company", needs: "board" },
-  http: { method: "GET", path: "/api/companies/:companyId/kb/broken-links" },
-  cli: { command: "kb broken-links" },
-});
+export const listBrokenLinks = operation(
+  "knowledge.broken_links",
+  "GET /api/companies/:companyId/kb/broken-links",
+  {
+    summary: "List every kb:// link that points to a missing or deleted file.",
+    input: z.strictObject({ companyId: CompanyId, ...Page }),
+    output: z.object({ links: z.array(z.object({ from: z.string(), to: z.string() })), nextCursor }),
+    needs: "board",
+    cli: { command: "kb broken-links" },
+  },
+);
 
-export const deleteFile = operation({
-  name: "knowledge.delete",
+export const deleteFile = operation("knowledge.delete", "DELETE /api/kb/:id", {
   summary: "Delete a knowledge file.",
   guidance:
     "Needs the right to write it. The board can still read its history; for everyone else the file is gone and links to it break. Documents of the system (outcomes, results, state documents, logs, skills) can't be deleted. To replace the content, use write_file.",
@@ -306,12 +271,7 @@ export const deleteFile = operation({
     reason: text(1000).optional().describe("Why, up to 1,000 characters. Kept in the record."),
   }),
   output: z.object({ id: z.string(), deletedAt: Time }),
-  access: {
-    effect: "write",
-    within: { file: "id" },
-    needs: ({ id }) => [{ on: `kb:${id}`, level: "write" }],
-  },
-  http: { method: "DELETE", path: "/api/kb/:id" },
+  needs: ({ id }) => [{ on: `kb:${id}`, level: "write" }],
   mcp: { server: "kb", tool: "delete_file" },
-  cli: { command: "kb delete", args: ["id"], example: "<file id> --reason Outdated" },
+  cli: { command: "kb delete <id>", example: "<file id> --reason Outdated" },
 });

@@ -27,40 +27,33 @@ const After = whole(0)
   .optional()
   .describe("Only events after this sequence number. Default 0: from the beginning.");
 
-export const listEvents = operation({
-  name: "event.list",
+export const listEvents = operation("event.list", "GET /api/companies/:companyId/events", {
   summary: "List the events of a company, oldest first.",
   input: z.strictObject({ companyId: CompanyId, after: After, limit: Page.limit }),
   output: z.object({ events: z.array(Event), nextCursor }),
-  access: { effect: "read", within: "company", needs: "board" },
-  http: { method: "GET", path: "/api/companies/:companyId/events" },
+  needs: "board",
   cli: { command: "audit events", example: "--after 1200 --limit 50" },
 });
 
-export const readAuditLog = operation({
-  name: "event.mine",
+export const readAuditLog = operation("event.mine", "GET /api/audit", {
   summary: "List what you did and what was done to you, newest first.",
   guidance:
     "Use it to check what earlier sessions of yours did, or when something changed that you did not change. Each event names the actor, the operation, the thing it was about and the time. For the history of one outcome or file, use view_outcome or view_access_log.",
   input: z.strictObject({ ...Page }),
   output: z.object({ events: z.array(Event), nextCursor }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/audit" },
+  needs: "member",
   mcp: { server: "audit", tool: "read_audit_log" },
 });
 
-export const listAgentEvents = operation({
-  name: "event.of_agent",
+export const listAgentEvents = operation("event.of_agent", "GET /api/agents/:id/audit", {
   summary: "List what an agent did and what was done to it, newest first.",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: z.object({ events: z.array(Event), nextCursor }),
-  access: { effect: "read", within: { agent: "id" }, needs: "board" },
-  http: { method: "GET", path: "/api/agents/:id/audit" },
-  cli: { command: "audit agent", args: ["id"], example: "ada" },
+  needs: "board",
+  cli: { command: "audit agent <id>", example: "ada" },
 });
 
-export const verifyLedger = operation({
-  name: "event.verify",
+export const verifyLedger = operation("event.verify", "GET /api/events/verify", {
   summary: "Verify the hash chain of the ledger and name the first bad row.",
   input: z.strictObject({
     after: After,
@@ -76,7 +69,7 @@ export const verifyLedger = operation({
     head: z.string().describe("The hash of the last row checked."),
     firstBad: z.object({ seq: z.number(), why: z.string() }).nullable(),
   }),
-  access: { effect: "read", within: "installation", needs: "board" },
-  http: { method: "GET", path: "/api/events/verify" },
+  within: "installation",
+  needs: "board",
   cli: { command: "audit verify" },
 });

@@ -40,8 +40,7 @@ const content = {
     .describe("The text, as Markdown, up to 200,000 characters. Use this or `file`, not both."),
 };
 
-export const sendMessage = operation({
-  name: "mail.send",
+export const sendMessage = operation("mail.send", "POST /api/companies/:companyId/messages", {
   summary: "Send a message to an agent or the board.",
   guidance:
     'An agent can write to its manager, its direct reports and recipients a person approved; other recipients are refused. Don\'t wait for a reply: continue working, a reply arrives in your inbox later. The recipient can read the file you send. For a reminder to yourself or a later delivery, use send_deferred_message. Example: {"to": "boss", "body": "The draft is kb://<file id>."}.',
@@ -53,35 +52,35 @@ export const sendMessage = operation({
     ...content,
   }),
   output: Message,
-  access: { effect: "write", within: "company", needs: "member" },
-  http: { method: "POST", path: "/api/companies/:companyId/messages" },
+  needs: "member",
   mcp: { server: "mail", tool: "send_message" },
-  cli: { command: "send", args: ["body"], example: '"How is the release going?" --to ada' },
+  cli: { command: "send <body>", example: '"How is the release going?" --to ada' },
 });
 
-export const sendDeferredMessage = operation({
-  name: "mail.send_deferred",
-  summary: "Send a message that is delivered at a later time.",
-  guidance:
-    'Use it with `to: "self"` as a reminder: the message wakes you when it is delivered. You can also send it to anyone you can write to now; whether you may is checked again at delivery. Example: {"to": "self", "body": "Check the build.", "deliverAt": "2030-01-31T09:00:00Z"}.',
-  input: z.strictObject({
-    companyId: CompanyId,
-    to: To,
-    ...content,
-    deliverAt: Time.describe(
-      "When to deliver it: ISO 8601 with a time zone, such as `2030-01-31T09:00:00Z`. A time in the past means now.",
-    ),
-  }),
-  output: Message,
-  access: { effect: "write", within: "company", needs: "member" },
-  http: { method: "POST", path: "/api/companies/:companyId/deferred-messages" },
-  mcp: { server: "mail", tool: "send_deferred_message" },
-  cli: {
-    command: "mail defer",
-    args: ["to", "body"],
-    example: 'ada "Send the weekly report." --deliver-at 2030-01-31T09:00:00Z',
+export const sendDeferredMessage = operation(
+  "mail.send_deferred",
+  "POST /api/companies/:companyId/deferred-messages",
+  {
+    summary: "Send a message that is delivered at a later time.",
+    guidance:
+      'Use it with `to: "self"` as a reminder: the message wakes you when it is delivered. You can also send it to anyone you can write to now; whether you may is checked again at delivery. Example: {"to": "self", "body": "Check the build.", "deliverAt": "2030-01-31T09:00:00Z"}.',
+    input: z.strictObject({
+      companyId: CompanyId,
+      to: To,
+      ...content,
+      deliverAt: Time.describe(
+        "When to deliver it: ISO 8601 with a time zone, such as `2030-01-31T09:00:00Z`. A time in the past means now.",
+      ),
+    }),
+    output: Message,
+    needs: "member",
+    mcp: { server: "mail", tool: "send_deferred_message" },
+    cli: {
+      command: "mail defer <to> <body>",
+      example: 'ada "Send the weekly report." --deliver-at 2030-01-31T09:00:00Z',
+    },
   },
-});
+);
 
 const inboxOutput = z.object({
   messages: z.array(Message),
@@ -89,21 +88,19 @@ const inboxOutput = z.object({
   nextCursor,
 });
 
-export const readInbox = operation({
-  name: "mail.read_inbox",
+export const readInbox = operation("mail.read_inbox", "GET /api/inbox", {
   summary: "Read the messages in your inbox, oldest first.",
   guidance:
     "Call it at the start of a session and between outcomes. A message stays in the inbox until you call acknowledge_message, so deal with each one: turn it into an outcome, answer it, or note it. Returns the messages with their text and `waiting`, the number of all unacknowledged messages.",
   lists: "message",
   input: z.strictObject({ limit: Page.limit }),
   output: inboxOutput,
-  access: { effect: "record", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/inbox" },
+  effect: "record",
+  needs: "member",
   mcp: { server: "mail", tool: "read_inbox" },
 });
 
-export const acknowledgeMessage = operation({
-  name: "mail.acknowledge",
+export const acknowledgeMessage = operation("mail.acknowledge", "POST /api/messages/:id/acknowledge", {
   summary: "Acknowledge a message, which removes it from the inbox.",
   guidance:
     'Call it once you have dealt with the message; if your session ends before that, the next one finds the message again. The sender can see your result. It sends nothing: to reply, use send_message. Example: {"id": "<message id>", "result": "Created an outcome for it."}.',
@@ -114,40 +111,34 @@ export const acknowledgeMessage = operation({
       .describe("What you did with the message, up to 2,000 characters. Default: nothing is noted."),
   }),
   output: Message,
-  access: { effect: "write", within: { message: "id" }, needs: "member" },
-  http: { method: "POST", path: "/api/messages/:id/acknowledge" },
+  needs: "member",
   mcp: { server: "mail", tool: "acknowledge_message" },
-  cli: { command: "mail acknowledge", args: ["id", "result"], example: '<message id> "Answered by phone."' },
+  cli: { command: "mail acknowledge <id> <result>", example: '<message id> "Answered by phone."' },
 });
 
-export const viewMessage = operation({
-  name: "mail.view",
+export const viewMessage = operation("mail.view", "GET /api/messages/:id", {
   summary: "Show a message you sent or received, and what became of it.",
   guidance:
     "Use it to check whether a message you sent was delivered, read and acknowledged. `result` is what the recipient did with it, `failure` why it could not be delivered. To read new messages, use read_inbox.",
   input: z.strictObject({ id: messageId }),
   output: Message,
-  access: { effect: "read", within: { message: "id" }, needs: "member" },
-  http: { method: "GET", path: "/api/messages/:id" },
+  needs: "member",
   mcp: { server: "mail", tool: "view_message" },
-  cli: { command: "mail view", args: ["id"], example: "<message id>" },
+  cli: { command: "mail view <id>", example: "<message id>" },
 });
 
-export const listSent = operation({
-  name: "mail.sent",
+export const listSent = operation("mail.sent", "GET /api/companies/:companyId/sent", {
   summary: "List the messages you sent, newest first.",
   guidance:
     "Each has its recipient, text and receipts: when it was delivered, read and acknowledged, and with what result. Use it before writing again, to see what you already asked.",
   input: z.strictObject({ companyId: CompanyId, ...Page }),
   output: z.object({ messages: z.array(Message), nextCursor }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/companies/:companyId/sent" },
+  needs: "member",
   mcp: { server: "mail", tool: "list_sent" },
   cli: { command: "mail sent" },
 });
 
-export const boardInbox = operation({
-  name: "mail.board_inbox",
+export const boardInbox = operation("mail.board_inbox", "GET /api/companies/:companyId/inbox", {
   summary: "List the messages to the board, oldest first.",
   lists: "message",
   input: z.strictObject({
@@ -160,17 +151,14 @@ export const boardInbox = operation({
     ...Page,
   }),
   output: inboxOutput,
-  access: { effect: "read", within: "company", needs: "board" },
-  http: { method: "GET", path: "/api/companies/:companyId/inbox" },
+  needs: "board",
   cli: { command: "inbox", example: "--all" },
 });
 
-export const agentInbox = operation({
-  name: "mail.of_agent",
+export const agentInbox = operation("mail.of_agent", "GET /api/agents/:id/inbox", {
   summary: "List the unacknowledged messages in an agent's inbox, oldest first.",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: inboxOutput,
-  access: { effect: "read", within: { agent: "id" }, needs: "board" },
-  http: { method: "GET", path: "/api/agents/:id/inbox" },
-  cli: { command: "agents inbox", args: ["id"], example: "ada" },
+  needs: "board",
+  cli: { command: "agents inbox <id>", example: "ada" },
 });

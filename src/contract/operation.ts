@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Level, Resource } from "./resources.ts";
-import type { Noun, NounOfId } from "./words.ts";
+import { type Noun, type NounOfId, nounsOfIds } from "./words.ts";
 
 /**
  * One operation, many doors. An operation is declared once, here in contract/. HTTP routes, MCP tools, CLI commands, the
@@ -28,7 +28,7 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   /** What the actor must be or hold. The board passes every check of a right. */
   readonly needs: "board" | "member" | ((input: z.infer<I>) => readonly Need[]);
   readonly http: {
-    readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+    readonly method: (typeof methods)[number];
     /** `:key` is an input. A fixed ending may follow it, as in `:name.txt`. */
     readonly path: string;
     /** Answer with the output's `text` as plain text, not as JSON. */
@@ -56,6 +56,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   };
 }
 
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
 /**
  * installation: no company. company: the input's companyId, which an agent may leave out. A noun and an input key: the
  * company that owns the thing with that id. Where the value of that key is not an id, the company is found as for "company".
@@ -74,14 +76,51 @@ export interface Need {
 export const mcpServers = ["kb", "outcome", "mail", "permissions", "repo", "audit", "org"] as const;
 export type McpServerName = (typeof mcpServers)[number];
 
-type Access = "effect" | "within" | "needs";
+/** How an operation is declared. What the name, the route and the input already say is derived from them. */
+type Declaration<I extends z.ZodObject, O extends z.ZodType> = Omit<
+  Operation<I, O>,
+  "name" | "http" | "effect" | "within" | "cli"
+> &
+  Partial<Pick<Operation<I, O>, "effect" | "within">> &
+  Pick<Operation["http"], "as"> & {
+    /** Every `<key>` after the command is an input given by position: `agents pause <id>`. */
+    readonly cli?: { readonly command: string; readonly example?: string };
+  };
 
-/** `access` groups who may call the operation and what the call does to the company's record. */
-export function operation<I extends z.ZodObject, O extends z.ZodType>({
-  access,
-  ...declaration
-}: Omit<Operation<I, O>, Access> & { readonly access: Pick<Operation<I, O>, Access> }): Operation<I, O> {
-  return { ...declaration, ...access };
+/**
+ * Declares an operation. By default a GET reads and anything else writes, and the company is that of the thing which the
+ * first id of the input names.
+ */
+export function operation<I extends z.ZodObject, O extends z.ZodType>(
+  name: string,
+  route: `${Operation["http"]["method"]} /${string}`,
+  { as, cli, ...declaration }: Declaration<I, O>,
+): Operation<I, O> {
+  const method = methods.find((each) => route.startsWith(`${each} `)) ?? "GET";
+  const http = { method, path: route.slice(method.length + 1), ...(as && { as }) };
+  const effect = method === "GET" ? "read" : "write";
+  return {
+    name,
+    http,
+    effect,
+    within: withinOf(declaration.input),
+    ...declaration,
+    ...(cli && { cli: positional(cli) }),
+  };
+}
+
+function withinOf({ shape }: z.ZodObject): Within {
+  for (const [key, schema] of Object.entries(shape)) {
+    if (key === "companyId") return "company";
+    const { noun } = nounsOfIds.get(schema) ?? {};
+    if (noun !== undefined) return { [noun]: key };
+  }
+  return "company";
+}
+
+function positional({ command, ...rest }: { readonly command: string; readonly example?: string }) {
+  const args = [...command.matchAll(/ <(\w+)>/g)].map(([, key = ""]) => key);
+  return { command: command.replace(/ <.*/, ""), ...(args.length > 0 && { args }), ...rest };
 }
 
 /** The description of the operation's MCP tool. */

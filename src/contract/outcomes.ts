@@ -72,8 +72,7 @@ const Status = z
   .optional()
   .describe("Only outcomes with this status. `submitted` means waiting for verification. Default: all.");
 
-export const createOutcome = operation({
-  name: "outcome.create",
+export const createOutcome = operation("outcome.create", "POST /api/companies/:companyId/outcomes", {
   summary: "Create an outcome below outcomes you are responsible for.",
   guidance:
     'An outcome is a result to reach, with criteria by which someone else can verify it. Use it to break your work into steps; you are responsible for the new outcome until you delegate it. To create and delegate several parts at once, use plan_work. Returns the outcome with its id. Example: {"title": "The guide is published", "parents": ["<outcome id>"], "acceptance": "- every step was tried"}.',
@@ -94,25 +93,15 @@ export const createOutcome = operation({
     important: Flag.optional().describe("Work on it before outcomes that are not important. Default false."),
   }),
   output: Outcome,
-  access: {
-    effect: "write",
-    within: "company",
-    needs: ({ parents, dependsOn }) => [
-      ...parents.map((id) => ({ on: `outcome:${id}`, level: "drive" }) as const),
-      ...(dependsOn ?? []).map((id) => ({ on: `outcome:${id}`, level: "read" }) as const),
-    ],
-  },
-  http: { method: "POST", path: "/api/companies/:companyId/outcomes" },
+  needs: ({ parents, dependsOn }) => [
+    ...parents.map((id) => ({ on: `outcome:${id}`, level: "drive" }) as const),
+    ...(dependsOn ?? []).map((id) => ({ on: `outcome:${id}`, level: "read" }) as const),
+  ],
   mcp: { server: "outcome", tool: "create_outcome" },
-  cli: {
-    command: "outcomes create",
-    args: ["title"],
-    example: '"The guide is published" --parents <outcome id>',
-  },
+  cli: { command: "outcomes create <title>", example: '"The guide is published" --parents <outcome id>' },
 });
 
-export const viewOutcome = operation({
-  name: "outcome.view",
+export const viewOutcome = operation("outcome.view", "GET /api/outcomes/:id", {
   summary: "Show an outcome with its parents, children, owner, results it builds on, and history.",
   guidance:
     "Read it before you start to work on an outcome. `acceptance` says how the result is judged; `context` has the results of the outcomes it depends on. To see why the outcome exists, use view_ancestors; for everything below it, view_subtree.",
@@ -132,18 +121,12 @@ export const viewOutcome = operation({
       .describe("Results of the outcomes it depends on, 8 kB at most. The files have the rest."),
     history: z.array(HistoryEntry),
   }),
-  access: {
-    effect: "read",
-    within: { outcome: "id" },
-    needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
-  },
-  http: { method: "GET", path: "/api/outcomes/:id" },
+  needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
   mcp: { server: "outcome", tool: "view_outcome" },
-  cli: { command: "outcomes view", args: ["id"], example: "<outcome id>" },
+  cli: { command: "outcomes view <id>", example: "<outcome id>" },
 });
 
-export const viewAncestors = operation({
-  name: "outcome.ancestors",
+export const viewAncestors = operation("outcome.ancestors", "GET /api/outcomes/:id/ancestors", {
   summary: "Show why an outcome exists: its parents, their parents, up to the root.",
   guidance:
     "Use it to understand the purpose of your work before you decide how to do it. Returns every ancestor with its description, and `chains`, the paths from the direct parent up to a root.",
@@ -156,18 +139,12 @@ export const viewAncestors = operation({
       .describe("Each chain is a list of ids from the direct parent up to a root."),
     truncated: z.boolean().describe("True if there are more chains."),
   }),
-  access: {
-    effect: "read",
-    within: { outcome: "id" },
-    needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
-  },
-  http: { method: "GET", path: "/api/outcomes/:id/ancestors" },
+  needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
   mcp: { server: "outcome", tool: "view_ancestors" },
-  cli: { command: "outcomes ancestors", args: ["id"], example: "<outcome id>" },
+  cli: { command: "outcomes ancestors <id>", example: "<outcome id>" },
 });
 
-export const viewSubtree = operation({
-  name: "outcome.subtree",
+export const viewSubtree = operation("outcome.subtree", "GET /api/outcomes/:id/subtree", {
   summary: "List an outcome and everything below it that you can read.",
   guidance:
     "Use it to check progress: each row has title, status, owner, priority and block. For the text, criteria and history of one outcome, use view_outcome.",
@@ -180,14 +157,9 @@ export const viewSubtree = operation({
     outcomes: z.array(OutcomeSummary.extend({ parents: z.array(z.string()) })),
     truncated: z.boolean().describe("True if there are more outcomes."),
   }),
-  access: {
-    effect: "read",
-    within: { outcome: "id" },
-    needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
-  },
-  http: { method: "GET", path: "/api/outcomes/:id/subtree" },
+  needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
   mcp: { server: "outcome", tool: "view_subtree" },
-  cli: { command: "outcomes subtree", args: ["id"], example: "<outcome id>" },
+  cli: { command: "outcomes subtree <id>", example: "<outcome id>" },
 });
 
 const listOutput = z.object({
@@ -195,42 +167,35 @@ const listOutput = z.object({
   nextCursor,
 });
 
-export const myOutcomes = operation({
-  name: "outcome.mine",
+export const myOutcomes = operation("outcome.mine", "GET /api/outcomes", {
   summary: "List the outcomes you are responsible for, in the order to work on them.",
   guidance:
     "Important and urgent ones come first. Work on the first one with `workable: true`; the others are blocked, delegated, or wait for other outcomes. It lists only your own outcomes: for those you delegated, use view_subtree on their parent.",
   lists: "outcome",
   input: z.strictObject({ status: Status, ...Page }),
   output: listOutput,
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/outcomes" },
+  needs: "member",
   mcp: { server: "outcome", tool: "my_outcomes" },
 });
 
-export const listOutcomes = operation({
-  name: "outcome.list",
+export const listOutcomes = operation("outcome.list", "GET /api/companies/:companyId/outcomes", {
   summary: "List the outcomes of a company, newest first.",
   lists: "outcome",
   input: z.strictObject({ companyId: CompanyId, status: Status, ...Page }),
   output: listOutput,
-  access: { effect: "read", within: "company", needs: "board" },
-  http: { method: "GET", path: "/api/companies/:companyId/outcomes" },
+  needs: "board",
   cli: { command: "outcomes list", example: "--status open" },
 });
 
-export const listAgentOutcomes = operation({
-  name: "outcome.of_agent",
+export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/:id/outcomes", {
   summary: "List the outcomes an agent is responsible for.",
   input: z.strictObject({ id: idOf("agent"), status: Status, ...Page }),
   output: listOutput,
-  access: { effect: "read", within: { agent: "id" }, needs: "board" },
-  http: { method: "GET", path: "/api/agents/:id/outcomes" },
-  cli: { command: "agents outcomes", args: ["id"], example: "ada --status open" },
+  needs: "board",
+  cli: { command: "agents outcomes <id>", example: "ada --status open" },
 });
 
-export const updateOutcome = operation({
-  name: "outcome.update",
+export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:id", {
   summary: "Change an outcome, or mark it as blocked.",
   guidance:
     'Mark an outcome as blocked instead of waiting: you are started again when the block ends. Arguments you leave out stay as they are. An outcome that was delegated to you can only be blocked and unblocked by you; ask your manager for other changes. Example: {"id": "<outcome id>", "blocked": {"reason": "Waiting for the May figures", "until": "2030-06-01T08:00:00Z"}}.',
@@ -256,37 +221,30 @@ export const updateOutcome = operation({
       .describe("Why work on it can't continue. Null unblocks it. Default: unchanged."),
   }),
   output: Outcome,
-  access: {
-    effect: "write",
-    within: { outcome: "id" },
-    needs: ({ id, parents, dependsOn, blocked, ...rest }) => [
-      // To mark work as blocked is part of doing it. To change what the work is needs write.
-      {
-        on: `outcome:${id}`,
-        level:
-          parents === undefined &&
-          dependsOn === undefined &&
-          Object.values(rest).every((value) => value === undefined)
-            ? ["write", "drive"]
-            : "write",
-      } as const,
-      ...(parents ?? []).map((parent) => ({ on: `outcome:${parent}`, level: "drive" }) as const),
-      ...[...(dependsOn ?? []), ...(blocked?.on === undefined ? [] : [blocked.on])].map(
-        (other) => ({ on: `outcome:${other}`, level: "read" }) as const,
-      ),
-    ],
-  },
-  http: { method: "PATCH", path: "/api/outcomes/:id" },
+  needs: ({ id, parents, dependsOn, blocked, ...rest }) => [
+    // To mark work as blocked is part of doing it. To change what the work is needs write.
+    {
+      on: `outcome:${id}`,
+      level:
+        parents === undefined &&
+        dependsOn === undefined &&
+        Object.values(rest).every((value) => value === undefined)
+          ? ["write", "drive"]
+          : "write",
+    } as const,
+    ...(parents ?? []).map((parent) => ({ on: `outcome:${parent}`, level: "drive" }) as const),
+    ...[...(dependsOn ?? []), ...(blocked?.on === undefined ? [] : [blocked.on])].map(
+      (other) => ({ on: `outcome:${other}`, level: "read" }) as const,
+    ),
+  ],
   mcp: { server: "outcome", tool: "update_outcome" },
   cli: {
-    command: "outcomes update",
-    args: ["id"],
+    command: "outcomes update <id>",
     example: `<outcome id> --blocked '{"reason":"Waiting for the May figures"}'`,
   },
 });
 
-export const submitOutcome = operation({
-  name: "outcome.submit",
+export const submitOutcome = operation("outcome.submit", "POST /api/outcomes/:id/submit", {
   summary: "Submit an outcome that was delegated to you, to be verified by your manager.",
   guidance:
     "Use it when the result meets the acceptance criteria and nothing below the outcome is still open. Your manager then completes it, or reopens it and tells you by mail what is missing. Outcomes you created yourself you finish with complete_outcome. Returns the outcome with status `submitted`.",
@@ -297,22 +255,12 @@ export const submitOutcome = operation({
     ),
   }),
   output: Outcome,
-  access: {
-    effect: "write",
-    within: { outcome: "id" },
-    needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
-  },
-  http: { method: "POST", path: "/api/outcomes/:id/submit" },
+  needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
   mcp: { server: "outcome", tool: "submit_outcome" },
-  cli: {
-    command: "outcomes submit",
-    args: ["id"],
-    example: '<outcome id> --note "The guide is kb://<file id>"',
-  },
+  cli: { command: "outcomes submit <id>", example: '<outcome id> --note "The guide is kb://<file id>"' },
 });
 
-export const completeOutcome = operation({
-  name: "outcome.complete",
+export const completeOutcome = operation("outcome.complete", "POST /api/outcomes/:id/complete", {
   summary: "Complete an outcome.",
   guidance:
     "Use it for an outcome you created yourself, or to accept one that a direct report submitted to you. What your manager delegated to you, you submit with submit_outcome. The call is refused while outcomes below it are open. All rights granted for the outcome end; to give up on it instead, use close_outcome.",
@@ -323,18 +271,12 @@ export const completeOutcome = operation({
     ),
   }),
   output: Outcome,
-  access: {
-    effect: "write",
-    within: { outcome: "id" },
-    needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
-  },
-  http: { method: "POST", path: "/api/outcomes/:id/complete" },
+  needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
   mcp: { server: "outcome", tool: "complete_outcome" },
-  cli: { command: "outcomes complete", args: ["id"], example: "<outcome id>" },
+  cli: { command: "outcomes complete <id>", example: "<outcome id>" },
 });
 
-export const closeOutcome = operation({
-  name: "outcome.close",
+export const closeOutcome = operation("outcome.close", "POST /api/outcomes/:id/close", {
   summary: "Close an outcome that is disproven or no longer wanted.",
   guidance:
     "Use it when the result can't or should not be reached; if it was reached, use complete_outcome. Outcomes below it that serve nothing else are closed too, and all rights granted for them end. Refused while other agents work below it: reclaim those outcomes first.",
@@ -345,22 +287,12 @@ export const closeOutcome = operation({
     ),
   }),
   output: Outcome,
-  access: {
-    effect: "write",
-    within: { outcome: "id" },
-    needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
-  },
-  http: { method: "POST", path: "/api/outcomes/:id/close" },
+  needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
   mcp: { server: "outcome", tool: "close_outcome" },
-  cli: {
-    command: "outcomes close",
-    args: ["id", "rationale"],
-    example: '<outcome id> "The customer cancelled."',
-  },
+  cli: { command: "outcomes close <id> <rationale>", example: '<outcome id> "The customer cancelled."' },
 });
 
-export const reopenOutcome = operation({
-  name: "outcome.reopen",
+export const reopenOutcome = operation("outcome.reopen", "POST /api/outcomes/:id/reopen", {
   summary: "Reopen a submitted, completed or closed outcome.",
   guidance:
     "Use it to send a submitted outcome back to your report when a criterion is not met; say exactly what is missing. The owner gets the reason by mail and works on it again. The second time you send the same outcome back, your manager is asked to decide.",
@@ -371,22 +303,12 @@ export const reopenOutcome = operation({
     ),
   }),
   output: Outcome,
-  access: {
-    effect: "write",
-    within: { outcome: "id" },
-    needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
-  },
-  http: { method: "POST", path: "/api/outcomes/:id/reopen" },
+  needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
   mcp: { server: "outcome", tool: "reopen_outcome" },
-  cli: {
-    command: "outcomes reopen",
-    args: ["id", "reason"],
-    example: '<outcome id> "Step 3 has no example."',
-  },
+  cli: { command: "outcomes reopen <id> <reason>", example: '<outcome id> "Step 3 has no example."' },
 });
 
-export const delegateOutcome = operation({
-  name: "outcome.delegate",
+export const delegateOutcome = operation("outcome.delegate", "POST /api/outcomes/:id/delegate", {
   summary: "Delegate an outcome, with everything below it, to a direct report or a new agent.",
   guidance:
     'Give either `to` or `hire`. The report becomes responsible; you keep the right to verify the result and lose the right to change what is below. Grant the rights the work needs in the same call. What was delegated to you can\'t be delegated on: create an outcome below it, or divide it with plan_work. Example: {"id": "<outcome id>", "to": "ada", "grants": [{"resource": "kb:<file id>"}]}.',
@@ -408,18 +330,12 @@ export const delegateOutcome = operation({
     ),
   }),
   output: Outcome,
-  access: {
-    effect: "write",
-    within: { outcome: "id" },
-    needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
-  },
-  http: { method: "POST", path: "/api/outcomes/:id/delegate" },
+  needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
   mcp: { server: "outcome", tool: "delegate_outcome" },
-  cli: { command: "outcomes delegate", args: ["id", "to"], example: "<outcome id> ada" },
+  cli: { command: "outcomes delegate <id> <to>", example: "<outcome id> ada" },
 });
 
-export const reclaimOutcome = operation({
-  name: "outcome.reclaim",
+export const reclaimOutcome = operation("outcome.reclaim", "POST /api/outcomes/:id/reclaim", {
   summary: "Take back an outcome you delegated, with everything below it.",
   guidance:
     "A last resort: try a message or reopen_outcome first. Sessions that work on it end, and rights granted for it are revoked. If an agent was created for this outcome, that agent and all agents below it are terminated. You get links to their documents by mail.",
@@ -428,16 +344,7 @@ export const reclaimOutcome = operation({
     reason: Note.min(1).describe("Why, up to 10,000 characters. The former owner reads it."),
   }),
   output: Outcome,
-  access: {
-    effect: "write",
-    within: { outcome: "id" },
-    needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
-  },
-  http: { method: "POST", path: "/api/outcomes/:id/reclaim" },
+  needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
   mcp: { server: "outcome", tool: "reclaim_outcome" },
-  cli: {
-    command: "outcomes reclaim",
-    args: ["id", "reason"],
-    example: '<outcome id> "The plan has changed."',
-  },
+  cli: { command: "outcomes reclaim <id> <reason>", example: '<outcome id> "The plan has changed."' },
 });

@@ -34,8 +34,7 @@ export type PlanTask = z.infer<typeof PlanTask>;
 
 export const PlanTasks = z.array(PlanTask).min(1).max(20);
 
-export const planWork = operation({
-  name: "org.plan_work",
+export const planWork = operation("org.plan_work", "POST /api/outcomes/:outcome/plan", {
   summary: "Divide an outcome into tasks for your direct reports.",
   guidance:
     'Creates and delegates one outcome per task, and hires agents for roles your team lacks if you hold the right `org:hire`. You get one integration outcome, in which you combine the results once all tasks are completed. For a single task, use delegate_outcome. Returns the ids of everything it created. Example: {"outcome": "<outcome id>", "tasks": [{"title": "Draft", "assignee": "Writer"}, {"title": "Review", "assignee": "Editor", "dependsOn": ["Draft"]}]}.',
@@ -58,11 +57,6 @@ export const planWork = operation({
     ),
     integration: z.string().describe("Id of your integration outcome, which depends on all tasks."),
   }),
-  access: {
-    effect: "write",
-    within: { outcome: "outcome" },
-    needs: ({ outcome }) => [{ on: `outcome:${outcome}`, level: "drive" }],
-  },
-  http: { method: "POST", path: "/api/outcomes/:outcome/plan" },
+  needs: ({ outcome }) => [{ on: `outcome:${outcome}`, level: "drive" }],
   mcp: { server: "org", tool: "plan_work" },
 });

@@ -141,25 +141,19 @@ export type Reorganization = z.infer<typeof Reorganization>;
 
 const path = "/api/companies/:companyId/reorganizations";
 
-export const planReorganization = operation({
-  name: "reorganization.plan",
+export const planReorganization = operation("reorganization.plan", `POST ${path}/plan`, {
   summary: "Preview a reorganization without changing anything.",
   guidance:
     'Returns every agent, outcome, right, mail route and budget that would move, warnings, and a `hash`. Always call it before apply_reorganization. You can reorganize only agents below you; the board can change everything. Example: {"change": {"kind": "move_report", "agent": "ada", "to": "kim"}}.',
   input: z.strictObject({ companyId: CompanyId, change: Change }),
   output: Plan,
-  access: { effect: "record", within: "company", needs: "member" },
-  http: { method: "POST", path: `${path}/plan` },
+  effect: "record",
+  needs: "member",
   mcp: { server: "org", tool: "plan_reorganization" },
-  cli: {
-    command: "reorg plan",
-    args: ["change"],
-    example: `'{"kind":"move_report","agent":"ada","to":"kim"}'`,
-  },
+  cli: { command: "reorg plan <change>", example: `'{"kind":"move_report","agent":"ada","to":"kim"}'` },
 });
 
-export const applyReorganization = operation({
-  name: "reorganization.apply",
+export const applyReorganization = operation("reorganization.apply", `POST ${path}`, {
   summary: "Apply a reorganization in one step.",
   guidance:
     "Call plan_reorganization first and pass the same `change` with its `hash`: then exactly that plan is applied, or nothing if something has changed since. Returns the reorganization with its id and everything that moved; undo_reorganization restores it.",
@@ -173,46 +167,35 @@ export const applyReorganization = operation({
       ),
   }),
   output: Reorganization,
-  access: { effect: "write", within: "company", needs: "member" },
-  http: { method: "POST", path },
+  needs: "member",
   mcp: { server: "org", tool: "apply_reorganization" },
-  cli: {
-    command: "reorg apply",
-    args: ["change"],
-    example: `'{"kind":"fire","agent":"ada"}' --hash <hash>`,
-  },
+  cli: { command: "reorg apply <change>", example: `'{"kind":"fire","agent":"ada"}' --hash <hash>` },
 });
 
-export const undoReorganization = operation({
-  name: "reorganization.undo",
+export const undoReorganization = operation("reorganization.undo", "POST /api/reorganizations/:id/undo", {
   summary: "Undo a reorganization.",
   guidance:
     "Restores everything it moved. Refused as a whole if one of those things has changed since; the refusal names them. Only the board and the agent that applied it can. The id is in the answer of apply_reorganization.",
   input: z.strictObject({ id: idOf("reorganization") }),
   output: Reorganization,
-  access: { effect: "write", within: { reorganization: "id" }, needs: "member" },
-  http: { method: "POST", path: "/api/reorganizations/:id/undo" },
+  needs: "member",
   mcp: { server: "org", tool: "undo_reorganization" },
-  cli: { command: "reorg undo", args: ["id"], example: "<reorganization id>" },
+  cli: { command: "reorg undo <id>", example: "<reorganization id>" },
 });
 
-export const listReorganizations = operation({
-  name: "reorganization.list",
+export const listReorganizations = operation("reorganization.list", `GET ${path}`, {
   summary: "List reorganizations, newest first. An agent sees those it applied.",
   lists: "reorganization",
   input: z.strictObject({ companyId: CompanyId, ...Page }),
   output: z.object({ reorganizations: z.array(Summary), nextCursor }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path },
+  needs: "member",
   cli: { command: "reorg list" },
 });
 
-export const viewReorganization = operation({
-  name: "reorganization.view",
+export const viewReorganization = operation("reorganization.view", "GET /api/reorganizations/:id", {
   summary: "Show a reorganization and everything it moved.",
   input: z.strictObject({ id: idOf("reorganization") }),
   output: Reorganization,
-  access: { effect: "read", within: { reorganization: "id" }, needs: "member" },
-  http: { method: "GET", path: "/api/reorganizations/:id" },
-  cli: { command: "reorg view", args: ["id"], example: "<reorganization id>" },
+  needs: "member",
+  cli: { command: "reorg view <id>", example: "<reorganization id>" },
 });

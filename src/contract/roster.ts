@@ -13,8 +13,7 @@ const RosterEntry = Agent.extend({
   leftAt: z.string().nullable().describe("When the agent left. Null while it is employed."),
 });
 
-export const listRoster = operation({
-  name: "org.roster",
+export const listRoster = operation("org.roster", "GET /api/companies/:companyId/roster", {
   summary: "List the agents that are employed.",
   guidance:
     "Returns each agent's id, name, slug, role, status, manager, brain and start date. Use it to find the id of an agent and, before you hire, to see whether someone already has the role. For prompts, rights and budgets, use view_configurations.",
@@ -25,8 +24,7 @@ export const listRoster = operation({
     ...Page,
   }),
   output: z.object({ agents: z.array(RosterEntry), nextCursor }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/companies/:companyId/roster" },
+  needs: "member",
   mcp: { server: "org", tool: "list_roster" },
   cli: { command: "agents roster", example: "--departed" },
 });
@@ -45,13 +43,11 @@ const Position = Agent.extend({
 });
 export type Position = z.infer<typeof Position>;
 
-export const viewOrg = operation({
-  name: "org.view",
+export const viewOrg = operation("org.view", "GET /api/companies/:companyId/org", {
   summary: "Show who reports to whom, and what each agent is doing or waiting for.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ agents: z.array(Position), truncated: z.boolean() }),
-  access: { effect: "read", within: "company", needs: "board" },
-  http: { method: "GET", path: "/api/companies/:companyId/org" },
+  needs: "board",
 });
 
 /** A file of a company's folder: company.json, agents/<name>.md, skills/<name>/SKILL.md, knowledge/<name>. */
@@ -65,8 +61,7 @@ export type CompanyFile = z.infer<typeof CompanyFile>;
 /** Limit for all files together. Each byte is searched for secrets, at about 4 MB per second. */
 export const mostFileBytes = 16 * 1024 * 1024;
 
-export const exportCompany = operation({
-  name: "company.export",
+export const exportCompany = operation("company.export", "GET /api/companies/:companyId/export", {
   summary: "Export a company as files: agents, settings, skills and knowledge, without secrets.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({
@@ -76,12 +71,11 @@ export const exportCompany = operation({
       .array(z.string())
       .describe("What the files don't contain, because it has no meaning elsewhere."),
   }),
-  access: { effect: "record", within: "company", needs: "board" },
-  http: { method: "GET", path: "/api/companies/:companyId/export" },
+  effect: "record",
+  needs: "board",
 });
 
-export const importCompany = operation({
-  name: "company.import",
+export const importCompany = operation("company.import", "POST /api/companies/import", {
   summary: "Create a company from files. If one file is wrong, nothing is created.",
   input: z.strictObject({
     name: Name.optional().describe(
@@ -104,6 +98,6 @@ export const importCompany = operation({
     files: z.number().describe("Number of knowledge files."),
     notices: z.array(z.string()),
   }),
-  access: { effect: "write", within: "installation", needs: "board" },
-  http: { method: "POST", path: "/api/companies/import" },
+  within: "installation",
+  needs: "board",
 });

@@ -20,8 +20,7 @@ const Session = z.object({
   }),
 });
 
-export const listSessions = operation({
-  name: "session.list",
+export const listSessions = operation("session.list", "GET /api/companies/:companyId/sessions", {
   summary: "List the sessions of a company, newest first.",
   lists: "session",
   input: z.strictObject({
@@ -34,46 +33,38 @@ export const listSessions = operation({
     ...Page,
   }),
   output: z.object({ sessions: z.array(Session), nextCursor }),
-  access: { effect: "read", within: "company", needs: "board" },
-  http: { method: "GET", path: "/api/companies/:companyId/sessions" },
+  needs: "board",
   cli: { command: "sessions list", example: "--live" },
 });
 
-export const listAgentSessions = operation({
-  name: "session.of_agent",
+export const listAgentSessions = operation("session.of_agent", "GET /api/agents/:id/sessions", {
   summary: "List the sessions of an agent, newest first.",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: z.object({ sessions: z.array(Session), nextCursor }),
-  access: { effect: "read", within: { agent: "id" }, needs: "board" },
-  http: { method: "GET", path: "/api/agents/:id/sessions" },
-  cli: { command: "agents sessions", args: ["id"], example: "ada" },
+  needs: "board",
+  cli: { command: "agents sessions <id>", example: "ada" },
 });
 
-export const viewSession = operation({
-  name: "session.view",
+export const viewSession = operation("session.view", "GET /api/sessions/:id", {
   summary: "Show a session and the briefing it started with.",
   input: z.strictObject({ id: idOf("session") }),
   output: Session.extend({
     briefing: z.string().nullable(),
     assignment: z.string().nullable().describe("What a brain without tools was told to do."),
   }),
-  access: { effect: "read", within: { session: "id" }, needs: "board" },
-  http: { method: "GET", path: "/api/sessions/:id" },
-  cli: { command: "sessions view", args: ["id"], example: "<session id>" },
+  needs: "board",
+  cli: { command: "sessions view <id>", example: "<session id>" },
 });
 
-export const viewTranscript = operation({
-  name: "session.transcript",
+export const viewTranscript = operation("session.transcript", "GET /api/sessions/:id/transcript", {
   summary: "Show what a session printed.",
   input: z.strictObject({ id: idOf("session") }),
   output: z.object({ id: z.string(), transcript: z.string(), truncated: z.boolean() }),
-  access: { effect: "read", within: { session: "id" }, needs: "board" },
-  http: { method: "GET", path: "/api/sessions/:id/transcript" },
-  cli: { command: "sessions transcript", args: ["id"], example: "<session id>" },
+  needs: "board",
+  cli: { command: "sessions transcript <id>", example: "<session id>" },
 });
 
-export const submitSummary = operation({
-  name: "session.submit_summary",
+export const submitSummary = operation("session.submit_summary", "POST /api/summary", {
   summary: "Submit the summary of your session, which ends the session.",
   guidance:
     "Call it last, after you have updated your state document and finished or blocked your outcomes. The summary is appended to your log, which your later sessions can read. Make no other call afterwards: the session is stopped. Returns the id of the log file.",
@@ -83,7 +74,6 @@ export const submitSummary = operation({
       .describe("What you did and why, and what is left to do; Markdown, up to 20,000 characters."),
   }),
   output: z.object({ sessionId: z.string(), logFileId: z.string() }),
-  access: { effect: "write", within: "company", needs: "member" },
-  http: { method: "POST", path: "/api/summary" },
+  needs: "member",
   mcp: { server: "audit", tool: "submit_summary" },
 });

@@ -33,8 +33,7 @@ const Skill = z.object({
   updatedAt: z.string(),
 });
 
-export const putSkill = operation({
-  name: "skill.put",
+export const putSkill = operation("skill.put", "POST /api/companies/:companyId/skills", {
   summary: "Add a skill to the company, or replace it.",
   input: z.strictObject({
     companyId: CompanyId,
@@ -49,26 +48,21 @@ export const putSkill = operation({
     ),
   }),
   output: Skill,
-  access: { effect: "write", within: "company", needs: "board" },
-  http: { method: "POST", path: "/api/companies/:companyId/skills" },
+  needs: "board",
 });
 
-export const listSkills = operation({
-  name: "skill.list",
+export const listSkills = operation("skill.list", "GET /api/companies/:companyId/skills", {
   summary: "List the skills of the company.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ skills: z.array(Skill), nextCursor }),
-  access: { effect: "read", within: "company", needs: "member" },
-  http: { method: "GET", path: "/api/companies/:companyId/skills" },
+  needs: "member",
   cli: { command: "skills list" },
 });
 
-export const removeSkill = operation({
-  name: "skill.remove",
+export const removeSkill = operation("skill.remove", "DELETE /api/companies/:companyId/skills/:name", {
   summary: "Remove a skill. Sessions that start later don't have it; its history stays.",
   input: z.strictObject({ companyId: CompanyId, name: SkillName }),
   output: Skill,
-  access: { effect: "write", within: "company", needs: "board" },
-  http: { method: "DELETE", path: "/api/companies/:companyId/skills/:name" },
-  cli: { command: "skills remove", args: ["name"], example: "style-guide" },
+  needs: "board",
+  cli: { command: "skills remove <name>", example: "style-guide" },
 });

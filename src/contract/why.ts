@@ -4,8 +4,7 @@ import { idOf } from "./words.ts";
 
 /** Why something does or does not move. */
 
-export const why = operation({
-  name: "why",
+export const why = operation("why", "GET /api/why/:id", {
   summary: "Explain why an agent or outcome is or isn't moving.",
   guidance:
     "Use it when work seems stuck. It follows what waits for what until it finds a running session, a timer, a person, or the broken link. Works for outcomes you can read, for yourself and for your direct reports. Returns `moves`, the `path` of what waits for what, and `says`, the explanation.",
@@ -23,8 +22,7 @@ export const why = operation({
       .describe("From the thing you asked about to the last thing it waits for."),
     says: z.string().describe("The explanation."),
   }),
-  access: { effect: "read", within: { "agent or outcome": "id" }, needs: "member" },
-  http: { method: "GET", path: "/api/why/:id" },
+  needs: "member",
   mcp: { server: "outcome", tool: "why" },
-  cli: { command: "why", args: ["id"], example: "ada" },
+  cli: { command: "why <id>", example: "ada" },
 });

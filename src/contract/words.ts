@@ -40,10 +40,11 @@ export const Id = z.uuid("a UUID").transform((id) => id.toLowerCase());
 
 /** The id of one kind of thing. Callers override the description where the argument means more than "which one". */
 export function idOf(noun: NounOfId) {
-  const uuid = z.uuid("a UUID");
-  uuid.register(nounsOfIds, { noun });
-  return uuid
+  return z
+    .uuid("a UUID")
+    .register(nounsOfIds, { noun })
     .transform((id) => id.toLowerCase())
+    .register(nounsOfIds, { noun })
     .describe(noun === "file" ? "Id of the knowledge file (UUID)." : `Id of the ${noun} (UUID).`);
 }
 
