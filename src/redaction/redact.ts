@@ -1,8 +1,8 @@
-import { secretsOfCommand } from "./flags.ts";
 import { below, isMarked, type Marks, nodesOf, type SchemaNode } from "./marks.ts";
 import { isEnvironment, testFor } from "./names.ts";
-import { spansIn, textMechanisms } from "./scanning.ts";
-import { anyText, isLogin, type Span, type Test } from "./values.ts";
+import type { Span } from "./named.ts";
+import { spansIn } from "./scanning.ts";
+import { anyText, isLogin, type Test } from "./values.ts";
 
 /**
  * Hides the secrets in a JSON value. A value is secret because its schema marks it (marks.ts), because of its name
@@ -11,10 +11,6 @@ import { anyText, isLogin, type Span, type Test } from "./values.ts";
  */
 export const marker = "[redacted]";
 
-/** All ways to find a secret. A test switches each one off and expects a leak. */
-const ofValues = "marks environment headers arguments pairs json".split(" ");
-export const mechanisms: readonly string[] = [...textMechanisms, ...ofValues];
-const all: ReadonlySet<string> = new Set(mechanisms);
 const noMarks: Marks = new Map();
 
 export interface Redacted {
@@ -24,27 +20,28 @@ export interface Redacted {
 }
 
 /** `marks` maps a key to schemas. Wherever that key occurs, its value is also checked against the marks in these schemas. */
-export function redact(value: unknown, marks: Marks = noMarks, on = all): Redacted {
+export function redact(value: unknown, marks: Marks = noMarks): Redacted {
   const paths = new Set<string>();
-  const shown = show({ on, marks, note: (path) => paths.add(path) }, value, "", top);
+  const shown = show({ marks, note: (path) => paths.add(path) }, value, "", top);
   return { value: shown, redactedPaths: [...paths] };
 }
 
 export function redactText(text: string): string {
-  return cut(text, spansIn(text, all), 0);
+  return cut(text, spansIn(text), 0);
 }
 
 /** Redacts the text from a position on. The text before it is only context. A line of JSON is redacted as a value. */
 export function redactLines(text: string, from: number): string {
-  const lines = cut(text, spansIn(text, all), from).split("\n");
+  const lines = cut(text, spansIn(text), from).split("\n");
   return lines.map((line) => (/^\s*[[{]/.test(line) ? String(redact(line).value) : line)).join("\n");
 }
 
 /** All texts that the schemas mark. */
 export function markedIn(value: unknown, marks: Marks): string[] {
   const found: string[] = [];
-  const note = (_: string, text: unknown): unknown => typeof text === "string" && found.push(text);
-  show({ on: new Set(["marks"]), marks, note }, value, "", top);
+  const note = (_: string, text: unknown, isMark = false): unknown =>
+    isMark && typeof text === "string" && found.push(text);
+  show({ marks, note }, value, "", top);
   return found;
 }
 
@@ -78,9 +75,8 @@ function restoreFrom(sent: unknown, shown: unknown, former: unknown, depth: numb
 }
 
 interface Walk {
-  readonly on: ReadonlySet<string>;
   readonly marks: Marks;
-  readonly note: (path: string, hidden: unknown) => unknown;
+  readonly note: (path: string, hidden: unknown, isMark?: boolean) => unknown;
 }
 
 /** What the walk knows from the levels above a value. */
@@ -105,7 +101,7 @@ function show(walk: Walk, value: unknown, path: string, above: Above): unknown {
   if (Array.isArray(value)) return showList(walk, value, path, above);
   if (isObject(value)) return showObject(walk, value, path, above);
   if (value === null || value === "" || value === undefined) return value;
-  if (isMarked(above.nodes) && walk.on.has("marks")) return hide(walk, path, value);
+  if (isMarked(above.nodes)) return hide(walk, path, value, "", true);
   if (above.environment > 0) {
     const [name] = (typeof value === "string" && /^[A-Za-z_]\w*=/.exec(value)) || [];
     return hide(walk, path, value, name);
@@ -116,9 +112,7 @@ function show(walk: Walk, value: unknown, path: string, above: Above): unknown {
     return isSecret ? hide(walk, path, value) : value;
   }
   if (above.tests.some((test) => test(value)) && !isReference.test(value)) return hide(walk, path, value);
-  const inside =
-    walk.on.has("json") && /^\s*[[{]/.test(value) ? showJson(walk, value, above.depth) : undefined;
-  const shown = inside ?? cut(value, spansIn(value, walk.on), 0);
+  const shown = showJson(walk, value, above.depth) ?? cut(value, spansIn(value), 0);
   if (shown !== value) walk.note(path, value);
   return shown;
 }
@@ -128,6 +122,7 @@ const isReference = /^(?:\$\{[\w.]+\}|\$[A-Z_]+|\{\{[^{}]*\}\}|\[redacted\])$/;
 
 /** Redacts JSON inside a text. Returns undefined if the text is not JSON, and the same text if it has no secret. */
 function showJson(walk: Walk, text: string, depth: number): string | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -153,22 +148,23 @@ function cut(text: string, spans: readonly Span[], from: number): string {
 }
 
 function showList(walk: Walk, list: readonly unknown[], path: string, above: Above): unknown[] {
-  const words = list.map((item, at) => ({ text: isObject(item) ? "" : String(item), at }));
-  const isCommand =
-    walk.on.has("arguments") && words.some(({ text }) => text.startsWith("-") || text === "login");
-  const spans = new Map(
-    isCommand ? secretsOfCommand(words, above.program).map(({ word, span }) => [word.at, span]) : [],
-  );
+  const words = list.map((item) => (isObject(item) ? "" : String(item)));
+  const isCommand = words.some((word) => word.startsWith("-") || word === "login");
+  // A list of arguments is read as one command line.
+  const line = ["", above.program, ...words].join("\0");
+  const spans = isCommand ? spansIn(line) : [];
+  let start = line.length - words.join("\0").length;
   return list.map((item, index) => {
     const here = `${path}[${index}]`;
-    const span = spans.get(index);
+    const [from, to] = [start, (start += (words[index]?.length ?? 0) + 1) - 1];
+    const found = spans.filter(([begin, end]) => begin < to && end > from);
     // `env: ["HOME"]` names a variable to pass on. Deeper texts are values.
     if (above.environment === above.depth && /^[A-Z_]+$/.test(String(item))) return item;
-    if (span !== undefined) {
+    if (found.length > 0) {
       walk.note(here, item);
-      return cut(String(item), [span], 0);
+      return cut(line.slice(0, to), found, from);
     }
-    const tests = [...above.tests, ...(walk.on.has("pairs") ? tupleTests(list, index, path, above) : [])];
+    const tests = [...above.tests, ...tupleTests(list, index, path, above)];
     const nodes = below(above.nodes, index);
     return show(walk, item, here, { ...above, depth: above.depth + 1, tests, nodes, program: "" });
   });
@@ -195,32 +191,30 @@ function showObject(
   path: string,
   above: Above,
 ): unknown {
-  const { on } = walk;
   const taken = new Set<string>();
   const place = above.headers ? "header" : "loose";
   const program = [object["command"], object["cmd"]].find((name) => typeof name === "string") ?? "";
   const named = ["name", "key", "header", "variable", "field", "id", "label"].map((key) => object[key]);
   const entries = Object.entries(object).map(([key, value]): [string, unknown] => {
-    let shownKey = key.length >= 12 ? cut(key, spansIn(key, on), 0) : key;
+    let shownKey = key.length >= 12 ? cut(key, spansIn(key), 0) : key;
     for (let number = 2; taken.has(shownKey); number += 1)
       shownKey = `${shownKey.replace(/ \d+$/, "")} ${number}`;
     taken.add(shownKey);
     const here = pathTo(path, shownKey);
     if (shownKey !== key) walk.note(here, key);
     if (above.environment > 0 && key === "name" && "value" in object) return [shownKey, value];
-    const paired = on.has("pairs") && /^(?:value|val|default|content)$/.test(key) ? named : [];
+    const paired = /^(?:value|val|default|content)$/.test(key) ? named : [];
     const meant = [
       ...above.tests,
-      ...(on.has("names") && !(above.headers && "value" in object) ? testsFor(key, place) : []),
+      ...(!(above.headers && "value" in object) ? testsFor(key, place) : []),
       ...paired.flatMap((name) =>
         typeof name === "string" ? testsFor(name, above.headers ? "header" : "tight") : [],
       ),
     ];
     const next = {
       depth: above.depth + 1,
-      environment:
-        above.environment || (on.has("environment") && isEnvironment(key, value) ? above.depth + 1 : 0),
-      headers: on.has("headers") && (/headers?$/i.test(key) || (above.headers && !isObject(value))),
+      environment: above.environment || (isEnvironment(key, value) ? above.depth + 1 : 0),
+      headers: /headers?$/i.test(key) || (above.headers && !isObject(value)),
       // Everything in `credentials: {…}` is secret. `session: {…}` may hold harmless values.
       tests: isObject(value) ? meant.filter((test) => test("swordfish")) : meant,
       nodes: [...below(above.nodes, key), ...(walk.marks.get(key) ?? []).flatMap(nodesOf)],
@@ -232,8 +226,8 @@ function showObject(
   return Object.fromEntries(entries);
 }
 
-function hide(walk: Walk, path: string, value: unknown, kept = ""): string {
-  walk.note(path, value);
+function hide(walk: Walk, path: string, value: unknown, kept = "", isMark = false): string {
+  walk.note(path, value, isMark);
   return kept + marker;
 }
 

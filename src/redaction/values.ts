@@ -1,17 +1,7 @@
 /** Tests for what the value of a secret looks like. Each takes time in proportion to the length of the value. */
 export type Test = (value: string) => boolean;
 
-/** A range of a text. */
-export type Span = readonly [start: number, end: number];
-
-/**
- * A pattern for secrets in a text. A text without the needle is skipped. If the expression has the groups `kept` and
- * `secret`, only `secret` is hidden. The test may reject a match.
- */
-export type Shape = readonly [needle: string, expression: RegExp, test?: Test];
-
 export const anyText: Test = () => true;
-export const noText: Test = () => false;
 export const oneWord: Test = (value) => !/\s/.test(value);
 export const notPath: Test = (value) => !/^(?:[./~]|[A-Za-z]:[\\/])/.test(value);
 /** `5`, `12,000` and `90k` count tokens. */
@@ -30,41 +20,38 @@ const readable = /^(?:[A-Z]?[a-z]*(?:[A-Z][a-z]{2,})*|[A-Z]+|v?\d{0,4})$/;
 /** Also accepts one long word. A short word is more likely the name of a field or a key on the keyboard. */
 export const couldBeWord: Test = (value) =>
   couldBeKey(value) || (!isId(value) && /^(?:[A-Za-z]{9,}|[A-Z]{6,}|(?=.*\d)[^\s/]{8,})$/.test(value));
-/** Accepts `mapboxKey: "pk12345x"`, but not `s3Key: "a/b1.png"`. */
-export const couldBeNumbered: Test = (value) =>
-  looksMade(value) || (/^(?=.*\d)[^/]{8,}$/.test(value) && couldBeKey(value));
 
 /** Looks generated: letters and digits are mixed, and few parts read like words. */
 export const looksMade: Test = (value) => {
   if (!/^[\w+/=.~-]{16,}$/.test(value) || isId(value) || !notPath(value)) return false;
   if (/^[0-9a-f]+$/i.test(value)) return value.length >= 24 && /[a-f]/i.test(value);
-  return digitRuns(value) >= 2 && /[A-Za-z]/.test(value) && wordShare(value) <= 0.45;
+  return /\d\D+\d/.test(value) && /[A-Za-z]/.test(value) && wordShare(value) <= 0.45;
 };
 
 /** A generated key, or `user:password`, also in base64. */
 export const isLogin: Test = (value) =>
   looksMade(value) || /^[^\s:/]+:[^\s/:]+$/.test(value) || decoded(value)?.includes(":") === true;
-export const couldBeLogin: Test = (value) => !schemes.test(value) && (couldBeWord(value) || isLogin(value));
-const schemes =
-  /^(?:o?auth\d?|api-?key|none|basic|bearer|digest|m?tls|kerberos|negotiate|anonymous|certificate)$/i;
+export const couldBeLogin: Test = (value) => notScheme(value) && (couldBeWord(value) || isLogin(value));
+export const notScheme: Test = (value) =>
+  !/^(?:o?auth\d?|api-?key|none|basic|bearer|digest|m?tls|kerberos|negotiate|anonymous|certificate)$/i.test(
+    value,
+  );
 
 /**
  * A long word without a telling name must mix upper case, lower case and digits, have few separators, and have few parts
  * that read like words. Commits, digests, ids, paths and model names stay.
  */
 export const isRandom: Test = (word) => {
-  const [upper = 0, lower = 0, separators = 0] = [/[A-Z]/g, /[a-z]/g, /[-_+/]/g].map(
-    (kind) => word.match(kind)?.length,
-  );
-  if (upper < 3 || lower < 3 || isId(word) || harmless.test(word) || decoded(word) !== undefined)
-    return false;
+  const count = (kind: RegExp): number => word.match(kind)?.length ?? 0;
+  if (count(/[A-Z]/g) < 3 || count(/[a-z]/g) < 3 || isId(word) || isPublic.test(word)) return false;
+  if (decoded(word) !== undefined) return false;
   // An AWS secret has 40 characters and may have few digits.
   if (/^(?=.*[/+])(?=.*\d)[A-Za-z0-9][A-Za-z0-9+/]{39}$/.test(word)) return wordShare(word) <= 0.3;
-  return separators <= word.length * 0.15 && digitRuns(word) >= 2 && wordShare(word) <= 0.45;
+  return count(/[-_+/]/g) <= word.length * 0.15 && count(/\d+/g) >= 2 && wordShare(word) <= 0.45;
 };
 
 /** Digests, public keys, images and archives in base64, wallet addresses, and ids such as `msg_01…`. */
-const harmless =
+const isPublic =
   /^(?:sha\d{3}-|AAAA[B-Z]|iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|JVBERi|H4sI|UEsD|pk_(?:live|test)_|0x[0-9a-fA-F]+$|[a-z]{2,12}[_-][A-Za-z0-9]{1,31}$)/;
 
 /** Decodes a base64 word. Returns undefined if the result is not plain text. */
@@ -76,7 +63,6 @@ export function decoded(word: string): string | undefined {
 
 const isId: Test = (word) =>
   /^(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$|\d{4}-\d\d-\d\d|\d+(?:\.\d+)*$)/i.test(word);
-const digitRuns = (word: string): number => word.match(/\d+/g)?.length ?? 0;
 /** The share of characters that read like words. */
 const wordShare = (word: string): number =>
   (word.match(/[A-Z]?[a-z]{3,}/g) ?? []).join("").length / word.length;
