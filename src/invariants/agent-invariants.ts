@@ -28,9 +28,8 @@ const Payload = z.record(z.string(), z.unknown());
 const repairByHand =
   "This is damage that Agency itself never causes. Stop the daemon and restore a backup from before it, or repair the row by hand.";
 
-export const agentInvariants = invariantsOf("organization")(
-  {
-    id: "company-root",
+export const agentInvariants = invariantsOf("organization", {
+  "company-root": {
     statement: "Every company has a root agent without a manager, and a root outcome that is open.",
     subject: "companies",
     find: `select k.id from companies k where {here} and (
@@ -39,10 +38,9 @@ export const agentInvariants = invariantsOf("organization")(
         or not exists (select 1 from outcomes o where o.id = k.root_outcome_id and o.company_id = k.id
           and o.kind = 'perpetual' and o.status = 'open'))`,
     broken: "has lost its root agent or its root outcome.",
-    cure: { advice: `${repairByHand} The rows are named in companies.root_agent_id and root_outcome_id.` },
+    advice: `${repairByHand} The rows are named in companies.root_agent_id and root_outcome_id.`,
   },
-  {
-    id: "agent-tree",
+  "agent-tree": {
     statement:
       "Every agent that has not left reports, through active agents, to the root agent of its company.",
     subject: "agents",
@@ -53,13 +51,10 @@ export const agentInvariants = invariantsOf("organization")(
       where {here} and a.status <> 'terminated' and a.id <> k.root_agent_id
         and not exists (select 1 from up u where u.start = a.id and u.id = k.root_agent_id)`,
     broken: "does not report to the root agent: a manager above has left, or the reporting line is a circle.",
-    cure: {
-      advice:
-        "Give the agent a manager that reports to the root agent: `agency reorg move {id} <manager>`. If this is refused because of a circle, restore a backup.",
-    },
+    advice:
+      "Give the agent a manager that reports to the root agent: `agency reorg move {id} <manager>`. If this is refused because of a circle, restore a backup.",
   },
-  {
-    id: "agent-mandate",
+  "agent-mandate": {
     statement:
       "Every agent that has not left is responsible for its own mandate, which is live and delegated.",
     subject: "agents",
@@ -67,50 +62,38 @@ export const agentInvariants = invariantsOf("organization")(
       where {here} and a.status <> 'terminated' and (o.id is null or o.responsible_id is distinct from a.id
         or o.status not ${live} or o.delegated = 0)`,
     broken: "is not responsible for its mandate, or its mandate has ended.",
-    cure: {
-      advice:
-        "An agent without a mandate has no place for its work. Terminate it and hire another one: `agency agents terminate {id}`.",
-    },
+    advice:
+      "An agent without a mandate has no place for its work. Terminate it and hire another one: `agency agents terminate {id}`.",
   },
-  {
-    id: "mandate-agent",
+  "mandate-agent": {
     statement: "Every live standing mandate is the mandate of an agent that has not left.",
     subject: "outcomes",
     find: `select o.id from outcomes o where {here} and o.status ${live} and o.kind = 'mandate' and not exists (
         select 1 from agents a where a.mandate_id = o.id and a.status <> 'terminated')`,
     broken: "is a standing mandate that belongs to no agent, so it never ends.",
-    cure: {
-      advice: `Nothing can close a standing mandate but the departure of its agent. ${repairByHand}`,
-    },
+    advice: `Nothing can close a standing mandate but the departure of its agent. ${repairByHand}`,
   },
-  {
-    id: "mandate-place",
+  "mandate-place": {
     statement: "Every live standing mandate is a part of the manager's mandate.",
     subject: "outcomes",
     find: `select o.id from outcomes o join agents a on a.id = o.responsible_id join agents b on b.id = a.boss_id
       where {here} and o.status ${live} and o.kind = 'mandate' and not exists (
         select 1 from edges e where e.child_id = o.id and e.parent_id = b.mandate_id)`,
     broken: "is not a part of its manager's mandate.",
-    cure: {
-      advice:
-        "Move the agent to another manager and back. Each move puts the mandate in its place: `agency reorg move <agent> <manager>`.",
-    },
+    advice:
+      "Move the agent to another manager and back. Each move puts the mandate in its place: `agency reorg move <agent> <manager>`.",
   },
-  {
-    id: "pending-approval",
+  "pending-approval": {
     statement: "An agent is pending exactly while one approval for it is open.",
     subject: "agents",
     find: `select a.id from agents a where {here} and (
         select count(*) from approvals p where p.agent_id = a.id and p.status in ('pending', 'revision_requested'))
         <> (case when a.status = 'pending_approval' then 1 else 0 end)`,
     broken: "is pending without an open approval, or has an open approval and is not pending.",
-    cure: {
-      advice:
-        "A pending agent without an approval can never start: `agency agents terminate {id}`. An approval without a pending agent has no effect. Find it with `agency approvals list` and reject it: `agency reject <approval>`.",
-    },
+    advice:
+      "A pending agent without an approval can never start: `agency agents terminate {id}`. An approval without a pending agent has no effect. Find it with `agency approvals list` and reject it: `agency reject <approval>`.",
   },
-  {
-    id: "approval-manager",
+  "approval-manager": {
     statement: "The approval of a pending agent names the manager that the agent will report to.",
     subject: "approvals",
     find: async (tx, scope) =>
@@ -122,10 +105,9 @@ export const agentInvariants = invariantsOf("organization")(
         .map(({ id }) => id),
     broken:
       "names another manager than the one the agent reports to, so the board would decide on the wrong hire.",
-    cure: { advice: "Reject it and request the hire again: `agency reject {id}`." },
+    advice: "Reject it and request the hire again: `agency reject {id}`.",
   },
-  {
-    id: "approval-hash",
+  "approval-hash": {
     statement: "The hash of every approval matches what it asks for.",
     subject: "approvals",
     find: async (tx, scope) =>
@@ -133,32 +115,26 @@ export const agentInvariants = invariantsOf("organization")(
         .filter((row) => payloadHash(Payload.parse(JSON.parse(row.payload))) !== row.payload_hash)
         .map(({ id }) => id),
     broken: "was changed after it was written: its hash does not match what it asks for.",
-    cure: {
-      advice:
-        "Do not approve it. If it is pending, reject it and request the change again: `agency reject {id}`. The record shows what was asked for: `agency audit events`.",
-    },
+    advice:
+      "Do not approve it. If it is pending, reject it and request the change again: `agency reject {id}`. The record shows what was asked for: `agency audit events`.",
   },
-  {
-    id: "agent-state",
+  "agent-state": {
     statement: "Every agent has its state document.",
     subject: "agents",
     find: `select a.id from agents a where {here} and not exists (
         select 1 from files f where f.id = a.state_file_id and f.owner_id = a.id and f.kind = 'state')`,
     broken: "has no state document, so it forgets everything between sessions.",
-    cure: { advice: repairByHand },
+    advice: repairByHand,
   },
-  {
-    id: "agent-credentials",
+  "agent-credentials": {
     statement: "An agent that has left, or is not approved yet, has no working credential.",
     subject: "credentials",
     find: `select c.id from credentials c join agents a on a.id = c.agent_id
       where {here} and c.revoked_at is null and a.status not ${active}`,
     broken: "still works, although its agent has left or is not approved.",
-    cure: {
-      repair: async ({ tx }, id) => {
-        const agentId = (await tx.first(holder, { id }))?.agent_id ?? null;
-        if (agentId !== null) await tx.run(endCredentials, { agentId, now: tx.now });
-      },
+    repair: async ({ tx }, id) => {
+      const agentId = (await tx.first(holder, { id }))?.agent_id ?? null;
+      if (agentId !== null) await tx.run(endCredentials, { agentId, now: tx.now });
     },
   },
-);
+});

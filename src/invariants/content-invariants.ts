@@ -9,9 +9,8 @@ import { type Scope, scoped } from "./scope.ts";
 /** Knowledge files, their versions and content, the search index, and the record. */
 
 export const contentInvariants = [
-  ...invariantsOf("history")(
-    {
-      id: "file-versions",
+  ...invariantsOf("history", {
+    "file-versions": {
       statement: "The versions of a file are numbered 1, 2, 3 without a gap, and the file shows the newest.",
       subject: "files",
       find: `select f.id from files f where {here} and (
@@ -20,85 +19,68 @@ export const contentInvariants = [
           or not exists (select 1 from versions v where v.file_id = f.id and v.version = f.version
             and v.hash = f.hash and v.size = f.size))`,
       broken: "has a gap between its versions, or does not show the newest one.",
-      cure: {
-        advice:
-          "Write the file again from the version you trust (`agency kb history {id}` lists them), or restore a backup.",
-      },
+      advice:
+        "Write the file again from the version you trust (`agency kb history {id}` lists them), or restore a backup.",
     },
-    {
-      id: "version-file",
+    "version-file": {
       statement: "Every version belongs to a file, and none is newer than its file.",
       subject: "versions",
       find: `select v.file_id as id from versions v left join files f on f.id = v.file_id
         where {here} and (f.id is null or v.version > f.version)`,
       broken: "belongs to no file, or is newer than its file.",
-      cure: { advice: "A row of files was lost or put back to an earlier state. Restore a backup." },
+      advice: "A row of files was lost or put back to an earlier state. Restore a backup.",
     },
-    {
-      id: "blob-version",
+    "blob-version": {
       statement: "Content in the database belongs to a version.",
       subject: "blobs",
       find: `select b.file_id as id from blobs b where {here} and not exists (
           select 1 from versions v where v.file_id = b.file_id and v.hash = b.hash)`,
       broken: "belongs to no version.",
-      cure: {
-        advice:
-          "It only takes up space. To remove it, stop the daemon and delete the rows of blobs without a version.",
-      },
+      advice:
+        "It only takes up space. To remove it, stop the daemon and delete the rows of blobs without a version.",
     },
-    {
-      id: "search-entry",
+    "search-entry": {
       statement: "The search index has an entry for every file that is not deleted.",
       subject: "files",
       find: `select f.id from files f left join search i on i.rowid = f.num where {here}
         and (case when i.rowid is null then 1 else 0 end) <> (case when f.deleted_at is null then 0 else 1 end)`,
       broken: "cannot be found by search, or is found although it is deleted.",
-      cure: { repair: ({ tx }, id) => reindex(tx, id) },
+      repair: ({ tx }, id) => reindex(tx, id),
     },
-    {
-      id: "search-file",
+    "search-file": {
       statement: "Every entry of the search index belongs to a file.",
       subject: "search",
       find: `select {key} as id from {rows} left join files f on f.num = {key} where {here} and f.num is null`,
       broken: "belongs to no file.",
-      cure: {
-        advice:
-          "Searches skip it. To remove it, stop the daemon and delete the row with this rowid from the table search.",
-      },
+      advice:
+        "Searches skip it. To remove it, stop the daemon and delete the row with this rowid from the table search.",
     },
-  ),
-  ...invariantsOf("bytes")(
-    {
-      id: "version-content",
+  }),
+  ...invariantsOf("bytes", {
+    "version-content": {
       statement: "The content of every version is stored, and its bytes match the version's hash.",
       subject: "versions",
       find: findDamaged,
       broken: "has lost its content, or its bytes do not match its hash.",
-      cure: {
-        advice:
-          "Restore the file knowledge/{id}/<hash> in the home folder from a backup, or write the file again: `agency kb write {id}`.",
-      },
+      advice:
+        "Restore the file knowledge/{id}/<hash> in the home folder from a backup, or write the file again: `agency kb write {id}`.",
     },
-    {
-      id: "search-text",
+    "search-text": {
       statement: "The search index holds the description and text of the newest version.",
       subject: "files",
       find: findWronglyIndexed,
       broken: "is indexed with another text than its newest version has.",
-      cure: { repair: ({ tx }, id) => reindex(tx, id) },
+      repair: ({ tx }, id) => reindex(tx, id),
     },
-    {
-      id: "ledger-chain",
+    "ledger-chain": {
       statement: "The hash chain of the record is unbroken, from the first event to the last.",
       subject: "events",
       find: findBrokenLink,
       broken: "does not continue the event before it, was changed, or was cut off.",
-      cure: {
-        advice:
-          "The record was changed outside Agency. Compare it with a backup and with the last hash that you noted elsewhere: `agency audit verify`. Agents can continue to work.",
-      },
+      advice:
+        "The record was changed outside Agency. Compare it with a backup and with the last hash that you noted elsewhere: `agency audit verify`. Agents can continue to work.",
     },
-  ),
+  }),
 ];
 
 interface Stored {

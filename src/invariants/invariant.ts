@@ -5,19 +5,37 @@ import { type Scope, scoped, type Subject } from "./scope.ts";
  * A statement about rows at rest: true after every committed transaction. It is about the rows of one table, its subject.
  * Most invariants are a query for the rows that break the statement. The rest need code: hashes, a graph, JSON.
  */
-export interface Invariant {
+export type Invariant = Omit<Description, "find"> & {
   readonly id: string;
+  readonly area: Area;
+  /** The keys of the rows in a scope that break it. */
+  readonly check: Check;
+  /** The same as SQL, with `{here}` in it; undefined where it takes code. */
+  readonly sql: string | undefined;
+};
+
+interface Description {
   /** One plain sentence: what is always true. */
   readonly statement: string;
   readonly subject: Subject;
-  readonly area: Area;
+  readonly find: string | Check;
   /** What is wrong with a row that breaks it; follows the row's name in a sentence. */
   readonly broken: string;
-  /** The keys of the rows in a scope that break it. */
-  readonly check: (tx: ReadTx, scope: Scope) => Promise<string[]>;
-  /** The same as SQL, with `{here}` in it; undefined where it takes code. */
-  readonly sql: string | undefined;
-  readonly cure: Cure;
+  /** What a person should do; `{id}` is the row's key. Every invariant has either this or a repair. */
+  readonly advice?: string;
+  /**
+   * Mends a row without a decision. Only for what follows from other rows, and for taking away what an agent that left
+   * must not have: no decision of a person is lost.
+   */
+  readonly repair?: (mending: Mending, id: string) => Promise<unknown>;
+}
+
+type Check = (tx: ReadTx, scope: Scope) => Promise<string[]>;
+
+export interface Mending {
+  readonly tx: Tx;
+  readonly companyId: string;
+  readonly newId: () => string;
 }
 
 /**
@@ -27,36 +45,20 @@ export interface Invariant {
  */
 export type Area = "work" | "organization" | "history" | "bytes";
 
-/**
- * `repair` mends a row by itself. Only for what follows from other rows, and for taking away what an agent that left must
- * not have: no decision of a person is lost. `advice` says what a person should do; `{id}` is the row's key.
- */
-export type Cure =
-  | { readonly repair: (mending: Mending, id: string) => Promise<unknown> }
-  | { readonly advice: string };
+/** The invariants of one area, by id. */
+export const invariantsOf = (
+  area: Area,
+  described: Readonly<Record<string, Description>>,
+): readonly Invariant[] =>
+  Object.entries(described).map(([id, { find, ...description }]) => ({
+    ...description,
+    id,
+    area,
+    sql: typeof find === "string" ? find : undefined,
+    check: typeof find === "string" ? checkBy(description.subject, find) : find,
+  }));
 
-export interface Mending {
-  readonly tx: Tx;
-  readonly companyId: string;
-  readonly newId: () => string;
-}
-
-type Description = Pick<Invariant, "id" | "statement" | "subject" | "broken" | "cure"> & {
-  readonly find: string | Invariant["check"];
-};
-
-/** The invariants of one area. */
-export const invariantsOf =
-  (area: Area) =>
-  (...descriptions: readonly Description[]): readonly Invariant[] =>
-    descriptions.map(({ find, ...description }) => ({
-      ...description,
-      area,
-      sql: typeof find === "string" ? find : undefined,
-      check: typeof find === "string" ? checkBy(description.subject, find) : find,
-    }));
-
-function checkBy(subject: Subject, text: string): Invariant["check"] {
+function checkBy(subject: Subject, text: string): Check {
   const ask = scoped<{ id: string | number }>(subject, text);
   return async (tx, scope) => [...new Set((await ask(tx, scope)).map(({ id }) => String(id)))];
 }

@@ -268,8 +268,8 @@ for (const kind of storeKinds)
           // The pages of the doctor find the same, row by row.
           assert.deepEqual((await inPages(tx, null)).map(rowOf).toSorted(), found.map(rowOf).toSorted());
           for (const finding of found) assert.match(finding.what, /\.$/);
-          if (!("repair" in invariant.cure)) return;
-          const { repair } = invariant.cure;
+          const { repair } = invariant;
+          if (repair === undefined) return;
           for (const { id } of found.filter((one) => one.invariant === invariant)) {
             assert.ok(await isBroken(tx, invariant, id));
             await repair({ tx, companyId: scene.companyId, newId }, id);
@@ -325,14 +325,15 @@ test("every piece of advice names commands that exist", () => {
   const commands = new Set(operations.flatMap(({ cli }) => (cli === undefined ? [] : [cli.command])));
   // These are made by hand: src/cli/reorganize.ts.
   commands.add("reorg move");
-  for (const { id, cure } of invariants) {
-    if ("repair" in cure) continue;
-    for (const [, command = ""] of cure.advice.matchAll(/`agency ([^`]+)`/g))
+  for (const { id, advice, repair } of invariants) {
+    assert.notEqual(advice === undefined, repair === undefined, id);
+    if (advice === undefined) continue;
+    for (const [, command = ""] of advice.matchAll(/`agency ([^`]+)`/g))
       assert.ok(
         [...commands].some((known) => command === known || command.startsWith(`${known} `)),
         `${id}: agency ${command}`,
       );
-    assert.doesNotMatch(cure.advice.replaceAll(/`[^`]+`/g, ""), /\bagency\b/, id);
+    assert.doesNotMatch(advice.replaceAll(/`[^`]+`/g, ""), /\bagency\b/, id);
   }
 });
 

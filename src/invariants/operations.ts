@@ -26,17 +26,17 @@ const onFix = guarded(fixFinding, async ({ tx, input, companyId, newId, record }
       `There is no invariant called "${input.invariant}".`,
       "Pass the invariant and the id of a finding: GET /api/doctor/deep.",
     );
-  const { cure } = invariant;
-  if (!("repair" in cure))
+  const { advice = "", repair } = invariant;
+  if (repair === undefined)
     throw new Refusal(
       "refused",
       `Agency cannot mend ${invariant.id} without a decision.`,
-      cure.advice.replaceAll("{id}", input.id),
+      advice.replaceAll("{id}", input.id),
     );
   const finding = await findingOf(tx, invariant, input.id);
   if (finding.companyId !== companyId) throw notFound("finding", input.id);
   const isStillBroken = await isBroken(tx, invariant, input.id);
-  if (isStillBroken) await cure.repair({ tx, companyId, newId }, input.id);
+  if (isStillBroken) await repair({ tx, companyId, newId }, input.id);
   await record(input.id, { invariant: invariant.id, what: finding.what, fixed: isStillBroken });
   return { fixed: isStillBroken };
 });
@@ -44,15 +44,15 @@ const onFix = guarded(fixFinding, async ({ tx, input, companyId, newId, record }
 export const doctorHandlers = [onExamine, onFix];
 
 export function presentFinding({ invariant, id, companyId, what }: Finding) {
-  const { cure, statement } = invariant;
+  const { advice, statement } = invariant;
   return {
     invariant: invariant.id,
     statement,
     companyId,
     id,
     what,
-    fix: "repair" in cure ? "agency doctor --fix" : null,
-    advice: "repair" in cure ? null : cure.advice.replaceAll("{id}", id),
+    fix: advice === undefined ? "agency doctor --fix" : null,
+    advice: advice?.replaceAll("{id}", id) ?? null,
   } satisfies Output<typeof examineDeeply>["findings"][number];
 }
 

@@ -9,85 +9,67 @@ import { type Scope, scoped } from "./scope.ts";
 
 /** Outcomes: who is responsible, what is part of what, and the files that show them. */
 
-export const outcomeInvariants = invariantsOf("organization")(
-  {
-    id: "outcome-responsible",
+export const outcomeInvariants = invariantsOf("organization", {
+  "outcome-responsible": {
     statement: "Every live outcome has a responsible agent that has not left.",
     subject: "outcomes",
     find: `select o.id from outcomes o left join agents a on a.id = o.responsible_id
       where {here} and o.status ${live} and (a.id is null or a.status = 'terminated' or a.company_id <> o.company_id)`,
     broken: "is live, but no agent of the company is responsible for it.",
-    cure: {
-      advice:
-        "Delegate it (`agency outcomes delegate {id} <agent>`) or close it (`agency outcomes close {id} <rationale>`).",
-    },
+    advice:
+      "Delegate it (`agency outcomes delegate {id} <agent>`) or close it (`agency outcomes close {id} <rationale>`).",
   },
-  {
-    id: "outcome-delegator",
+  "outcome-delegator": {
     statement: "A delegated outcome was delegated by the manager of the agent that is responsible for it.",
     subject: "outcomes",
     find: `select o.id from outcomes o join agents a on a.id = o.responsible_id
       where {here} and o.status ${live} and o.delegated = 1 and o.delegated_by is distinct from a.boss_id`,
     broken: "would be verified by an agent that is not the responsible agent's manager.",
-    cure: {
-      advice: "Reclaim the outcome and delegate it again: `agency outcomes reclaim {id} <reason>`.",
-    },
+    advice: "Reclaim the outcome and delegate it again: `agency outcomes reclaim {id} <reason>`.",
   },
-  {
-    id: "outcome-undelegated",
+  "outcome-undelegated": {
     statement: "An outcome that was not delegated has no delegator.",
     subject: "outcomes",
     find: `select o.id from outcomes o where {here} and o.status ${live} and o.delegated = 0 and o.delegated_by is not null`,
     broken: "names a delegator, although it was not delegated.",
-    cure: {
-      advice:
-        "The delegator has rights on the outcome that it should not have. Close the outcome and create it again: `agency outcomes close {id} <rationale>`.",
-    },
+    advice:
+      "The delegator has rights on the outcome that it should not have. Close the outcome and create it again: `agency outcomes close {id} <rationale>`.",
   },
-  {
-    id: "outcome-parent",
+  "outcome-parent": {
     statement: "Every live outcome except the root is a part of a live outcome.",
     subject: "outcomes",
     find: `select o.id from outcomes o where {here} and o.status ${live} and o.kind <> 'perpetual' and not exists (
         select 1 from edges e join outcomes p on p.id = e.parent_id where e.child_id = o.id and p.status ${live})`,
     broken: "is live, but everything it is a part of has ended.",
-    cure: {
-      advice:
-        "Give it a live parent (`agency outcomes update {id} --parents <ids>`) or close it (`agency outcomes close {id} <rationale>`).",
-    },
+    advice:
+      "Give it a live parent (`agency outcomes update {id} --parents <ids>`) or close it (`agency outcomes close {id} <rationale>`).",
   },
-  {
-    id: "outcome-completed",
+  "outcome-completed": {
     statement: "A completed outcome has no live parts.",
     subject: "outcomes",
     find: `select o.id from outcomes o where {here} and o.status = 'completed' and exists (
         select 1 from edges e join outcomes c on c.id = e.child_id where e.parent_id = o.id and c.status ${live})`,
     broken: "is completed, but a part of it is still live.",
-    cure: { advice: "Reopen it until its parts have ended: `agency outcomes reopen {id} <reason>`." },
+    advice: "Reopen it until its parts have ended: `agency outcomes reopen {id} <reason>`.",
   },
-  {
-    id: "outcome-circle",
+  "outcome-circle": {
     statement: "No outcome waits for itself, through parts or dependencies.",
     subject: "outcomes",
     find: findCircles,
     broken: "waits for itself: its parts and dependencies form a circle, so none of them can complete.",
-    cure: {
-      advice:
-        "Remove one dependency or parent of the circle, which `agency why {id}` shows: `agency outcomes update {id} --depends-on <ids>`.",
-    },
+    advice:
+      "Remove one dependency or parent of the circle, which `agency why {id}` shows: `agency outcomes update {id} --depends-on <ids>`.",
   },
-  {
-    id: "outcome-ghost",
+  "outcome-ghost": {
     statement: "No live outcome depends on a mandate or an inbox that ended with its agent.",
     subject: "outcomes",
     find: `select o.id from outcomes o join dependencies d on d.outcome_id = o.id
       join outcomes t on t.id = d.depends_on_id
       where {here} and o.status ${live} and t.status = 'closed' and t.kind in ('mandate', 'inbox')`,
     broken: "depends on the mandate or inbox of an agent that has left, which will never complete.",
-    cure: { advice: "Change what it depends on: `agency outcomes update {id} --depends-on <ids>`." },
+    advice: "Change what it depends on: `agency outcomes update {id} --depends-on <ids>`.",
   },
-  {
-    id: "outcome-reason",
+  "outcome-reason": {
     statement: "Every live outcome can move or names what it waits for, and that exists.",
     subject: "outcomes",
     find: `select o.id from outcomes o where {here} and o.status ${live} and (
@@ -98,14 +80,13 @@ export const outcomeInvariants = invariantsOf("organization")(
           select 1 from agents a where a.id = o.for_agent_id and a.status <> 'terminated'))
         or (o.status = 'submitted' and o.delegated = 0))`,
     broken: "waits for something that does not exist, or is blocked without a reason.",
-    cure: { advice: "Unblock it: `agency outcomes update {id} --blocked null`." },
+    advice: "Unblock it: `agency outcomes update {id} --blocked null`.",
   },
-);
+});
 
 export const outcomeHistoryInvariants = [
-  ...invariantsOf("history")(
-    {
-      id: "outcome-links",
+  ...invariantsOf("history", {
+    "outcome-links": {
       statement: "Every parent, part and dependency of an outcome is an outcome of the same company.",
       subject: "outcomes",
       find: `select o.id from outcomes o where {here} and (
@@ -119,43 +100,37 @@ export const outcomeHistoryInvariants = [
         or exists (select 1 from dependencies d left join outcomes w on w.id = d.outcome_id
           where d.depends_on_id = o.id and w.company_id is distinct from o.company_id))`,
       broken: "has no parent, or a parent, part or dependency that does not exist in this company.",
-      cure: {
-        advice:
-          "Set its parents and dependencies again: `agency outcomes update {id} --parents <ids> --depends-on <ids>`.",
-      },
+      advice:
+        "Set its parents and dependencies again: `agency outcomes update {id} --parents <ids> --depends-on <ids>`.",
     },
-    {
-      id: "outcome-file",
+    "outcome-file": {
       statement: "Every outcome has a knowledge file that shows it.",
       subject: "outcomes",
       find: `select o.id from outcomes o where {here} and not exists (
           select 1 from files f where f.id = o.id and f.kind = 'outcome' and f.company_id = o.company_id)`,
       broken: "has no file.",
-      cure: {
-        advice:
-          "Every change of this outcome fails without its file. Restore a backup, or insert a row into files with the outcome's id.",
-      },
+      advice:
+        "Every change of this outcome fails without its file. Restore a backup, or insert a row into files with the outcome's id.",
     },
-    {
-      id: "file-outcome",
+    "file-outcome": {
       statement: "Every file of an outcome belongs to an outcome that exists.",
       subject: "files",
       find: `select f.id from files f where {here} and f.kind = 'outcome' and not exists (
           select 1 from outcomes o where o.id = f.id)`,
       broken: "shows an outcome that does not exist.",
-      cure: {
-        advice:
-          "The outcome's row was lost. Restore a backup from before; the record names the outcome: `agency audit events`.",
-      },
+      advice:
+        "The outcome's row was lost. Restore a backup from before; the record names the outcome: `agency audit events`.",
     },
-  ),
-  ...invariantsOf("bytes")({
-    id: "outcome-text",
-    statement: "The file of every outcome shows its present state, unless it is marked to be written again.",
-    subject: "outcomes",
-    find: findOutdated,
-    broken: "has a file that shows an earlier state.",
-    cure: { repair: async ({ tx }, id) => saveOutcome(tx, await outcomeById(tx, id), system) },
+  }),
+  ...invariantsOf("bytes", {
+    "outcome-text": {
+      statement:
+        "The file of every outcome shows its present state, unless it is marked to be written again.",
+      subject: "outcomes",
+      find: findOutdated,
+      broken: "has a file that shows an earlier state.",
+      repair: async ({ tx }, id) => saveOutcome(tx, await outcomeById(tx, id), system),
+    },
   }),
 ];
 

@@ -89,6 +89,10 @@ export function scopedTogether(
   });
 }
 
+const everyForm = ["all", "company", "range", "range of company", "one"] as const;
+type Form = (typeof everyForm)[number];
+
+/** Built once for each dialect and form of scope. */
 function forms<R>(
   build: (form: Form, p: Params, dialect: Dialect) => RawBuilder<R>,
   subject?: Subject,
@@ -96,17 +100,15 @@ function forms<R>(
   const on = (dialect: Dialect) => {
     const queryFor = (form: Form) =>
       query((db, p: Params) => ({ compile: () => build(form, p, dialect).compile(db) }));
-    return {
-      all: queryFor("all"),
-      company: queryFor("company"),
-      range: queryFor("range"),
-      "range of company": queryFor("range of company"),
-      one: queryFor("one"),
-    };
+    return new Map(everyForm.map((form) => [form, queryFor(form)]));
   };
   const made = { sqlite: on("sqlite"), postgres: on("postgres") };
   const isNumbered = subject !== undefined && tableOf(subject).isNumbered === true;
-  return (tx, scope) => tx.all(made[tx.dialect][formOf(scope)], paramsOf(isNumbered, scope));
+  return async (tx, scope) => {
+    const form = scope.kind === "range" && scope.companyId !== null ? "range of company" : scope.kind;
+    const found = made[tx.dialect].get(form);
+    return found === undefined ? [] : tx.all(found, paramsOf(isNumbered, scope));
+  };
 }
 
 /** Does a scope of one company hold rows of this subject? What belongs to the installation is only found in all rows. */
@@ -121,23 +123,34 @@ export async function nextRange(
   from: { companyId: string | null; after: string; limit: number },
 ): Promise<{ upto: string; rows: number } | undefined> {
   const { companyId, after, limit } = from;
-  const scope = { kind: "range", companyId, after, upto: "" } as const;
-  const [found] = await tx.all(rangeQueries[companyId === null ? "all" : "company"](subject, tx.dialect), {
-    ...paramsOf(tableOf(subject).isNumbered === true, scope),
-    limit,
-  });
+  const ask = scoped<{ upto: string | number | null; number: number }>(
+    subject,
+    `select max(x.id) as upto, count(*) as number from (
+       select {key} as id from {rows} where {here} order by {key} limit ${limit}) x`,
+  );
+  const [found] = await ask(tx, { kind: "range", companyId, after, upto: lastKey(subject) });
   return found === undefined || found.upto === null
     ? undefined
     : { upto: String(found.upto), rows: found.number };
 }
 
+/** Greater than every key: ids are hexadecimal. */
+const lastKey = (subject: Subject): string =>
+  tableOf(subject).isNumbered === true ? String(Number.MAX_SAFE_INTEGER) : "z";
+
 /** How findings call a row. */
 export async function callIt(tx: ReadTx, subject: Subject, id: string): Promise<Called> {
-  const { noun, isNumbered } = tableOf(subject);
-  const [row] = await tx.all(nameQuery(subject, tx.dialect), { id: isNumbered === true ? Number(id) : id });
+  const { noun, name: column, company } = tableOf(subject);
+  const ask = scoped<{ name: string | null; company: string | null }>(
+    subject,
+    `select ${column ?? "null"} as name, ${company ?? "null"} as company from {rows} where {here} limit 1`,
+  );
+  const [row] = await ask(tx, { kind: "one", id });
   const name = row?.name ?? null;
-  const company = row?.company ?? null;
-  return { called: name === null ? `${noun} ${id}` : `${noun} "${name}" (${id})`, companyId: company };
+  return {
+    called: name === null ? `${noun} ${id}` : `${noun} "${name}" (${id})`,
+    companyId: row?.company ?? null,
+  };
 }
 
 export interface Called {
@@ -150,11 +163,6 @@ interface Params extends Readonly<Record<string, Value>> {
   readonly after: string | number;
   readonly upto: string | number;
   readonly id: string | number;
-}
-type Form = Scope["kind"] | "range of company";
-
-function formOf(scope: Scope): Form {
-  return scope.kind === "range" && scope.companyId !== null ? "range of company" : scope.kind;
 }
 
 function paramsOf(isNumbered: boolean, scope: Scope): Params {
@@ -198,53 +206,3 @@ function filled(text: string, subject: Subject, form: Form, p: Params, dialect: 
     sql.raw(""),
   );
 }
-
-const rangeQuery = (subject: Subject, isOfCompany: boolean, dialect: Dialect) => {
-  const { alias, key, company, table } = placeOf(subject, dialect);
-  const column = sql.ref(`${alias}.${key}`);
-  return query((db, p: Params & { limit: number }) => ({
-    compile: () => {
-      const within =
-        isOfCompany && company !== null
-          ? sql`and ${sql.ref(`${alias}.${company}`)} = ${p.companyId}`
-          : sql.raw("");
-      return sql<{
-        upto: string | number | null;
-        number: number;
-      }>`select max(x.id) as upto, count(*) as number from (
-          select ${column} as id from ${sql.raw(`${table} ${alias}`)}
-          where ${column} > ${p.after} ${within} order by ${column} limit ${p.limit}) x`.compile(db);
-    },
-  }));
-};
-
-const once = <T>(
-  make: (subject: Subject, dialect: Dialect) => T,
-): ((subject: Subject, dialect: Dialect) => T) => {
-  const made = new Map<string, T>();
-  return (subject, dialect) => {
-    const known = made.get(`${dialect} ${subject}`) ?? make(subject, dialect);
-    made.set(`${dialect} ${subject}`, known);
-    return known;
-  };
-};
-
-const rangeQueries = {
-  all: once((subject, dialect) => rangeQuery(subject, false, dialect)),
-  company: once((subject, dialect) => rangeQuery(subject, true, dialect)),
-};
-
-const nameQuery = once((subject, dialect) => {
-  const { alias, key, name, company, table } = placeOf(subject, dialect);
-  return query((db, p: { id: string | number }) => ({
-    compile: () =>
-      sql<{
-        name: string | null;
-        company: string | null;
-      }>`select ${sql.raw(name === null ? "null" : `${alias}.${name}`)} as name,
-          ${sql.raw(company === null ? "null" : `${alias}.${company}`)} as company
-        from ${sql.raw(`${table} ${alias}`)} where ${sql.ref(`${alias}.${key}`)} = ${p.id} limit 1`.compile(
-        db,
-      ),
-  }));
-});

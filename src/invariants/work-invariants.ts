@@ -8,37 +8,33 @@ const endSession =
   "End the session by pausing its agent, which `agency sessions view {id}` names: `agency agents pause <agent>`, then `agency agents resume <agent>`.";
 
 export const workInvariants = [
-  ...invariantsOf("work")(
-    {
-      id: "session-current",
+  ...invariantsOf("work", {
+    "session-current": {
       statement:
         "A live session belongs to an active agent that is not paused, and has the agent's newest epoch.",
       subject: "sessions",
       find: `select s.id from sessions s left join agents a on a.id = s.agent_id where {here} and s.ended_at is null
       and (a.id is null or a.status <> 'idle' or a.epoch <> s.epoch)`,
       broken: "is live, but its agent may not work or has a newer session.",
-      cure: { advice: endSession },
+      advice: endSession,
     },
-    {
-      id: "session-single",
+    "session-single": {
       statement: "An agent has at most one live session.",
       subject: "sessions",
       find: `select s.id from sessions s where {here} and s.ended_at is null and exists (
         select 1 from sessions n where n.agent_id = s.agent_id and n.ended_at is null and n.id <> s.id)`,
       broken: "is one of several live sessions of the same agent.",
-      cure: { advice: endSession },
+      advice: endSession,
     },
-    {
-      id: "session-reservation",
+    "session-reservation": {
       statement: "Nothing is reserved for a session that is over and whose process is gone.",
       subject: "sessions",
       find: `select s.id from reservations r join sessions s on s.id = r.session_id
       where {here} and s.settled = 1 and s.pid is null`,
       broken: "is over, but a part of a budget is still reserved for it.",
-      cure: { repair: ({ tx }, id) => tx.run(dropReservations, { sessionId: id }) },
+      repair: ({ tx }, id) => tx.run(dropReservations, { sessionId: id }),
     },
-    {
-      id: "inbox-outcome",
+    "inbox-outcome": {
       statement: "An active agent has one open inbox outcome while messages wait for it, and none otherwise.",
       subject: "agents",
       find: `select a.id from agents a where {here} and a.status ${active} and (
@@ -46,10 +42,9 @@ export const workInvariants = [
         <> (case when exists (select 1 from messages m where m.to_id = a.id and m.company_id = a.company_id
           and m.delivered_at is not null and m.acknowledged_at is null) then 1 else 0 end)`,
       broken: "has messages that wait without an inbox outcome, or an inbox outcome too many.",
-      cure: { repair: ({ tx, companyId, newId }, id) => balanceInbox(tx, companyId, id, newId) },
+      repair: ({ tx, companyId, newId }, id) => balanceInbox(tx, companyId, id, newId),
     },
-    {
-      id: "message-times",
+    "message-times": {
       statement:
         "A message is not delivered early, not both delivered and failed, and not acknowledged before delivery.",
       subject: "messages",
@@ -58,13 +53,10 @@ export const workInvariants = [
       or (m.acknowledged_at is not null and m.delivered_at is null))`,
       broken:
         "was delivered early, is both delivered and failed, or was acknowledged before it was delivered.",
-      cure: {
-        advice:
-          "The message's history is wrong; nothing else depends on it. Ask its sender to send it again if it was not answered.",
-      },
+      advice:
+        "The message's history is wrong; nothing else depends on it. Ask its sender to send it again if it was not answered.",
     },
-    {
-      id: "budget-room",
+    "budget-room": {
       statement:
         "What an agent's budget has spent, reserved and given to agents below it is never more than its limit.",
       subject: "budgets",
@@ -81,79 +73,63 @@ export const workInvariants = [
           and c.month = (select max(month) from charges)), 0)
         + coalesce((select sum(r.amount) from reservations r where r.pool_id = b.agent_id and r.measure = b.measure), 0)`,
       broken: "has given out more than its limit.",
-      cure: {
-        advice:
-          "Raise the budget, or lower the budgets of the agents below: `agency agents budget {id}`. The company's own budget is not checked: it alone may be overdrawn.",
-      },
+      advice:
+        "Raise the budget, or lower the budgets of the agents below: `agency agents budget {id}`. The company's own budget is not checked: it alone may be overdrawn.",
     },
-    {
-      id: "budget-holder",
+    "budget-holder": {
       statement: "Only an active agent has a budget.",
       subject: "budgets",
       find: `select b.agent_id as id from budgets b left join agents a on a.id = b.agent_id
       where {here} and (a.id is null or a.status not ${active})`,
       broken: "belongs to an agent that has left or is not approved.",
-      cure: {
-        advice:
-          "It counts against the manager's budget until it is gone. Delete the row of this agent from the table budgets while the daemon is stopped.",
-      },
+      advice:
+        "It counts against the manager's budget until it is gone. Delete the row of this agent from the table budgets while the daemon is stopped.",
     },
-    {
-      id: "budget-pause",
+    "budget-pause": {
       statement: "An agent that a budget has paused is paused.",
       subject: "agents",
       find: `select a.id from budget_pauses x join agents a on a.id = x.agent_id where {here} and a.status <> 'paused'`,
       broken: "is marked as paused by a budget, but is not paused.",
-      cure: {
-        advice:
-          "Pause and resume the agent, which clears the mark: `agency agents pause {id}`, then `agency agents resume {id}`.",
-      },
+      advice:
+        "Pause and resume the agent, which clears the mark: `agency agents pause {id}`, then `agency agents resume {id}`.",
     },
-  ),
-  ...invariantsOf("history")(
-    {
-      id: "session-epoch",
+  }),
+  ...invariantsOf("history", {
+    "session-epoch": {
       statement: "Every session of an agent has its own epoch, and none is above the agent's.",
       subject: "agents",
       find: `select a.id from agents a where {here} and (
         exists (select 1 from sessions s where s.agent_id = a.id and s.epoch > a.epoch)
         or (select count(*) - count(distinct s.epoch) from sessions s where s.agent_id = a.id) > 0)`,
       broken: "has two sessions with the same epoch, or one with an epoch above its own.",
-      cure: {
-        advice:
-          "Pause and resume the agent, which gives it a new epoch: `agency agents pause {id}`, then `agency agents resume {id}`. Ended sessions with the same epoch do no harm.",
-      },
+      advice:
+        "Pause and resume the agent, which gives it a new epoch: `agency agents pause {id}`, then `agency agents resume {id}`. Ended sessions with the same epoch do no harm.",
     },
-    {
-      id: "session-credential",
+    "session-credential": {
       statement: "Every session has a credential.",
       subject: "sessions",
       find: `select s.id from sessions s where {here} and not exists (
         select 1 from credentials c where c.agent_id = s.agent_id and c.session_id = s.id)`,
       broken: "has no credential, so none of its calls is accepted.",
-      cure: { advice: endSession },
+      advice: endSession,
     },
-    {
-      id: "message-file",
+    "message-file": {
       statement: "Every message has a file with its text.",
       subject: "messages",
       find: `select m.id from messages m where {here} and not exists (
         select 1 from files f where f.id = m.file_id and f.company_id = m.company_id)`,
       broken: "has no file, so it cannot be read.",
-      cure: { advice: "Its text is lost. Restore a backup, or ask its sender to send it again." },
+      advice: "Its text is lost. Restore a backup, or ask its sender to send it again.",
     },
-    {
-      id: "message-departed",
+    "message-departed": {
       statement: "No message is delivered to an agent after it has left.",
       subject: "messages",
       // A minute's grace: on PostgreSQL, transactions that waited for each other may be dated in the wrong order.
       find: `select m.id from messages m join agents a on a.id = m.to_id
       where {here} and a.status = 'terminated' and m.delivered_at > a.ended_at + 60000`,
       broken: "was delivered to an agent that had already left, so no agent reads it.",
-      cure: {
-        advice:
-          "Read it (`agency mail view {id}`) and send its text to the agent's manager: `agency send <body>`.",
-      },
+      advice:
+        "Read it (`agency mail view {id}`) and send its text to the agent's manager: `agency send <body>`.",
     },
-  ),
+  }),
 ];
