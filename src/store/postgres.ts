@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 import type { ReadTx, Store, Tx } from "./store.ts";
-import { migrations, statementsFor } from "./migrations.ts";
+import { missingMigrations } from "./migrations.ts";
 import { checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
 import { fill, type PreparedQuery, type Query, query } from "./query.ts";
@@ -174,14 +174,8 @@ async function migrate(pool: pg.Pool): Promise<void> {
       "create table if not exists migrations (name text primary key, applied_at bigint not null)",
     );
     const { rows } = await client.query<{ name: string }>("select name from migrations");
-    const applied = new Set(rows.map(({ name }) => name));
-    const known = new Set(migrations.map(({ name }) => name));
-    for (const name of applied)
-      if (!known.has(name))
-        throw new Error(`this database was made by a newer version of agency (it has ${name})`);
-    for (const { name, steps } of migrations) {
-      if (applied.has(name)) continue;
-      for (const statement of statementsFor("postgres", steps)) await client.query(statement);
+    for (const { name, statements } of missingMigrations(rows.map((row) => row.name))) {
+      for (const statement of statements("postgres")) await client.query(statement);
       await client.query(
         "insert into migrations (name, applied_at) values ($1, (extract(epoch from clock_timestamp()) * 1000)::bigint)",
         [name],

@@ -11,7 +11,7 @@ import { viewOutcome } from "../contract/outcomes.ts";
 import { bothStores, openTestStore, sharedOrganization } from "../testing/organization.ts";
 import type { Column, Value } from "./columns.ts";
 import { dynamic, type Query } from "./query.ts";
-import { type TableName, tables } from "./schema.ts";
+import { type TableName, tableNames, tables } from "./schema.ts";
 import type { Tx } from "./store.ts";
 
 interface Found {
@@ -41,8 +41,7 @@ const typeOf: Readonly<Record<string, Column["type"]>> = {
 /** The store's own list of migrations, and the index for searching, which each store has in its own way. */
 const isOurs = (table: string): boolean => table !== "migrations" && !table.startsWith("search");
 
-const names = Object.keys(tables).filter((name): name is TableName => name in tables);
-const columns = names.flatMap((table) =>
+const columns = tableNames.flatMap((table) =>
   Object.entries<Column>(tables[table]).map(([name, column]) => ({ table, name, column })),
 );
 const checked = columns.filter(({ column }) => column.knows !== undefined);

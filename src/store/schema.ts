@@ -28,8 +28,8 @@ import {
 } from "./columns.ts";
 
 /**
- * The tables and their columns, written once: row types, inserts, saves and the check of stored values derive from here.
- * migrations.ts is the history of the tables; a test compares the two.
+ * The tables and their columns, written once: the database's tables, row types, inserts, saves and the check of stored values
+ * derive from here. migrations.ts adds keys and indexes.
  */
 
 /** What tells the rows of a table apart, for the tables whose rows a reorganization changes and an undo puts back. */
@@ -474,6 +474,8 @@ export type Schema = {
       : Held<Tables[T][C]>;
   };
 };
+
+export const tableNames = Object.keys(tables).filter((name): name is TableName => name in tables);
 
 /** The columns of a table, but those that the database fills in. */
 export function columnsOf(table: TableName): string[] {

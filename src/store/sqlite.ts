@@ -1,7 +1,7 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { type Blobs } from "./store.ts";
 import type { ReadTx, Store, Tx } from "./store.ts";
-import { migrations, statementsFor } from "./migrations.ts";
+import { missingMigrations } from "./migrations.ts";
 import { type Check, checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
 import { fill, type PreparedQuery, type Query, query } from "./query.ts";
@@ -249,17 +249,11 @@ function open(path: string, readOnly: boolean): DatabaseSync {
 
 function migrate(db: DatabaseSync, clock: () => number): void {
   db.exec("create table if not exists migrations (name text primary key, applied_at bigint not null)");
-  const known = new Set(migrations.map(({ name }) => name));
-  const applied = new Set<string>();
-  for (const row of db.prepare("select name from migrations").all()) applied.add(String(row["name"]));
-  for (const name of applied)
-    if (!known.has(name))
-      throw new Error(`this database was made by a newer version of agency (it has ${name})`);
-  for (const { name, steps } of migrations) {
-    if (applied.has(name)) continue;
+  const applied = db.prepare("select name from migrations").all();
+  for (const { name, statements } of missingMigrations(applied.map((row) => String(row["name"])))) {
     db.exec("begin immediate");
     try {
-      for (const statement of statementsFor("sqlite", steps)) db.exec(statement);
+      for (const statement of statements("sqlite")) db.exec(statement);
       db.prepare("insert into migrations (name, applied_at) values (?, ?)").run(name, clock());
       db.exec("commit");
     } catch (error) {
