@@ -1,19 +1,20 @@
 import type { Command } from "commander";
 import { verifyLedger } from "../contract/ledger.ts";
+import type { Output } from "../contract/operation.ts";
 import { plural } from "../contract/phrases.ts";
-import { clientOf, type Context } from "./terminal.ts";
+import { clientOf, type Context, nounOf, print } from "./terminal.ts";
 import { jsonFlag } from "./texts.ts";
 
 /** `audit verify` checks the whole hash chain. Each call checks one stretch of it, so no call takes long. */
 export function addAuditVerify(program: Command, context: Context): void {
-  const audit = program.commands.find((command) => command.name() === "audit") ?? program.command("audit");
-  audit
+  nounOf(program, "audit")
     .command("verify")
     .description("Verify the hash chain of the record and name the first bad event.")
     .option(...jsonFlag)
     .action(async (flags: { json?: true }) => {
       const result = await verifyAll(context.env);
-      context.terminal.out(flags.json === true ? JSON.stringify(result) : describe(result));
+      const verified = `${plural(result.checked, "event")} verified. The last one is ${result.last}, hash ${result.head}`;
+      print(context, flags, result, badEvent(result) ?? verified);
       if (!result.ok) context.exitCode = 1;
     });
 }
@@ -30,8 +31,5 @@ export async function verifyAll(env: NodeJS.ProcessEnv) {
   }
 }
 
-function describe(result: Awaited<ReturnType<typeof verifyAll>>): string {
-  return result.firstBad === null
-    ? `${plural(result.checked, "event")} verified. The last one is ${result.last}, hash ${result.head}`
-    : `Event ${result.firstBad.seq} was altered or is damaged: ${result.firstBad.why}.`;
-}
+export const badEvent = ({ firstBad }: Pick<Output<typeof verifyLedger>, "firstBad">): string | undefined =>
+  firstBad === null ? undefined : `Event ${firstBad.seq} was altered or is damaged: ${firstBad.why}.`;

@@ -1,12 +1,13 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Command } from "commander";
-import { NoDaemon } from "../client/client.ts";
+import type { Client } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
+import { examineDeeply, fixFinding } from "../contract/doctor.ts";
+import type { Output } from "../contract/operation.ts";
 import { plural } from "../contract/phrases.ts";
-import { verifyAll } from "./audit.ts";
-import { describeDeep, examineDeep } from "./doctor-deep.ts";
-import { clientOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
+import { badEvent, verifyAll } from "./audit.ts";
+import { clientOf, companyOf, type Context, homeOf, print, tokenOf, urlOf } from "./terminal.ts";
 import { example, jsonFlag } from "./texts.ts";
 
 interface Finding {
@@ -34,11 +35,7 @@ export function addDoctor(program: Command, context: Context): void {
         (found) => `${(found.ok ? "ok" : "fix").padEnd(5)}${found.check.padEnd(13)}${found.says}`,
       );
       if (deep !== undefined) lines.push(describeDeep(deep));
-      context.terminal.out(
-        flags.json === true
-          ? JSON.stringify({ ok, findings, ...(deep === undefined ? {} : { deep }) })
-          : lines.join("\n"),
-      );
+      print(context, flags, { ok, findings, deep }, ...lines);
       if (!ok) context.exitCode = 1;
     });
 }
@@ -59,19 +56,13 @@ function nodeVersion(): Finding {
 function homeFindings(home: string): Finding[] {
   if (!existsSync(home))
     return [{ check: "home", ok: true, says: `${home} does not exist yet. \`agency up\` creates it.` }];
-  const findings = [isPrivate("home", home, 0o077)];
   const token = join(home, "board-token");
-  if (existsSync(token)) findings.push(isPrivate("board token", token, 0o077));
-  return findings;
+  return [isPrivate("home", home), ...(existsSync(token) ? [isPrivate("board token", token)] : [])];
 }
 
-function isPrivate(check: string, path: string, forbidden: number): Finding {
-  const open = (statSync(path).mode & forbidden) !== 0;
-  return {
-    check,
-    ok: !open,
-    says: open ? `Other users can read ${path}. Run: chmod go= ${path}` : path,
-  };
+function isPrivate(check: string, path: string): Finding {
+  const ok = (statSync(path).mode & 0o077) === 0;
+  return { check, ok, says: ok ? path : `Other users can read ${path}. Run: chmod go= ${path}` };
 }
 
 /** A missing sandbox is not a fault: sessions then run separated by process group only. */
@@ -101,23 +92,73 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   try {
     const { companies } = await clientOf(env).call(listCompanies, { limit: 1000 });
     const audit = await verifyAll(env);
+    const running = `Running at ${urlOf(env)} with ${plural(companies.length, "company", "companies")}`;
+    const verified = badEvent(audit) ?? `${plural(audit.checked, "event")} verified`;
     return [
-      {
-        check: "daemon",
-        ok: true,
-        says: `Running at ${urlOf(env)} with ${plural(companies.length, "company", "companies")}`,
-      },
-      {
-        check: "ledger",
-        ok: audit.ok,
-        says:
-          audit.firstBad === null
-            ? `${plural(audit.checked, "event")} verified`
-            : `Event ${audit.firstBad.seq} was altered or is damaged: ${audit.firstBad.why}`,
-      },
+      { check: "daemon", ok: true, says: running },
+      { check: "ledger", ok: audit.ok, says: verified },
     ];
   } catch (error) {
-    if (error instanceof NoDaemon) return [{ check: "daemon", ok: false, says: error.message }];
     return [{ check: "daemon", ok: false, says: error instanceof Error ? error.message : String(error) }];
+  }
+}
+
+/** `agency doctor --deep` and `--fix`: every invariant of the stored rows, page after page. */
+type Broken = Output<typeof examineDeeply>["findings"][number];
+
+interface DeepReport {
+  readonly ok: boolean;
+  readonly invariants: number;
+  readonly broken: number;
+  readonly findings: readonly Broken[];
+  readonly fixed: readonly Broken[];
+}
+
+async function examineDeep(
+  env: NodeJS.ProcessEnv,
+  flags: { readonly company?: string; readonly fix?: true },
+): Promise<DeepReport> {
+  const client = clientOf(env);
+  const companyId = flags.company === undefined ? undefined : await companyOf(client, flags.company);
+  const fixed: Broken[] = [];
+  let { invariants, findings } = await examineAll(client, companyId);
+  if (flags.fix === true) {
+    for (const finding of findings) {
+      const { companyId, invariant, id, fix } = finding;
+      if (fix === null || companyId === null) continue;
+      await client.call(fixFinding, { companyId, invariant, id });
+      fixed.push(finding);
+    }
+    if (fixed.length > 0) ({ findings } = await examineAll(client, companyId));
+  }
+  const broken = new Set(findings.map(({ invariant }) => invariant)).size;
+  return { ok: broken === 0, invariants, broken, findings, fixed };
+}
+
+function describeDeep({ invariants, broken, findings, fixed }: DeepReport): string {
+  const byInvariant = Map.groupBy(findings, ({ invariant }) => invariant);
+  return [
+    ...fixed.map(({ invariant, what }) => `fixed  ${invariant}: ${what}`),
+    ...[...byInvariant.values()].flatMap((group) => [
+      `broken ${group[0]?.invariant ?? ""}: ${group[0]?.statement ?? ""}`,
+      ...group.flatMap(({ what, fix, advice }) => [
+        `       ${what}`,
+        `       ${fix === null ? (advice ?? "") : `Fix it: ${fix}`}`,
+      ]),
+    ]),
+    `${broken} of ${invariants} invariants broken${findings.length === 0 ? "" : `, ${plural(findings.length, "finding")}`}`,
+  ].join("\n");
+}
+
+async function examineAll(
+  client: Client,
+  companyId: string | undefined,
+): Promise<{ invariants: number; findings: Broken[] }> {
+  const findings: Broken[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await client.call(examineDeeply, { companyId, cursor });
+    findings.push(...page.findings);
+    if (page.nextCursor === null) return { invariants: page.invariants, findings };
+    cursor = page.nextCursor;
   }
 }

@@ -1,28 +1,21 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { hireAgent, createAgent, efforts } from "../contract/hiring.ts";
 import { viewApproval } from "../contract/approvals.ts";
-import { clientOf, companyOf, type Context } from "./terminal.ts";
+import { parseJson } from "./operations.ts";
+import { clientOf, companyOf, type Context, print } from "./terminal.ts";
 import { companyFlag, example, hireNeeds, howToDecide } from "./texts.ts";
 
-/** `agency hire` takes flags. On a terminal it asks for the name, the role and what is missing. */
-interface Flags {
+/** The flags that are not keys of the call by the same name. The other flags are passed on as they are. */
+interface Flags extends Partial<Record<"role" | "title" | "mandate" | "prompt", string>> {
   readonly company?: string;
-  readonly role?: string;
-  readonly title?: string;
-  readonly mandate?: string;
-  readonly prompt?: string;
-  readonly capabilities?: string;
-  readonly reportsTo?: string;
   readonly brain?: string;
-  readonly config?: Record<string, unknown>;
-  readonly model?: string;
-  readonly effort?: string;
-  readonly budget?: Record<string, unknown>;
-  readonly grant?: readonly { readonly resource: string; readonly level?: string }[];
+  readonly config?: unknown;
+  readonly grant?: readonly { readonly resource: string; readonly level?: string | undefined }[];
   readonly now?: true;
   readonly json?: true;
 }
 
+/** `agency hire` takes flags. On a terminal it asks for the name, the role and what is missing. */
 export function addHire(program: Command, context: Context): void {
   program
     .command("hire")
@@ -36,10 +29,10 @@ export function addHire(program: Command, context: Context): void {
     .option("--capabilities <text>", "Short description of what the agent can do, for others to read.")
     .option("--reports-to <id>", "Manager of the agent. Defaults to the root agent.")
     .option("--brain <type>", "Type of brain that runs the agent. Defaults to the company's.")
-    .option("--config <json>", "Configuration of the brain, as a JSON object.", jsonIn)
+    .option("--config <json>", "Configuration of the brain, as a JSON object.", parseJson)
     .option("--model <name>", "Model to use, if the brain offers a choice.")
     .option("--effort <effort>", `How hard the model should think: ${efforts.join(", ")}.`)
-    .option("--budget <json>", "Monthly budget as a JSON object, such as '{\"usd\":20}'.", jsonIn)
+    .option("--budget <json>", "Monthly budget as a JSON object, such as '{\"usd\":20}'.", parseJson)
     .option(
       "--grant <resource=level>",
       "Right to start with, such as org:hire=use. Can be repeated.",
@@ -55,74 +48,51 @@ export function addHire(program: Command, context: Context): void {
 }
 
 async function hire(context: Context, given: string | undefined, flags: Flags): Promise<void> {
-  const { ask } = flags.json === true ? {} : context.terminal;
-  const guided = given === undefined || flags.role === undefined;
-  const answer = async (question: string, value: string | undefined, required = false): Promise<string> => {
-    if (value !== undefined || !guided || ask === undefined) return value ?? "";
+  const { company, brain, config, grant, now, json, ...said } = flags;
+  const { ask } = json === true ? {} : context.terminal;
+  const guided = given === undefined || said.role === undefined;
+  const answer = async (question: string, value: string | undefined, required = false) => {
+    if (value !== undefined || !guided || ask === undefined) return value;
     for (;;) {
       const line = (await ask(`${question}: `)).trim();
-      if (line !== "" || !required) return line;
+      if (line !== "" || !required) return line === "" ? undefined : line;
     }
   };
   const name = await answer("Name", given, true);
-  const role = await answer("Role", flags.role, true);
-  if (name === "" || role === "") throw hireNeeds();
-  const title = await answer("Job title (optional)", flags.title);
-  const mandate = await answer("What should the agent be responsible for? (optional)", flags.mandate);
-  const prompt = await answer("How should the agent work? (optional)", flags.prompt);
-  const adapterType = await answer("Brain (press Enter for the company's default)", flags.brain);
-  const client = clientOf(context.env);
-  const input = {
-    companyId: await companyOf(client, flags.company),
+  const role = await answer("Role", said.role, true);
+  if (!name || !role) throw hireNeeds();
+  const asked = {
     name,
     role,
-    ...said({
-      title,
-      mandate,
-      prompt,
-      adapterType,
-      capabilities: flags.capabilities,
-      reportsTo: flags.reportsTo,
-      adapterConfig: flags.config,
-      model: flags.model,
-      effort: flags.effort,
-      budget: flags.budget,
-      grants: flags.grant,
-    }),
+    title: await answer("Job title (optional)", said.title),
+    mandate: await answer("What should the agent be responsible for? (optional)", said.mandate),
+    prompt: await answer("How should the agent work? (optional)", said.prompt),
+    adapterType: await answer("Brain (press Enter for the company's default)", brain),
   };
-  const { out } = context.terminal;
-  if (flags.now === true) {
+  const client = clientOf(context.env);
+  const companyId = await companyOf(client, company);
+  const input = { ...said, ...asked, companyId, adapterConfig: config, grants: grant };
+  if (now === true) {
     const agent = createAgent.output.parse(await client.callAny(createAgent, input));
-    return out(flags.json === true ? JSON.stringify({ agent, approval: null }) : hired(agent));
+    return print(context, flags, { agent, approval: null }, hired(agent));
   }
   const result = hireAgent.output.parse(await client.callAny(hireAgent, input));
-  if (flags.json === true) return out(JSON.stringify(result));
-  if (result.approval === null) return out(hired(result.agent));
+  if (result.approval === null || json === true) return print(context, flags, result, hired(result.agent));
   const { id, changes } = await client.call(viewApproval, { id: result.approval.id });
-  const lines = changes.map((line) => `  ${line}`).join("\n");
-  out(`The hire of ${result.agent.name} needs approval ${id}:\n${lines}\n${howToDecide(id)}`);
+  const lines = changes.map((line) => `  ${line}`);
+  print(
+    context,
+    flags,
+    result,
+    `The hire of ${result.agent.name} needs approval ${id}:`,
+    ...lines,
+    howToDecide(id),
+  );
 }
 
 const hired = ({ name, id }: { name: string; id: string }): string => `Hired ${name} (${id}).`;
 
-/** Empty answers are left out of the call rather than sent as empty strings. */
-function said(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined && value !== ""),
-  );
-}
-
-function jsonIn(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
-  } catch {
-    // Reported below, as for JSON that is not an object.
-  }
-  throw new InvalidArgumentError("It must be a JSON object.");
-}
-
 function grantIn(text: string, before: Flags["grant"] = []): Flags["grant"] {
   const [resource = "", level] = text.split("=");
-  return [...before, { resource, ...(level === undefined ? {} : { level }) }];
+  return [...before, { resource, level }];
 }

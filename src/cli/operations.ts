@@ -15,7 +15,7 @@ import { companyFlag, example, jsonFlag, notAnId, notJson, nounHelp } from "./te
 export function addOperations(program: Command, context: Context): void {
   const nouns = new Map<string, Command>();
   for (const operation of operations) {
-    if (operation.cli === undefined || handmade.has(operation.cli.command)) continue;
+    if (operation.cli === undefined) continue;
     const [noun = "", verb] = operation.cli.command.split(" ");
     if (verb === undefined) {
       addVerb(program.command(noun), operation, context);
@@ -30,9 +30,6 @@ export function addOperations(program: Command, context: Context): void {
     addVerb(parent.command(verb, { isDefault: verb === "list" }), operation, context);
   }
 }
-
-/** Commands that have a file of their own, because one call is not enough. */
-export const handmade = new Set(["audit verify"]);
 
 interface Property {
   readonly type?: string;

@@ -2,13 +2,12 @@ import type { Command } from "commander";
 import {
   applyReorganization,
   type Change,
-  type Move,
   moveSentence,
-  type Newcomer,
   planReorganization,
+  type Reorganization,
 } from "../contract/reorganization.ts";
 import { parseJson } from "./operations.ts";
-import { clientOf, companyOf, type Context } from "./terminal.ts";
+import { clientOf, companyOf, type Context, nounOf, print } from "./terminal.ts";
 import { companyFlag, example, jsonFlag } from "./texts.ts";
 
 /**
@@ -33,32 +32,23 @@ interface Wished extends Flags {
 }
 
 export function addFire(program: Command, context: Context): void {
-  verb(
-    program,
-    "fire",
-    "Fire an agent. Its manager takes over its reports, work and mail.",
-    "agency fire ada",
-  )
+  verb(program, "agency fire ada", "Fire an agent. Its manager takes over its reports, work and mail.")
     .argument("<agent>", who)
     .option(...why)
     .action((agent: string, flags: Wished) =>
-      carryOut(context, flags, { kind: "fire", agent, ...reasonOf(flags) }),
+      carryOut(context, flags, { kind: "fire", agent, reason: flags.reason }),
     );
 }
 
 export function addReorganize(program: Command, context: Context): void {
-  const reorg = program.commands.find((command) => command.name() === "reorg") ?? program.command("reorg");
+  const reorg = nounOf(program, "reorg");
   const done = (flags: Flags, change: Change): Promise<void> => carryOut(context, flags, change);
-  verb(reorg, "move", "Move an agent, and its whole team, to another manager.", "agency reorg move bob ada")
+  verb(reorg, "agency reorg move bob ada", "Move an agent, and its whole team, to another manager.")
     .argument("<agent>", who)
     .argument("<boss>", "New manager: id or slug.")
     .action((agent: string, to: string, flags: Flags) => done(flags, { kind: "move_report", agent, to }));
-  verb(
-    reorg,
-    "insert",
-    "Hire a manager between an agent and some of its reports.",
-    "agency reorg insert root Eve --role Lead --reports bob,cid",
-  )
+  const insert = "agency reorg insert root Eve --role Lead --reports bob,cid";
+  verb(reorg, insert, "Hire a manager between an agent and some of its reports.")
     .argument("<boss>", "Agent above the new manager: id or slug.")
     .argument("<name>", "Name of the new manager.")
     .requiredOption(...role)
@@ -68,31 +58,19 @@ export function addReorganize(program: Command, context: Context): void {
       listOf,
     )
     .option(...mandate)
-    .action((boss: string, name: string, flags: Wished) =>
-      done(flags, {
-        kind: "insert_layer",
-        boss,
-        manager: newcomer(name, flags),
-        reports: flags.reports ?? [],
-      }),
-    );
-  verb(
-    reorg,
-    "remove",
-    "Remove a manager. Its own manager takes over its reports and work.",
-    "agency reorg remove eve",
-  )
+    .action((boss: string, name: string, flags: Wished) => {
+      const { role, mandate, reports = [] } = flags;
+      return done(flags, { kind: "insert_layer", boss, manager: { name, role, mandate }, reports });
+    });
+  const remove = "Remove a manager. Its own manager takes over its reports and work.";
+  verb(reorg, "agency reorg remove eve", remove)
     .argument("<agent>", who)
     .option(...why)
     .action((agent: string, flags: Wished) =>
-      done(flags, { kind: "remove_layer", agent, ...reasonOf(flags) }),
+      done(flags, { kind: "remove_layer", agent, reason: flags.reason }),
     );
-  verb(
-    reorg,
-    "split",
-    "Hire a colleague for an agent, who takes over part of its reports and work.",
-    "agency reorg split ada Gus --role Writer --reports bob",
-  )
+  const split = "agency reorg split ada Gus --role Writer --reports bob";
+  verb(reorg, split, "Hire a colleague for an agent, who takes over part of its reports and work.")
     .argument("<agent>", who)
     .argument("<name>", "Name of the new agent.")
     .requiredOption(...role)
@@ -100,65 +78,37 @@ export function addReorganize(program: Command, context: Context): void {
     .option("--outcomes <ids>", "Ids of open outcomes the new agent takes over, separated by commas.", listOf)
     .option(...mandate)
     .action((agent: string, name: string, flags: Wished) => {
-      const { reports, outcomes } = flags;
+      const { role, mandate, reports, outcomes } = flags;
       return done(flags, {
         kind: "split",
         agent,
-        into: [
-          {
-            agent: newcomer(name, flags),
-            ...(reports === undefined ? {} : { reports }),
-            ...(outcomes === undefined ? {} : { outcomes }),
-          },
-        ],
+        into: [{ agent: { name, role, mandate }, reports, outcomes }],
       });
     });
-  verb(
-    reorg,
-    "merge",
-    "Merge agents into one that has the same manager. The merged agents leave.",
-    "agency reorg merge cid dan --into bob",
-  )
+  const merge = "Merge agents into one that has the same manager. The merged agents leave.";
+  verb(reorg, "agency reorg merge cid dan --into bob", merge)
     .argument("<agents...>", leaving)
     .requiredOption("--into <agent>", "Agent that takes over: id or slug.")
     .option(...why)
     .action((agents: string[], flags: Wished) =>
-      done(flags, { kind: "merge", agents, into: flags.into, ...reasonOf(flags) }),
+      done(flags, { kind: "merge", agents, into: flags.into, reason: flags.reason }),
     );
-  verb(
-    reorg,
-    "hand-over",
-    "Hand a position to a person, or back to a brain.",
-    "agency reorg hand-over ada human",
-  )
+  verb(reorg, "agency reorg hand-over ada human", "Hand a position to a person, or back to a brain.")
     .argument("<agent>", who)
     .argument("<brain>", "human for a person, or the type of a brain.")
     .option("--config <json>", "Configuration of the brain, as a JSON object.", parseJson)
-    .action((agent: string, adapterType: string, { config, ...flags }: Wished) =>
-      done(flags, {
-        kind: "hand_over",
-        agent,
-        adapterType,
-        ...(config === undefined ? {} : { adapterConfig: config }),
-      }),
+    .action((agent: string, adapterType: string, flags: Wished) =>
+      done(flags, { kind: "hand_over", agent, adapterType, adapterConfig: flags.config }),
     );
-  verb(
-    reorg,
-    "shrink",
-    "Fire several agents: the ones you name, or as many as --to requires.",
-    "agency reorg shrink --to 5",
-  )
+  const shrink = "Fire several agents: the ones you name, or as many as --to requires.";
+  verb(reorg, "agency reorg shrink --to 5", shrink)
     .argument("[agents...]", leaving)
     .option("--to <number>", "Number of agents to keep, including the root agent.", Number)
     .option(...why)
-    .action((agents: string[], flags: Wished) =>
-      done(flags, {
-        kind: "shrink",
-        ...(agents.length === 0 ? {} : { agents }),
-        ...(flags.to === undefined ? {} : { to: flags.to }),
-        ...reasonOf(flags),
-      }),
-    );
+    .action((agents: string[], flags: Wished) => {
+      const { to, reason } = flags;
+      return done(flags, { kind: "shrink", agents: agents.length === 0 ? undefined : agents, to, reason });
+    });
 }
 
 const who = "Agent: id or slug.";
@@ -167,7 +117,9 @@ const why = ["--reason <text>", "Reason, kept on record."] as const;
 const role = ["--role <role>", "Role of the new agent."] as const;
 const mandate = ["--mandate <text>", "Standing task of the new agent."] as const;
 
-function verb(parent: Command, name: string, description: string, usage: string): Command {
+/** The example names the command: the word after the parent's. */
+function verb(parent: Command, usage: string, description: string): Command {
+  const name = usage.split(" ")[parent.parent === null ? 1 : 2] ?? "";
   return parent
     .command(name)
     .description(description)
@@ -178,36 +130,21 @@ function verb(parent: Command, name: string, description: string, usage: string)
 }
 
 async function carryOut(context: Context, flags: Flags, change: Change): Promise<void> {
-  const { out } = context.terminal;
   const client = clientOf(context.env);
   const companyId = await companyOf(client, flags.company);
   if (flags.plan === true) {
     const plan = await client.call(planReorganization, { companyId, change });
-    return out(flags.json === true ? JSON.stringify(plan) : linesOf(plan.moves, plan.warnings).join("\n"));
+    return print(context, flags, plan, ...linesOf(plan));
   }
   const done = await client.call(applyReorganization, { companyId, change });
-  out(
-    flags.json === true
-      ? JSON.stringify(done)
-      : [
-          `${done.summary}.`,
-          ...linesOf(done.moves, done.warnings),
-          `To undo this, run: agency reorg undo ${done.id}`,
-        ].join("\n"),
-  );
+  const undo = `To undo this, run: agency reorg undo ${done.id}`;
+  print(context, flags, done, `${done.summary}.`, ...linesOf(done), undo);
 }
 
-function linesOf(moves: readonly Move[], warnings: readonly string[]): string[] {
-  return [...moves.map((move) => `  ${moveSentence(move)}`), ...warnings.map((warning) => `  ! ${warning}`)];
-}
-
-const newcomer = (name: string, flags: Wished): Newcomer => ({
-  name,
-  role: flags.role,
-  ...(flags.mandate === undefined ? {} : { mandate: flags.mandate }),
-});
-
-const reasonOf = ({ reason }: Wished): { reason?: string } => (reason === undefined ? {} : { reason });
+const linesOf = ({ moves, warnings }: Pick<Reorganization, "moves" | "warnings">): string[] => [
+  ...moves.map((move) => `  ${moveSentence(move)}`),
+  ...warnings.map((warning) => `  ! ${warning}`),
+];
 
 const listOf = (words: string): string[] =>
   words

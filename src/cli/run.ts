@@ -5,7 +5,6 @@ import { addAuditVerify } from "./audit.ts";
 import { addRun } from "./goal.ts";
 import { addFire, addReorganize } from "./reorganize.ts";
 import { addHire } from "./hire.ts";
-import { addOrg } from "./org.ts";
 import { addShare } from "./share.ts";
 import { addDoctor } from "./doctor.ts";
 import { addSkills } from "./skills.ts";
@@ -44,7 +43,6 @@ export async function run(
   addFire(program, context);
   addDoctor(program, context);
   addTree(program, context);
-  addOrg(program, context);
   addShare(program, context);
   addSim(program, context);
   addOperations(program, context);

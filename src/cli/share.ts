@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { exportCompany, importCompany } from "../contract/roster.ts";
 import { plural } from "../contract/phrases.ts";
 import { readCompanyFolder, writeCompanyFolder } from "./folder.ts";
-import { clientOf, companyOf, type Context } from "./terminal.ts";
+import { clientOf, companyOf, type Context, print } from "./terminal.ts";
 import { companyFlag, example, jsonFlag, section } from "./texts.ts";
 
 /** `agency export` and `agency import`: a whole company as a folder, to share it or to start it on another machine. */
@@ -21,14 +21,13 @@ export function addShare(program: Command, context: Context): void {
       const { files, redacted, leftOut } = await client.call(exportCompany, { companyId });
       writeCompanyFolder(folder, files);
       const written = { folder, files: files.map(({ path }) => path), redacted, leftOut };
-      context.terminal.out(
-        flags.json === true
-          ? JSON.stringify(written)
-          : [
-              `Exported ${plural(files.length, "file")} to ${folder}.`,
-              ...section("Removed, because they look like secrets:", redacted),
-              ...section("Left out, because they have no meaning in another company:", leftOut),
-            ].join("\n"),
+      print(
+        context,
+        flags,
+        written,
+        `Exported ${plural(files.length, "file")} to ${folder}.`,
+        ...section("Removed, because they look like secrets:", redacted),
+        ...section("Left out, because they have no meaning in another company:", leftOut),
       );
     });
   program
@@ -52,15 +51,11 @@ export function addShare(program: Command, context: Context): void {
       const made = await clientOf(context.env).call(importCompany, {
         files,
         allowCommands: flags.allowCommands === true,
-        ...(name === undefined ? {} : { name }),
+        name,
       });
-      context.terminal.out(
-        flags.json === true
-          ? JSON.stringify(made)
-          : [
-              `Created ${made.company.name} (${made.company.id}) with ${plural(made.agents, "agent")} and ${plural(made.files, "knowledge file")}.`,
-              ...section("Please note:", made.notices),
-            ].join("\n"),
-      );
+      const { company, agents, notices } = made;
+      const size = `${plural(agents, "agent")} and ${plural(made.files, "knowledge file")}`;
+      const text = `Created ${company.name} (${company.id}) with ${size}.`;
+      print(context, flags, made, text, ...section("Please note:", notices));
     });
 }

@@ -1,15 +1,14 @@
 import { basename, resolve } from "node:path";
-import { type Command } from "commander";
+import type { Command } from "commander";
 import { putSkill } from "../contract/skills.ts";
 import { plural } from "../contract/phrases.ts";
 import { readSkillFolder } from "./folder.ts";
-import { clientOf, companyOf, type Context } from "./terminal.ts";
+import { clientOf, companyOf, type Context, nounOf, print } from "./terminal.ts";
 import { companyFlag, example, jsonFlag } from "./texts.ts";
 
 /** `agency skills add` uploads a folder. The other `agency skills` commands are derived from the operations. */
 export function addSkills(program: Command, context: Context): void {
-  const skills = program.commands.find((command) => command.name() === "skills") ?? program.command("skills");
-  skills
+  nounOf(program, "skills")
     .command("add")
     .description("Add a skill, or replace it with a new version.")
     .argument("<folder>", "Folder with a SKILL.md. The folder's name becomes the skill's name.")
@@ -21,18 +20,15 @@ export function addSkills(program: Command, context: Context): void {
     .option(...jsonFlag)
     .addHelpText("after", example("agency skills add ./skills/house-style"))
     .action(async (folder: string, flags: { allowCommands?: true; company?: string; json?: true }) => {
-      const files = readSkillFolder(folder);
       const client = clientOf(context.env);
       const skill = await client.call(putSkill, {
         companyId: await companyOf(client, flags.company),
         name: basename(resolve(folder)),
-        files,
+        files: readSkillFolder(folder),
         allowCommands: flags.allowCommands === true,
       });
-      context.terminal.out(
-        flags.json === true
-          ? JSON.stringify(skill)
-          : `Added the skill ${skill.name} (${plural(skill.files.length, "file")}). Every session that starts from now on has it.`,
-      );
+      const files = plural(skill.files.length, "file");
+      const text = `Added the skill ${skill.name} (${files}). Every session that starts from now on has it.`;
+      print(context, flags, skill, text);
     });
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { Command } from "commander";
 import { type Client, createClient } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
 import { nameKey } from "../contract/names.ts";
@@ -58,6 +59,21 @@ export function tokenOf(env: NodeJS.ProcessEnv): string | undefined {
 
 export function clientOf(env: NodeJS.ProcessEnv): Client {
   return createClient({ url: urlOf(env), token: tokenOf(env) });
+}
+
+/** Prints a result: with --json as JSON, otherwise as these lines. */
+export function print(
+  { terminal }: Context,
+  { json }: { readonly json?: true },
+  result: unknown,
+  ...lines: readonly string[]
+): void {
+  terminal.out(json === true ? JSON.stringify(result) : lines.join("\n"));
+}
+
+/** The command that holds the verbs of a noun. It exists already if an operation has a verb there. */
+export function nounOf(program: Command, noun: string): Command {
+  return program.commands.find((command) => command.name() === noun) ?? program.command(noun);
 }
 
 /** The id of an agent given by id, slug or name, in any company. */

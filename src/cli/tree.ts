@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { viewCompany } from "../contract/companies.ts";
 import { type OutcomeSummary, viewSubtree } from "../contract/outcomes.ts";
-import { clientOf, companyOf, type Context } from "./terminal.ts";
+import { clientOf, companyOf, type Context, print } from "./terminal.ts";
 import { companyFlag, example, jsonFlag } from "./texts.ts";
 
 export function addTree(program: Command, context: Context): void {
@@ -17,14 +17,10 @@ export function addTree(program: Command, context: Context): void {
     .action(
       async (id: string | undefined, flags: { company?: string; all?: true; limit: number; json?: true }) => {
         const client = clientOf(context.env);
-        const start =
-          id ??
-          (await client.call(viewCompany, { companyId: await companyOf(client, flags.company) }))
-            .rootOutcomeId;
+        const rootOf = async (companyId: string) => client.call(viewCompany, { companyId });
+        const start = id ?? (await rootOf(await companyOf(client, flags.company))).rootOutcomeId;
         const subtree = await client.call(viewSubtree, { id: start, limit: flags.limit });
-        context.terminal.out(
-          flags.json === true ? JSON.stringify(subtree) : drawTree(start, subtree, flags.all === true),
-        );
+        print(context, flags, subtree, drawTree(start, subtree, flags.all === true));
       },
     );
 }

@@ -71,5 +71,4 @@ export const verifyLedger = operation("event.verify", "GET /api/events/verify", 
   }),
   within: "installation",
   needs: "board",
-  cli: { command: "audit verify" },
 });

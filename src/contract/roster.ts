@@ -48,6 +48,7 @@ export const viewOrg = operation("org.view", "GET /api/companies/:companyId/org"
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ agents: z.array(Position), truncated: z.boolean() }),
   needs: "board",
+  cli: { command: "org" },
 });
 
 /** A file of a company's folder: company.json, agents/<name>.md, skills/<name>/SKILL.md, knowledge/<name>. */

@@ -6,7 +6,7 @@ import { updateCompany } from "../contract/companies.ts";
 import { pauseAgent, terminateAgent } from "../contract/agents.ts";
 import { createOutcome, submitOutcome, updateOutcome, delegateOutcome } from "../contract/outcomes.ts";
 import { viewOrg } from "../contract/roster.ts";
-import { drawOrg } from "../cli/org.ts";
+import { drawOrg } from "../cli/screens.ts";
 import { createOrganization, openTestStore, refusal, bothStores } from "../testing/organization.ts";
 
 for (const kind of bothStores)
