@@ -1,5 +1,5 @@
 import { commandsThatList } from "../contract/listing.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { conflict, invalid, Refusal, refused } from "../contract/refusal.ts";
 
 /**
  * The texts that several commands share, and every refusal of the command line itself. The description of a command stands
@@ -36,29 +36,28 @@ export const section = (heading: string, lines: readonly string[]): string[] =>
 export const howToDecide = (id: string): string =>
   `Approve it: agency approve ${id}\nReject it:  agency reject ${id}`;
 
-export const notAPort = (value: string): Refusal =>
-  new Refusal("invalid", `AGENCY_PORT is "${value}", which is not a port.`, "Use a number from 0 to 65535.");
+export const notAPort = (value: string) =>
+  invalid(`AGENCY_PORT is "${value}", which is not a port.`, "Use a number from 0 to 65535.");
 
-export const notANumber = (flag: string): Refusal =>
-  new Refusal("invalid", `--${flag} is not a whole number.`, `Use a number, such as --${flag} 42.`);
+export const notANumber = (flag: string) =>
+  invalid(`--${flag} is not a whole number.`, `Use a number, such as --${flag} 42.`);
 
-export const notAnId = (noun: string, given: string): Refusal =>
-  new Refusal(
-    "invalid",
+export const notAnId = (noun: string, given: string) =>
+  invalid(
     `\`${given}\` is not ${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}.`,
     commandsThatList(noun).length === 0
       ? "Use an id."
       : `Run ${commandsThatList(noun).join(" or ")} to see them.`,
   );
 
-export const noSuchAgent = (name: string): Refusal =>
+export const noSuchAgent = (name: string) =>
   new Refusal("not_found", `There is no agent called "${name}".`, "Run `agency org` to see the agents.");
 
-export const severalAgents = (name: string, ids: readonly string[]): Refusal =>
-  new Refusal("invalid", `Several agents are called "${name}".`, `Use one of their ids: ${ids.join(", ")}.`);
+export const severalAgents = (name: string, ids: readonly string[]) =>
+  invalid(`Several agents are called "${name}".`, `Use one of their ids: ${ids.join(", ")}.`);
 
-export const noCompanyYet = (): Refusal =>
-  new Refusal("invalid", "There is no company yet.", "Create one: agency companies create <name>");
+export const noCompanyYet = () =>
+  invalid("There is no company yet.", "Create one: agency companies create <name>");
 
 export function whichCompany(
   wanted: string | undefined,
@@ -67,63 +66,54 @@ export function whichCompany(
   const shown = companies.slice(0, 10).map(({ id, name }) => `${name} (${id})`);
   const list = `${shown.join(", ")}${companies.length > shown.length ? ", …" : ""}`;
   if (wanted === undefined)
-    return new Refusal(
-      "invalid",
+    return invalid(
       "Which company? There are several.",
       `Add --company <id or name>. Companies here: ${list}.`,
     );
   return companies.some(({ name }) => name.toLowerCase() === wanted.toLowerCase())
-    ? new Refusal("invalid", `Several companies are called "${wanted}".`, `Use an id instead: ${list}.`)
-    : new Refusal("invalid", `There is no company called "${wanted}".`, `Companies here: ${list}.`);
+    ? invalid(`Several companies are called "${wanted}".`, `Use an id instead: ${list}.`)
+    : invalid(`There is no company called "${wanted}".`, `Companies here: ${list}.`);
 }
 
-export const rootIsPaused = (id: string): Refusal =>
-  new Refusal(
-    "refused",
-    "The root agent is paused, so it can't take a goal.",
-    `Resume it: agency agents resume ${id}`,
-  );
+export const rootIsPaused = (id: string) =>
+  refused("The root agent is paused, so it can't take a goal.", `Resume it: agency agents resume ${id}`);
 
-export const hireNeeds = (): Refusal =>
-  new Refusal(
-    "invalid",
+export const hireNeeds = () =>
+  invalid(
     "To hire an agent, give its name and its role.",
     "For example: agency hire Vera --role Writer. On a terminal, `agency hire` asks for them.",
   );
 
-export const notJson = (argument: string): Refusal =>
-  new Refusal(
-    "invalid",
+export const notJson = (argument: string) =>
+  invalid(
     `The argument ${argument} is not JSON.`,
     `Write it in single quotes, such as '{"kind":"fire","agent":"ada"}'. GET /api/openapi.json describes its fields.`,
   );
 
-export const noFolder = (folder: string, which: string): Refusal =>
-  new Refusal("invalid", `There is no folder ${folder}.`, `Name ${which}.`);
+export const noFolder = (folder: string, which: string) =>
+  invalid(`There is no folder ${folder}.`, `Name ${which}.`);
 
-export const folderNotEmpty = (folder: string): Refusal =>
-  new Refusal("conflict", `${folder} is not empty.`, "Name a new or an empty folder.");
+export const folderNotEmpty = (folder: string) =>
+  conflict(`${folder} is not empty.`, "Name a new or an empty folder.");
 
-export const folderTooDeep = (folder: string, most: number): Refusal =>
-  new Refusal("invalid", `${folder} is nested too deeply.`, `A skill can have ${most} levels of folders.`);
+export const folderTooDeep = (folder: string, most: number) =>
+  invalid(`${folder} is nested too deeply.`, `A skill can have ${most} levels of folders.`);
 
-export const folderTooLarge = (most: number, file: string): Refusal =>
+export const folderTooLarge = (most: number, file: string) =>
   new Refusal(
     "too_large",
     `The folder holds more than ${most / 1024 / 1024} MB, the maximum (reached at ${file}).`,
     "Remove the largest files and add them afterwards.",
   );
 
-export const fileOutsideFolder = (path: string): Refusal =>
-  new Refusal(
-    "invalid",
+export const fileOutsideFolder = (path: string) =>
+  invalid(
     `The daemon returned a file outside the folder: ${path}. Nothing more was written.`,
     "Check that AGENCY_URL points to the right daemon.",
   );
 
-export const notPlain = (path: string, what: "file" | "folder"): Refusal =>
-  new Refusal(
-    "invalid",
+export const notPlain = (path: string, what: "file" | "folder") =>
+  invalid(
     `${path} is not a plain ${what}.`,
     `Links, pipes and devices are not followed. Put the ${what} itself there.`,
   );

@@ -4,7 +4,7 @@ import { notFound } from "../contract/refusal.ts";
 import { JsonObject } from "../contract/words.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { redact } from "../redaction/redact.ts";
-import { insertion, query } from "../store/query.ts";
+import { deleting, insertion, selection } from "../store/query.ts";
 import { type Row, tables } from "../store/schema.ts";
 
 /** Further MCP servers are records of the company. A grant of `mcp:<name>` lets an agent use one. */
@@ -24,15 +24,15 @@ const onPut = guarded(contract.putMcpServer, async (call) => {
 });
 
 const onList = guarded(contract.listMcpServers, async ({ tx, companyId }) => ({
-  servers: (await tx.all(serversOf, { companyId })).map(present),
+  servers: (await tx.all(serversOf, { company_id: companyId })).map(present),
   nextCursor: null,
 }));
 
 const onRemove = guarded(contract.removeMcpServer, async (call) => {
   const { tx, companyId, input } = call;
-  const row = (await tx.all(serversOf, { companyId })).find(({ name }) => name === input.name);
+  const row = (await tx.all(serversOf, { company_id: companyId })).find(({ name }) => name === input.name);
   if (row === undefined) throw notFound("MCP server", input.name);
-  await tx.run(drop, { companyId, name: input.name });
+  await tx.run(drop, { company_id: companyId, name: input.name });
   await call.record(companyId, { server: input.name });
   return present(row);
 });
@@ -51,9 +51,5 @@ export const putServer = insertion(
   "mcp_servers",
   sql`on conflict (company_id, name) do update set config = excluded.config`,
 );
-export const serversOf = query((db, p: { companyId: string }) =>
-  db.selectFrom("mcp_servers").selectAll().where("company_id", "=", p.companyId).orderBy("name"),
-);
-const drop = query((db, p: { companyId: string; name: string }) =>
-  db.deleteFrom("mcp_servers").where("company_id", "=", p.companyId).where("name", "=", p.name),
-);
+export const serversOf = selection("mcp_servers", ["company_id"], sql`order by name`);
+const drop = deleting("mcp_servers", ["company_id", "name"]);

@@ -9,7 +9,7 @@ import { brainMarks, checkBrainConfig, findBrain } from "../brains/registry.ts";
 import { demandCovers } from "../budgets/carving.ts";
 import { afterChange } from "../budgets/halting.ts";
 import { chooseBrain } from "../hiring/employ.ts";
-import { dynamic, query } from "../store/query.ts";
+import { dynamic, selection, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { foundCompany, plainRoot } from "./founding.ts";
@@ -117,8 +117,5 @@ export async function companyById(tx: ReadTx, id: string): Promise<Row<"companie
   return row;
 }
 
-const byId = query((db, p: { id: string }) => db.selectFrom("companies").selectAll().where("id", "=", p.id));
-
-const updateRow = query((db, p: { id: string; name: string; settings: string }) =>
-  db.updateTable("companies").set({ name: p.name, settings: p.settings }).where("id", "=", p.id),
-);
+const byId = selection("companies", ["id"]);
+const updateRow = updating("companies", ["name", "settings"], ["id"]);

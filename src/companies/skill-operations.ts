@@ -5,7 +5,7 @@ import { guarded } from "../dispatch/guarded.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { decodeFile } from "../knowledge/content.ts";
 import { addVersion, fileById, insertFile, tombstone } from "../knowledge/table.ts";
-import { insertion, query } from "../store/query.ts";
+import { deleting, insertion, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { readSkills, type Skill, skillOf } from "./skill.ts";
 import { runsCommands, skillsTooLarge } from "./texts.ts";
@@ -50,7 +50,7 @@ export async function keepSkill(
   idFor: (path: string) => string,
 ): Promise<void> {
   const { tx, companyId, actor } = call;
-  const before = (await tx.all(skillFiles, { companyId })).filter(({ path }) => skillOf(path) === skill.name);
+  const before = await rowsOf(tx, companyId, skill.name);
   for (const { path, content, description, mediaType } of skill.files) {
     const row = before.find((one) => one.path === path);
     const file = row === undefined ? undefined : await fileById(tx, row.id);
@@ -83,7 +83,7 @@ export async function keepSkill(
     const file = kept.has(path) ? undefined : await fileById(tx, id);
     if (file === undefined) continue;
     await tombstone(tx, file);
-    await tx.run(displace, { companyId, path });
+    await tx.run(displace, { company_id: companyId, path });
     await call.record(id, { version: file.version, reason: `skill ${skill.name}` }, "knowledge.delete");
   }
 }
@@ -109,16 +109,17 @@ export const skillFiles = query((db, p: { companyId: string }) =>
     .orderBy("s.path"),
 );
 
-type Row = Awaited<ReturnType<typeof rowsOf>>[number];
-const rowsOf = (tx: ReadTx, companyId: string) => tx.all(skillFiles, { companyId });
+/** The files of one skill. */
+const rowsOf = async (tx: ReadTx, companyId: string, name: string) =>
+  (await tx.all(skillFiles, { companyId })).filter(({ path }) => skillOf(path) === name);
 
 async function oneSkill(tx: ReadTx, companyId: string, name: string) {
-  const files = (await rowsOf(tx, companyId)).filter(({ path }) => skillOf(path) === name);
+  const files = await rowsOf(tx, companyId, name);
   if (files.length === 0) throw notFound("skill", name);
   return present(name, files);
 }
 
-function present(name: string, files: readonly Row[]) {
+function present(name: string, files: Awaited<ReturnType<typeof rowsOf>>) {
   return {
     name,
     description: files.find(({ path }) => path === `${name}/SKILL.md`)?.description ?? "",
@@ -138,6 +139,4 @@ const inSkill = (name: string, file: CompanyFile) => ({
 });
 
 const place = insertion("skill_files");
-const displace = query((db, p: { companyId: string; path: string }) =>
-  db.deleteFrom("skill_files").where("company_id", "=", p.companyId).where("path", "=", p.path),
-);
+const displace = deleting("skill_files", ["company_id", "path"]);

@@ -1,10 +1,11 @@
-import { tables } from "../store/schema.ts";
+import { type TableName, tables } from "../store/schema.ts";
 import { hash } from "node:crypto";
+import { sql } from "kysely";
 import { z } from "zod";
 import { canonicalJson } from "../contract/canonical.ts";
 import type { Operation } from "../contract/operation.ts";
 import { problemsIn, sentencesOf } from "../contract/problems.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { invalid, notFound, Refusal } from "../contract/refusal.ts";
 import { JsonObject } from "../contract/words.ts";
 import { type Actor, append } from "../events/ledger.ts";
 import { redact, redactText } from "../redaction/redact.ts";
@@ -59,7 +60,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
       // A refusal says which arguments an operation takes, so the caller has to be known first.
       const { actor } = await parts.store.read((tx) => authenticate(tx, request.token));
       throw accepted instanceof z.ZodError
-        ? redactedRefusal(invalid(request.operation, accepted, actor))
+        ? redactedRefusal(wrongInput(request.operation, accepted, actor))
         : keyInvalid();
     }
     const seen: { caller?: Caller; companyId?: string } = {};
@@ -152,12 +153,12 @@ async function findCompany(
 ): Promise<string> {
   if (operation.within === "installation") return "";
   if (operation.within !== "company") {
-    for (const noun of nouns) {
-      const key = operation.within[noun];
-      const named = key === undefined ? undefined : input[key];
-      if (typeof named !== "string" || !z.uuid().safeParse(named).success) continue;
+    for (const [noun, key] of Object.entries(operation.within)) {
+      const named = input[key];
+      const owned = owners.get(noun);
+      if (typeof named !== "string" || owned === undefined || !z.uuid().safeParse(named).success) continue;
       const id = named.toLowerCase();
-      const owner = (await tx.first(owners[noun], { id }))?.company_id;
+      const owner = (await tx.first(owned, { id }))?.company_id;
       if (owner === undefined || (caller.companyId !== null && owner !== caller.companyId))
         throw notFound(noun, id);
       return owner;
@@ -178,7 +179,7 @@ async function findCompany(
   throw "companyId" in operation.input.shape ? companyIdMissing(companies) : agentsOnly(operation);
 }
 
-function invalid(operation: Operation, error: z.ZodError, actor: Actor): Refusal {
+function wrongInput(operation: Operation, error: z.ZodError, actor: Actor): Refusal {
   const problems = problemsIn(operation.input, error);
   const hints = [...new Set(problems.flatMap(({ hint }) => hint ?? []))];
   const name = actor.kind === "agent" ? (operation.mcp?.tool ?? operation.name) : operation.name;
@@ -187,7 +188,7 @@ function invalid(operation: Operation, error: z.ZodError, actor: Actor): Refusal
     keys.length === 0
       ? `${name} takes no arguments.`
       : `${name} takes ${keys.join(", ")}. GET /api/openapi.json describes them.`;
-  return new Refusal("invalid", sentencesOf(problems), hints.length > 0 ? hints.join(" ") : takes);
+  return invalid(sentencesOf(problems), hints.length > 0 ? hints.join(" ") : takes);
 }
 
 /** A refusal repeats what the caller sent, and is put on record and in logs. */
@@ -208,13 +209,7 @@ function isKey(key: string): boolean {
  */
 function isOnRecord(refusal: Refusal, caller: Caller): boolean {
   if (caller.actor.kind !== "agent") return refusal.code === "refused";
-  return (
-    refusal.code === "forbidden" ||
-    refusal.code === "refused" ||
-    refusal.code === "limited" ||
-    refusal.code === "not_found" ||
-    refusal.code === "gone"
-  );
+  return ["forbidden", "refused", "limited", "not_found", "gone"].includes(refusal.code);
 }
 
 function withoutSecrets(operation: Operation, output: unknown): unknown {
@@ -222,49 +217,25 @@ function withoutSecrets(operation: Operation, output: unknown): unknown {
   return { ...output, ...Object.fromEntries(operation.shownOnce.map((key) => [key, "[shown once]"])) };
 }
 
-const nouns = [
-  "file",
-  "agent",
-  "outcome",
-  "grant",
-  "message",
-  "session",
-  "approval",
-  "reorganization",
-  "agent or outcome",
-] as const;
+/** Finds the company of a thing by its id, in the tables that may hold it. */
+const ownerIn = (...places: readonly TableName[]) =>
+  query((db, p: { id: string }) => {
+    const parts = places.map((table) => sql`select company_id from ${sql.table(table)} where id = ${p.id}`);
+    const text = sql<{ company_id: string }>`${sql.join(parts, sql` union `)}`;
+    return { compile: () => text.compile(db) };
+  }, []);
 
-const owners = {
-  file: query((db, p: { id: string }) => db.selectFrom("files").select("company_id").where("id", "=", p.id)),
-  agent: query((db, p: { id: string }) =>
-    db.selectFrom("agents").select("company_id").where("id", "=", p.id),
-  ),
-  outcome: query((db, p: { id: string }) =>
-    db.selectFrom("outcomes").select("company_id").where("id", "=", p.id),
-  ),
-  grant: query((db, p: { id: string }) =>
-    db.selectFrom("grants").select("company_id").where("id", "=", p.id),
-  ),
-  message: query((db, p: { id: string }) =>
-    db.selectFrom("messages").select("company_id").where("id", "=", p.id),
-  ),
-  session: query((db, p: { id: string }) =>
-    db.selectFrom("sessions").select("company_id").where("id", "=", p.id),
-  ),
-  approval: query((db, p: { id: string }) =>
-    db.selectFrom("approvals").select("company_id").where("id", "=", p.id),
-  ),
-  reorganization: query((db, p: { id: string }) =>
-    db.selectFrom("reorganizations").select("company_id").where("id", "=", p.id),
-  ),
-  "agent or outcome": query((db, p: { id: string }) =>
-    db
-      .selectFrom("outcomes")
-      .select("company_id")
-      .where("id", "=", p.id)
-      .union(db.selectFrom("agents").select("company_id").where("id", "=", p.id)),
-  ),
-};
+const owners = new Map([
+  ["file", ownerIn("files")],
+  ["agent", ownerIn("agents")],
+  ["outcome", ownerIn("outcomes")],
+  ["grant", ownerIn("grants")],
+  ["message", ownerIn("messages")],
+  ["session", ownerIn("sessions")],
+  ["approval", ownerIn("approvals")],
+  ["reorganization", ownerIn("reorganizations")],
+  ["agent or outcome", ownerIn("outcomes", "agents")],
+]);
 
 const companyRow = query((db, p: { id: string }) =>
   db.selectFrom("companies").select("id").where("id", "=", p.id),

@@ -1,62 +1,49 @@
 import { plural } from "../contract/phrases.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { forbidden, invalid, Refusal } from "../contract/refusal.ts";
 
 /** What the doors themselves say. Every other refusal comes from behind them. */
-export const unknownHost = (hosts: readonly string[]): Refusal =>
-  new Refusal(
-    "forbidden",
-    "The request's Host header does not name this daemon.",
-    `Use http://${hosts[0] ?? "127.0.0.1"}.`,
-  );
+export const unknownHost = (hosts: readonly string[]) =>
+  forbidden("The request's Host header does not name this daemon.", `Use http://${hosts[0] ?? "127.0.0.1"}.`);
 
-export const foreignOrigin = (): Refusal =>
-  new Refusal(
-    "forbidden",
+export const foreignOrigin = () =>
+  forbidden(
     "The daemon does not answer requests from other web sites.",
     "Call the daemon directly, without an Origin header.",
   );
 
-export const bodyTooLarge = (most: number): Refusal =>
+export const bodyTooLarge = (most: number) =>
   new Refusal(
     "too_large",
     `The request is larger than ${most} bytes, the maximum.`,
     "Send less, or split the content into several files.",
   );
 
-export const bodyNotUtf8 = (): Refusal =>
-  new Refusal("invalid", "The body is not valid UTF-8.", "Encode text as UTF-8, and bytes as base64.");
+export const bodyNotUtf8 = () =>
+  invalid("The body is not valid UTF-8.", "Encode text as UTF-8, and bytes as base64.");
 
-export const bodyTooDeep = (most: number): Refusal =>
-  new Refusal("invalid", `The body is nested deeper than ${most} levels.`, "Send a flatter structure.");
+export const bodyTooDeep = (most: number) =>
+  invalid(`The body is nested deeper than ${most} levels.`, "Send a flatter structure.");
 
-export const bodyNotJson = (why: string): Refusal =>
-  new Refusal("invalid", `The body is not valid JSON: ${why}`.slice(0, 300), "Send valid JSON.");
+export const bodyNotJson = (why: string) =>
+  invalid(`The body is not valid JSON: ${why}`.slice(0, 300), "Send valid JSON.");
 
-export const bodyNotDeclared = (): Refusal =>
-  new Refusal("invalid", "The body is not declared as JSON.", "Send `Content-Type: application/json`.");
+export const bodyNotDeclared = () =>
+  invalid("The body is not declared as JSON.", "Send `Content-Type: application/json`.");
 
-export const bodyNotObject = (operation: string): Refusal =>
-  new Refusal("invalid", `The body of ${operation} must be a JSON object.`, "Send {…}.");
+export const bodyNotObject = (operation: string) =>
+  invalid(`The body of ${operation} must be a JSON object.`, "Send {…}.");
 
-export const givenTwice = (key: string): Refusal =>
-  new Refusal("invalid", `${key} is already in the path.`, `Leave ${key} out of the body and the query.`);
+export const givenTwice = (key: string) =>
+  invalid(`${key} is already in the path.`, `Leave ${key} out of the body and the query.`);
 
-export const boardFollowsOnly = (): Refusal =>
-  new Refusal(
-    "forbidden",
-    "Only the board can follow all events.",
-    "Call read_audit_log to see the events about you.",
-  );
+export const boardFollowsOnly = () =>
+  forbidden("Only the board can follow all events.", "Call read_audit_log to see the events about you.");
 
-export const noSuchStream = (): Refusal =>
+export const noSuchStream = () =>
   new Refusal("not_found", "There is no such route.", "Use GET /api/events?after=<sequence number>.");
 
-export const notASequence = (): Refusal =>
-  new Refusal(
-    "invalid",
-    "after must be a sequence number.",
-    "Start with after=0, or with the last seq you received.",
-  );
+export const notASequence = () =>
+  invalid("after must be a sequence number.", "Start with after=0, or with the last seq you received.");
 
 /** The answer to a bug. The log has the error under the same id. */
 export const internalError = (id: string): { error: { code: string; message: string; hint: string } } => ({

@@ -1,5 +1,4 @@
 import * as contract from "../contract/ledger.ts";
-import { Refusal } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { aboutAgent, listAfter, presentEvent, verify } from "../events/ledger.ts";
@@ -14,7 +13,7 @@ const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => 
 });
 
 const onMine = guarded(contract.readAuditLog, async ({ tx, actor, input }) => {
-  if (actor.agentId === null) throw new Refusal("refused", boardHasLedger.message, boardHasLedger.hint);
+  if (actor.agentId === null) throw boardHasLedger();
   return ofAgent(tx, actor.agentId, input);
 });
 

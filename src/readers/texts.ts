@@ -1,4 +1,5 @@
 import type { Position } from "../contract/roster.ts";
+import { refused } from "../contract/refusal.ts";
 import { plural } from "../contract/phrases.ts";
 
 /** What `why` and the organization chart say. An outcome is named by its title, an agent by its name. */
@@ -96,7 +97,8 @@ export function positionText(
   return waits.length === 0 ? "nothing to do" : `waiting: ${waits.join(", ")}`;
 }
 
-export const boardHasLedger = {
-  message: "The board has no audit log, but it can read the events of the whole company.",
-  hint: "Call GET /api/companies/:id/events, or run `agency audit events`.",
-};
+export const boardHasLedger = () =>
+  refused(
+    "The board has no audit log, but it can read the events of the whole company.",
+    "Call GET /api/companies/:id/events, or run `agency audit events`.",
+  );

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { why as contract } from "../contract/why.ts";
 import { notFound } from "../contract/refusal.ts";
 import type { Output } from "../contract/operation.ts";
@@ -13,7 +14,7 @@ import { outcomeRights } from "../capabilities/structure.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { isEscalated } from "../outcomes/review.ts";
 import { dependenciesOf, liveChildrenOf, outcomeById } from "../outcomes/table.ts";
-import { query } from "../store/query.ts";
+import { selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import * as text from "./texts.ts";
 
@@ -53,12 +54,12 @@ async function ofAgent(tx: ReadTx, agentId: string, looks: Looks): Promise<Trail
   const state = await stateOf(tx, agentId);
   const { moves, path, says } = state;
   if (!moves || state.busy) return { moves, path, says };
-  for (const { id } of await tx.all(liveWork, { agentId })) {
+  for (const { id } of await tx.all(liveWork, { responsible_id: agentId })) {
     const trail = await ofOutcome(tx, id, [], looks);
     if (!trail.moves)
       return { ...trail, path: [...path, ...trail.path], says: `${text.workIsStuck} ${trail.says}` };
   }
-  const waits = await tx.first(liveWork, { agentId });
+  const waits = await tx.first(liveWork, { responsible_id: agentId });
   if (waits === undefined) return { moves, path, says: `${says} ${text.nothingToDo}` };
   const trail = await ofOutcome(tx, waits.id, [], looks);
   return { ...trail, path: [...path, ...trail.path] };
@@ -138,7 +139,7 @@ async function verifier(tx: ReadTx, outcome: OutcomeRow, here: Step, looks: Look
   const waits = text.waitsForVerdict(outcome.title);
   if (!state.moves || state.busy || state.isPerson)
     return { moves: state.moves, path, says: `${waits} ${state.says}` };
-  const inbox = await tx.first(openInbox, { agentId: outcome.delegated_by });
+  const inbox = await tx.first(openInbox, { responsible_id: outcome.delegated_by });
   if (inbox === undefined) return { moves: false, path, says: `${waits} ${text.noMessageAboutIt}` };
   const trail = await ofOutcome(tx, inbox.id, [], looks);
   return { ...trail, path: [here, ...trail.path], says: `${waits} ${trail.says}` };
@@ -173,7 +174,7 @@ async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boo
   if (!isInstalled(agent.brain_type))
     return answer(false, text.brainMissing(agent.brain_type), { hint: text.giveAnotherBrain });
   if (agent.brain_type === "human") return answer(true, text.isPerson);
-  if ((await tx.first(liveSession, { agentId })) !== undefined)
+  if ((await tx.first(liveSession, { agent_id: agentId })) !== undefined)
     return answer(true, text.isAtWork, { busy: true });
   if (agent.not_before > tx.now) return answer(true, text.startsLater(agent.not_before));
   if (short !== undefined) return answer(short.moves, text.cannotStart(short.says));
@@ -211,30 +212,11 @@ async function wantOf(
   return { moves: renewed, says: parts.join("; ") };
 }
 
-const agentRow = query((db, p: { id: string }) =>
-  db
-    .selectFrom("agents")
-    .select(["id", "company_id", "name", "status", "boss_id", "brain_type", "not_before"])
-    .where("id", "=", p.id),
-);
-const liveSession = query((db, p: { agentId: string }) =>
-  db.selectFrom("sessions").select("id").where("agent_id", "=", p.agentId).where("ended_at", "is", null),
-);
-const openInbox = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .select("id")
-    .where("responsible_id", "=", p.agentId)
-    .where("status", "=", "open")
-    .where("kind", "=", "inbox"),
-);
-const liveWork = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .select("id")
-    .where("responsible_id", "=", p.agentId)
-    .where("status", "in", ["open", "submitted"])
-    .where("kind", "not in", ["perpetual", "mandate"])
-    .orderBy("num")
-    .limit(200),
+const agentRow = selection("agents", ["id"]);
+const liveSession = selection("sessions", ["agent_id"], sql`and ended_at is null`);
+const openInbox = selection("outcomes", ["responsible_id"], sql`and status = 'open' and kind = 'inbox'`);
+const liveWork = selection(
+  "outcomes",
+  ["responsible_id"],
+  sql`and status in ('open', 'submitted') and kind not in ('perpetual', 'mandate') order by num limit 200`,
 );

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { levelOf } from "../capabilities/table.ts";
 import { tables } from "../store/schema.ts";
 import { JsonObject } from "../contract/words.ts";
@@ -15,7 +16,7 @@ import { serversOf } from "../companies/mcp-servers.ts";
 import { skillFiles } from "../companies/skill-operations.ts";
 import { companyById } from "../companies/operations.ts";
 import { encodeContent } from "../knowledge/content.ts";
-import { query } from "../store/query.ts";
+import { selection } from "../store/query.ts";
 import { writeDefinition } from "./definition.ts";
 import {
   changedText,
@@ -37,8 +38,10 @@ const onExport = guarded(exportCompany, async (call) => {
   const { tx, companyId } = call;
   const company = await companyById(tx, companyId);
   const settings = parseSettings(company.settings);
-  const agents = (await tx.all(employed, { companyId })).toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
-  const files = await tx.all(ownFiles, { companyId });
+  const agents = (await tx.all(employed, { company_id: companyId })).toSorted((a, b) =>
+    a.slug < b.slug ? -1 : 1,
+  );
+  const files = await tx.all(ownFiles, { company_id: companyId });
   const ofSkills = await tx.all(skillFiles, { companyId });
   const size = [...files, ...ofSkills].reduce((sum, file) => sum + file.size, 0);
   if (size > mostFileBytes) throw exportTooLarge(size);
@@ -76,7 +79,7 @@ const onExport = guarded(exportCompany, async (call) => {
     const file = `agents/${Buffer.byteLength(agent.slug) > 200 ? agent.id.slice(0, 8) : agent.slug}.md`;
     const configuration = await configurationOf(tx, agent);
     const grants = [];
-    for (const given of await tx.all(givenFor, { agentId: agent.id, scopeId: agent.mandate_id })) {
+    for (const given of await tx.all(givenFor, { grantee_id: agent.id, scope_id: agent.mandate_id })) {
       const { resource } = given;
       const level = levelOf("grants", given);
       // A right whose chain is broken does not count. It must not become valid again in another company.
@@ -94,7 +97,7 @@ const onExport = guarded(exportCompany, async (call) => {
       shown(manifestFile, {
         name: company.name,
         settings: storedSettings(company.settings),
-        mcpServers: (await tx.all(serversOf, { companyId })).map(({ name, config }) => ({
+        mcpServers: (await tx.all(serversOf, { company_id: companyId })).map(({ name, config }) => ({
           name,
           config: tables.mcp_servers.config.parse(config),
         })),
@@ -136,7 +139,7 @@ const onExport = guarded(exportCompany, async (call) => {
       ...encodeContent(changedText(content, (body) => renumber(body, numbers))),
     })),
   ];
-  const pending = await tx.all(waiting, { companyId });
+  const pending = await tx.all(waiting, { company_id: companyId });
   leftOut.push(...pending.map(({ name }) => leftOutPending(name)));
   await call.record(companyId, {
     agents: agents.length,
@@ -211,41 +214,15 @@ const endings: Readonly<Record<string, string>> = {
   "application/pdf": "pdf",
 };
 
-const employed = query((db, p: { companyId: string }) =>
-  db
-    .selectFrom("agents")
-    .selectAll()
-    .where("company_id", "=", p.companyId)
-    .where("status", "in", ["idle", "paused"]),
-);
+const employed = selection("agents", ["company_id"], sql`and status in ('idle', 'paused')`);
 
-const waiting = query((db, p: { companyId: string }) =>
-  db
-    .selectFrom("agents")
-    .select("name")
-    .where("company_id", "=", p.companyId)
-    .where("status", "=", "pending_approval")
-    .orderBy("name"),
-);
+const waiting = selection("agents", ["company_id"], sql`and status = 'pending_approval' order by name`);
 
-const ownFiles = query((db, p: { companyId: string }) =>
-  db
-    .selectFrom("files")
-    .select(["id", "hash", "size", "description", "media_type"])
-    .where("company_id", "=", p.companyId)
-    .where("kind", "=", "file")
-    .where("deleted_at", "is", null)
-    .orderBy("num"),
+const ownFiles = selection(
+  "files",
+  ["company_id"],
+  sql`and kind = 'file' and deleted_at is null order by num`,
 );
 
 /** Includes the rights to files the agent created. After an import, those become granted rights. */
-const givenFor = query((db, p: { agentId: string; scopeId: string }) =>
-  db
-    .selectFrom("grants")
-    .select(["resource", "level"])
-    .where("grantee_id", "=", p.agentId)
-    .where("scope_id", "=", p.scopeId)
-    .where("origin", "in", ["board", "boss", "creation"])
-    .where("revoked_at", "is", null)
-    .orderBy("num"),
-);
+const givenFor = selection("grants", ["grantee_id", "scope_id"], sql`and revoked_at is null order by num`);

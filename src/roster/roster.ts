@@ -1,10 +1,11 @@
 import { tables } from "../store/schema.ts";
 import { listRoster } from "../contract/roster.ts";
 import { presentShown, shownAfter } from "../agents/table.ts";
+import { companyById } from "../companies/operations.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { redact } from "../redaction/redact.ts";
-import { query } from "../store/query.ts";
+import { type Db, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /** The employed and the departed agents: as a list with pages, and as the text of roster.json. */
@@ -23,7 +24,7 @@ const onRoster = guarded(listRoster, async ({ tx, companyId, input }) => {
     adapterType: row.brain_type,
     model: row.model,
     effort: row.effort,
-    leftAt: row.ended_at === null ? null : new Date(row.ended_at).toISOString(),
+    leftAt: leftAt(row),
   }));
   return { agents, nextCursor };
 });
@@ -32,11 +33,12 @@ export const rosterHandlers = [onRoster];
 
 /** The text of roster.json. The same rows always make the same text, so comparing texts shows a change. */
 export async function rosterText(tx: ReadTx, companyId: string): Promise<string> {
-  const company = await tx.first(companyName, { id: companyId });
-  const rows = await tx.all(allRows, { companyId });
-  const departed = await tx.all(departedRows, { companyId, limit: mostDepartures });
+  const { name } = await companyById(tx, companyId);
+  const from = { companyId, at: 0, id: "" };
+  const rows = await tx.all(employedOnes, { ...from, limit: Number.MAX_SAFE_INTEGER });
+  const departed = await tx.all(lastDeparted, { ...from, limit: mostDepartures });
   const roster = {
-    company: { id: companyId, name: company?.name ?? "" },
+    company: { id: companyId, name },
     agents: rows.map((row) => ({
       ...common(row),
       status: row.status,
@@ -45,7 +47,7 @@ export async function rosterText(tx: ReadTx, companyId: string): Promise<string>
       effort: row.effort,
       budget: tables.agents.budget.parse(row.budget),
     })),
-    departures: departed.map((row) => ({ ...common(row), left: iso(row.ended_at) })),
+    departures: departed.map((row) => ({ ...common(row), left: leftAt(row) })),
   };
   return `${JSON.stringify(redact(roster).value, null, 2)}\n`;
 }
@@ -56,70 +58,24 @@ export const companiesByAge = query((db, _: Record<never, never>) =>
 );
 
 const mostDepartures = 1000;
-const iso = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
 
-function common(row: {
-  id: string;
-  name: string;
-  role: string;
-  title: string | null;
-  boss_id: string | null;
-  boss: string | null;
-  created_at: number;
-}) {
-  return {
-    id: row.id,
-    name: row.name,
-    role: row.role,
-    title: row.title,
-    reportsTo: row.boss_id === null ? "board" : (row.boss ?? row.boss_id),
-    since: iso(row.created_at),
-  };
+function common(row: Parameters<typeof presentShown>[0]) {
+  const { id, name, role, title, boss, createdAt } = presentShown(row);
+  return { id, name, role, title, reportsTo: boss?.name ?? "board", since: createdAt };
 }
 
-const columns = [
-  "a.id",
-  "a.name",
-  "a.role",
-  "a.title",
-  "a.boss_id",
-  "b.name as boss",
-  "a.created_at",
-] as const;
+const leftAt = ({ ended_at }: { ended_at: number | null }): string | null =>
+  ended_at === null ? null : new Date(ended_at).toISOString();
 
-const allRows = query((db, p: { companyId: string }) =>
-  db
-    .selectFrom("agents as a")
-    .leftJoin("agents as b", "b.id", "a.boss_id")
-    .select([...columns, "a.status", "a.brain_type", "a.model", "a.effort", "a.budget"])
-    .where("a.company_id", "=", p.companyId)
-    .where("a.status", "<>", "terminated")
-    .orderBy("a.created_at")
-    .orderBy("a.id"),
-);
-
-const departedRows = query((db, p: { companyId: string; limit: number }) =>
-  db
-    .selectFrom("agents as a")
-    .leftJoin("agents as b", "b.id", "a.boss_id")
-    .select([...columns, "a.ended_at"])
-    .where("a.company_id", "=", p.companyId)
+type Place = Parameters<typeof shownAfter>[1];
+const everyAgent = (db: Db, p: Place) =>
+  shownAfter(db, p).select(["a.brain_type", "a.model", "a.effort", "a.budget", "a.ended_at"]);
+const everybody = query(everyAgent);
+const employedOnes = query((db, p: Place) => everyAgent(db, p).where("a.status", "<>", "terminated"));
+const lastDeparted = query((db, p: Place) =>
+  everyAgent(db, p)
     .where("a.status", "=", "terminated")
+    .clearOrderBy()
     .orderBy("a.ended_at", "desc")
-    .orderBy("a.id")
-    .limit(p.limit),
-);
-
-const companyName = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("name").where("id", "=", p.id),
-);
-
-type Place = { companyId: string; at: number; id: string; limit: number };
-const everybody = query((db, p: Place) =>
-  shownAfter(db, p).select(["a.brain_type", "a.model", "a.effort", "a.ended_at"]),
-);
-const employedOnes = query((db, p: Place) =>
-  shownAfter(db, p)
-    .select(["a.brain_type", "a.model", "a.effort", "a.ended_at"])
-    .where("a.status", "<>", "terminated"),
+    .orderBy("a.id"),
 );
