@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { BudgetChange } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { AdapterType, AgentRef, CompanyId, idOf, Name, nextCursor, Page, text } from "./words.ts";
+import { AdapterType, AgentRef, CompanyId, Data, idOf, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Agents and their keys. */
 
@@ -83,10 +83,9 @@ export const updateAgent = operation("agent.update", "PATCH /api/agents/:id", {
         "Instructions that open the system prompt of its sessions. Null removes them. Default: unchanged.",
       ),
     adapterType: AdapterType.optional().describe("Type of brain, such as `rehearsal`. Default: unchanged."),
-    adapterConfig: z
-      .record(z.string(), z.unknown())
-      .optional()
-      .describe("New configuration of the brain, as JSON; replaces the old one. Default: unchanged."),
+    adapterConfig: Data.optional().describe(
+      "New configuration of the brain, as JSON; replaces the old one. Default: unchanged.",
+    ),
     budget: BudgetChange.nullable()
       .optional()
       .describe('Monthly budget, such as {"usd": 5}. Null removes it: the agent shares the budget above it.'),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { AgentRef, CompanyId, idOf, nextCursor, Page, text } from "./words.ts";
+import { AgentRef, CompanyId, Data, idOf, nextCursor, Page, text } from "./words.ts";
 
 /** Approvals: requests that only people decide (hires, plans, raised budgets), and the comments on them. */
 
@@ -21,7 +21,7 @@ export const approvalStatuses = [
 ] as const;
 export type ApprovalStatus = (typeof approvalStatuses)[number];
 
-const Payload = z.record(z.string(), z.unknown());
+const Payload = Data;
 
 export const Approval = z.object({
   id: z.string(),

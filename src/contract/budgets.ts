@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { AgentRef, CompanyId, idOf, nextCursor, numeric, Page, whole } from "./words.ts";
+import { AgentRef, CompanyId, count, idOf, nextCursor, numeric, Page, whole } from "./words.ts";
 
 /** Budgets and costs. Money is in US dollars in requests and answers, and in millionths of a dollar in the store. */
 
@@ -8,30 +8,21 @@ export const measures = ["usd", "tokens", "sessions"] as const;
 export type Measure = (typeof measures)[number];
 
 const Usd = z.number().min(0).max(1e9).describe("US dollars.");
-const Tokens = z.number().int().min(0).max(1e15).describe("Input and output tokens.");
-const Sessions = z.number().int().min(0).max(1e9).describe("Number of sessions.");
+const Tokens = count(0, 1e15).describe("Input and output tokens.");
+const Sessions = count(0, 1e9).describe("Number of sessions.");
 
 /** The budget of an agent. A measure that is left out is drawn from the nearest budget above the agent. */
-export const Budget = z.strictObject({
-  usd: Usd.optional(),
-  tokens: Tokens.optional(),
-  sessions: Sessions.optional(),
-});
+export const Budget = z.strictObject({ usd: Usd, tokens: Tokens, sessions: Sessions }).partial();
 
 /** A measure that is left out stays as it is; null removes it. */
-export const BudgetChange = z.strictObject({
-  usd: Usd.nullable().optional(),
-  tokens: Tokens.nullable().optional(),
-  sessions: Sessions.nullable().optional(),
-});
+export const BudgetChange = z
+  .strictObject({ usd: Usd.nullable(), tokens: Tokens.nullable(), sessions: Sessions.nullable() })
+  .partial();
 export type BudgetChange = z.infer<typeof BudgetChange>;
 
-export const MonthlyBudget = z
-  .strictObject({ usd: Usd.nullable(), tokens: Tokens.nullable(), sessions: Sessions.nullable() })
-  .partial()
-  .describe(
-    'What the company may spend in a calendar month (UTC), for example {"usd": 100}. 0 stops all spending; null means no limit.',
-  );
+export const MonthlyBudget = BudgetChange.describe(
+  'What the company may spend in a calendar month (UTC), for example {"usd": 100}. 0 stops all spending; null means no limit.',
+);
 
 export const SessionBudget = z
   .strictObject({ usd: Usd.positive(), tokens: Tokens.positive() })

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { LevelArgument, LevelName, ResourceName } from "./resources.ts";
-import { AgentRef, CompanyId, idOf, nextCursor, Page, text } from "./words.ts";
+import { AgentRef, CompanyId, Data, idOf, nextCursor, Page, text } from "./words.ts";
 
 /** Where a grant comes from: the board gave it, its holder created the thing, or a manager passed a right on. */
 export const grantOrigins = ["board", "creation", "boss"] as const;
@@ -132,7 +132,7 @@ const ChainLink = z.object({
 const Fix = z.object({
   by: z.string().describe("Who can make the call: an agent's id, or board."),
   operation: z.string(),
-  input: z.record(z.string(), z.unknown()),
+  input: Data,
   says: z.string(),
 });
 

@@ -1,53 +1,36 @@
 import { z } from "zod";
 import { MonthlyBudget, SessionBudget } from "./budgets.ts";
 import { mcpServers, operation } from "./operation.ts";
-import { AdapterType, CompanyId, Name, nextCursor, Page, text } from "./words.ts";
+import { AdapterType, CompanyId, count, Data, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Companies, their settings and their MCP servers. */
 
-const Threshold = z.number().int().min(1).max(100_000).nullable();
+const Threshold = count(1, 100_000).nullable();
 
 export const Settings = z.strictObject({
-  maxSessions: z
-    .number()
-    .int()
-    .min(0)
-    .max(1000)
-    .describe(
-      "Maximum number of sessions at the same time, shared fairly among agents. 0 stops all of them.",
-    ),
-  messageRetentionDays: z
-    .number()
-    .int()
-    .min(1)
-    .max(36_500)
-    .describe("The text of an acknowledged message is deleted after this many days; the record of it stays."),
+  maxSessions: count(0, 1000).describe(
+    "Maximum number of sessions at the same time, shared fairly among agents. 0 stops all of them.",
+  ),
+  messageRetentionDays: count(1, 36_500).describe(
+    "The text of an acknowledged message is deleted after this many days; the record of it stays.",
+  ),
   defaultAdapterType: AdapterType.describe("Type of brain for agents created without one."),
   allowedAdapterTypes: z
     .array(AdapterType)
     .max(50)
     .describe("Types of brain that agents may hire with. The board may use any."),
-  maxFileBytes: z
-    .number()
-    .int()
-    .min(1)
-    .max(100 * 1024 * 1024)
-    .describe("Size limit of a knowledge file, in bytes."),
+  maxFileBytes: count(1, 100 * 1024 * 1024).describe("Size limit of a knowledge file, in bytes."),
   requireBoardApprovalForNewAgents: z
     .boolean()
     .describe("Whether an agent that another agent hires waits until the board approves it."),
-  maxAgents: z
-    .number()
-    .int()
-    .min(1)
-    .max(1_000_000)
+  maxAgents: count(1, 1_000_000)
     .nullable()
     .describe(
       "Agents can't hire above this headcount. Null: 16 if hires need no approval, otherwise no limit.",
     ),
-  defaultAdapterConfig: z
-    .record(z.string(), z.unknown())
-    .describe("Configuration of the default brain, for agents created without one, as JSON."),
+  defaultAdapterConfig: Data.describe(
+    "Configuration of the default brain, for agents created without one, as JSON.",
+  ),
   chatLLMProvider: AdapterType.nullable().describe(
     "Type of brain for agents created with create_agent. Null: the default brain.",
   ),
@@ -55,30 +38,18 @@ export const Settings = z.strictObject({
     .min(1)
     .nullable()
     .describe("Model for agents created with create_agent. Null: the brain's own default."),
-  approvalExpirySeconds: z
-    .number()
-    .int()
-    .min(1)
-    .max(10 * 365 * 86_400)
-    .describe("A create_agent request is denied if it is still undecided after this many seconds."),
-  maxDelegations: z
-    .number()
-    .int()
-    .min(0)
-    .max(1000)
-    .describe("Maximum number of parts of one outcome that an agent can delegate."),
-  maxDelegationDepth: z
-    .number()
-    .int()
-    .min(0)
-    .max(1000)
-    .describe("How many times work can be delegated further, from one agent to the next."),
-  maxOpenOutcomes: z
-    .number()
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .describe("Maximum number of open and submitted outcomes that one agent can be responsible for."),
+  approvalExpirySeconds: count(1, 10 * 365 * 86_400).describe(
+    "A create_agent request is denied if it is still undecided after this many seconds.",
+  ),
+  maxDelegations: count(0, 1000).describe(
+    "Maximum number of parts of one outcome that an agent can delegate.",
+  ),
+  maxDelegationDepth: count(0, 1000).describe(
+    "How many times work can be delegated further, from one agent to the next.",
+  ),
+  maxOpenOutcomes: count(1, 1_000_000).describe(
+    "Maximum number of open and submitted outcomes that one agent can be responsible for.",
+  ),
   growthSessionMinutes: Threshold.describe(
     "Suggest a hire when an agent's last three sessions took this many minutes on average. Null: never.",
   ),
@@ -88,12 +59,9 @@ export const Settings = z.strictObject({
   growthInboxMessages: Threshold.describe(
     "Suggest a hire when this many messages are in an agent's inbox. Null: never.",
   ),
-  growthWaitMinutes: z
-    .number()
-    .int()
-    .min(1)
-    .max(100_000)
-    .describe("Outcomes and messages count for these suggestions after waiting this many minutes."),
+  growthWaitMinutes: count(1, 100_000).describe(
+    "Outcomes and messages count for these suggestions after waiting this many minutes.",
+  ),
   monthlyBudget: MonthlyBudget,
   sessionBudget: SessionBudget,
 });
@@ -151,7 +119,7 @@ export const updateCompany = operation("company.update", "PATCH /api/companies/:
 
 const McpServerEntry = z.object({
   name: z.string(),
-  config: z.record(z.string(), z.unknown()),
+  config: Data,
   createdAt: z.string(),
 });
 const ServerName = z

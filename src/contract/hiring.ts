@@ -4,7 +4,7 @@ import { Approval } from "./approvals.ts";
 import { Budget } from "./budgets.ts";
 import { operation } from "./operation.ts";
 import { LevelName, ResourceGrants, ResourceName } from "./resources.ts";
-import { AdapterType, CompanyId, idOf, Name, nextCursor, Page, text } from "./words.ts";
+import { AdapterType, CompanyId, Data, idOf, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Hiring: what a new agent is made of, hiring it, and the configurations of the agents already hired. */
 
@@ -18,10 +18,9 @@ export const hireShape = {
   capabilities: text(4000).optional().describe("What the agent can do, for colleagues who read the roster."),
   prompt: text(50_000).optional().describe("Instructions that open the system prompt of its sessions."),
   adapterType: AdapterType.optional().describe("Type of brain, such as `rehearsal`. Default: the company's."),
-  adapterConfig: z
-    .record(z.string(), z.unknown())
-    .optional()
-    .describe("Configuration of the brain. GET /llms/agent-configuration/<adapterType>.txt lists the keys."),
+  adapterConfig: Data.optional().describe(
+    "Configuration of the brain. GET /llms/agent-configuration/<adapterType>.txt lists the keys.",
+  ),
   model: text(100).min(1).optional().describe("Model, if the brain offers a choice."),
   effort: z.enum(efforts).optional().describe("Reasoning effort, if the brain offers a choice."),
   budget: Budget.optional().describe(
@@ -63,7 +62,7 @@ export const HireConfiguration = z.object({
   mandate: z.string(),
   prompt: z.string().nullable(),
   adapterType: z.string(),
-  adapterConfig: z.record(z.string(), z.unknown()),
+  adapterConfig: Data,
   model: z.string().nullable(),
   effort: z.enum(efforts).nullable(),
   budget: Budget.nullable(),
@@ -93,11 +92,9 @@ export const hireAgent = operation("agent.hire", "POST /api/companies/:companyId
 
 const Configuration = z.object({
   agent: Agent,
-  configuration: z
-    .record(z.string(), z.unknown())
-    .describe(
-      "Name, role, manager, mandate, prompt, brain, rights and budget. Secrets are shown as [redacted].",
-    ),
+  configuration: Data.describe(
+    "Name, role, manager, mandate, prompt, brain, rights and budget. Secrets are shown as [redacted].",
+  ),
   redactedPaths: z.array(z.string()).describe("Where a secret was hidden."),
 });
 

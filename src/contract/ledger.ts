@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { CompanyId, idOf, nextCursor, Page, whole } from "./words.ts";
+import { CompanyId, Data, idOf, nextCursor, Page, whole } from "./words.ts";
 
 /** The ledger: one event for every change, every read of a knowledge file and every refusal. */
 
@@ -17,7 +17,7 @@ export const Event = z.object({
   }),
   operation: z.string(),
   subject: z.string().nullable(),
-  data: z.record(z.string(), z.unknown()),
+  data: Data,
   previous: z.string(),
   hash: z.string(),
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { CompanyId, idOf, nextCursor, Page, text, Time } from "./words.ts";
+import { CompanyId, Flag, idOf, nextCursor, Page, text, Time } from "./words.ts";
 
 /** Mail. A message is a knowledge file put into an inbox. Sending never waits for an answer. */
 
@@ -143,11 +143,9 @@ export const boardInbox = operation("mail.board_inbox", "GET /api/companies/:com
   lists: "message",
   input: z.strictObject({
     companyId: CompanyId,
-    all: z
-      .stringbool()
-      .or(z.boolean())
-      .optional()
-      .describe("true also lists acknowledged messages. Default false: only those that wait."),
+    all: Flag.optional().describe(
+      "true also lists acknowledged messages. Default false: only those that wait.",
+    ),
     ...Page,
   }),
   output: inboxOutput,

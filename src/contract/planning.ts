@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { efforts } from "./hiring.ts";
-import { idOf, Name, text, Title } from "./words.ts";
+import { count, idOf, Name, text, Title } from "./words.ts";
 
 /** Plans: dividing an outcome among a team. Brains without tools write the same plan into their final output. */
 
@@ -13,12 +13,7 @@ export const PlanTask = z.strictObject({
   description: text(100_000).optional().describe("Details, as Markdown. Default: none."),
   acceptance: text(20_000).optional().describe("Criteria by which you will verify the result."),
   dependsOn: z
-    .array(
-      z.union(
-        [Title, z.number().int().min(0).max(100)],
-        "the title of a task, or its position in the list from 0",
-      ),
-    )
+    .array(z.union([Title, count(0, 100)], "the title of a task, or its position in the list from 0"))
     .max(50)
     .optional()
     .describe(

@@ -1,7 +1,18 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { hireGrants, hireShape, Mandate } from "./hiring.ts";
-import { AdapterType, AgentRef, CompanyId, idOf, nextCursor, Page, shownInTools, text } from "./words.ts";
+import {
+  AdapterType,
+  AgentRef,
+  CompanyId,
+  count,
+  Data,
+  idOf,
+  nextCursor,
+  Page,
+  shownInTools,
+  text,
+} from "./words.ts";
 
 /** Reorganizations: plan a change of who reports to whom, apply it, undo it. */
 
@@ -68,20 +79,13 @@ export const Change = z
       kind: z.literal("hand_over"),
       agent: AgentName,
       adapterType: AdapterType.describe("The new brain: `human` for a person, or the type of another brain."),
-      adapterConfig: z
-        .record(z.string(), z.unknown())
-        .optional()
-        .describe("Configuration of the new brain. Default: empty."),
+      adapterConfig: Data.optional().describe("Configuration of the new brain. Default: empty."),
     }),
     z.strictObject({ kind: z.literal("fire"), agent: AgentName, reason: Reason }),
     z.strictObject({
       kind: z.literal("shrink"),
       agents: AgentNames.optional().describe("Ids or slugs of the agents that leave. Use this or `to`."),
-      to: z
-        .number()
-        .int()
-        .min(1)
-        .max(1_000_000)
+      to: count(1, 1_000_000)
         .optional()
         .describe(
           "How many agents stay in your part of the organization, you included. Use this or `agents`.",
@@ -134,7 +138,7 @@ const Summary = z.object({
 });
 
 export const Reorganization = Summary.extend({
-  change: z.record(z.string(), z.unknown()),
+  change: Data,
   ...Plan.shape,
 });
 export type Reorganization = z.infer<typeof Reorganization>;

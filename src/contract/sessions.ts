@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Use } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { AgentRef, CompanyId, idOf, nextCursor, Page, text } from "./words.ts";
+import { AgentRef, CompanyId, Flag, idOf, nextCursor, Page, text } from "./words.ts";
 
 /** Sessions and what they leave behind. */
 
@@ -25,11 +25,7 @@ export const listSessions = operation("session.list", "GET /api/companies/:compa
   lists: "session",
   input: z.strictObject({
     companyId: CompanyId,
-    live: z
-      .stringbool()
-      .or(z.boolean())
-      .optional()
-      .describe("true lists only running sessions. Default false: all sessions."),
+    live: Flag.optional().describe("true lists only running sessions. Default false: all sessions."),
     ...Page,
   }),
   output: z.object({ sessions: z.array(Session), nextCursor }),

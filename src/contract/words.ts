@@ -98,6 +98,12 @@ export const numeric = (bounds: z.ZodNumber) => {
   });
 };
 
+/** A whole number in JSON. `whole` also accepts the text of a query string. */
+export const count = (min: number, max: number) => z.number().int().min(min).max(max);
+
+/** Values by name. */
+export const Data = z.record(z.string(), z.unknown());
+
 export const whole = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   numeric(z.number().int().min(min).max(max));
 
