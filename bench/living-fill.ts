@@ -73,6 +73,7 @@ export async function fillMessages(
         id: newId(),
         company_id: companyId,
         file_id: fileId,
+        version: 1,
         from_id: receiver?.path.at(-2) ?? null,
         from_system: 0,
         to_id: receiver?.id ?? null,

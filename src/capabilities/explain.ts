@@ -16,6 +16,7 @@ import { isWithin } from "./grants.ts";
 import { isActive, type Member, memberById } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
 import { structuralRank } from "./structure.ts";
+import { visibleVersions } from "./visible.ts";
 import { chainOf, type GrantRow, heldOn, levelOf } from "./table.ts";
 import { explained } from "./texts.ts";
 
@@ -45,7 +46,15 @@ export async function explain(
       fix: [],
     };
 
-  const held = await effectiveRank(tx, agent.id, resource);
+  const whole = await effectiveRank(tx, agent.id, resource);
+  const isSent =
+    kind === "kb" &&
+    whole < ranks.read &&
+    (await visibleVersions(tx, { agentId: agent.id }, resourceId(resource))).length > 0;
+  const held = isSent ? ranks.read : whole;
+  const because = explained.sent(agent, resource);
+  if (isSent && wanted <= ranks.read)
+    return { ...answer, allowed: true, held: "read", because, chain: [], fix: [] };
   const grants = await heldOn(tx, agent.id, resource);
   const byStructure = await structuralRank(tx, agent.id, resource);
   const standing: GrantRow[] = [];

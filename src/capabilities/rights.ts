@@ -1,23 +1,10 @@
 import { sql } from "kysely";
-import { notFound, type Refusal } from "../contract/refusal.ts";
-import type { Need } from "../contract/operation.ts";
-import {
-  type Level,
-  levelAt,
-  noRight,
-  ranks,
-  type Resource,
-  resourceId,
-  type ResourceKind,
-  resourceKind,
-} from "../contract/resources.ts";
-import type { Actor } from "../events/ledger.ts";
+import { type Level, noRight, ranks, type Resource, resourceId } from "../contract/resources.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { isActive, memberById } from "./members.ts";
 import { rootOf } from "./table.ts";
 import { outcomeRights, structuralRank } from "./structure.ts";
-import { needsRight } from "./texts.ts";
 
 /**
  * The effective right of an agent on a resource: the highest of its valid grants and of what its position gives it. Call this
@@ -35,17 +22,6 @@ export async function holds(tx: ReadTx, agentId: string, resource: Resource, lev
   if ((granted?.plain ?? noRight) >= wanted) return true;
   if ((await structuralRank(tx, agentId, resource)) >= wanted) return true;
   return (granted?.most ?? noRight) >= wanted && (await handedOnRank(tx, agentId, resource)) >= wanted;
-}
-
-/** Refuses unless the actor has every right in `needs`. For an agent without any right on it, the resource does not exist. */
-export async function demand(tx: ReadTx, actor: Actor, needs: readonly Need[]): Promise<void> {
-  if (actor.kind !== "agent" || actor.agentId === null) return;
-  for (const need of needs) {
-    const levels: readonly Level[] = typeof need.level === "string" ? [need.level] : need.level;
-    let allowed = false;
-    for (const level of levels) allowed ||= await holds(tx, actor.agentId, need.on, level);
-    if (!allowed) throw await refusalFor(tx, actor.agentId, need.on, levels);
-  }
 }
 
 async function grantedRank(tx: ReadTx, agentId: string, resource: Resource): Promise<number> {
@@ -77,35 +53,6 @@ export async function worthOf(
   if (giver === undefined || !isActive(giver)) return noRight;
   return Math.min(grant.level, await structuralRank(tx, giver.id, resource));
 }
-
-const nouns: Readonly<Record<ResourceKind, string>> = {
-  kb: "file",
-  outcome: "outcome",
-  mail: "agent",
-  mcp: "MCP server",
-  repo: "repository",
-  org: "right",
-};
-
-async function refusalFor(
-  tx: ReadTx,
-  agentId: string,
-  on: Resource,
-  levels: readonly Level[],
-): Promise<Refusal> {
-  const kind = resourceKind(on);
-  const rank = await effectiveRank(tx, agentId, on);
-  if (rank === noRight && kind !== "org") return notFound(nouns[kind], resourceId(on));
-  const id = resourceId(on);
-  const name =
-    kind === "mail" ? (await memberById(tx, id))?.name : (await tx.first(fileName, { id }))?.description;
-  return needsRight({ on, name, levels, held: levelAt(kind, rank) });
-}
-
-/** Also the title of an outcome: the file of an outcome has the outcome's id, and its title as description. */
-const fileName = query((db, p: { id: string }) =>
-  db.selectFrom("files").select("description").where("id", "=", p.id),
-);
 
 /** The highest level of the valid grants: `plain` of those that don't rest on a position, `most` of all. */
 const grantedRanks = query((db, p: { agent: string; resource: Resource }) =>

@@ -12,9 +12,9 @@ import type { ReadTx } from "../store/store.ts";
  *                    delegated work included); or the outcome is an ancestor of live work that was delegated to it,
  *                    and so says why that work is done
  *   file             write: its state document.
- *                    read: its log; the file of an outcome it reads; a message it sent or received; a file that
- *                    another agent sent it; the result of an outcome it reads, or that its own work depends on;
- *                    the skills of its company
+ *                    read: its log; the file of an outcome it reads; a message it sent or received; the result of
+ *                    an outcome it reads, or that its own work depends on; the skills of its company. A file that
+ *                    was sent gives a right to the version that was sent only (visible.ts)
  *   mail             send to its manager (an agent or the board), to its direct reports and to itself
  *
  * These rights are computed from the rows at each use. Nothing is stored, so nothing can become stale.
@@ -53,10 +53,10 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
       if (file.kind === "outcome")
         return Math.min(outcomeRank(await outcomeRights(tx, agentId, id)), ranks.read);
       if (file.kind === "result") return (await readsResult(tx, agentId, id)) ? ranks.read : noRight;
+      if (file.kind === "message") return file.sent === 0 ? noRight : ranks.read;
       if (file.kind === "skill")
         return (await tx.first(isOfItsCompany, { agent: agentId, id })) === undefined ? noRight : ranks.read;
-      if (file.owner_id === agentId) return file.kind === "log" ? ranks.read : ranks.write;
-      return file.sent === 0 ? noRight : ranks.read;
+      return file.owner_id !== agentId ? noRight : file.kind === "log" ? ranks.read : ranks.write;
     }
     case "mail":
       if (id === "board")
@@ -145,11 +145,7 @@ const isWhyOf = query((db, p: { agent: string; id: string }) =>
     .limit(1),
 );
 
-/**
- * `sent` is 1 if another agent sent the file to this agent, or if it is a message that this agent wrote. Sending a knowledge
- * file gives the sender no right on it. Otherwise a right that was lent to an agent could never be taken back: the agent
- * would only have to send the file once.
- */
+/** `sent` is 1 if this agent wrote the message or received it. */
 const fileSeenBy = query((db, p: { agent: string; id: string }) =>
   db
     .selectFrom("files as f")
@@ -166,12 +162,8 @@ const fileSeenBy = query((db, p: { agent: string; id: string }) =>
               .whereRef("m.file_id", "=", "f.id")
               .where((m) =>
                 m.or([
-                  m.and([
-                    m("m.to_id", "=", p.agent),
-                    m("m.delivered_at", "is not", null),
-                    m.or([m("m.from_id", "is", null), m("m.from_id", "<>", p.agent)]),
-                  ]),
-                  m.and([m("f.kind", "=", "message"), m("m.from_id", "=", p.agent)]),
+                  m("m.from_id", "=", p.agent),
+                  m.and([m("m.to_id", "=", p.agent), m("m.delivered_at", "is not", null)]),
                 ]),
               ),
           ),

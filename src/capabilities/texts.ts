@@ -73,6 +73,8 @@ export const explained = {
     `${name} has ${level} on ${resource} because of its position in the organization.`,
   granted: ({ name }: Agent, resource: Resource, level: GrantableLevel): string =>
     `${name} was granted ${level} or more on ${resource}, and every grant in the chain is valid.`,
+  sent: ({ name }: Agent, resource: Resource): string =>
+    `${name} can read the version of ${resource} that was sent to it.`,
   tooLow: ({ name }: Agent, resource: Resource, level: GrantableLevel): string =>
     `${name} has a right on ${resource}, but a lower one than ${level}.`,
   ended: ({ name }: Agent, resource: Resource): string =>

@@ -61,6 +61,10 @@ const FileContent = z.object({
   size: z.number(),
   encoding: Encoding,
   content: z.string(),
+  pinned: z
+    .boolean()
+    .optional()
+    .describe("True if you can read only the version that was sent to you. The file may have newer ones."),
 });
 
 const Saved = z.object({ id: z.string(), version: z.number(), hash: z.string() });
@@ -166,7 +170,7 @@ export const browseFiles = operation("knowledge.browse", "GET /api/companies/:co
 export const searchFiles = operation("knowledge.search", "GET /api/companies/:companyId/kb/search", {
   summary: "Search the descriptions and the content of knowledge files.",
   guidance:
-    "Finds files that contain all words of the query, each word also as the beginning of a longer one, best matches first. Searches only content you can read. Returns each file with an excerpt; read_file gives the whole.",
+    "Finds files that contain all words of the query, each word also as the beginning of a longer one. Files whose description has the words come first, then the newest. Searches only content you can read. Returns each file with an excerpt; read_file gives the whole.",
   input: z.strictObject({
     companyId: CompanyId,
     query: text(500)
@@ -176,8 +180,9 @@ export const searchFiles = operation("knowledge.search", "GET /api/companies/:co
   }),
   output: z.object({
     files: z.array(FileSummary.extend({ excerpt: z.string() })),
-    truncated: z.boolean().describe("True if more files may match: use a narrower query."),
+    truncated: z.boolean().describe("True if more files match: use a narrower query."),
   }),
+  effect: "record",
   needs: "member",
   mcp: { server: "kb", tool: "search_files" },
   cli: { command: "kb search <query>", example: '"release checklist"' },

@@ -14,8 +14,13 @@ export const Message = z.object({
   id: z.string(),
   from: Party,
   to: Party,
-  file: z.string().describe("Id of the knowledge file that is the message. You can read it."),
-  body: z.string().nullable().describe("The text, if it has at most 64 kB. Null: read the file."),
+  file: z.string().describe("Id of the knowledge file that is the message."),
+  body: z
+    .string()
+    .nullable()
+    .describe(
+      "The text as it was sent. Null if it has more than 64 kB (read the file), or if you can't read it any more.",
+    ),
   sentAt: z.string(),
   deliverAt: z.string(),
   deliveredAt: z.string().nullable(),
@@ -122,6 +127,7 @@ export const viewMessage = operation("mail.view", "GET /api/messages/:id", {
     "Use it to check whether a message you sent was delivered, read and acknowledged. `result` is what the recipient did with it, `failure` why it could not be delivered. To read new messages, use read_inbox.",
   input: z.strictObject({ id: messageId }),
   output: Message,
+  effect: "record",
   needs: "member",
   mcp: { server: "mail", tool: "view_message" },
   cli: { command: "mail view <id>", example: "<message id>" },
@@ -133,6 +139,7 @@ export const listSent = operation("mail.sent", "GET /api/companies/:companyId/se
     "Each has its recipient, text and receipts: when it was delivered, read and acknowledged, and with what result. Use it before writing again, to see what you already asked.",
   input: z.strictObject({ companyId: CompanyId, ...Page }),
   output: z.object({ messages: z.array(Message), nextCursor }),
+  effect: "record",
   needs: "member",
   mcp: { server: "mail", tool: "list_sent" },
   cli: { command: "mail sent" },

@@ -14,6 +14,7 @@ import { demandDepth, demandFanOut, demandRoomForOutcomes, depthOf } from "../ou
 import { demandLive, isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import { presentOutcome } from "../outcomes/presenting.ts";
 import { assign, childrenOf, outcomeById, parentsOf, saveOutcome } from "../outcomes/table.ts";
+import { fileById } from "../knowledge/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { takeOn } from "../hiring/hiring.ts";
@@ -193,7 +194,7 @@ async function sendDocument(
     from: null,
     bySystem: true,
     to,
-    content: { fileId },
+    content: { fileId, version: (await fileById(call.tx, fileId))?.version ?? 1 },
     deliverAt: call.tx.now,
   };
   await post(call.tx, letter, call.newId);

@@ -14,7 +14,7 @@ import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
 import { bySystem, callContext, type Writing } from "./context.ts";
 import type { Accepted, Guarded } from "./guarded.ts";
 import { authenticate, type Caller } from "./identity.ts";
-import { demand } from "../capabilities/rights.ts";
+import { demand } from "../capabilities/visible.ts";
 import { agentsOnly, boardOnly, keyInvalid, keyReused, companyIdMissing } from "./texts.ts";
 
 /**

@@ -14,7 +14,23 @@ export function pageAfter<R>(
 
 export const defaultPage = 100;
 
-/** A cursor that is a row number; lists ascend from `start`. */
+/**
+ * The number of the row that a cursor names by its id, or `start` without a cursor. Row numbers count over all companies, so
+ * no answer shows them. `find` must return only rows of the caller's list: another row's id then equals an unknown id.
+ */
+export async function placeAfter(
+  cursor: string | undefined,
+  start: number,
+  find: (id: string) => Promise<{ readonly num: number } | undefined>,
+): Promise<number> {
+  const [id] = cursorParts(cursor, "id");
+  if (id === undefined) return start;
+  const row = await find(id);
+  if (row === undefined) throw cursorInvalid();
+  return row.num;
+}
+
+/** A cursor that is a number of the caller's own list, such as a version; lists ascend from `start`. */
 export function numberCursor(cursor: string | undefined, start = 0): number {
   const [number] = cursorParts(cursor, "number");
   return number === undefined ? start : Number(number);

@@ -1,10 +1,17 @@
 import { type RawBuilder, sql } from "kysely";
 import { noRight, ranks } from "../contract/resources.ts";
-import { dynamic, type Dialect } from "../store/query.ts";
+import { type Dialect, dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { effectiveRank } from "../capabilities/rights.ts";
-import { pageAfter } from "../dispatch/page.ts";
-import type { FileRow } from "./table.ts";
+import {
+  includesVersion,
+  readableFiles,
+  type Viewer,
+  visible,
+  visibleVersions,
+} from "../capabilities/visible.ts";
+import { pageAfter, placeAfter } from "../dispatch/page.ts";
+import { fileById, type FileRow } from "./table.ts";
 import { wordsOf } from "./content.ts";
 
 /** Which files an actor sees, and what it may do with each. */
@@ -15,110 +22,34 @@ export interface ListFilter {
   readonly leastRank: number;
   readonly query: string | undefined;
   readonly kind: FileRow["kind"] | undefined;
-  readonly after: number;
+  readonly cursor: string | undefined;
   readonly limit: number;
 }
 
-export interface Listed {
-  readonly page: (FileRow & { rank: number })[];
-  readonly nextCursor: string | null;
-}
+type Ranked = FileRow & { rank: number };
 
-export async function listFor(tx: ReadTx, filter: ListFilter): Promise<Listed> {
+export async function listFor(
+  tx: ReadTx,
+  filter: ListFilter,
+): Promise<{ page: Ranked[]; nextCursor: string | null }> {
   const words = filter.query === undefined ? [] : wordsOf(filter.query);
   if (filter.query !== undefined && words.length === 0) return { page: [], nextCursor: null };
-  const { agentId } = filter;
-  if (agentId === null) {
-    const rows = await tx.all(
-      dynamic((db) => {
-        let files = db
-          .selectFrom("files")
-          .selectAll()
-          .where("company_id", "=", filter.companyId)
-          .where("deleted_at", "is", null)
-          .where("num", ">", filter.after);
-        if (filter.kind !== undefined) files = files.where("kind", "=", filter.kind);
-        if (words.length > 0) files = files.where(describedBy(tx.dialect, words));
-        return files.orderBy("num").limit(filter.limit + 1);
-      }),
-      {},
-    );
-    const { page, nextCursor } = pageAfter(rows, filter.limit, (row) => String(row.num));
-    return { page: page.map((row) => ({ ...row, rank: rankOfBoard(row) })), nextCursor };
+  const { agentId, companyId, limit } = filter;
+  let after = await placeAfter(filter.cursor, 0, async (id) => {
+    const file = await fileById(tx, id);
+    return file?.company_id === companyId && (await knows(tx, filter, id)) ? file : undefined;
+  });
+  const found: Ranked[] = [];
+  for (;;) {
+    const rows = await tx.all(someFiles(tx.dialect, filter, words, after), {});
+    for (const { sure, most, ...row } of rows) {
+      const rank = agentId === null ? rankOfBoard(row) : sure >= most ? sure : await rankOf(tx, agentId, row);
+      if (rank >= filter.leastRank) found.push({ ...row, rank });
+    }
+    // Files that turned out to be out of sight don't count, so the page is filled from those that follow.
+    if (rows.length <= limit || found.length > limit) return pageAfter(found, limit, ({ id }) => id);
+    after = rows.at(-1)?.num ?? after;
   }
-
-  const rows = await tx.all(
-    dynamic((db) => {
-      const granted = db
-        .selectFrom("grants")
-        .select([sql<string>`substr(resource, 4)`.as("id"), "level", "structural"])
-        .where("grantee_id", "=", agentId)
-        .where(sql<boolean>`resource >= 'kb:' and resource < 'kb;'`)
-        .where("broken", "=", 0);
-      const owned = db
-        .selectFrom("files")
-        .select([
-          "id",
-          sql<number>`case when kind = 'log' then ${sql.lit(ranks.read)} else ${sql.lit(ranks.write)} end`.as(
-            "level",
-          ),
-          sql<0>`0`.as("structural"),
-        ])
-        .where("owner_id", "=", agentId);
-      const driven = db
-        .selectFrom("outcomes")
-        .select(["id", sql<number>`${sql.lit(ranks.read)}`.as("level"), sql<0>`0`.as("structural")])
-        .where("responsible_id", "=", agentId)
-        .where("status", "in", ["open", "submitted"]);
-      const mailed = db
-        .selectFrom("messages")
-        .select([
-          "file_id as id",
-          sql<number>`${sql.lit(ranks.read)}`.as("level"),
-          sql<0>`0`.as("structural"),
-        ])
-        .where("to_id", "=", agentId)
-        .where("delivered_at", "is not", null);
-      const skills = db
-        .selectFrom("skill_files")
-        .select([
-          "file_id as id",
-          sql<number>`${sql.lit(ranks.read)}`.as("level"),
-          sql<0>`0`.as("structural"),
-        ])
-        .where("company_id", "=", filter.companyId);
-      let files = db
-        .selectFrom(granted.unionAll(owned).unionAll(driven).unionAll(mailed).unionAll(skills).as("r"))
-        .innerJoin("files as f", "f.id", "r.id")
-        .selectAll("f")
-        .select([
-          // `sure` needs no further look. A higher `most` rests on a giver's position, which is checked below.
-          sql<number>`max(case when r.structural = 0 then r.level else ${sql.lit(noRight)} end)`.as("sure"),
-          sql<number>`max(r.level)`.as("most"),
-        ])
-        .where("f.company_id", "=", filter.companyId)
-        .where("f.deleted_at", "is", null)
-        .where("f.num", ">", filter.after);
-      // Messages are read in the inbox. They are listed here only if the caller asks for their kind.
-      if (filter.kind === undefined) files = files.where("f.kind", "<>", "message");
-      if (filter.kind !== undefined) files = files.where("f.kind", "=", filter.kind);
-      if (words.length > 0) files = files.where(sql<boolean>`f.${describedBy(tx.dialect, words)}`);
-      return files
-        .groupBy("f.num")
-        .having(sql<number>`max(r.level)`, ">=", filter.leastRank)
-        .orderBy("f.num")
-        .limit(filter.limit + 1);
-    }),
-    {},
-  );
-  const { page, nextCursor } = pageAfter(rows, filter.limit, (row) => String(row.num));
-  const visible = [];
-  for (const { sure, most, ...row } of page) {
-    // A right that its giver had by position counts only while the giver still has that position.
-    const rank = sure >= most ? sure : await effectiveRank(tx, agentId, `kb:${row.id}`);
-    if (rank >= filter.leastRank) visible.push({ ...row, rank });
-  }
-  return { page: visible, nextCursor };
 }
 
 /** The board may write every file except those that only the system writes. */
@@ -126,36 +57,115 @@ export function rankOfBoard(file: Pick<FileRow, "kind">): number {
   return ["outcome", "log", "result", "skill"].includes(file.kind) ? ranks.read : ranks.write;
 }
 
-/** Best matches first. The caller must filter them by rights. */
+/** What an agent may do with the newest version of a file. */
+async function rankOf(tx: ReadTx, agentId: string, file: Pick<FileRow, "id" | "version">): Promise<number> {
+  const rank = await effectiveRank(tx, agentId, `kb:${file.id}`);
+  if (rank >= ranks.read) return rank;
+  const versions = await visibleVersions(tx, { agentId }, file.id);
+  return includesVersion(versions, file.version) ? ranks.read : rank;
+}
+
+/** May the viewer know that the file exists? */
+export async function knows(tx: ReadTx, viewer: Viewer, fileId: string): Promise<boolean> {
+  if (await visible(tx, viewer, `kb:${fileId}`, "none")) return true;
+  const versions = await visibleVersions(tx, viewer, fileId);
+  return versions === "all" || versions.length > 0;
+}
+
+function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[], after: number) {
+  const { agentId, companyId } = filter;
+  // `sure` needs no further look. A higher `most` rests on the right of a giver or a sender.
+  const rights =
+    agentId === null
+      ? sql`(select id, 0 as sure, 0 as most from files where company_id = ${companyId})`
+      : sql`(select id, max(case when unsure = 0 then level else ${sql.lit(noRight)} end) as sure, max(level) as most from (
+          select substr(resource, 4) as id, level, structural as unsure from grants
+            where grantee_id = ${agentId} and resource >= 'kb:' and resource < 'kb;' and broken = 0
+          union all select id, case when kind = 'log' then 1 else 2 end, 0 from files where owner_id = ${agentId}
+          union all select id, 1, 0 from outcomes
+            where responsible_id = ${agentId} and status in ('open', 'submitted')
+          union all select m.file_id, 1, case when f.kind = 'message' then 0 else 1 end
+            from messages m join files f on f.id = m.file_id
+            where m.to_id = ${agentId} and m.delivered_at is not null and (f.kind = 'message' or f.version = m.version)
+          union all select file_id, 1, 0 from skill_files where company_id = ${companyId}) as r group by id)`;
+  return dynamic((db) => {
+    let files = db
+      .selectFrom("files as f")
+      .innerJoin(rights.$castTo<{ id: string; sure: number; most: number }>().as("r"), "r.id", "f.id")
+      .selectAll("f")
+      .select(["r.sure", "r.most"])
+      .where("f.company_id", "=", companyId)
+      .where("f.deleted_at", "is", null)
+      .where("f.num", ">", after);
+    if (agentId !== null) files = files.where("r.most", ">=", filter.leastRank);
+    if (filter.kind !== undefined) files = files.where("f.kind", "=", filter.kind);
+    // Messages are read in the inbox. An agent sees them here only if it asks for their kind.
+    else if (agentId !== null) files = files.where("f.kind", "<>", "message");
+    if (words.length > 0) files = files.where(describedBy(dialect, words));
+    return files.orderBy("f.num").limit(filter.limit + 1);
+  });
+}
+
+/**
+ * The files with all of these words that the agent may read, those whose description has the words first, then the newest.
+ * Scores that come from the whole index, such as bm25, would tell how often a word occurs in files that the agent cannot
+ * read, so there are none. The bodies of the files are not read for the order.
+ */
 export async function matches(
   tx: ReadTx,
   companyId: string,
+  agentId: string | null,
   words: readonly string[],
   limit: number,
-): Promise<(FileRow & { body: string })[]> {
-  return tx.all(
-    dynamic((db) => ({
-      compile: () =>
-        (tx.dialect === "sqlite"
-          ? sql<FileRow & { body: string }>`select f.*, s.body from search s join files f on f.num = s.rowid
-              where search match ${fts5(words)} and f.company_id = ${companyId} and f.deleted_at is null
-              order by rank limit ${limit}`
-          : sql<FileRow & { body: string }>`select f.*, s.body from search s join files f on f.num = s.rowid
-              where s.words @@ to_tsquery('simple', ${tsquery(words)}) and f.company_id = ${companyId}
-                and f.deleted_at is null
-              order by ts_rank(s.words, to_tsquery('simple', ${tsquery(words)})) desc, f.num limit ${limit}`
-        ).compile(db),
-    })),
-    {},
-  );
+): Promise<Ranked[]> {
+  const found: Ranked[] = [];
+  const step = limit + 1;
+  for (let offset = 0; ; offset += step) {
+    const rows = await tx.all(matching(tx.dialect, { companyId, agentId, words, offset, limit: step }), {});
+    for (const row of rows) {
+      const rank = agentId === null ? rankOfBoard(row) : await rankOf(tx, agentId, row);
+      if (rank >= ranks.read) found.push({ ...row, rank });
+    }
+    if (rows.length < step || found.length > limit) return found;
+  }
 }
 
-function describedBy(dialect: Dialect, words: readonly string[]): RawBuilder<boolean> {
-  return dialect === "sqlite"
-    ? sql<boolean>`num in (select rowid from search where search match ${`description : (${fts5(words)})`})`
-    : sql<boolean>`num in (select rowid from search where words_in(description) @@ to_tsquery('simple', ${tsquery(words)}))`;
+function matching(
+  dialect: Dialect,
+  p: { companyId: string; agentId: string | null; words: readonly string[]; offset: number; limit: number },
+) {
+  const { companyId, agentId, words } = p;
+  return dynamic((db) => {
+    let files = db
+      .selectFrom("files as f")
+      .selectAll("f")
+      .where("f.company_id", "=", companyId)
+      .where("f.deleted_at", "is", null)
+      .where(indexed(dialect, words));
+    if (agentId !== null) files = files.where(sql<boolean>`f.id in (${readableFiles(agentId, companyId)})`);
+    return files
+      .orderBy(describedBy(dialect, words), "desc")
+      .orderBy("f.updated_at", "desc")
+      .orderBy("f.num", "desc")
+      .limit(p.limit)
+      .offset(p.offset);
+  });
 }
+
+const indexed = (dialect: Dialect, words: readonly string[]): RawBuilder<boolean> =>
+  dialect === "sqlite"
+    ? sql<boolean>`f.num in (select rowid from search where search match ${fts5(words)})`
+    : sql<boolean>`f.num in (select rowid from search where words @@ to_tsquery('simple', ${tsquery(words)}))`;
+
+const describedBy = (dialect: Dialect, words: readonly string[]): RawBuilder<boolean> =>
+  dialect === "sqlite"
+    ? sql<boolean>`f.num in (select rowid from search where search match ${`description : (${fts5(words)})`})`
+    : sql<boolean>`f.num in (select rowid from search where described @@ to_tsquery('simple', ${tsquery(words)}))`;
 
 /** Words are letters and digits only (wordsOf), so they can't contain query syntax. Each word matches as a prefix. */
 const fts5 = (words: readonly string[]): string => words.map((word) => `"${word}"*`).join(" AND ");
 const tsquery = (words: readonly string[]): string => words.map((word) => `'${word}':*`).join(" & ");
+
+export const indexedText = query((db, p: { num: number }) => ({
+  compile: () => sql<{ body: string }>`select body from search where rowid = ${p.num}`.compile(db),
+}));

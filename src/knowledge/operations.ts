@@ -8,9 +8,9 @@ import { giveCreator } from "../capabilities/grants.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
-import { effectiveRank } from "../capabilities/rights.ts";
+import { includesVersion, type Viewer, visible, visibleVersions } from "../capabilities/visible.ts";
 import { decodeContent, encodeContent, excerptOf, wordsOf } from "./content.ts";
-import { listFor, matches, rankOfBoard } from "./lists.ts";
+import { indexedText, knows, listFor, matches } from "./lists.ts";
 import {
   addVersion,
   fileById,
@@ -21,6 +21,7 @@ import {
   versionsBefore,
 } from "./table.ts";
 import * as texts from "./texts.ts";
+import { logRead } from "./showing.ts";
 import { placeCopy, readFromWorkspace } from "./workspace.ts";
 
 /** Updates a file whose content is derived before it is read. outcomes/ provides this for the files of outcomes. */
@@ -69,17 +70,15 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
   });
 
   const onRead = guarded(contract.readFile, async (call) => {
-    const file = await refresh(call.tx, await liveFile(call.tx, call.input.id));
-    await call.record(file.id, { version: file.version });
-    return contentAt(call.tx, file, file);
+    const { tx, actor } = call;
+    const file = await refresh(tx, await liveFile(tx, call.input.id));
+    const versions = await visibleVersions(tx, actor, file.id);
+    const version = versions === "all" ? file.version : Math.max(...versions);
+    return { ...(await contentAt(call, file, version)), ...(versions === "all" ? {} : { pinned: true }) };
   });
 
   const onReadVersion = guarded(contract.readVersion, async (call) => {
-    const file = await refresh(call.tx, await visibleFile(call));
-    const version = await call.tx.first(versionAt, { id: file.id, version: call.input.version });
-    if (version === undefined) throw notFound(`version ${call.input.version} of file`, file.id);
-    await call.record(file.id, { version: version.version });
-    return contentAt(call.tx, file, version);
+    return contentAt(call, await refresh(call.tx, await visibleFile(call)), call.input.version);
   });
 
   const onHistory = guarded(contract.viewHistory, async (call) => {
@@ -87,7 +86,9 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
     const file = await refresh(tx, await visibleFile(call));
     const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
     const rows = await tx.all(versionsBefore, { id: file.id, before, limit: (input.limit ?? 100) + 1 });
-    const { page, nextCursor } = pageAfter(rows, input.limit, (row) => String(row.version));
+    const versions = await visibleVersions(tx, call.actor, file.id);
+    const seen = versions === "all" ? rows : await pinnedRows(tx, file.id, versions, before);
+    const { page, nextCursor } = pageAfter(seen, input.limit, (row) => String(row.version));
     return {
       id: file.id,
       versions: page.map((row) => ({
@@ -115,9 +116,10 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
         continue;
       }
       if (caller.workspace === null) throw texts.noWorkspace("Read the files one by one: read_file.");
-      const file = await refresh(tx, row);
+      // A file of which this agent was sent one version stays as it was sent.
+      const file = (await visible(tx, call.actor, `kb:${row.id}`)) ? await refresh(tx, row) : row;
       const path = placeCopy(caller.workspace, file.id, await tx.blobs.read(file.id, file.hash));
-      await call.record(file.id, { version: file.version }, "knowledge.read");
+      await logRead(call, file.id, file.version);
       files.push({ ...summary({ ...file, rank: row.rank }), path });
     }
     return { files, nextCursor };
@@ -144,21 +146,22 @@ const onBrowse = guarded(contract.browseFiles, async (call) => {
   return { files: page.map(summary), nextCursor };
 });
 
-const onSearch = guarded(contract.searchFiles, async ({ tx, actor, companyId, input }) => {
+const onSearch = guarded(contract.searchFiles, async (call) => {
+  const { tx, actor, companyId, input } = call;
   const words = wordsOf(input.query);
   const limit = Math.min(input.limit ?? 20, 100);
-  const found = words.length === 0 ? [] : await matches(tx, companyId, words, searchDepth);
+  const found = words.length === 0 ? [] : await matches(tx, companyId, actor.agentId, words, limit);
   const files = [];
-  for (const { body, ...row } of found) {
-    if (files.length >= limit) break;
-    const rank =
-      actor.agentId === null ? rankOfBoard(row) : await effectiveRank(tx, actor.agentId, `kb:${row.id}`);
-    if (rank >= ranks.read) files.push({ ...summary({ ...row, rank }), excerpt: excerptOf(body, words) });
+  for (const row of found.slice(0, limit)) {
+    const body = (await tx.first(indexedText, { num: row.num }))?.body ?? "";
+    files.push({ ...summary(row), excerpt: excerptOf(body, words) });
+    await logRead(call, row.id, row.version);
   }
-  return { files, truncated: found.length >= searchDepth && files.length < limit };
+  return { files, truncated: found.length > limit };
 });
 
-const onAccessLog = guarded(contract.viewAccessLog, async ({ tx, input }) => {
+const onAccessLog = guarded(contract.viewAccessLog, async ({ tx, actor, input }) => {
+  await demandAllVersions(tx, actor, input.id);
   const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
   const rows = await tx.all(aboutSubject, { subject: input.id, before, limit: (input.limit ?? 100) + 1 });
   const { page, nextCursor } = pageAfter(rows, input.limit, (row) => String(row.seq));
@@ -177,12 +180,10 @@ const onAccessLog = guarded(contract.viewAccessLog, async ({ tx, input }) => {
 
 const onLinks = guarded(contract.viewLinks, async ({ tx, actor, companyId, input }) => {
   const file = await liveFile(tx, input.id);
+  await demandAllVersions(tx, actor, file.id);
   const present = async ({ id }: { id: string }) => {
     const target = await fileById(tx, id);
-    const exists = target !== undefined && target.company_id === companyId;
-    const known =
-      exists &&
-      (actor.agentId === null || (await effectiveRank(tx, actor.agentId, `kb:${id}`)) >= ranks.none);
+    const known = target?.company_id === companyId && (await knows(tx, actor, id));
     return {
       id,
       description: known ? target.description : null,
@@ -243,7 +244,6 @@ const onDelete = guarded(contract.deleteFile, async (call) => {
 });
 
 const stateDocumentBytes = 32 * 1024;
-const searchDepth = 500;
 
 /** A caller that could reach a deleted file gets 410, not 404. */
 async function liveFile(tx: ReadTx, id: string): Promise<FileRow> {
@@ -278,16 +278,34 @@ async function contentOf(
   return bytes;
 }
 
-async function contentAt(tx: ReadTx, file: FileRow, at: { version: number; hash: string; size: number }) {
+/** The content of one version. Every version that the actor may not read answers like one that does not exist. */
+async function contentAt(call: Call<unknown>, file: FileRow, version: number) {
+  const { tx } = call;
+  const at = await tx.first(versionAt, { id: file.id, version });
+  if (at === undefined || !includesVersion(await visibleVersions(tx, call.actor, file.id), version))
+    throw notFound(`version ${version} of file`, file.id);
+  await call.record(file.id, { version });
   return {
     id: file.id,
-    description: file.description,
+    description: at.description,
     mediaType: file.media_type,
-    version: at.version,
+    version,
     hash: at.hash,
     size: at.size,
     ...encodeContent(await tx.blobs.read(file.id, at.hash)),
   };
+}
+
+async function pinnedRows(tx: ReadTx, id: string, versions: readonly number[], before: number) {
+  const rows = [];
+  for (const version of versions.filter((number) => number < before).toSorted((a, b) => b - a))
+    rows.push(...(await tx.all(versionAt, { id, version })));
+  return rows;
+}
+
+/** What belongs to the file as a whole (its links, its access log) is hidden from an agent that was sent one version. */
+async function demandAllVersions(tx: ReadTx, viewer: Viewer, id: string): Promise<void> {
+  if ((await visibleVersions(tx, viewer, id)) !== "all") throw notFound("file", id);
 }
 
 async function pageFor(
@@ -306,7 +324,7 @@ async function pageFor(
     leastRank,
     query: input.query,
     kind: input.kind,
-    after: numberCursor(input.cursor),
+    cursor: input.cursor,
     limit: input.limit ?? defaultPage,
   });
 }

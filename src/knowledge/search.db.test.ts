@@ -9,6 +9,7 @@ import {
   listBrokenLinks,
   listFiles,
   searchFiles,
+  viewAccessLog,
   viewLinks,
   writeFile,
 } from "../contract/knowledge.ts";
@@ -120,6 +121,26 @@ for (const kind of bothStores)
       assert.deepEqual(await search(report.call, "zither shown"), [file.id]);
       await boss.call(revokePermission, { id: grant.id });
       assert.deepEqual(await search(report.call, "zither"), []);
+    });
+
+    test("order and truncated don't depend on files that the searcher can't read, and excerpts are logged", async () => {
+      const mine = await create("first of two", "walrus walrus walrus");
+      const other = await create("second of two", `heron ${"and more ".repeat(20)}`);
+      for (const id of [mine, other])
+        await boss.call(grantPermission, { to: report.id, resource: `kb:${id}` });
+      const ask = async () => report.call(searchFiles, { query: "of two" });
+      const before = await ask();
+      const elsewhere = await org.another();
+      for (let count = 0; count < 30; count++) {
+        await create(`of two ${count}`, "heron two of two");
+        await elsewhere.root(createFile, { description: `of two ${count}`, content: "walrus of two" });
+      }
+      assert.deepEqual(await ask(), before);
+      assert.equal(before.truncated, false);
+      const first = await report.call(searchFiles, { query: "of two", limit: 1 });
+      assert.deepEqual([first.files[0]?.id, first.truncated], [other, true]);
+      const { accesses } = await report.call(viewAccessLog, { id: mine });
+      assert.equal(accesses.filter(({ by }) => by.agentId === report.id).length, 2);
     });
 
     test("shows where the words are, and not more than asked for", async () => {

@@ -36,7 +36,7 @@ export async function insertFile(tx: Tx, file: NewFile): Promise<{ version: numb
     updated_at: tx.now,
     deleted_at: null,
   });
-  await insertVersion(tx, { fileId: file.id, version: 1, hash, content: file.content, author: file.author });
+  await insertVersion(tx, { ...file, fileId: file.id, version: 1, hash });
   await tx.run(indexNew, {
     num: row?.num ?? 0,
     description: file.description.normalize("NFC"),
@@ -54,7 +54,7 @@ export async function addVersion(
 ): Promise<{ version: number; hash: string }> {
   const hash = digest("sha256", change.content);
   const version = file.version + 1;
-  await insertVersion(tx, { fileId: file.id, version, hash, content: change.content, author: change.author });
+  await insertVersion(tx, { ...change, fileId: file.id, version, hash });
   await tx.run(updateRow, {
     id: file.id,
     version,
@@ -112,12 +112,17 @@ export const versionsBefore = query((db, p: { id: string; before: number; limit:
 
 async function insertVersion(
   tx: Tx,
-  version: { fileId: string; version: number; hash: string; content: Uint8Array; author: Actor },
+  version: Pick<NewFile, "description" | "content" | "author"> & {
+    fileId: string;
+    version: number;
+    hash: string;
+  },
 ): Promise<void> {
   await tx.run(insertBlob, { file_id: version.fileId, hash: version.hash, content: version.content });
   await tx.run(insertVersionRow, {
     file_id: version.fileId,
     version: version.version,
+    description: version.description,
     hash: version.hash,
     size: version.content.byteLength,
     author_kind: version.author.kind,

@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { listEvents } from "../contract/ledger.ts";
-import { createFile, readFile, viewAccessLog, viewHistory, writeFile } from "../contract/knowledge.ts";
+import {
+  createFile,
+  deleteFile,
+  listFiles,
+  readFile,
+  readVersion,
+  searchFiles,
+  viewAccessLog,
+  viewHistory,
+  viewLinks,
+  writeFile,
+} from "../contract/knowledge.ts";
 import {
   acknowledgeMessage,
   agentInbox,
@@ -12,7 +23,12 @@ import {
   sendMessage,
   viewMessage,
 } from "../contract/mail.ts";
-import { grantPermission, listPermissions, revokePermission } from "../contract/capabilities.ts";
+import {
+  explainAccess,
+  grantPermission,
+  listPermissions,
+  revokePermission,
+} from "../contract/capabilities.ts";
 import { terminateAgent, updateAgent } from "../contract/agents.ts";
 import { completeOutcome, myOutcomes } from "../contract/outcomes.ts";
 import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
@@ -103,6 +119,55 @@ for (const kind of storeKinds)
       await ann.call(readFile, { id: file.id });
       await boss.call(revokePermission, { id: grant.id });
       await refusal(ann.call(readFile, { id: file.id }), "not_found");
+      // Deep got the file from Ann, who can't read it any more.
+      await refusal(deep.call(readFile, { id: file.id }), "not_found");
+      for (const { body } of (await ann.call(listSent, {})).messages) assert.equal(body, null);
+      for (const { body } of (await deep.call(readInbox, {})).messages) assert.equal(body, null);
+    });
+
+    test("a message shows the version that was sent, and its file no other version", async () => {
+      const { boss, ann } = await team();
+      const file = await ann.call(createFile, { description: "first wombat", content: "first quokka" });
+      const sent = await ann.call(sendMessage, { to: boss.id, file: file.id });
+      const next = { id: file.id, content: "second numbat", description: "second wombat" };
+      const second = await ann.call(writeFile, { ...next, version: 1, hash: file.hash });
+      for (const { call } of [ann, boss])
+        assert.equal((await call(viewMessage, { id: sent.id })).body, "first quokka");
+      const seen = await boss.call(readFile, { id: file.id });
+      assert.deepEqual(
+        [seen.description, seen.content, seen.version, seen.pinned],
+        ["first wombat", "first quokka", 1, true],
+      );
+      assert.equal((await ann.call(readFile, { id: file.id })).pinned, undefined);
+      await refusal(boss.call(readVersion, { id: file.id, version: 2 }), "not_found");
+      const { versions } = await boss.call(viewHistory, { id: file.id });
+      assert.deepEqual(
+        versions.map(({ version }) => version),
+        [1],
+      );
+      await refusal(boss.call(viewAccessLog, { id: file.id }), "not_found");
+      await refusal(boss.call(viewLinks, { id: file.id }), "not_found");
+      for (const query of ["quokka", "numbat", "wombat"])
+        assert.deepEqual((await boss.call(searchFiles, { query })).files, [], query);
+      assert.ok(!(await boss.call(listFiles, {})).files.some(({ id }) => id === file.id));
+      const toAnn = await boss.call(sendMessage, { to: ann.id, file: file.id });
+      assert.equal(toAnn.body, "first quokka");
+      const readable = { resource: `kb:${file.id}`, level: "read" } as const;
+      assert.equal((await boss.call(explainAccess, readable)).allowed, true);
+      await refusal(boss.call(grantPermission, { to: ann.id, ...readable }), "not_found");
+      const log = await ann.call(viewAccessLog, { id: file.id });
+      assert.deepEqual(
+        log.accesses
+          .filter(({ by }) => by.agentId === boss.id)
+          .map(({ action, version }) => [action, version]),
+        [
+          ["knowledge.read", 1],
+          ["knowledge.read", 1],
+        ],
+      );
+      // The right lives as long as the sender's, and ends with the file.
+      await ann.call(deleteFile, { id: second.id });
+      assert.equal((await boss.call(viewMessage, { id: sent.id })).body, null);
     });
 
     test("message and file are one transaction: a refused send leaves neither", async () => {

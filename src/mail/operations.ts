@@ -1,10 +1,10 @@
 import * as contract from "../contract/mail.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
-import type { Writing } from "../dispatch/context.ts";
+import type { CallContext, Writing } from "../dispatch/context.ts";
 import { findMember, isActive, type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
-import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
-import { holds } from "../capabilities/rights.ts";
+import { defaultPage, pageAfter, placeAfter } from "../dispatch/page.ts";
+import { visibleVersions } from "../capabilities/visible.ts";
 import { append, system } from "../events/ledger.ts";
 import { fileById } from "../knowledge/table.ts";
 import { fileDeleted } from "../knowledge/texts.ts";
@@ -13,6 +13,7 @@ import type { ReadTx } from "../store/store.ts";
 import { demandRoute, type Letter, post, settleInbox } from "./post.ts";
 import {
   allForBoard,
+  anyMessage,
   countWaiting,
   markAcknowledged,
   markRead,
@@ -30,9 +31,10 @@ const onSendDeferred = guarded(contract.sendDeferredMessage, (call) =>
   send(call, call.input.to, Date.parse(call.input.deliverAt)),
 );
 
-const onReadInbox = guarded(contract.readInbox, async ({ tx, actor, companyId, input }) => {
+const onReadInbox = guarded(contract.readInbox, async (call) => {
+  const { tx, actor } = call;
   if (actor.agentId === null) throw texts.inboxIsForAgents();
-  const page = await inboxPage(tx, companyId, actor.agentId, input);
+  const page = await inboxPage(call, actor.agentId, call.input);
   for (const { id } of page.messages) await tx.run(markRead, { id, now: tx.now });
   return page;
 });
@@ -46,33 +48,37 @@ const onAcknowledge = guarded(contract.acknowledgeMessage, async (call) => {
   await tx.run(markAcknowledged, { id: message.id, result: input.result ?? null, now: tx.now });
   await call.record(message.to_id ?? companyId, { message: message.id, result: input.result ?? null });
   if (message.to_id !== null) await settleInbox(tx, companyId, message.to_id);
-  return presentMessage(tx, await messageById(tx, message.id));
+  return presentMessage(call, await messageById(tx, message.id));
 });
 
-const onView = guarded(contract.viewMessage, async ({ tx, actor, input }) => {
-  const message = await messageById(tx, input.id);
+const onView = guarded(contract.viewMessage, async (call) => {
+  const { actor, input } = call;
+  const message = await messageById(call.tx, input.id);
   const mine =
     message.from_id === actor.agentId || (message.to_id === actor.agentId && message.delivered_at !== null);
   if (actor.agentId !== null && !mine) throw notFound("message", input.id);
-  return presentMessage(tx, message);
+  return presentMessage(call, message);
 });
 
-const onSent = guarded(contract.listSent, async ({ tx, actor, companyId, input }) => {
+const onSent = guarded(contract.listSent, async (call) => {
+  const { tx, actor, companyId, input } = call;
   const limit = input.limit ?? defaultPage;
-  const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
-  return presentPage(tx, await sentBy(tx, companyId, actor.agentId, before, limit + 1), limit);
+  const before = await placeAfter(input.cursor, Number.MAX_SAFE_INTEGER, (id) =>
+    listed(call, id, "from_id", actor.agentId),
+  );
+  return presentPage(call, await sentBy(tx, companyId, actor.agentId, before, limit + 1), limit);
 });
 
-const onBoardInbox = guarded(contract.boardInbox, async ({ tx, companyId, input }) => {
-  if (input.all !== true) return inboxPage(tx, companyId, null, input);
+const onBoardInbox = guarded(contract.boardInbox, async (call) => {
+  const { tx, companyId, input } = call;
+  if (input.all !== true) return inboxPage(call, null, input);
   const limit = input.limit ?? defaultPage;
-  const rows = await tx.all(allForBoard, { companyId, after: numberCursor(input.cursor), limit: limit + 1 });
-  return { ...(await presentPage(tx, rows, limit)), waiting: await countWaiting(tx, companyId, null) };
+  const after = await placeAfter(input.cursor, 0, (id) => listed(call, id, "to_id", null));
+  const rows = await tx.all(allForBoard, { companyId, after, limit: limit + 1 });
+  return { ...(await presentPage(call, rows, limit)), waiting: await countWaiting(tx, companyId, null) };
 });
 
-const onAgentInbox = guarded(contract.agentInbox, ({ tx, companyId, input }) =>
-  inboxPage(tx, companyId, input.id, input),
-);
+const onAgentInbox = guarded(contract.agentInbox, (call) => inboxPage(call, call.input.id, call.input));
 
 export const mailHandlers = [
   onSend,
@@ -132,7 +138,9 @@ async function send(
   };
   // Recorded before delivery, because post() records the delivery and the ledger must show the two in order.
   await call.record(letter.to ?? companyId, { message: letter.id, file: letter.content.fileId, deliverAt });
-  return presentMessage(tx, await post(tx, letter, call.newId));
+  // The sender has just written or named the content, so showing it again is no reading.
+  const quietly = { ...call, record: async (): Promise<void> => undefined };
+  return presentMessage(quietly, await post(tx, letter, call.newId));
 }
 
 async function contentOf(
@@ -143,11 +151,11 @@ async function contentOf(
   if (input.body !== undefined) return { fileId: call.newId(), text: input.body };
   const id = input.file ?? "";
   const file = await fileById(call.tx, id);
-  const readable =
-    call.actor.agentId === null || (await holds(call.tx, call.actor.agentId, `kb:${id}`, "read"));
-  if (file === undefined || file.company_id !== call.companyId || !readable) throw notFound("file", id);
+  const versions = await visibleVersions(call.tx, call.actor, id);
+  if (file === undefined || file.company_id !== call.companyId || versions.length === 0)
+    throw notFound("file", id);
   if (file.deleted_at !== null) throw fileDeleted(file);
-  return { fileId: id };
+  return { fileId: id, version: versions === "all" ? file.version : Math.max(...versions) };
 }
 
 async function receiverOf(
@@ -178,20 +186,36 @@ async function demandReceiver(tx: ReadTx, agentId: string | null, message: Messa
 }
 
 async function inboxPage(
-  tx: ReadTx,
-  companyId: string,
+  call: CallContext,
   toId: string | null,
   input: { limit?: number | undefined; cursor?: string | undefined },
 ) {
+  const { tx, companyId } = call;
   const limit = input.limit ?? defaultPage;
-  const rows = await waitingFor(tx, companyId, toId, numberCursor(input.cursor), limit + 1);
-  return { ...(await presentPage(tx, rows, limit)), waiting: await countWaiting(tx, companyId, toId) };
+  const after = await placeAfter(input.cursor, 0, (id) => listed(call, id, "to_id", toId));
+  const rows = await waitingFor(tx, companyId, toId, after, limit + 1);
+  return { ...(await presentPage(call, rows, limit)), waiting: await countWaiting(tx, companyId, toId) };
 }
 
-async function presentPage(tx: ReadTx, rows: MessageRow[], limit: number) {
-  const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.num));
+/** A message of the list that a cursor comes from. */
+async function listed(
+  { tx, companyId }: CallContext,
+  id: string,
+  end: "from_id" | "to_id",
+  party: string | null,
+): Promise<MessageRow | undefined> {
+  const row = await tx.first(anyMessage, { id });
+  return row?.company_id === companyId &&
+    row[end] === party &&
+    (end === "from_id" || row.delivered_at !== null)
+    ? row
+    : undefined;
+}
+
+async function presentPage(call: CallContext, rows: MessageRow[], limit: number) {
+  const { page, nextCursor } = pageAfter(rows, limit, (row) => row.id);
   const messages = [];
-  for (const row of page) messages.push(await presentMessage(tx, row));
+  for (const row of page) messages.push(await presentMessage(call, row));
   return { messages, nextCursor };
 }
 

@@ -37,7 +37,9 @@ export interface Letter {
   /** The agent that gets it; null for the board. */
   readonly to: string | null;
   /** An existing file, or the text of a new one. */
-  readonly content: { readonly fileId: string } | { readonly fileId: string; readonly text: string };
+  readonly content:
+    | { readonly fileId: string; readonly version: number }
+    | { readonly fileId: string; readonly text: string };
   readonly deliverAt: number;
   /** For an automatic reply: its number in the chain of replies, counted from 1. */
   readonly autoTurn?: number;
@@ -60,6 +62,7 @@ export async function post(tx: Tx, letter: Letter, newId: () => string): Promise
     id: letter.id,
     company_id: letter.companyId,
     file_id: letter.content.fileId,
+    version: "text" in letter.content ? 1 : letter.content.version,
     from_id: letter.from,
     from_system: letter.bySystem === true ? 1 : 0,
     to_id: letter.to,

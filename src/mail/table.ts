@@ -2,15 +2,19 @@ import { sql } from "kysely";
 import type { Message } from "../contract/mail.ts";
 import { notFound } from "../contract/refusal.ts";
 import { encodeContent } from "../knowledge/content.ts";
-import { fileById } from "../knowledge/table.ts";
+import { contentFor, type Reader } from "../knowledge/showing.ts";
 import { dynamic, insertion, query } from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 export type MessageRow = Row<"messages">;
 
+export const anyMessage = query((db, p: { id: string }) =>
+  db.selectFrom("messages").selectAll().where("id", "=", p.id),
+);
+
 export async function messageById(tx: ReadTx, id: string): Promise<MessageRow> {
-  const row = await tx.first(byId, { id });
+  const row = await tx.first(anyMessage, { id });
   if (row === undefined) throw notFound("message", id);
   return row;
 }
@@ -117,10 +121,11 @@ export const markAcknowledged = query((db, p: { id: string; result: string | nul
 
 const bodyLimit = 64 * 1024;
 
-export async function presentMessage(tx: ReadTx, row: MessageRow): Promise<Message> {
-  const file = await fileById(tx, row.file_id);
-  const fits = file !== undefined && file.deleted_at === null && file.size <= bodyLimit;
-  const encoded = fits ? encodeContent(await tx.blobs.read(file.id, file.hash)) : undefined;
+/** The body is the version that was sent. It is null for a reader that may not, or may no longer, read that version. */
+export async function presentMessage(reader: Reader, row: MessageRow): Promise<Message> {
+  const { tx } = reader;
+  const sent = await contentFor(reader, row.file_id, row.version, bodyLimit);
+  const encoded = sent === undefined ? undefined : encodeContent(sent.content);
   return {
     id: row.id,
     from: row.from_system === 1 ? { kind: "system", id: null, name: "Agency" } : await party(tx, row.from_id),
@@ -145,7 +150,6 @@ async function party(tx: ReadTx, agentId: string | null): Promise<Message["to"]>
 const iso = (time: number): string => new Date(time).toISOString();
 const orNull = (time: number | null): string | null => (time === null ? null : iso(time));
 
-const byId = query((db, p: { id: string }) => db.selectFrom("messages").selectAll().where("id", "=", p.id));
 const nameOf = query((db, p: { id: string }) =>
   db.selectFrom("agents").select("name").where("id", "=", p.id),
 );

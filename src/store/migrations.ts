@@ -47,6 +47,7 @@ const search: readonly Readonly<Record<Dialect, string>>[] = [
     sqlite: `create virtual table search using fts5(description, body, tokenize = 'unicode61 remove_diacritics 2')`,
     postgres: `create table search (rowid bigint primary key, description text collate "C" not null,
        body text collate "C" not null,
+       described tsvector generated always as (words_in(description)) stored,
        words tsvector generated always as (words_in(description || ' ' || body)) stored)`,
   },
   { sqlite: ``, postgres: `create index search_words on search using gin(words)` },

@@ -183,6 +183,7 @@ export const tables = {
   versions: {
     file_id: string,
     version: integer,
+    description: string,
     hash: string,
     size: integer,
     author_kind: oneOf(actorKinds),
@@ -239,6 +240,8 @@ export const tables = {
     id: string,
     company_id: string,
     file_id: string,
+    /** The version of the file when it was sent. The message never shows another. */
+    version: integer,
     /** Null: the board, or the system where from_system is 1. */
     from_id: orNull(string),
     from_system: flag,

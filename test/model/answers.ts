@@ -1,4 +1,4 @@
-import { childrenOf, effective, nothing, rankOf, type World } from "./model.ts";
+import { childrenOf, nothing, rankOf, seenRank, type World } from "./model.ts";
 import type { ModelCall } from "./calls.ts";
 import { compareWorkable, known, same, Violation } from "./check.ts";
 
@@ -9,7 +9,7 @@ export function checkAnswer(world: World, call: ModelCall, answer: Record<string
   switch (call.operation) {
     case "permission.explain": {
       const { id } = answer["agent"] as { id: string };
-      const held = effective(world, id, call.input.resource);
+      const held = seenRank(world, id, call.input.resource);
       const level = answer["level"] as keyof typeof rankOf;
       same(`allowed, of ${id} on ${call.input.resource}`, answer["allowed"], held >= rankOf[level]);
       const rank = answer["held"] === null ? nothing : rankOf[answer["held"] as keyof typeof rankOf];

@@ -19,12 +19,14 @@ import type { RefusalCode } from "../../src/contract/refusal.ts";
 import type { Level, Resource } from "../../src/contract/resources.ts";
 import {
   type Agent,
-  effective,
   type File,
   type Grant,
   holds,
   nothing,
   type Outcome,
+  rankOf,
+  seenRank,
+  split,
   type World,
 } from "./model.ts";
 
@@ -153,7 +155,9 @@ export function isId(reference: string): boolean {
 /** Demands one of the levels. An object on which the agent has no right at all counts as missing. */
 export function need(world: World, me: Agent | null, resource: Resource, levels: readonly Level[]): void {
   if (me === null || levels.some((level) => holds(world, me.id, resource, level))) return;
-  throw new No(effective(world, me.id, resource) === nothing ? "not_found" : "forbidden");
+  const seen = seenRank(world, me.id, resource);
+  if (split(resource).kind === "kb" && levels.includes("read") && seen >= rankOf.read) return;
+  throw new No(seen === nothing ? "not_found" : "forbidden");
 }
 
 export function reached(world: World, me: Agent | null, id: string, levels: readonly Level[]): Outcome {

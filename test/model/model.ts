@@ -56,7 +56,7 @@ export interface File {
   /** The hash of each version, from version 1. Empty for the file of an outcome, which is rendered on request. */
   readonly hashes: string[];
   deleted: boolean;
-  /** Agents that got the file in a message. They may read it. */
+  /** Agents that got the file in a message. They may read the version that was sent. */
   readonly mailedTo?: Set<string>;
 }
 
@@ -153,8 +153,7 @@ export function structural(world: World, agentId: string, resource: Resource): n
   if (kind === "kb") {
     const file = world.files.get(id);
     if (file?.kind === "outcome") return Math.min(structuralOnOutcome(world, agentId, id), rankOf.read);
-    if (file !== undefined && file.ownerId === agentId) return rankOf.write;
-    return file?.mailedTo?.has(agentId) === true ? rankOf.read : nothing;
+    return file !== undefined && file.ownerId === agentId ? rankOf.write : nothing;
   }
   if (kind === "mail") {
     const [me, other] = [world.agents.get(agentId), world.agents.get(id)];
@@ -217,6 +216,13 @@ export function effective(world: World, agentId: string, resource: Resource): nu
     if (grant.holderId === agentId && grant.resource === resource)
       best = Math.max(best, worthOf(world, grant));
   return best;
+}
+
+/** The effective right or, for a file that was sent to the agent, the right to read the version that was sent. */
+export function seenRank(world: World, agentId: string, resource: Resource): number {
+  const { kind, id } = split(resource);
+  const isSent = kind === "kb" && isActive(world, agentId) && world.files.get(id)?.mailedTo?.has(agentId);
+  return Math.max(effective(world, agentId, resource), isSent === true ? rankOf.read : nothing);
 }
 
 export function holds(world: World, agentId: string, resource: Resource, level: Level): boolean {

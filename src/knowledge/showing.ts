@@ -1,0 +1,37 @@
+import { includesVersion, visibleVersions } from "../capabilities/visible.ts";
+import type { Writing } from "../dispatch/context.ts";
+import type { Row } from "../store/schema.ts";
+import { fileById, versionAt } from "./table.ts";
+
+/** The transaction that makes an answer, the actor who gets it, and the ledger that says so. */
+export type Reader = Pick<Writing, "tx" | "actor" | "record">;
+
+export type Content = Row<"versions"> & { readonly content: Uint8Array };
+
+/**
+ * The content of one version for the actor, or undefined if the actor may not read it, if it was deleted, or if it has more
+ * than `most` bytes. Whatever shows content to an agent reads it here: the body of a message, a result given as context.
+ */
+export async function contentFor(
+  reader: Reader,
+  fileId: string,
+  version: number,
+  most = Number.MAX_SAFE_INTEGER,
+): Promise<Content | undefined> {
+  const { tx, actor } = reader;
+  const row = await tx.first(versionAt, { id: fileId, version });
+  if (row === undefined || row.size > most) return undefined;
+  if (!includesVersion(await visibleVersions(tx, actor, fileId), version)) return undefined;
+  if ((await fileById(tx, fileId))?.deleted_at !== null) return undefined;
+  await logRead(reader, fileId, version);
+  return { ...row, content: await tx.blobs.read(fileId, row.hash) };
+}
+
+/** Puts a reading into the access log of a file. What people read is logged only where they open the file. */
+export async function logRead(
+  { actor, record }: Pick<Reader, "actor" | "record">,
+  fileId: string,
+  version: number,
+): Promise<void> {
+  if (actor.agentId !== null) await record(fileId, { version }, "knowledge.read");
+}
