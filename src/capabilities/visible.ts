@@ -61,9 +61,9 @@ export async function visibleOutcomes<T extends { readonly id: string }>(
 }
 
 /**
- * The versions of a file that the viewer may read: all of them, or those that were sent to it. A file that was sent stays
- * readable in the version that was sent, for as long as its sender can read that version itself. If the sender has left,
- * its manager counts.
+ * The versions of a file that the viewer may read: all of them, or those that were sent to it. A version that was sent stays
+ * readable for as long as its sender can read it. If the sender has left, its own files are its manager's; for the files
+ * of others, the manager must be able to read them itself.
  */
 export async function visibleVersions(
   tx: ReadTx,
@@ -77,10 +77,9 @@ export async function visibleVersions(
   if (asked.includes(agentId)) return [];
   const versions: number[] = [];
   for (const { version, from_id } of await tx.all(sentTo, { agentId, fileId })) {
-    const sender = from_id === null ? null : await employedAbove(tx, from_id);
-    const theirs =
-      sender === agentId ? [] : await visibleVersions(tx, { agentId: sender }, fileId, [...asked, agentId]);
-    if (theirs === "all" || theirs.includes(version)) versions.push(version);
+    const sender = await heirOf(tx, from_id, fileId);
+    const theirs = await visibleVersions(tx, { agentId: sender }, fileId, [...asked, agentId]);
+    if (includesVersion(theirs, version)) versions.push(version);
   }
   return versions;
 }
@@ -88,11 +87,12 @@ export async function visibleVersions(
 export const includesVersion = (versions: "all" | readonly number[], version: number): boolean =>
   versions === "all" || versions.includes(version);
 
-/** The agent itself or, if it has left, the first manager above it that has not. Null: the board. */
-async function employedAbove(tx: ReadTx, agentId: string): Promise<string | null> {
-  const agent = await memberById(tx, agentId);
+/** Whose right counts for what an agent sent: its own or, once it has left, its manager's. Null: the board's. */
+async function heirOf(tx: ReadTx, agentId: string | null, fileId: string): Promise<string | null> {
+  const agent = agentId === null ? undefined : await memberById(tx, agentId);
   if (agent === undefined || isActive(agent)) return agentId;
-  return agent.boss_id === null ? null : employedAbove(tx, agent.boss_id);
+  const isOwn = (await tx.first(creatorGrant, { agentId: agent.id, resource: `kb:${fileId}` })) !== undefined;
+  return isOwn ? null : heirOf(tx, agent.boss_id, fileId);
 }
 
 /**
@@ -166,4 +166,14 @@ const sentTo = query((db, p: { agentId: string; fileId: string }) =>
     .where("file_id", "=", p.fileId)
     .where("to_id", "=", p.agentId)
     .where("delivered_at", "is not", null),
+);
+
+const creatorGrant = query((db, p: { agentId: string; resource: Resource }) =>
+  db
+    .selectFrom("grants")
+    .select("id")
+    .where("grantee_id", "=", p.agentId)
+    .where("resource", "=", p.resource)
+    .where("origin", "=", "creation")
+    .where("revoked_at", "is", null),
 );

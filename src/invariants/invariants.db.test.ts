@@ -218,8 +218,8 @@ const plants: Readonly<Record<string, Plant>> = {
   "file-versions": { sql: (s) => [`update files set version = version + 1 where id = '${s.file}'`] },
   "version-file": {
     sql: (s) => [
-      `insert into versions select '${s.missing}', version, hash, size, author_kind, author_agent_id, author_session_id,
-        created_at from versions where file_id = '${s.own}'`,
+      `insert into versions select '${s.missing}', version, description, hash, size, author_kind, author_agent_id,
+        author_session_id, created_at from versions where file_id = '${s.own}'`,
       `insert into blobs select '${s.missing}', hash, content from blobs where file_id = '${s.own}'`,
     ],
   },

@@ -138,7 +138,7 @@ async function send(
   };
   // Recorded before delivery, because post() records the delivery and the ledger must show the two in order.
   await call.record(letter.to ?? companyId, { message: letter.id, file: letter.content.fileId, deliverAt });
-  // The sender has just written or named the content, so showing it again is no reading.
+  // The sender has just written or named the content, so showing it again is not logged as a reading.
   const quietly = { ...call, record: async (): Promise<void> => undefined };
   return presentMessage(quietly, await post(tx, letter, call.newId));
 }
