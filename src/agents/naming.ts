@@ -11,7 +11,7 @@ export async function freeName(tx: Tx, companyId: string, name: string, id: stri
   const key = nameKey(name);
   const taken = await tx.first(sameName, { companyId, nameKey: key });
   if (taken !== undefined && taken.id !== id) throw nameTaken(name);
-  const open = await openApprovalOfName(tx, companyId, key);
+  const open = await tx.first(openApprovalOfName, { company_id: companyId, name_key: key });
   if (open !== undefined && !(await expire(tx, open))) throw nameHeld(name);
   return key;
 }

@@ -3,21 +3,20 @@ import * as contract from "../contract/approvals.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
-import { memberById, rootAgentOf } from "../capabilities/members.ts";
+import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { notify } from "../mail/operations.ts";
-import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
+import { pageByNumber } from "../dispatch/page.ts";
 import { brainMarks } from "../brains/registry.ts";
 import { redact, redactText } from "../redaction/redact.ts";
+import type { NewRow } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { demandMove, type Payload } from "./approval.ts";
 import {
   type ApprovalRow,
   approvalById,
   commentsInARow,
-  commentsOf,
   insertComment,
   openApproval,
-  pageOfApprovals,
   payloadOf,
   setPayload,
   setStatus,
@@ -84,18 +83,9 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     const { tx, actor, companyId, input } = call;
     if (actor.agentId === null || actor.agentId !== (await rootAgentOf(tx, companyId)))
       throw onlyRootProposes();
-    const approval = await openApproval(tx, {
-      id: call.newId(),
-      companyId,
-      type: input.type,
-      payload: { requestedByAgentId: actor.agentId, plan: input.payload.plan },
-      agentId: null,
-      nameKey: null,
-      requestedBy: actor.agentId,
-      expiresAt: null,
-    });
-    await call.record(approval.id, { type: approval.type, payloadHash: approval.payload_hash });
-    return presentApproval(tx, approval);
+    const payload = { requestedByAgentId: actor.agentId, plan: input.payload.plan };
+    const request = { type: input.type, payload, requestedBy: actor.agentId };
+    return presentApproval(tx, await openApproval(call, request, contract.requestApproval.name));
   });
 
   const onRequestRevision = guarded(contract.requestRevision, async (call) => {
@@ -132,16 +122,10 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
   });
 
   const onList = guarded(contract.listApprovals, async ({ tx, actor, companyId, input }) => {
-    const limit = input.limit ?? defaultPage;
     const seesAll = actor.agentId === null || actor.agentId === (await rootAgentOf(tx, companyId));
-    const rows = await pageOfApprovals(tx, {
-      companyId,
-      requestedBy: seesAll ? null : actor.agentId,
-      status: input.status,
-      before: numberCursor(input.cursor, Number.MAX_SAFE_INTEGER),
-      limit: limit + 1,
-    });
-    const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.num));
+    const requested_by = seesAll ? undefined : actor.agentId;
+    const where = { company_id: companyId, requested_by, status: input.status };
+    const { page, nextCursor } = await pageByNumber(tx, "approvals", where, "newest first", input);
     const approvals = [];
     for (const row of page) {
       const [title = ""] = await kinds[row.type].changes(tx, row);
@@ -155,41 +139,34 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     const approval = await visible(call, input.id);
     if (actor.agentId !== null && (await commentsInARow(tx, approval.id, actor.agentId)) >= mostInARow)
       throw tooManyComments(mostInARow);
-    const id = call.newId();
-    await insertComment(tx, {
-      id,
+    const comment = {
+      id: call.newId(),
       company_id: companyId,
       approval_id: approval.id,
       author_id: actor.agentId,
       body: input.body,
       created_at: tx.now,
-    });
-    await call.record(approval.agent_id ?? approval.id, { approval: approval.id, comment: id });
+    };
+    await tx.run(insertComment, comment);
+    await call.record(approval.agent_id ?? approval.id, { approval: approval.id, comment: comment.id });
     const title = redactText(kinds[approval.type].title(approval));
     if (actor.agentId !== approval.requested_by)
       await tell(call, approval, newComment(title, approval.id, input.body));
-    const author = actor.agentId === null ? null : await memberById(tx, actor.agentId);
-    return {
-      id,
-      approvalId: approval.id,
-      author: author === null ? null : { id: author?.id ?? "", name: author?.name ?? "" },
-      body: input.body,
-      createdAt: new Date(tx.now).toISOString(),
-    };
+    return presentComment(tx, comment);
   });
 
   const onComments = guarded(contract.listComments, async (call) => {
     const approval = await visible(call, call.input.id);
-    const limit = call.input.limit ?? defaultPage;
-    const rows = await commentsOf(call.tx, approval.id, numberCursor(call.input.cursor), limit + 1);
-    const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.num));
-    const comments = page.map((row) => ({
-      id: row.id,
-      approvalId: row.approval_id,
-      author: row.author_id === null ? null : { id: row.author_id, name: row.author_name ?? "" },
-      body: row.body,
-      createdAt: new Date(row.created_at).toISOString(),
-    }));
+    const where = { approval_id: approval.id };
+    const { page, nextCursor } = await pageByNumber(
+      call.tx,
+      "approval_comments",
+      where,
+      "oldest first",
+      call.input,
+    );
+    const comments = [];
+    for (const row of page) comments.push(await presentComment(call.tx, row));
     return { comments, nextCursor };
   });
 
@@ -255,7 +232,7 @@ async function visible(call: Writing, id: string): Promise<ApprovalRow> {
   const approval = await approvalById(tx, id);
   if (actor.agentId === null || approval.requested_by === actor.agentId) return approval;
   if (actor.agentId === (await rootAgentOf(tx, companyId))) return approval;
-  const about = approval.agent_id === null ? undefined : await memberById(tx, approval.agent_id);
+  const about = await memberById(tx, approval.agent_id);
   if (about?.boss_id === actor.agentId) return approval;
   throw notFound("approval", id);
 }
@@ -266,7 +243,7 @@ async function demandRequester(call: Writing, approval: ApprovalRow): Promise<vo
 }
 
 export async function presentApproval(tx: ReadTx, row: ApprovalRow): Promise<contract.Approval> {
-  const requester = row.requested_by === null ? undefined : await memberById(tx, row.requested_by);
+  const requester = await memberById(tx, row.requested_by);
   const shown = redact(payloadOf(row), brainMarks);
   return {
     id: row.id,
@@ -285,7 +262,18 @@ export async function presentApproval(tx: ReadTx, row: ApprovalRow): Promise<con
   };
 }
 
+async function presentComment(tx: ReadTx, row: NewRow<"approval_comments">) {
+  const author = await memberById(tx, row.author_id);
+  return {
+    id: row.id,
+    approvalId: row.approval_id,
+    author: row.author_id === null ? null : { id: row.author_id, name: author?.name ?? "" },
+    body: row.body,
+    createdAt: new Date(row.created_at).toISOString(),
+  };
+}
+
 async function isThere(tx: ReadTx, agentId: string): Promise<boolean> {
   const member = await memberById(tx, agentId);
-  return member !== undefined && (member.status === "idle" || member.status === "paused");
+  return member !== undefined && isActive(member);
 }

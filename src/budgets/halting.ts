@@ -78,7 +78,7 @@ export async function haltAgain(writing: Writing, agentId: string): Promise<void
 
 /** Opens at most one approval per pool and month, and another one only after an approval. */
 async function askForMore(writing: Writing, pool: Pool): Promise<void> {
-  const { tx, companyId, newId } = writing;
+  const { tx, companyId } = writing;
   const key = { poolId: pool.id, month: monthOf(tx.now), kind: override(pool.measure) };
   if ((await tx.first(alertOf, key)) !== undefined) return;
   const owner = await poolOwnerOf(tx, pool);
@@ -88,9 +88,7 @@ async function askForMore(writing: Writing, pool: Pool): Promise<void> {
   const beyond = Math.max(0, pool.spent + pool.handedDown - limit);
   const more = Math.max(Math.round(limit / 2), quantumOf(await settingsOf(tx, companyId), measure));
   const raiseBy = beyond + more;
-  const approval = await openApproval(tx, {
-    id: newId(),
-    companyId,
+  const approval = await openApproval(writing, {
     type: "budget_override",
     payload: {
       pool: pool.id,
@@ -101,18 +99,11 @@ async function askForMore(writing: Writing, pool: Pool): Promise<void> {
       handedDown: fromUnits(measure, pool.handedDown),
       raiseBy: fromUnits(measure, raiseBy),
     },
-    agentId: null,
-    nameKey: null,
     requestedBy: owner.agentId,
     // A new month brings a new budget, so the request expires with the month.
     expiresAt: nextMonth(tx.now),
   });
   await tx.run(putAlert, { ...key, approvalId: approval.id });
-  await writing.record(
-    approval.id,
-    { approval: approval.id, type: approval.type, payloadHash: approval.payload_hash },
-    "approval.create",
-  );
 }
 
 /** The request for more of this pool in this month, if there is one. */

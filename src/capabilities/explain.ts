@@ -114,7 +114,7 @@ async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Pr
   for (const link of await chainOf(tx, grant.id)) {
     const scope = await tx.first(scopeRow, { id: link.scope_id });
     const holder = await memberById(tx, link.grantee_id);
-    const giver = link.granted_by === null ? undefined : await memberById(tx, link.granted_by);
+    const giver = await memberById(tx, link.granted_by);
     const ended = scope?.status !== "open" && scope?.status !== "submitted";
     const rootless = link.parent_id === null && (await worthOf(tx, link, resource)) === noRight;
     links.push({

@@ -13,8 +13,9 @@ export function isActive(member: Pick<Member, "status">): boolean {
   return member.status === "idle" || member.status === "paused";
 }
 
-export async function memberById(tx: ReadTx, id: string): Promise<Member | undefined> {
-  return tx.first(byId, { id });
+/** Null stands for the board, which is not a member. */
+export async function memberById(tx: ReadTx, id: string | null): Promise<Member | undefined> {
+  return id === null ? undefined : tx.first(byId, { id });
 }
 
 /** How texts name an agent or, for null, the board. */

@@ -49,7 +49,7 @@ export async function worthOf(
 ): Promise<number> {
   if (grant.structural === 0) return grant.level;
   const { granted_by: giverId } = await rootOf(tx, grant.id);
-  const giver = giverId === null ? undefined : await memberById(tx, giverId);
+  const giver = await memberById(tx, giverId);
   if (giver === undefined || !isActive(giver)) return noRight;
   return Math.min(grant.level, await structuralRank(tx, giver.id, resource));
 }

@@ -131,7 +131,7 @@ async function takeBack(
   outcome: OutcomeRow,
 ): Promise<{ owner: Member; moved: string[] }> {
   const { tx } = call;
-  const owner = outcome.delegated_by === null ? undefined : await memberById(tx, outcome.delegated_by);
+  const owner = await memberById(tx, outcome.delegated_by);
   if (outcome.delegated === 0 || owner === undefined) throw texts.notReclaimable(outcome);
   const moved: string[] = [];
   const frontier: Pick<OutcomeRow, "id" | "responsible_id">[] = [outcome];
@@ -209,7 +209,7 @@ async function demandHandedOn(call: CallContext, outcome: OutcomeRow): Promise<v
 }
 
 export async function outcomeOwnerOf(tx: ReadTx, outcome: OutcomeRow): Promise<Member> {
-  const owner = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
+  const owner = await memberById(tx, outcome.responsible_id);
   if (owner === undefined) throw texts.unassigned(outcome);
   return owner;
 }

@@ -273,7 +273,7 @@ async function ownerAfterReopening(
   parents: readonly Ref[],
 ): Promise<Pick<OutcomeRow, "responsible_id" | "delegated" | "delegated_by" | "reworks">> {
   const { responsible_id, delegated, delegated_by, reworks } = outcome;
-  const owner = responsible_id === null ? undefined : await memberById(tx, responsible_id);
+  const owner = await memberById(tx, responsible_id);
   if (owner === undefined || owner.status !== "terminated")
     return { responsible_id, delegated, delegated_by, reworks };
   const heir = parents.find(isLive)?.responsible_id ?? null;

@@ -1,5 +1,5 @@
 import { JsonObject } from "../contract/words.ts";
-import { openApprovalOf, openApprovalsOf, payloadOf, setPayload, setStatus } from "../approvals/table.ts";
+import { openApprovalOf, openCreationsBy, payloadOf, setPayload, setStatus } from "../approvals/table.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
@@ -133,7 +133,8 @@ async function end(call: Writing, agent: AgentRow, reason: string): Promise<void
   await saveAgent(tx, { ...agent, status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
   await tx.run(endCredentials, { agentId: agent.id, now: tx.now });
   // An approval about an agent that has left has nothing to approve, and requests by that agent end with it.
-  for (const approval of await openApprovalsOf(tx, agent.id)) {
+  const about = await tx.all(openApprovalOf, { agent_id: agent.id });
+  for (const approval of [...about, ...(await tx.all(openCreationsBy, { requested_by: agent.id }))]) {
     const {
       id,
       type,
@@ -193,7 +194,7 @@ async function depart(
 
 /** A pending hire of the agent goes to the heir. The payload changes, so a decision on the earlier hash is refused. */
 async function expectBy(call: Writing, agentId: string, heir: AgentRow): Promise<void> {
-  const approval = await openApprovalOf(call.tx, agentId);
+  const approval = await call.tx.first(openApprovalOf, { agent_id: agentId });
   if (approval?.type !== "hire_agent") return;
   const payload = payloadOf(approval);
   const asked = { ...JsonObject.parse(payload["requestedConfigurationSnapshot"]), reportsTo: heir.id };

@@ -1,4 +1,26 @@
+import { numbered } from "../store/query.ts";
+import type { Row, TableName } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
 import { cursorInvalid } from "./texts.ts";
+
+/** What every list takes. */
+export interface PageInput {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** A page of the rows of a table that numbers them, whose columns have the values in `where`. */
+export async function pageByNumber<T extends TableName>(
+  tx: ReadTx,
+  table: T,
+  where: { readonly [C in keyof Row<T>]?: Row<T>[C] | undefined },
+  order: "oldest first" | "newest first",
+  { limit = defaultPage, cursor }: PageInput,
+): Promise<{ page: Row<T>[]; nextCursor: string | null }> {
+  const from = numberCursor(cursor, order === "oldest first" ? 0 : Number.MAX_SAFE_INTEGER);
+  const rows = await tx.all(numbered(table, where, order, from, limit + 1), {});
+  return pageAfter(rows, limit, ({ num }) => String(num));
+}
 
 /** Lists query one row more than a page holds. If that row comes back, there is a next page. */
 export function pageAfter<R>(

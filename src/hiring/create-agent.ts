@@ -61,7 +61,7 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
   const asked = argumentsIn(call.input);
   if (typeof asked === "string") return failed("validation_error", asked);
   const key = nameKey(asked.name);
-  await expire(tx, await openApprovalOfName(tx, companyId, key));
+  await expire(tx, await tx.first(openApprovalOfName, { company_id: companyId, name_key: key }));
   const same = await sameRequest(call, actor.agentId, key, asked);
   if (same !== undefined) return answer(tx, same);
   const next = await nextOf(tx, companyId, asked);
@@ -81,9 +81,7 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
     if (error instanceof Refusal) return failed("create_failed", creating.brainBroken(error.message));
     throw error;
   }
-  const approval = await openApproval(tx, {
-    id: call.newId(),
-    companyId,
+  const approval = await openApproval(call, {
     type: "create_agent",
     payload: {
       requestedByAgentId: actor.agentId,
@@ -96,16 +94,10 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
       options: ["yes", "no"],
       default: "no",
     },
-    agentId: null,
     nameKey: key,
     requestedBy: actor.agentId,
     expiresAt: tx.now + settings.approvalExpirySeconds * 1000,
   });
-  await call.record(
-    approval.id,
-    { approval: approval.id, type: "create_agent", payloadHash: approval.payload_hash },
-    "approval.create",
-  );
   return answer(tx, approval);
 });
 
@@ -124,7 +116,7 @@ export const creation: ApprovalKind = {
     const { tx, companyId } = call;
     const { name, autoReply, role, provider, model, systemPrompt, nextAgentId, adapterConfig } =
       wanted(approval);
-    const boss = approval.requested_by === null ? undefined : await memberById(tx, approval.requested_by);
+    const boss = await memberById(tx, approval.requested_by);
     const next = nextAgentId === null ? null : await memberById(tx, nextAgentId);
     if (boss === undefined || !isActive(boss)) throw creationOutdated(true);
     if (next === undefined || (next !== null && !isActive(next))) throw creationOutdated(false);
@@ -172,14 +164,14 @@ export const creation: ApprovalKind = {
       },
       call.actor,
     );
-    await tx.run(nameAgent, { id: approval.id, agentId: id });
+    await tx.run(nameAgent, { id: approval.id, agent_id: id });
     await call.record(id, { name, role, boss: boss.id, approval: approval.id }, "agent.create");
     await openRoute(call, id, next);
   },
   deny: async () => undefined,
   changes: async (tx, approval) => {
     const { name, role, provider, model, nextAgent, autoReply } = wanted(approval);
-    const boss = approval.requested_by === null ? undefined : await memberById(tx, approval.requested_by);
+    const boss = await memberById(tx, approval.requested_by);
     const count = (await tx.first(headcount, { companyId: approval.company_id }))?.count ?? 0;
     return creationChanges({
       name,
@@ -246,7 +238,11 @@ async function sameRequest(
   key: string,
   asked: Asked,
 ): Promise<ApprovalRow | undefined> {
-  const last = await lastOfNameBy(call.tx, call.companyId, key, agentId);
+  const last = await call.tx.first(lastOfNameBy, {
+    company_id: call.companyId,
+    name_key: key,
+    requested_by: agentId,
+  });
   if (last === undefined || (last.status !== "pending" && last.answered_at !== null)) return undefined;
   const { name, autoReply, role, nextAgent } = wanted(last);
   return canonicalJson({ name, autoReply, role, nextAgent }) === canonicalJson(asked) ? last : undefined;
@@ -263,7 +259,7 @@ async function nextOf(tx: ReadTx, companyId: string, asked: Asked): Promise<stri
 async function isTaken(tx: ReadTx, companyId: string, key: string): Promise<boolean> {
   return (
     (await tx.first(sameName, { companyId, nameKey: key })) !== undefined ||
-    (await openApprovalOfName(tx, companyId, key)) !== undefined
+    (await tx.first(openApprovalOfName, { company_id: companyId, name_key: key })) !== undefined
   );
 }
 
@@ -303,7 +299,7 @@ async function answer(tx: Tx, approval: ApprovalRow, delivers = true): Promise<C
       name,
       message: creating.pending,
     };
-  if (delivers) await tx.run(markAnswered, { id: approval.id, now: tx.now });
+  if (delivers) await tx.run(markAnswered, { id: approval.id, answered_at: tx.now });
   if (approval.status === "approved" && approval.agent_id !== null) {
     const agent = await agentById(tx, approval.agent_id);
     return {

@@ -62,7 +62,7 @@ const onHire = guarded(contract.hireAgent, async (call) => {
 /** Deletes the row. The approval with its thread and the closed mandate stay. */
 const onDelete = guarded(deleteAgent, async (call) => {
   const agent = await agentById(call.tx, call.input.id);
-  const approval = await lastApprovalOf(call.tx, agent.id);
+  const approval = await call.tx.first(lastApprovalOf, { agent_id: agent.id });
   const wasDenied = approval?.status === "rejected" || approval?.status === "cancelled";
   if (agent.status !== "terminated" || !wasDenied) throw notDeletable(agent);
   await call.tx.run(deleteRow, { id: agent.id });
@@ -137,9 +137,7 @@ export async function takeOn(
     await giveGrants(call, agent, configuration, giver);
     return { agent, approval: null };
   }
-  const approval = await openApproval(tx, {
-    id: call.newId(),
-    companyId,
+  const approval = await openApproval(call, {
     type: "hire_agent",
     payload: {
       agentId: id,
@@ -148,15 +146,8 @@ export async function takeOn(
       requestedConfigurationSnapshot: configuration,
     },
     agentId: id,
-    nameKey: null,
     requestedBy: actor.agentId,
-    expiresAt: null,
   });
-  await call.record(
-    id,
-    { approval: approval.id, type: "hire_agent", payloadHash: approval.payload_hash },
-    "approval.create",
-  );
   return { agent, approval };
 }
 
@@ -166,7 +157,7 @@ export const hiring: ApprovalKind = {
     const { tx } = call;
     const agent = await pendingOf(tx, approval);
     const configuration = snapshotOf(approval);
-    const boss = agent.boss_id === null ? undefined : await memberById(tx, agent.boss_id);
+    const boss = await memberById(tx, agent.boss_id);
     if (boss === undefined || !isActive(boss) || boss.id !== configuration.reportsTo)
       throw managerGone(agent);
     await saveAgent(tx, { ...agent, status: "idle" });
@@ -237,7 +228,7 @@ export const hiring: ApprovalKind = {
   },
   changes: async (tx, approval) => {
     const { name, role, reportsTo, adapterType, grants, budget, mandate } = snapshotOf(approval);
-    const boss = reportsTo === null ? undefined : await memberById(tx, reportsTo);
+    const boss = await memberById(tx, reportsTo);
     const count = (await tx.first(headcount, { companyId: approval.company_id }))?.count ?? 0;
     return hireChanges({
       name,

@@ -130,7 +130,7 @@ async function tellSender(
 ): Promise<void> {
   const { company_id: companyId, from_id: sender, file_id: fileId } = message;
   if (message.from_system === 1) return;
-  const member = sender === null ? undefined : await memberById(tx, sender);
+  const member = await memberById(tx, sender);
   if (sender !== null && (member === undefined || !isActive(member))) return;
   const text = texts.notDelivered(fileId, why);
   const letter = { id: newId(), companyId, from: null, bySystem: true, to: sender, deliverAt: tx.now };

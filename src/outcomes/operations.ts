@@ -143,7 +143,7 @@ async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[])
 
 /** A pending agent gets no work, and its outcomes stay exactly as the board sees them in the approval. */
 export async function demandDecided(tx: ReadTx, ownerId: string | null): Promise<void> {
-  const owner = ownerId === null ? undefined : await memberById(tx, ownerId);
+  const owner = await memberById(tx, ownerId);
   if (owner?.status === "pending_approval") throw texts.ownerPending(owner);
 }
 

@@ -38,9 +38,9 @@ export async function escalation(
   tx: ReadTx,
   outcome: Pick<OutcomeRow, "reworks" | "delegated_by">,
 ): Promise<{ to: string | null; reason: string } | null> {
-  const reviewer = outcome.delegated_by === null ? undefined : await memberById(tx, outcome.delegated_by);
+  const reviewer = await memberById(tx, outcome.delegated_by);
   if (reviewer === undefined || outcome.reworks < 1) return null;
-  const boss = reviewer.boss_id === null ? undefined : await memberById(tx, reviewer.boss_id);
+  const boss = await memberById(tx, reviewer.boss_id);
   return {
     to: reviewer.boss_id,
     reason: awaitsDecision("the work was sent back twice", boss?.name ?? "the board", reviewer.name),
@@ -77,7 +77,7 @@ export async function questionOf(
   to: string | null,
   reason: string,
 ): Promise<string> {
-  const reviewer = outcome.delegated_by === null ? undefined : await memberById(tx, outcome.delegated_by);
+  const reviewer = await memberById(tx, outcome.delegated_by);
   return askToDecide(outcome, { reason, reviewer: reviewer?.name ?? "its reviewer", isBoard: to === null });
 }
 

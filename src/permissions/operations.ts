@@ -164,7 +164,7 @@ export async function recordGrant(
 }
 
 async function ownMember(tx: ReadTx, agentId: string | null): Promise<Member> {
-  const me = agentId === null ? undefined : await memberById(tx, agentId);
+  const me = await memberById(tx, agentId);
   if (me === undefined) throw texts.onlyAgents();
   return me;
 }

@@ -162,7 +162,7 @@ async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boo
   if (agent === undefined || member === undefined) return answer(false, text.isMissing);
   if (agent.status === "terminated") return answer(false, text.hasLeftWork);
   if (agent.status === "pending_approval") {
-    const approval = await openApprovalOf(tx, agentId);
+    const approval = await tx.first(openApprovalOf, { agent_id: agentId });
     const isRevision = approval?.status === "revision_requested";
     return answer(true, text.isPending(approval?.id ?? "", isRevision), { busy: true });
   }

@@ -279,7 +279,7 @@ async function active(call: CallContext, reference: string, self?: "or self"): P
 }
 
 async function bossOf(call: CallContext, agent: Member): Promise<Member> {
-  const boss = agent.boss_id === null ? undefined : await memberById(call.tx, agent.boss_id);
+  const boss = await memberById(call.tx, agent.boss_id);
   if (boss === undefined) throw rootStays();
   return boss;
 }
@@ -287,7 +287,7 @@ async function bossOf(call: CallContext, agent: Member): Promise<Member> {
 async function isAtOrBelow(call: CallContext, member: Member, topId: string): Promise<boolean> {
   for (let next: Member | undefined = member; next !== undefined;) {
     if (next.id === topId) return true;
-    next = next.boss_id === null ? undefined : await memberById(call.tx, next.boss_id);
+    next = await memberById(call.tx, next.boss_id);
   }
   return false;
 }

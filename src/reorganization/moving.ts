@@ -34,7 +34,7 @@ export async function moveReport(
 ): Promise<void> {
   const { tx } = call;
   const agent = await agentById(tx, id);
-  const from = agent.boss_id === null ? undefined : await memberById(tx, agent.boss_id);
+  const from = await memberById(tx, agent.boss_id);
   if (from === undefined || from.id === to.id) return;
   await demandRoomFor(tx, agent, to.id);
   await rehang(tx, agent, from, to);
@@ -146,7 +146,7 @@ async function sourceOn(tx: ReadTx, to: Member, grant: GrantRow): Promise<Source
 /** The manager of a newcomer grants it a right that the newcomer has to pass on, if the manager holds it. */
 async function handOn(call: Writing, grant: GrantRow, to: Member): Promise<boolean> {
   const { tx, companyId } = call;
-  const boss = to.boss_id === null ? undefined : await memberById(tx, to.boss_id);
+  const boss = await memberById(tx, to.boss_id);
   if (boss === undefined) return false;
   const level = levelOf("grants", grant);
   const gift = { id: call.newId(), companyId, giver: boss, receiver: to, resource: grant.resource };

@@ -49,7 +49,7 @@ export const markUndone = query((db, p: { id: string; now: number }) =>
 );
 
 export async function presentSummary(tx: ReadTx, row: ReorganizationRow) {
-  const by = row.applied_by === null ? undefined : await memberById(tx, row.applied_by);
+  const by = await memberById(tx, row.applied_by);
   const [applied, undone] = reorganizationStatuses;
   return {
     id: row.id,

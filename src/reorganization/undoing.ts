@@ -265,7 +265,7 @@ async function misplaced(tx: ReadTx, id: string): Promise<string[]> {
   for (let next: Member | undefined = boss; next !== undefined;) {
     if (above.has(next.id)) return [`${agent.name} would report to itself`];
     above.add(next.id);
-    next = next.boss_id === null ? undefined : await memberById(tx, next.boss_id);
+    next = await memberById(tx, next.boss_id);
   }
   for (const { title, name } of await tx.all(handedByOthers, { agentId: id, bossId: boss.id }))
     reasons.push(`${name ?? "another agent"} has delegated "${title}" to ${agent.name}`);
@@ -277,7 +277,7 @@ async function misplaced(tx: ReadTx, id: string): Promise<string[]> {
 async function stranded(tx: ReadTx, id: string): Promise<string[]> {
   const outcome = await outcomeById(tx, id);
   if (!isLive(outcome) || outcome.kind === "perpetual") return [];
-  const owner = outcome.responsible_id === null ? undefined : await memberById(tx, outcome.responsible_id);
+  const owner = await memberById(tx, outcome.responsible_id);
   if (owner === undefined || owner.status === "terminated")
     return [`${owner?.name ?? "the agent"} responsible for "${outcome.title}" has left`];
   if (outcome.delegated === 1 && outcome.delegated_by !== owner.boss_id)

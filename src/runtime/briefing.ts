@@ -36,7 +36,7 @@ export interface Briefing {
 }
 
 export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
-  const boss = agent.boss_id === null ? undefined : await memberById(tx, agent.boss_id);
+  const boss = await memberById(tx, agent.boss_id);
   const mandate = await outcomeById(tx, agent.mandate_id);
   const work = await tx.all(workOf, { agentId: agent.id, now: tx.now, limit: 10 });
   const inbox = await countWaiting(tx, agent.company_id, agent.id);

@@ -10,7 +10,9 @@ import { readinessOf } from "./work.ts";
 
 /** An approval that is not decided in time is denied, and its requester is told. */
 export async function expireApprovals(store: Store, newId: () => string): Promise<void> {
-  for (const { id, company_id } of await store.read((tx) => dueApprovals(tx, 100)))
+  for (const { id, company_id } of await store.read((tx) =>
+    tx.all(dueApprovals, { now: tx.now, limit: 100 }),
+  ))
     await store.write(async (tx) => {
       await tx.lock(company_id);
       const approval = await approvalById(tx, id);

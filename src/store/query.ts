@@ -64,8 +64,11 @@ export function watchQueries(listener: (made: Query<never, unknown>) => void): v
 }
 
 /** Builds the query at each call. Use it only if the text depends on the request, as in a list with optional filters. */
-export function dynamic<R>(build: (db: Db) => Compilable<R>): Query<Record<never, never>, R> {
-  return { on: (dialect) => prepare(build(builders[dialect])) };
+export function dynamic<R>(
+  build: (db: Db) => Compilable<R>,
+  checks?: readonly Check[],
+): Query<Record<never, never>, R> {
+  return { on: (dialect) => prepare(build(builders[dialect]), checks) };
 }
 
 /** Inserts a row with all columns of the table in schema.ts. `ending` can add `on conflict` or `returning`. */
@@ -133,6 +136,24 @@ export function deleting<T extends TableName, B extends keyof Row<T> & string>(
     const text = sql<never>`delete from ${sql.table(table)} where ${equal(by, p, sql` and `)}`;
     return { compile: () => text.compile(db) };
   });
+}
+
+/** Rows of a table that numbers them, on from `from`. A condition that is undefined does not count. */
+export function numbered<T extends TableName>(
+  table: T,
+  where: { readonly [C in keyof Row<T>]?: Row<T>[C] | undefined },
+  order: "oldest first" | "newest first",
+  from: number,
+  limit: number,
+): Query<Record<never, never>, Row<T> & { num: number }> {
+  const conditions = Object.entries<Value | undefined>(where).flatMap(([column, value]) =>
+    value === undefined ? [] : [sql`${sql.ref(column)} = ${value}`],
+  );
+  const isUp = order === "oldest first";
+  const text = sql<Row<T> & { num: number }>`select * from ${sql.table(table)}
+    where ${sql.join([...conditions, isUp ? sql`num > ${from}` : sql`num < ${from}`], sql` and `)}
+    order by num ${isUp ? sql`asc` : sql`desc`} limit ${limit}`;
+  return dynamic((db) => ({ compile: () => text.compile(db) }), checksIn(table));
 }
 
 /** Null equals nothing in SQL, so rows are never found by it. */
