@@ -2,14 +2,14 @@ import { nameKey } from "../contract/names.ts";
 import { expire, openApprovalOfName } from "../approvals/table.ts";
 import type { Tx } from "../store/store.ts";
 import { demandUsableName, slugOf } from "./agent.ts";
-import { sameName, sameSlug } from "./table.ts";
+import { sameName, sameSlug } from "../capabilities/members.ts";
 import { nameHeld, nameTaken } from "./texts.ts";
 
 /** Returns the key a name is compared by. Refuses a name that another agent has or that a pending approval holds. */
 export async function freeName(tx: Tx, companyId: string, name: string, id: string): Promise<string> {
   demandUsableName(name);
   const key = nameKey(name);
-  const taken = await tx.first(sameName, { companyId, nameKey: key });
+  const taken = await tx.first(sameName, { company_id: companyId, name_key: key });
   if (taken !== undefined && taken.id !== id) throw nameTaken(name);
   const open = await tx.first(openApprovalOfName, { company_id: companyId, name_key: key });
   if (open !== undefined && !(await expire(tx, open))) throw nameHeld(name);
@@ -19,6 +19,6 @@ export async function freeName(tx: Tx, companyId: string, name: string, id: stri
 /** Different names can have the same slug ("A B", "A-B"). The later agent gets a part of its id as a suffix. */
 export async function freeSlug(tx: Tx, companyId: string, name: string, id: string): Promise<string> {
   const slug = slugOf(name, id);
-  const taken = await tx.first(sameSlug, { companyId, slug });
+  const taken = await tx.first(sameSlug, { company_id: companyId, slug });
   return taken === undefined || taken.id === id ? slug : `${slug}-${id.slice(0, 8)}`;
 }

@@ -1,9 +1,11 @@
+import { sql } from "kysely";
 import type { Agent } from "../contract/agents.ts";
 import { notFound } from "../contract/refusal.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { reviewsOf } from "../outcomes/review.ts";
+import { statusIsLive } from "../outcomes/outcome.ts";
 import { redactText } from "../redaction/redact.ts";
-import { type Db, insertion, query, saving } from "../store/query.ts";
+import { type Db, insertion, query, saving, selection, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
@@ -12,10 +14,6 @@ type Shown = Pick<AgentRow, (typeof shownColumns)[number]> & {
   boss_name: string | null;
   live_session: string | null;
 };
-
-export async function insertAgent(tx: Tx, row: AgentRow): Promise<void> {
-  await tx.run(insertRow, row);
-}
 
 /** Saves every column that can change. The id, company, mandate and creation time stay as they were inserted. */
 export async function saveAgent(tx: Tx, row: AgentRow): Promise<void> {
@@ -28,28 +26,8 @@ export async function agentById(tx: ReadTx, id: string): Promise<AgentRow> {
   return row;
 }
 
-/** The active agent of this mandate. */
-export async function agentOfMandate(tx: ReadTx, mandateId: string): Promise<AgentRow | undefined> {
-  return tx.first(byMandate, { mandateId });
-}
-
-export const sameName = query((db, p: { companyId: string; nameKey: string }) =>
-  db
-    .selectFrom("agents")
-    .select("id")
-    .where("company_id", "=", p.companyId)
-    .where("name_key", "=", p.nameKey)
-    .where("status", "<>", "terminated"),
-);
-
-export const sameSlug = query((db, p: { companyId: string; slug: string }) =>
-  db
-    .selectFrom("agents")
-    .select("id")
-    .where("company_id", "=", p.companyId)
-    .where("slug", "=", p.slug)
-    .where("status", "<>", "terminated"),
-);
+/** The active agent of a mandate. */
+export const agentOfMandate = selection("agents", ["mandate_id"], sql`and status <> 'terminated'`);
 
 /** `employed` is every status but terminated. */
 export function listRows(
@@ -101,14 +79,14 @@ export function presentShown(row: Shown): Agent {
   };
 }
 
-/** The live outcomes that a departure moves: those the agent is responsible for and those it delegated. */
-export const liveWorkOf = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .select(["id", "kind", "delegated", "delegated_by"])
-    .where("responsible_id", "=", p.agentId)
-    .where("status", "in", ["open", "submitted"])
-    .orderBy("num"),
+/** The live outcomes an agent is responsible for. */
+export const liveWorkOf = selection("outcomes", ["responsible_id"], sql`and ${statusIsLive} order by num`);
+
+/** Live outcomes the agent delegated, without the standing mandates of its reports. */
+export const liveDelegationsOf = selection(
+  "outcomes",
+  ["delegated_by"],
+  sql`and ${statusIsLive} and kind <> 'mandate' order by num`,
 );
 
 /** Ended outcomes are rerouted too. If one is reopened later, the new manager verifies it. */
@@ -127,39 +105,18 @@ export const reanchor = query((db, p: { from: string; to: string | null }) =>
     .where("status", "<>", "terminated"),
 );
 
-export const endCredentials = query((db, p: { agentId: string; now: number }) =>
-  db
-    .updateTable("credentials")
-    .set({ revoked_at: p.now })
-    .where("agent_id", "=", p.agentId)
-    .where("revoked_at", "is", null),
+export const endCredentials = updating(
+  "credentials",
+  ["revoked_at"],
+  ["agent_id"],
+  sql`and revoked_at is null`,
 );
 
-export const endSessions = query((db, p: { agentId: string; now: number; reason: string }) =>
-  db
-    .updateTable("sessions")
-    .set({ ended_at: p.now, end_reason: p.reason })
-    .where("agent_id", "=", p.agentId)
-    .where("ended_at", "is", null),
-);
-
-/** Live outcomes the agent delegated, without the standing mandates of its reports. */
-export const liveDelegationsOf = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .select(["id", "title", "status"])
-    .where("delegated_by", "=", p.agentId)
-    .where("status", "in", ["open", "submitted"])
-    .where("kind", "<>", "mandate")
-    .orderBy("num"),
-);
-
-const byMandate = query((db, p: { mandateId: string }) =>
-  db
-    .selectFrom("agents")
-    .selectAll()
-    .where("mandate_id", "=", p.mandateId)
-    .where("status", "<>", "terminated"),
+export const endSessions = updating(
+  "sessions",
+  ["ended_at", "end_reason"],
+  ["agent_id"],
+  sql`and ended_at is null`,
 );
 
 /** The columns a list shows. Reading the other columns of every row would take most of the time. */
@@ -213,12 +170,12 @@ const pages = {
   terminated: stored("terminated"),
 };
 
-const byId = query((db, p: { id: string }) => db.selectFrom("agents").selectAll().where("id", "=", p.id));
+const byId = selection("agents", ["id"]);
 const shownById = query((db, p: { id: string }) =>
   shown(db).selectAll("a").where("a.id", "=", p.id).limit(1),
 );
 
-const insertRow = insertion("agents");
+export const insertAgent = insertion("agents");
 
 const updateRow = saving("agents", [
   "company_id",

@@ -41,7 +41,7 @@ export async function halt(writing: Writing, agentId: string, pool: Pool): Promi
   const isEmpty = isUsedUp(pool);
   const reason = isEmpty ? usedUp(words) : heldByOthers(words);
   await saveAgent(tx, { ...agent, epoch: agent.epoch + 1 });
-  await tx.run(endSessions, { agentId, now: tx.now, reason });
+  await tx.run(endSessions, { agent_id: agentId, ended_at: tx.now, end_reason: reason });
   if (isEmpty) await pauseFor(writing, agentId, pool);
 }
 
@@ -51,7 +51,7 @@ export async function distrust(writing: Writing, agentId: string): Promise<void>
   const agent = await agentById(tx, agentId);
   const reason = impossibleUsage;
   await saveAgent(tx, { ...agent, status: "paused", epoch: agent.epoch + 1 });
-  await tx.run(endSessions, { agentId, now: tx.now, reason });
+  await tx.run(endSessions, { agent_id: agentId, ended_at: tx.now, end_reason: reason });
   await writing.record(agentId, { reason }, "agent.pause");
   await notify(writing, agent.boss_id, pausedForUsage(agent.name));
 }

@@ -86,7 +86,7 @@ export async function explain(
     fix: allowed
       ? byStructure >= wanted
         ? []
-        : carrying.map((grant) => takeAway(grant))
+        : carrying.map((grant) => revocationOf(grant))
       : await giveBack(tx, agent, resource, level, grants),
   };
 }
@@ -138,7 +138,7 @@ async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Pr
   return links;
 }
 
-function takeAway(grant: GrantRow): Fix[number] {
+function revocationOf(grant: GrantRow): Fix[number] {
   return {
     by: grant.granted_by ?? "board",
     operation: "permission.revoke",

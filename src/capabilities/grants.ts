@@ -33,8 +33,10 @@ export interface Gift {
   /** Set for org:hire by the root agent, which may grant it to any agent of the company, not only to its reports. */
   readonly acrossLevels?: boolean;
   readonly resource: Resource;
-  readonly level: GrantableLevel | undefined;
-  readonly scopeId: string | undefined;
+  /** Default: the usual level of the resource. */
+  readonly level?: GrantableLevel | undefined;
+  /** The outcome it is for. Default: the mandate of the receiver. */
+  readonly scopeId?: string | undefined;
 }
 
 export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
@@ -55,7 +57,7 @@ export async function give(tx: Tx, gift: Gift): Promise<GrantRow> {
     created_at: tx.now,
     revoked_at: null,
   };
-  await insertGrant(tx, row);
+  await tx.run(insertGrant, row);
   await tx.run(answerRequests, {
     agentId: gift.receiver.id,
     resource: gift.resource,
@@ -81,7 +83,7 @@ export async function giveCreator(
   tx: Tx,
   made: { id: string; companyId: string; creator: Pick<Member, "id" | "mandate_id">; resource: Resource },
 ): Promise<void> {
-  await insertGrant(tx, {
+  await tx.run(insertGrant, {
     id: made.id,
     company_id: made.companyId,
     grantee_id: made.creator.id,
@@ -105,7 +107,7 @@ export async function revoke(
   grantId: string,
   by: string | null,
 ): Promise<GrantRow> {
-  const grant = await grantById(tx, grantId);
+  const grant = await tx.first(grantById, { id: grantId });
   const mine = grant !== undefined && (by === null || grant.granted_by === by || grant.grantee_id === by);
   if (grant === undefined || grant.company_id !== companyId || !mine) throw notFound("grant", grantId);
   if (grant.revoked_at !== null) throw texts.alreadyRevoked(grant);

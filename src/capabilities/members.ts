@@ -1,6 +1,7 @@
+import { sql } from "kysely";
 import { nameKey } from "../contract/names.ts";
 import { notFound } from "../contract/refusal.ts";
-import { query } from "../store/query.ts";
+import { query, selection } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
@@ -28,15 +29,15 @@ export async function findMember(tx: ReadTx, companyId: string, reference: strin
   const wanted = reference.trim().replace(/^@/, "").toLowerCase();
   const found =
     (await tx.first(byId, { id: wanted })) ??
-    (await tx.first(bySlug, { companyId, slug: wanted })) ??
+    (await tx.first(sameSlug, { company_id: companyId, slug: wanted })) ??
     // People type the name as they see it.
-    (await tx.first(byName, { companyId, nameKey: nameKey(wanted) }));
+    (await tx.first(sameName, { company_id: companyId, name_key: nameKey(wanted) }));
   if (found === undefined || found.company_id !== companyId) throw notFound("agent", reference);
   return found;
 }
 
 export async function reportsOf(tx: ReadTx, bossId: string): Promise<Member[]> {
-  return tx.all(byBoss, { bossId });
+  return tx.all(byBoss, { boss_id: bossId });
 }
 
 /** The one agent that reports to the board. */
@@ -46,33 +47,11 @@ export async function rootAgentOf(tx: ReadTx, companyId: string): Promise<string
 
 const byId = query((db, p: { id: string }) => db.selectFrom("agents").select(columns).where("id", "=", p.id));
 
-const bySlug = query((db, p: { companyId: string; slug: string }) =>
-  db
-    .selectFrom("agents")
-    .select(columns)
-    .where("company_id", "=", p.companyId)
-    .where("slug", "=", p.slug)
-    .where("status", "<>", "terminated"),
-);
+/** No two agents of a company that have not left share a name or a slug. */
+export const sameSlug = selection("agents", ["company_id", "slug"], sql`and status <> 'terminated'`);
+export const sameName = selection("agents", ["company_id", "name_key"], sql`and status <> 'terminated'`);
 
-const byName = query((db, p: { companyId: string; nameKey: string }) =>
-  db
-    .selectFrom("agents")
-    .select(columns)
-    .where("company_id", "=", p.companyId)
-    .where("name_key", "=", p.nameKey)
-    .where("status", "<>", "terminated"),
-);
-
-const byBoss = query((db, p: { bossId: string }) =>
-  db
-    .selectFrom("agents")
-    .select(columns)
-    .where("boss_id", "=", p.bossId)
-    .where("status", "<>", "terminated")
-    .orderBy("created_at")
-    .orderBy("id"),
-);
+const byBoss = selection("agents", ["boss_id"], sql`and status <> 'terminated' order by created_at, id`);
 
 const rootAgent = query((db, p: { id: string }) =>
   db.selectFrom("companies").select("root_agent_id").where("id", "=", p.id),

@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import type { Grant } from "../contract/capabilities.ts";
 import { type GrantableLevel, levelAt, resourceKind, type Resource } from "../contract/resources.ts";
 import { unknownValue } from "../store/columns.ts";
-import { dynamic, insertion, query } from "../store/query.ts";
-import type { NewRow, Row } from "../store/schema.ts";
+import { insertion, query, selection, updating } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
@@ -28,23 +28,15 @@ export async function shiftHolder(tx: Tx, agentId: string, by: 1 | -1): Promise<
 }
 
 export async function markRevoked(tx: Tx, grantId: string): Promise<void> {
-  await tx.run(setRevoked, { id: grantId, at: tx.now });
+  await tx.run(setRevoked, { id: grantId, revoked_at: tx.now });
   await tx.run(shiftByGrant, { id: grantId });
-}
-
-export async function insertGrant(tx: Tx, row: NewRow<"grants">): Promise<void> {
-  await tx.run(insertRow, row);
-}
-
-export async function grantById(tx: ReadTx, id: string): Promise<GrantRow | undefined> {
-  return tx.first(byId, { id });
 }
 
 /** The chain of a grant from its root down to itself. */
 export async function chainOf(tx: ReadTx, id: string): Promise<GrantRow[]> {
   const chain: GrantRow[] = [];
   for (let next: string | null = id; next !== null;) {
-    const row: GrantRow | undefined = await tx.first(byId, { id: next });
+    const row: GrantRow | undefined = await tx.first(grantById, { id: next });
     if (row === undefined) break;
     chain.unshift(row);
     next = row.parent_id;
@@ -59,19 +51,19 @@ export async function rootOf(tx: ReadTx, id: string): Promise<GrantRow> {
 }
 
 export function heldOn(tx: ReadTx, agentId: string, resource: Resource): Promise<GrantRow[]> {
-  return tx.all(byHolderAndResource, { agent: agentId, resource });
+  return tx.all(byHolderAndResource, { grantee_id: agentId, resource });
 }
 
 /** The grants from this giver to this agent that were not revoked, valid or not. */
 export function givenTo(tx: ReadTx, agentId: string, giverId: string): Promise<GrantRow[]> {
-  return tx.all(byHolderAndGiver, { agentId, giverId });
+  return tx.all(byHolderAndGiver, { grantee_id: agentId, granted_by: giverId });
 }
 
 /** Makes a grant rest on another grant, or on the giver's position. Grants made from it keep resting on it. */
 export async function rebase(
   tx: Tx,
   id: string,
-  on: { giverId: string | null; parentId: string | null; structural: GrantRow["structural"] },
+  on: Pick<GrantRow, "granted_by" | "parent_id" | "structural">,
 ): Promise<void> {
   await tx.run(setBase, { id, ...on });
   await recount(tx, id);
@@ -79,36 +71,17 @@ export async function rebase(
 
 /** Computes `broken` again from the rows, for this grant and for every grant made from it. */
 export async function recount(tx: Tx, id: string): Promise<void> {
-  const row = await tx.first(byId, { id });
+  const row = await tx.first(grantById, { id });
   if (row === undefined) return;
-  const parent = row.parent_id === null ? undefined : await tx.first(byId, { id: row.parent_id });
+  const parent = row.parent_id === null ? undefined : await tx.first(grantById, { id: row.parent_id });
   const frontier = [{ id, broken: parent?.broken ?? 0, structural: parent?.structural ?? row.structural }];
   for (let next = frontier.pop(); next !== undefined; next = frontier.pop()) {
     const reasons = (await tx.first(ownReasons, { id: next.id }))?.count ?? 0;
     const counted = { ...next, broken: next.broken + reasons };
     await tx.run(setCount, counted);
-    for (const child of await tx.all(handedOnFrom, { id: next.id }))
+    for (const child of await tx.all(handedOnFrom, { parent_id: next.id }))
       frontier.push({ ...counted, id: child.id });
   }
-}
-
-export async function pageOfGrants(
-  tx: ReadTx,
-  filter: { agentId: string; onlyStanding: boolean; after: number; limit: number },
-): Promise<GrantRow[]> {
-  return tx.all(
-    dynamic((db) => {
-      const rows = db
-        .selectFrom("grants")
-        .selectAll()
-        .where("grantee_id", "=", filter.agentId)
-        .where("num", ">", filter.after)
-        .orderBy("num")
-        .limit(filter.limit);
-      return filter.onlyStanding ? rows.where("broken", "=", 0) : rows;
-    }),
-    {},
-  );
 }
 
 /** The level of a stored row. Its rank has to be on the ladder of its resource. */
@@ -138,38 +111,16 @@ export async function presentGrant(tx: ReadTx, row: GrantRow, stands: boolean): 
   };
 }
 
-const byId = query((db, p: { id: string }) => db.selectFrom("grants").selectAll().where("id", "=", p.id));
+export const grantById = selection("grants", ["id"]);
+export const insertGrant = insertion("grants");
 
-const byHolderAndResource = query((db, p: { agent: string; resource: Resource }) =>
-  db
-    .selectFrom("grants")
-    .selectAll()
-    .where("grantee_id", "=", p.agent)
-    .where("resource", "=", p.resource)
-    .orderBy("level", "desc")
-    .orderBy("num"),
+const byHolderAndResource = selection("grants", ["grantee_id", "resource"], sql`order by level desc, num`);
+const byHolderAndGiver = selection(
+  "grants",
+  ["grantee_id", "granted_by"],
+  sql`and revoked_at is null order by num`,
 );
-
-const byHolderAndGiver = query((db, p: { agentId: string; giverId: string }) =>
-  db
-    .selectFrom("grants")
-    .selectAll()
-    .where("grantee_id", "=", p.agentId)
-    .where("granted_by", "=", p.giverId)
-    .where("revoked_at", "is", null)
-    .orderBy("num"),
-);
-
-const setBase = query(
-  (
-    db,
-    p: { id: string; giverId: string | null; parentId: string | null; structural: GrantRow["structural"] },
-  ) =>
-    db
-      .updateTable("grants")
-      .set({ granted_by: p.giverId, parent_id: p.parentId, structural: p.structural })
-      .where("id", "=", p.id),
-);
+const setBase = updating("grants", ["granted_by", "parent_id", "structural"], ["id"]);
 
 const ownReasons = query((db, p: { id: string }) =>
   db
@@ -184,19 +135,9 @@ const ownReasons = query((db, p: { id: string }) =>
     .where("g.id", "=", p.id),
 );
 
-const setCount = query((db, p: { id: string; broken: number; structural: GrantRow["structural"] }) =>
-  db.updateTable("grants").set({ broken: p.broken, structural: p.structural }).where("id", "=", p.id),
-);
-
-const handedOnFrom = query((db, p: { id: string }) =>
-  db.selectFrom("grants").select("id").where("parent_id", "=", p.id).orderBy("num"),
-);
-
-const insertRow = insertion("grants");
-
-const setRevoked = query((db, p: { id: string; at: number }) =>
-  db.updateTable("grants").set({ revoked_at: p.at }).where("id", "=", p.id),
-);
+const setCount = updating("grants", ["broken", "structural"], ["id"]);
+const handedOnFrom = selection("grants", ["parent_id"], sql`order by num`);
+const setRevoked = updating("grants", ["revoked_at"], ["id"]);
 
 /**
  * Shifts `broken` of the grants that one cause touches directly and of all grants made from those. A grant that is reached

@@ -74,7 +74,7 @@ export async function foundCompany(call: Writing, founding: Founding): Promise<R
   );
   // The root agent may hire from the start. Every other agent needs a grant for it.
   if (founding.mayHire)
-    await insertGrant(tx, {
+    await tx.run(insertGrant, {
       id: call.newId(),
       company_id: id,
       grantee_id: rootId,

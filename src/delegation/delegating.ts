@@ -1,11 +1,10 @@
 import * as contract from "../contract/outcomes.ts";
 import type { Input } from "../contract/operation.ts";
-import { give } from "../capabilities/grants.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import { isActive, type Member, memberById, memberName } from "../capabilities/members.ts";
 import { markRevoked } from "../capabilities/table.ts";
-import { recordGrant, tellOfServer } from "../permissions/operations.ts";
+import { grantRight, tellOfServer } from "../permissions/operations.ts";
 import { holds } from "../capabilities/rights.ts";
 import { notify } from "../mail/operations.ts";
 import { post } from "../mail/post.ts";
@@ -47,7 +46,7 @@ const onReclaim = guarded(contract.reclaimOutcome, async (call) => {
   const { tx, input } = call;
   const outcome = await outcomeById(tx, input.id);
   demandLive(outcome);
-  const agent = await agentOfMandate(tx, outcome.id);
+  const agent = await tx.first(agentOfMandate, { mandate_id: outcome.id });
   return agent === undefined ? reclaimWork(call, outcome) : reclaimMandate(call, outcome, agent);
 });
 
@@ -89,9 +88,7 @@ async function hireFor(call: Delegation, outcome: OutcomeRow, from: Member, hire
 
 async function giveRights(call: Delegation, outcome: OutcomeRow, from: Member, to: Member): Promise<void> {
   for (const { resource, level } of call.input.grants ?? []) {
-    const gift = { id: call.newId(), companyId: call.companyId, giver: from, receiver: to };
-    const row = await give(call.tx, { ...gift, resource, level, scopeId: outcome.id });
-    await recordGrant(call, "permission.grant", row);
+    const row = await grantRight(call, { giver: from, receiver: to, resource, level, scopeId: outcome.id });
     await tellOfServer(call, row, true);
   }
 }
@@ -117,7 +114,7 @@ async function stopWorkOn(call: Call<{ reason: string }>, moved: ReadonlySet<str
   const { tx, companyId } = call;
   for (const { agent_id, first_outcome_id } of await tx.all(atWork, { companyId }))
     if (first_outcome_id !== null && moved.has(first_outcome_id))
-      await tx.run(endSessions, { agentId: agent_id, now: tx.now, reason: texts.workReclaimed });
+      await tx.run(endSessions, { agent_id: agent_id, ended_at: tx.now, end_reason: texts.workReclaimed });
 }
 
 /**
@@ -139,7 +136,7 @@ async function takeBack(
   for (let next = frontier.pop(); next !== undefined; next = frontier.pop()) {
     const { id, responsible_id: holder } = next;
     const row = await outcomeById(tx, id);
-    const agent = id === outcome.id ? undefined : await agentOfMandate(tx, id);
+    const agent = id === outcome.id ? undefined : await tx.first(agentOfMandate, { mandate_id: id });
     // An agent that was created for this part leaves, and everything it was responsible for comes back.
     if (agent !== undefined) await reclaimAgents(call, agent, owner.id, call.input.reason);
     // A submitted part is open again, because the agent that reclaims it decides what happens with it.

@@ -4,7 +4,7 @@ import type { Output } from "../contract/operation.ts";
 import { Name } from "../contract/words.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { type Member, memberById } from "../capabilities/members.ts";
+import { type Member, memberById, sameName } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { demandNotIntegration } from "../outcomes/limits.ts";
 import { demandDecided } from "../outcomes/operations.ts";
@@ -13,7 +13,6 @@ import { outcomeById } from "../outcomes/table.ts";
 import { outcomeOwnerOf } from "./delegating.ts";
 import { fanOut } from "./fan-out.ts";
 import { takeOn } from "../hiring/hiring.ts";
-import { sameName } from "../agents/table.ts";
 import { demandRole, findInTeam } from "./team.ts";
 import { mayNotHire, noSuchTask, roleMandate } from "./texts.ts";
 
@@ -113,7 +112,7 @@ export async function hireForRole(
 async function nameFor(call: CallContext, role: string): Promise<string> {
   for (let number = 1; ; number++) {
     const name = Name.parse(number === 1 ? role : `${[...role].slice(0, 56).join("")} ${number}`);
-    const taken = await call.tx.first(sameName, { companyId: call.companyId, nameKey: nameKey(name) });
+    const taken = await call.tx.first(sameName, { company_id: call.companyId, name_key: nameKey(name) });
     if (taken === undefined) return name;
   }
 }

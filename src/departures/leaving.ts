@@ -1,10 +1,11 @@
+import { sql } from "kysely";
 import { JsonObject } from "../contract/words.ts";
 import { openApprovalOf, openCreationsBy, payloadOf, setPayload, setStatus } from "../approvals/table.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
-import { recordGrant } from "../permissions/operations.ts";
-import { givenTo, markRevoked, shiftHolder, shiftScope } from "../capabilities/table.ts";
+import { takeAway } from "../permissions/operations.ts";
+import { givenTo, shiftHolder, shiftScope } from "../capabilities/table.ts";
 import { inheritMail } from "../mail/post.ts";
 import { isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import {
@@ -17,7 +18,7 @@ import {
   saveOutcome,
   wouldWaitForItself,
 } from "../outcomes/table.ts";
-import { query } from "../store/query.ts";
+import { updating } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { forgetPause, resumeHalted } from "../budgets/halting.ts";
 import {
@@ -75,13 +76,13 @@ export async function retire(call: Writing, outcome: OutcomeRow): Promise<void> 
  */
 export async function demandDone(tx: ReadTx, { id }: Pick<OutcomeRow, "id">): Promise<void> {
   const agent = await madeFor(tx, id);
-  const open = agent === undefined ? [] : await tx.all(liveDelegationsOf, { agentId: agent.id });
+  const open = agent === undefined ? [] : await tx.all(liveDelegationsOf, { delegated_by: agent.id });
   if (agent !== undefined && open.length > 0) throw openDelegations(agent.name, open);
 }
 
 /** The agent that retires when this outcome ends. */
 async function madeFor(tx: ReadTx, id: string): Promise<(AgentRow & { boss_id: string }) | undefined> {
-  const agent = await agentOfMandate(tx, id);
+  const agent = await tx.first(agentOfMandate, { mandate_id: id });
   return agent === undefined || agent.made_for_mandate === 0 || agent.boss_id === null
     ? undefined
     : { ...agent, boss_id: agent.boss_id };
@@ -100,15 +101,15 @@ export async function reclaimAgents(
   for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
     const member = await agentById(tx, id);
     ended.push(member);
-    for (const { id: below } of await tx.all(reportIds, { bossId: id })) frontier.push(below);
+    for (const below of await reportsOf(tx, id)) frontier.push(below.id);
   }
   for (const member of ended) {
     await end(call, member, reason);
     // Ended outcomes are rerouted too: if one is reopened, the manager verifies it.
     await tx.run(reroute, { from: member.id, to: bossId, now: tx.now });
-    for (const work of await tx.all(liveWorkOf, { agentId: member.id })) {
+    for (const work of await tx.all(liveWorkOf, { responsible_id: member.id })) {
       if (work.kind === "inbox") await endOutcome(call, work.id, agentGone);
-      else await saveOutcome(tx, takenBack(await outcomeById(tx, work.id), bossId), call.actor);
+      else await saveOutcome(tx, takenBack(work, bossId), call.actor);
     }
     await call.record(member.id, { reason, boss: bossId }, "agent.reclaim");
   }
@@ -131,7 +132,7 @@ function takenBack(row: OutcomeRow, bossId: string): OutcomeRow {
 async function end(call: Writing, agent: AgentRow, reason: string): Promise<void> {
   const { tx } = call;
   await saveAgent(tx, { ...agent, status: "terminated", epoch: agent.epoch + 1, ended_at: tx.now });
-  await tx.run(endCredentials, { agentId: agent.id, now: tx.now });
+  await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });
   // An approval about an agent that has left has nothing to approve, and requests by that agent end with it.
   const about = await tx.all(openApprovalOf, { agent_id: agent.id });
   for (const approval of [...about, ...(await tx.all(openCreationsBy, { requested_by: agent.id }))]) {
@@ -143,7 +144,7 @@ async function end(call: Writing, agent: AgentRow, reason: string): Promise<void
     await call.record(agent.id, { approval: id, type, status: "cancelled", note }, "approval.cancel");
   }
   await returnParts(call, agent, reason);
-  await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent left" });
+  await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);
   await tx.run(forgetPause, { agentId: agent.id });
   // Agents that drew from this budget now draw from the one above it.
@@ -162,19 +163,16 @@ async function depart(
   const { tx } = call;
   const heir = await agentById(tx, heirId);
   for (const report of await reportsOf(tx, agent.id)) {
-    for (const grant of await givenTo(tx, report.id, agent.id)) {
-      await markRevoked(tx, grant.id);
-      await recordGrant(call, "permission.revoke", { ...grant, revoked_at: tx.now });
-    }
+    for (const grant of await givenTo(tx, report.id, agent.id)) await takeAway(call, grant);
     if (report.status === "pending_approval") await expectBy(call, report.id, heir);
   }
   await end(call, agent, reason);
   await tx.run(reanchor, { from: agent.id, to: heirId });
   await tx.run(reroute, { from: agent.id, to: heirId, now: tx.now });
-  await tx.run(withdrawRequests, { agentId: agent.id, now: tx.now });
+  await tx.run(withdrawRequests, { agent_id: agent.id, answered_at: tx.now });
   await rehang(tx, agent, heir, mandateGoesOn);
   const moved: string[] = [];
-  for (const work of await tx.all(liveWorkOf, { agentId: agent.id })) {
+  for (const work of await tx.all(liveWorkOf, { responsible_id: agent.id })) {
     if (work.id === agent.mandate_id && !mandateGoesOn) continue;
     if (work.kind === "inbox") {
       await endOutcome(call, work.id, agentGone);
@@ -220,7 +218,7 @@ async function rehang(tx: Tx, agent: AgentRow, heir: AgentRow, mandateGoesOn: bo
 async function endOutcome(call: Writing, id: string, rationale: string): Promise<void> {
   const { tx } = call;
   await shiftScope(tx, id, 1);
-  await tx.run(closeRow, { id, rationale, now: tx.now });
+  await tx.run(closeRow, { id, status: "closed", rationale, stale: 1, updated_at: tx.now });
   for (const waiter of await freeDependents(tx, id)) {
     if (!isLive(await outcomeById(tx, waiter))) continue;
     const note = noLongerWaits(id, rationale);
@@ -228,21 +226,11 @@ async function endOutcome(call: Writing, id: string, rationale: string): Promise
   }
 }
 
-const reportIds = query((db, p: { bossId: string }) =>
-  db.selectFrom("agents").select("id").where("boss_id", "=", p.bossId).where("status", "<>", "terminated"),
-);
+const closeRow = updating("outcomes", ["status", "rationale", "stale", "updated_at"], ["id"]);
 
-const closeRow = query((db, p: { id: string; rationale: string; now: number }) =>
-  db
-    .updateTable("outcomes")
-    .set({ status: "closed", rationale: p.rationale, stale: 1, updated_at: p.now })
-    .where("id", "=", p.id),
-);
-
-const withdrawRequests = query((db, p: { agentId: string; now: number }) =>
-  db
-    .updateTable("permission_requests")
-    .set({ answered_at: p.now })
-    .where("agent_id", "=", p.agentId)
-    .where("answered_at", "is", null),
+const withdrawRequests = updating(
+  "permission_requests",
+  ["answered_at"],
+  ["agent_id"],
+  sql`and answered_at is null`,
 );

@@ -10,7 +10,7 @@ const onPause = guarded(contract.pauseAgent, async (call) => {
   const agent = await demandBossOrBoard(call);
   if (agent.status === "paused") throw alreadyPaused(agent);
   await saveAgent(tx, { ...agent, status: "paused", epoch: agent.epoch + 1 });
-  await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent was paused" });
+  await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: "the agent was paused" });
   await call.record(agent.id, { reason: input.reason ?? null });
   return presentAgent(tx, agent.id);
 });

@@ -1,10 +1,11 @@
+import { sql } from "kysely";
 import type { Writing } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { notify } from "../mail/operations.ts";
 import { delegateDown } from "../outcomes/delegation.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { outcomeById, saveOutcome } from "../outcomes/table.ts";
-import { query } from "../store/query.ts";
+import { selection, updating } from "../store/query.ts";
 import type { Tx } from "../store/store.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { doesNotCome, notYourReportAnyMore, waitsForApproval, workReturned } from "./texts.ts";
@@ -20,12 +21,17 @@ export async function holdFor(
   outcomeId: string,
   agent: Pick<AgentRow, "id" | "name">,
 ): Promise<void> {
-  await tx.run(setHeld, { id: outcomeId, agentId: agent.id, reason: waitsForApproval(agent.name) });
+  await tx.run(setHeld, {
+    id: outcomeId,
+    for_agent_id: agent.id,
+    blocked_reason: waitsForApproval(agent.name),
+    stale: 1,
+  });
 }
 
 /** Renews the reason after a pending agent was renamed. */
 export async function renameHeld(tx: Tx, agent: Pick<AgentRow, "id" | "name">): Promise<void> {
-  for (const { id } of await tx.all(heldFor, { agentId: agent.id })) await holdFor(tx, id, agent);
+  for (const { id } of await tx.all(heldFor, { for_agent_id: agent.id })) await holdFor(tx, id, agent);
 }
 
 export async function releaseParts(call: Writing, agent: AgentRow): Promise<OutcomeRow[]> {
@@ -33,7 +39,7 @@ export async function releaseParts(call: Writing, agent: AgentRow): Promise<Outc
   const released = [];
   const kept = new Map<string | null, OutcomeRow[]>();
   const to = await memberById(tx, agent.id);
-  for (const { id } of await tx.all(heldFor, { agentId: agent.id })) {
+  for (const { id } of await tx.all(heldFor, { for_agent_id: agent.id })) {
     const outcome = await outcomeById(tx, id);
     const free = await saveOutcome(tx, { ...outcome, for_agent_id: null, blocked_reason: null }, call.actor);
     // The outcome may have moved to an owner that is not this agent's manager. Then it stays with that owner.
@@ -53,8 +59,8 @@ export async function releaseParts(call: Writing, agent: AgentRow): Promise<Outc
 export async function returnParts(call: Writing, agent: AgentRow, why: string): Promise<void> {
   const { tx } = call;
   const returned = new Map<string | null, OutcomeRow[]>();
-  for (const { id } of await tx.all(heldFor, { agentId: agent.id })) {
-    const outcome = await outcomeById(tx, id);
+  for (const outcome of await tx.all(heldFor, { for_agent_id: agent.id })) {
+    const { id } = outcome;
     await saveOutcome(tx, { ...outcome, for_agent_id: null, blocked_reason: null }, call.actor);
     await call.record(id, { changed: ["blocked"], blocked: null, reason: why }, "outcome.update");
     returned.set(outcome.responsible_id, [...(returned.get(outcome.responsible_id) ?? []), outcome]);
@@ -70,18 +76,6 @@ async function tellOwners(
   for (const [owner, outcomes] of returned) await notify(call, owner, workReturned(why, outcomes));
 }
 
-const heldFor = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .select("id")
-    .where("for_agent_id", "=", p.agentId)
-    .where("status", "=", "open")
-    .orderBy("num"),
-);
+const heldFor = selection("outcomes", ["for_agent_id"], sql`and status = 'open' order by num`);
 
-const setHeld = query((db, p: { id: string; agentId: string; reason: string }) =>
-  db
-    .updateTable("outcomes")
-    .set({ for_agent_id: p.agentId, blocked_reason: p.reason, stale: 1 })
-    .where("id", "=", p.id),
-);
+const setHeld = updating("outcomes", ["for_agent_id", "blocked_reason", "stale"], ["id"]);

@@ -3,12 +3,12 @@ import { setPermissions } from "../contract/agents.ts";
 import * as contract from "../contract/hiring.ts";
 import { indexText, pageText } from "../brains/documentation.ts";
 import { brainMarks, brains, findBrain } from "../brains/registry.ts";
-import { give, isWithin, revoke } from "../capabilities/grants.ts";
+import { isWithin } from "../capabilities/grants.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
-import { isActive } from "../capabilities/members.ts";
-import { recordGrant } from "../permissions/operations.ts";
+import { isActive, memberById } from "../capabilities/members.ts";
+import { grantRight, takeAway } from "../permissions/operations.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { redact } from "../redaction/redact.ts";
 import { holds } from "../capabilities/rights.ts";
@@ -58,8 +58,7 @@ const onSetPermissions = guarded(setPermissions, async (call) => {
   if (input.canCreateAgents && !(await isStanding(tx, agent))) await allow(call, agent);
   if (!input.canCreateAgents)
     for (const grant of await heldOn(tx, agent.id, "org:hire"))
-      if (grant.revoked_at === null)
-        await recordGrant(call, "permission.revoke", await revoke(tx, call.companyId, grant.id, null));
+      if (grant.revoked_at === null) await takeAway(call, grant);
   await call.record(agent.id, { canCreateAgents: input.canCreateAgents });
   const canCreateAgents = await holds(tx, agent.id, "org:hire", "use");
   return { ...(await presentAgent(tx, agent.id)), permissions: { canCreateAgents } };
@@ -103,18 +102,8 @@ async function isStanding(tx: ReadTx, agent: AgentRow): Promise<boolean> {
  * company, not only for direct reports, and the grant ends with the root agent's right.
  */
 async function allow(call: Call<{ id: string }>, agent: AgentRow): Promise<void> {
-  const { tx, actor, companyId } = call;
-  const row = await give(tx, {
-    id: call.newId(),
-    companyId,
-    giver: actor.agentId === null ? null : await agentById(tx, actor.agentId),
-    receiver: agent,
-    acrossLevels: true,
-    resource: "org:hire",
-    level: undefined,
-    scopeId: undefined,
-  });
-  await recordGrant(call, "permission.grant", row);
+  const giver = (await memberById(call.tx, call.actor.agentId)) ?? null;
+  await grantRight(call, { giver, receiver: agent, acrossLevels: true, resource: "org:hire" });
 }
 
 const companyRow = query((db, p: { id: string }) =>

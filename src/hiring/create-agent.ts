@@ -27,11 +27,10 @@ import {
   payloadOf,
 } from "../approvals/table.ts";
 import { checkBrainConfig } from "../brains/registry.ts";
-import { give } from "../capabilities/grants.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
-import { isActive, type Member, memberById } from "../capabilities/members.ts";
-import { recordGrant } from "../permissions/operations.ts";
+import { isActive, type Member, memberById, sameName } from "../capabilities/members.ts";
+import { grantRight } from "../permissions/operations.ts";
 import { holds } from "../capabilities/rights.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import { redactText } from "../redaction/redact.ts";
@@ -40,7 +39,7 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { isReserved } from "../agents/agent.ts";
 import { employ } from "./employ.ts";
 import { headcount } from "./headcount.ts";
-import { agentById, sameName } from "../agents/table.ts";
+import { agentById } from "../agents/table.ts";
 import { creating, creationChanges, creationOutdated, creationTitle, onlyAgentsCreate } from "./texts.ts";
 
 /**
@@ -258,19 +257,18 @@ async function nextOf(tx: ReadTx, companyId: string, asked: Asked): Promise<stri
 
 async function isTaken(tx: ReadTx, companyId: string, key: string): Promise<boolean> {
   return (
-    (await tx.first(sameName, { companyId, nameKey: key })) !== undefined ||
+    (await tx.first(sameName, { company_id: companyId, name_key: key })) !== undefined ||
     (await tx.first(openApprovalOfName, { company_id: companyId, name_key: key })) !== undefined
   );
 }
 
 /** The approval also permits mail to the next agent. */
 async function openRoute(call: Writing, agentId: string, next: Member | null): Promise<void> {
-  const { tx, companyId } = call;
+  const { tx } = call;
   const resource = next === null ? ("mail:board" as const) : (`mail:${next.id}` as const);
   const receiver = await memberById(tx, agentId);
   if (receiver === undefined || (await holds(tx, agentId, resource, "send"))) return;
-  const gift = { id: call.newId(), companyId, giver: null, receiver, scopeId: undefined };
-  await recordGrant(call, "permission.grant", await give(tx, { ...gift, resource, level: "send" }));
+  await grantRight(call, { giver: null, receiver, resource, level: "send" });
 }
 
 const Wanted = z.object({

@@ -117,7 +117,7 @@ export async function weighGrants(
 ): Promise<void> {
   const { tx, companyId, actor } = call;
   for (const { resource, level } of configuration.grants) {
-    await weigh(tx, { companyId, giver, receiver, resource, level, scopeId: undefined });
+    await weigh(tx, { companyId, giver, receiver, resource, level });
     if (actor.agentId !== null && !(await holds(tx, actor.agentId, resource, level)))
       throw grantBeyondYours(resource, level);
   }

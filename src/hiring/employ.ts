@@ -39,7 +39,7 @@ export interface BrainChoice {
 export async function employ(tx: Tx, agent: NewAgent, by: Actor): Promise<void> {
   const key = await freeName(tx, agent.companyId, agent.name, agent.id);
   const slug = await freeSlug(tx, agent.companyId, agent.name, agent.id);
-  await insertAgent(tx, {
+  await tx.run(insertAgent, {
     id: agent.id,
     company_id: agent.companyId,
     name: agent.name,

@@ -6,11 +6,10 @@ import type { ApprovalKind } from "../approvals/operations.ts";
 import { presentApproval } from "../approvals/operations.ts";
 import { type ApprovalRow, lastApprovalOf, openApproval, payloadOf } from "../approvals/table.ts";
 import { carve, weighBudget } from "../budgets/carving.ts";
-import { give } from "../capabilities/grants.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
-import { recordGrant } from "../permissions/operations.ts";
+import { grantRight } from "../permissions/operations.ts";
 import { markDeleted } from "../knowledge/table.ts";
 import { notify } from "../mail/operations.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
@@ -276,14 +275,10 @@ async function giveGrants(
   configuration: contract.HireConfiguration,
   giver: Member | null,
 ): Promise<void> {
-  const { tx, companyId } = call;
-  const receiver = await memberById(tx, agent.id);
+  const receiver = await memberById(call.tx, agent.id);
   if (receiver === undefined) throw new Error("an agent just made is missing");
-  for (const { resource, level } of configuration.grants) {
-    const gift = { id: call.newId(), companyId, giver, receiver, scopeId: undefined };
-    const row = await give(tx, { ...gift, resource, level: level });
-    await recordGrant(call, "permission.grant", row);
-  }
+  for (const { resource, level } of configuration.grants)
+    await grantRight(call, { giver, receiver, resource, level });
 }
 
 function giverFor(approval: ApprovalRow, boss: Member): Member | null {

@@ -134,7 +134,7 @@ export const agentInvariants = invariantsOf("organization", {
     broken: "still works, although its agent has left or is not approved.",
     repair: async ({ tx }, id) => {
       const agentId = (await tx.first(holder, { id }))?.agent_id ?? null;
-      if (agentId !== null) await tx.run(endCredentials, { agentId, now: tx.now });
+      if (agentId !== null) await tx.run(endCredentials, { agent_id: agentId, revoked_at: tx.now });
     },
   },
 });

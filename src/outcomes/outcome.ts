@@ -1,3 +1,4 @@
+import { sql, type SqlBool } from "kysely";
 import type { Row } from "../store/schema.ts";
 import * as texts from "./texts.ts";
 
@@ -18,6 +19,9 @@ export type OutcomeRow = Row<"outcomes">;
 export function isLive(outcome: Pick<OutcomeRow, "status">): boolean {
   return outcome.status === "open" || outcome.status === "submitted";
 }
+
+/** The same in SQL. */
+export const statusIsLive = sql<SqlBool>`status in ('open', 'submitted')`;
 
 export function demandLive(outcome: Pick<OutcomeRow, "id" | "title" | "status">): void {
   if (!isLive(outcome)) throw texts.notLive(outcome);

@@ -1,17 +1,20 @@
+import { sql } from "kysely";
 import * as contract from "../contract/capabilities.ts";
 import { notFound } from "../contract/refusal.ts";
 import { defaultLevel, isOnLadder, ranks, type Resource, resourceKind } from "../contract/resources.ts";
-import { dynamic, insertion, query } from "../store/query.ts";
+import { type Db, insertion, query, selection } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { explain } from "../capabilities/explain.ts";
-import { give, revoke } from "../capabilities/grants.ts";
-import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
-import type { CallContext } from "../dispatch/context.ts";
+import { type Gift, give, revoke } from "../capabilities/grants.ts";
+import { type Guarded, guarded } from "../dispatch/guarded.ts";
+import type { CallContext, Writing } from "../dispatch/context.ts";
 import { findMember, isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
+import { statusIsLive } from "../outcomes/outcome.ts";
 import { notify } from "../mail/operations.ts";
-import { cursorParts, numberCursor, pageAfter } from "../dispatch/page.ts";
+import { cursorParts, defaultPage, pageAfter, pageByNumber, type PageInput } from "../dispatch/page.ts";
 import { effectiveRank, holds, worthOf } from "../capabilities/rights.ts";
-import { type GrantRow, levelOf, pageOfGrants, presentGrant } from "../capabilities/table.ts";
+import { type GrantRow, levelOf, markRevoked, presentGrant } from "../capabilities/table.ts";
 import { noSuchLevel, notYourReport } from "../capabilities/texts.ts";
 import * as texts from "./texts.ts";
 
@@ -30,21 +33,8 @@ const onListOfAgent = guarded(contract.listAgentGrants, async ({ tx, input }) =>
 
 const onListRequests = guarded(contract.listPermissionRequests, async ({ tx, companyId, input }) => {
   const [after = ""] = cursorParts(input.cursor, "id");
-  const rows = await tx.all(
-    dynamic((db) =>
-      db
-        .selectFrom("permission_requests as r")
-        .innerJoin("agents as a", "a.id", "r.agent_id")
-        .select(["r.id", "r.agent_id", "a.name", "r.resource", "r.level", "r.reason", "r.created_at"])
-        .where("r.company_id", "=", companyId)
-        .where("r.answered_at", "is", null)
-        .where("a.status", "<>", "terminated")
-        .where("r.id", ">", after)
-        .orderBy("r.id")
-        .limit((input.limit ?? 100) + 1),
-    ),
-    {},
-  );
+  const limit = (input.limit ?? defaultPage) + 1;
+  const rows = await tx.all(openRequests, { companyId, after, limit });
   const { page, nextCursor } = pageAfter(rows, input.limit, (row) => row.id);
   return { requests: page.map(presentRequest), nextCursor };
 });
@@ -73,20 +63,11 @@ const onExplain = guarded(contract.explainAccess, async ({ tx, actor, companyId,
 const onGrant = guarded(contract.grantPermission, async (call) => {
   const { tx, actor, companyId, input } = call;
   const receiver = await findMember(tx, companyId, input.to);
-  const giver = actor.agentId === null ? null : await ownMember(tx, actor.agentId);
-  const row = await give(tx, {
-    id: call.newId(),
-    companyId,
-    giver,
-    receiver,
-    resource: input.resource,
-    level: input.level,
-    scopeId: input.outcome,
-  });
-  const grant = await presentGrant(tx, row, true);
-  await recordGrant(call, "permission.grant", row);
+  const giver = (await memberById(tx, actor.agentId)) ?? null;
+  const { resource, level, outcome: scopeId } = input;
+  const row = await grantRight(call, { giver, receiver, resource, level, scopeId });
   await tellOfServer(call, row, true);
-  return grant;
+  return presentGrant(tx, row, true);
 });
 
 const onRevoke = guarded(contract.revokePermission, async (call) => {
@@ -112,7 +93,7 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
   };
   if (await holds(tx, me.id, input.resource, level)) return { ...request, status: "already_held" as const };
   // A repeated request is recorded, but the manager gets no second notice.
-  const open = await tx.all(openRequestsOf, { companyId, agentId: me.id, limit: mostRequests });
+  const open = await tx.all(openRequestsOf, { company_id: companyId, agent_id: me.id });
   const same = open.find((row) => row.resource === input.resource && row.level === ranks[level]);
   if (same !== undefined) {
     await call.record(me.id, { resource: input.resource, level, reason: input.reason, again: same.id });
@@ -151,8 +132,21 @@ export async function tellOfServer(call: CallContext, row: GrantRow, isGranted: 
   await notify(call, row.grantee_id, texts.serverChanged(row.resource.slice("mcp:".length), isGranted));
 }
 
-export async function recordGrant(
-  call: Pick<Call<unknown>, "record">,
+/** Grants a right and records it. */
+export async function grantRight(call: Writing, gift: Omit<Gift, "id" | "companyId">): Promise<GrantRow> {
+  const row = await give(call.tx, { ...gift, id: call.newId(), companyId: call.companyId });
+  await recordGrant(call, "permission.grant", row);
+  return row;
+}
+
+/** Revokes a grant that another change ends, and records it. */
+export async function takeAway(call: Writing, grant: GrantRow): Promise<void> {
+  await markRevoked(call.tx, grant.id);
+  await recordGrant(call, "permission.revoke", grant);
+}
+
+async function recordGrant(
+  call: Writing,
   operation: "permission.grant" | "permission.revoke",
   row: GrantRow,
 ): Promise<void> {
@@ -169,20 +163,9 @@ async function ownMember(tx: ReadTx, agentId: string | null): Promise<Member> {
   return me;
 }
 
-async function grantsPage(
-  tx: ReadTx,
-  agentId: string,
-  onlyStanding: boolean,
-  input: { limit?: number | undefined; cursor?: string | undefined },
-) {
-  const limit = input.limit ?? 100;
-  const rows = await pageOfGrants(tx, {
-    agentId,
-    onlyStanding,
-    after: numberCursor(input.cursor),
-    limit: limit + 1,
-  });
-  const { page, nextCursor } = pageAfter(rows, input.limit, (row) => String(row.num));
+async function grantsPage(tx: ReadTx, agentId: string, onlyStanding: boolean, input: PageInput) {
+  const where = { grantee_id: agentId, broken: onlyStanding ? 0 : undefined };
+  const { page, nextCursor } = await pageByNumber(tx, "grants", where, "oldest first", input);
   const grants = [];
   for (const row of page) {
     const stands = row.broken === 0 && (await worthOf(tx, row, row.resource)) === row.level;
@@ -195,51 +178,24 @@ async function grantsPage(
 async function structuralOf(tx: ReadTx, me: Member) {
   // An inactive agent has no rights.
   if (!isActive(me)) return [];
-  const rights = [];
-  for (const outcome of await tx.all(drivenRoots, { agentId: me.id }))
-    rights.push({
-      resource: `outcome:${outcome.id}`,
-      levels: ["read", "drive"],
-      because: texts.because.delegatedToYou(outcome.title),
-    });
-  for (const outcome of await tx.all(delegatedAway, { agentId: me.id }))
-    rights.push({
-      resource: `outcome:${outcome.id}`,
-      levels: ["read", "write"],
-      because: texts.because.youDelegated(outcome.title),
-    });
-  for (const file of await tx.all(ownDocuments, { agentId: me.id }))
-    rights.push({
-      resource: `kb:${file.id}`,
-      levels: file.kind === "log" ? ["read"] : ["read", "write"],
-      because: texts.because.ownDocument(file.kind),
-    });
-  if (me.boss_id !== null)
-    rights.push({ resource: `mail:${me.boss_id}`, levels: ["send"], because: texts.because.manager });
+  const rights: { resource: string; levels: string[]; because: string }[] = [];
+  const add = (resource: string, levels: string[], because: string): void =>
+    void rights.push({ resource, levels, because });
+  const { because } = texts;
+  for (const { id, title } of await tx.all(drivenRoots, { responsible_id: me.id }))
+    add(`outcome:${id}`, ["read", "drive"], because.delegatedToYou(title));
+  for (const { id, title } of await tx.all(delegatedAway, { delegated_by: me.id }))
+    add(`outcome:${id}`, ["read", "write"], because.youDelegated(title));
+  for (const { id, kind } of await tx.all(ownDocuments, { owner_id: me.id }))
+    add(`kb:${id}`, kind === "log" ? ["read"] : ["read", "write"], because.ownDocument(kind));
+  if (me.boss_id !== null) add(`mail:${me.boss_id}`, ["send"], because.manager);
   for (const report of await reportsOf(tx, me.id))
-    if (report.status !== "pending_approval")
-      rights.push({
-        resource: `mail:${report.id}`,
-        levels: ["send"],
-        because: texts.because.report(report.name),
-      });
-  rights.push({
-    resource: `mail:${me.id}`,
-    levels: ["send"],
-    because: texts.because.yourself,
-  });
+    if (report.status !== "pending_approval") add(`mail:${report.id}`, ["send"], because.report(report.name));
+  add(`mail:${me.id}`, ["send"], because.yourself);
   return rights;
 }
 
-function presentRequest(row: {
-  id: string;
-  agent_id: string;
-  name: string;
-  resource: Resource;
-  level: number;
-  reason: string;
-  created_at: number;
-}) {
+function presentRequest(row: Request) {
   return {
     id: row.id,
     agent: { id: row.agent_id, name: row.name },
@@ -250,57 +206,46 @@ function presentRequest(row: {
   };
 }
 
-const requestsToBoss = query((db, p: { bossId: string }) =>
+type Request = Row<"permission_requests"> & { name: string };
+
+const requests = (db: Db) =>
   db
     .selectFrom("permission_requests as r")
     .innerJoin("agents as a", "a.id", "r.agent_id")
-    .select(["r.id", "r.agent_id", "a.name", "r.resource", "r.level", "r.reason", "r.created_at"])
-    .where("a.boss_id", "=", p.bossId)
+    .selectAll("r")
+    .select("a.name")
     .where("a.status", "<>", "terminated")
-    .where("r.answered_at", "is", null)
-    .orderBy("r.created_at")
-    .limit(100),
+    .where("r.answered_at", "is", null);
+
+const requestsToBoss = query((db, p: { bossId: string }) =>
+  requests(db).where("a.boss_id", "=", p.bossId).orderBy("r.created_at").limit(100),
+);
+const openRequests = query((db, p: { companyId: string; after: string; limit: number }) =>
+  requests(db)
+    .where("r.company_id", "=", p.companyId)
+    .where("r.id", ">", p.after)
+    .orderBy("r.id")
+    .limit(p.limit),
 );
 
 const mostRequests = 50;
 
-const openRequestsOf = query((db, p: { companyId: string; agentId: string; limit: number }) =>
-  db
-    .selectFrom("permission_requests")
-    .select(["id", "resource", "level", "reason", "created_at"])
-    .where("company_id", "=", p.companyId)
-    .where("agent_id", "=", p.agentId)
-    .where("answered_at", "is", null)
-    .limit(p.limit),
+const openRequestsOf = selection(
+  "permission_requests",
+  ["company_id", "agent_id"],
+  sql`and answered_at is null limit ${sql.lit(mostRequests)}`,
 );
 
 const insertRequest = insertion("permission_requests");
 
-const drivenRoots = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .select(["id", "title"])
-    .where("responsible_id", "=", p.agentId)
-    .where("status", "in", ["open", "submitted"])
-    .where("delegated", "=", 1)
-    .orderBy("num")
-    .limit(200),
+const drivenRoots = selection(
+  "outcomes",
+  ["responsible_id"],
+  sql`and ${statusIsLive} and delegated = 1 order by num limit 200`,
 );
-
-const delegatedAway = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .select(["id", "title"])
-    .where("delegated_by", "=", p.agentId)
-    .where("status", "in", ["open", "submitted"])
-    .orderBy("num")
-    .limit(200),
+const delegatedAway = selection(
+  "outcomes",
+  ["delegated_by"],
+  sql`and ${statusIsLive} order by num limit 200`,
 );
-
-const ownDocuments = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("files")
-    .select(["id", "kind"])
-    .where("owner_id", "=", p.agentId)
-    .where("deleted_at", "is", null),
-);
+const ownDocuments = selection("files", ["owner_id"], sql`and deleted_at is null`);

@@ -11,7 +11,8 @@ import { fire, reclaimAgents } from "../departures/leaving.ts";
 import { agentById, endSessions, saveAgent } from "../agents/table.ts";
 import { isLive } from "../outcomes/outcome.ts";
 import { outcomeById } from "../outcomes/table.ts";
-import { moveReport, moveRights, moveWork, stopWorkOn, takeAway } from "./moving.ts";
+import { moveReport, moveRights, moveWork, stopWorkOn } from "./moving.ts";
+import { takeAway } from "../permissions/operations.ts";
 import { chooseLeavers } from "./shrinking.ts";
 import {
   agentsOrCount,
@@ -204,7 +205,7 @@ async function handOver(call: CallContext, change: Of<"hand_over">): Promise<Pre
         brain_config: brain.config,
         epoch: row.epoch + 1,
       });
-      await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: reasons.handedOver });
+      await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: reasons.handedOver });
       await call.record(agent.id, { from: row.brain_type, to: brain.type }, "agent.hand_over");
       return [];
     },

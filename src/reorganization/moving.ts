@@ -1,11 +1,11 @@
 import { Refusal } from "../contract/refusal.ts";
 import { mandateCircle, reasons } from "./texts.ts";
-import { give, sourceFor } from "../capabilities/grants.ts";
+import { sourceFor } from "../capabilities/grants.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
-import { recordGrant } from "../permissions/operations.ts";
+import { grantRight, takeAway } from "../permissions/operations.ts";
 import { worthOf } from "../capabilities/rights.ts";
-import { chainOf, givenTo, type GrantRow, levelOf, markRevoked, rebase } from "../capabilities/table.ts";
+import { chainOf, givenTo, type GrantRow, levelOf, rebase } from "../capabilities/table.ts";
 import { demandRoomFor } from "../budgets/carving.ts";
 import { agentById, type AgentRow, endSessions, saveAgent } from "../agents/table.ts";
 import {
@@ -95,12 +95,7 @@ export async function stopWorkOn(call: Writing, agentId: string, moved: Readonly
   const session = await call.tx.first(atWork, { agentId });
   if (session?.first_outcome_id === undefined || session.first_outcome_id === null) return;
   if (!moved.has(session.first_outcome_id)) return;
-  await call.tx.run(endSessions, { agentId, now: call.tx.now, reason: reasons.workMoved });
-}
-
-export async function takeAway(call: Writing, grant: GrantRow): Promise<void> {
-  await markRevoked(call.tx, grant.id);
-  await recordGrant(call, "permission.revoke", { ...grant, revoked_at: call.tx.now });
+  await call.tx.run(endSessions, { agent_id: agentId, ended_at: call.tx.now, end_reason: reasons.workMoved });
 }
 
 /**
@@ -124,11 +119,7 @@ async function reroot(call: Writing, grant: GrantRow, to: Member, isMade: boolea
       (isMade && (await handOn(call, grant, to)) ? await sourceOn(tx, to, grant) : null))
     : null;
   if (source === null) return takeAway(call, grant);
-  await rebase(tx, grant.id, {
-    giverId: to.id,
-    parentId: source.parent_id,
-    structural: source.structural,
-  });
+  await rebase(tx, grant.id, { granted_by: to.id, ...source });
 }
 
 type Source = Awaited<ReturnType<typeof sourceFor>>;
@@ -145,19 +136,11 @@ async function sourceOn(tx: ReadTx, to: Member, grant: GrantRow): Promise<Source
 
 /** The manager of a newcomer grants it a right that the newcomer has to pass on, if the manager holds it. */
 async function handOn(call: Writing, grant: GrantRow, to: Member): Promise<boolean> {
-  const { tx, companyId } = call;
-  const boss = await memberById(tx, to.boss_id);
-  if (boss === undefined) return false;
-  const level = levelOf("grants", grant);
-  const gift = { id: call.newId(), companyId, giver: boss, receiver: to, resource: grant.resource };
-  try {
-    const row = await give(tx, { ...gift, level, scopeId: grant.scope_id });
-    await recordGrant(call, "permission.grant", row);
-    return true;
-  } catch (error) {
-    if (error instanceof Refusal) return false;
-    throw error;
-  }
+  const giver = await memberById(call.tx, to.boss_id);
+  if (giver === undefined) return false;
+  const { resource, scope_id: scopeId } = grant;
+  const gift = { giver, receiver: to, resource, level: levelOf("grants", grant), scopeId };
+  return (await orNothing(grantRight(call, gift))) !== null;
 }
 
 async function orNothing<T>(asked: Promise<T>): Promise<T | null> {

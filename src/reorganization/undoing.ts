@@ -1,9 +1,9 @@
 import type { CallContext } from "../dispatch/context.ts";
-import { isActive, type Member, memberById } from "../capabilities/members.ts";
+import { isActive, type Member, memberById, sameName, sameSlug } from "../capabilities/members.ts";
 import { givenTo, recount } from "../capabilities/table.ts";
 import { haltAgain } from "../budgets/halting.ts";
 import { fire } from "../departures/leaving.ts";
-import { agentById, agentOfMandate, endSessions, sameName, sameSlug, saveAgent } from "../agents/table.ts";
+import { agentById, agentOfMandate, endSessions, saveAgent } from "../agents/table.ts";
 import { left, monthOf } from "../budgets/budget.ts";
 import { budgetsUnder, charge, drawnFrom, setAmount } from "../budgets/table.ts";
 import { measures } from "../contract/budgets.ts";
@@ -15,8 +15,7 @@ import { query } from "../store/query.ts";
 import type { ImagedTable } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { deleteLink, type Difference, insertRow, type Image, rowAt, setColumns } from "./images.ts";
-
-import { takeAway } from "./moving.ts";
+import { takeAway } from "../permissions/operations.ts";
 import { notUndoable, reasons as endings } from "./texts.ts";
 
 /**
@@ -148,11 +147,12 @@ async function takenSince(tx: ReadTx, found: readonly Difference[]): Promise<str
   for (const { table, key, before, after } of found) {
     if (table !== "agents" || before === null || after?.["status"] !== "terminated") continue;
     const agent = await agentById(tx, textIn(key["id"]));
-    const { company_id: companyId, name, name_key: nameKey, slug } = agent;
+    const { company_id, name, name_key, slug } = agent;
     const other =
-      (await tx.first(sameName, { companyId, nameKey })) ?? (await tx.first(sameSlug, { companyId, slug }));
+      (await tx.first(sameName, { company_id, name_key })) ??
+      (await tx.first(sameSlug, { company_id, slug }));
     if (other !== undefined) reasons.push(`another agent was named ${name}`);
-    const successor = await agentOfMandate(tx, agent.mandate_id);
+    const successor = await tx.first(agentOfMandate, { mandate_id: agent.mandate_id });
     if (successor !== undefined) reasons.push(`${successor.name} has taken over the mandate of ${name}`);
   }
   return reasons;
@@ -194,7 +194,7 @@ async function tellOf(call: CallContext, { table, key, before, after }: Differen
   const agent = await agentById(tx, textIn(key["id"]));
   if ("brain_type" in before || "brain_config" in before) {
     await saveAgent(tx, { ...agent, epoch: agent.epoch + 1 });
-    await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: endings.handedBack });
+    await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: endings.handedBack });
     await call.record(agent.id, { to: agent.brain_type }, "agent.hand_over");
   }
   if (after["status"] === "terminated")

@@ -6,12 +6,11 @@ import { chooseBrain } from "../hiring/employ.ts";
 import { takeOn } from "../hiring/hiring.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
 import { carve } from "../budgets/carving.ts";
-import { give } from "../capabilities/grants.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
-import { recordGrant } from "../permissions/operations.ts";
+import { grantRight } from "../permissions/operations.ts";
 import { marker } from "../redaction/redact.ts";
 import { foundCompany, plainRoot } from "../companies/founding.ts";
 import { standingPurpose } from "../companies/texts.ts";
@@ -227,11 +226,8 @@ async function giveAll(call: CallContext, { tree, idOf }: Draft): Promise<void> 
   for (const definition of definitionsOf(tree)) {
     const receiver = await memberById(call.tx, idOf(definition));
     if (receiver === undefined) throw new Error("An agent that was just created is missing.");
-    for (const { resource, level } of definition.grants ?? []) {
-      const gift = { id: call.newId(), companyId: call.companyId, giver: null, receiver, scopeId: undefined };
-      const row = await inFile(definition.file, () => give(call.tx, { ...gift, resource, level }));
-      await recordGrant(call, "permission.grant", row);
-    }
+    for (const { resource, level } of definition.grants ?? [])
+      await inFile(definition.file, () => grantRight(call, { giver: null, receiver, resource, level }));
   }
 }
 

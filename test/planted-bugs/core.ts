@@ -102,7 +102,7 @@ export const coreBugs: readonly Bug[] = [
   },
   {
     name: "the rights an agent gave its reports survive its departure",
-    edits: [{ in: "depart", find: "await markRevoked(tx, grant.id);", replace: "" }],
+    edits: [{ in: "depart", find: "await takeAway(call, grant);", replace: "void grant;" }],
   },
   {
     name: "a right granted from a boss's position keeps its level when the boss loses that level",
@@ -186,7 +186,11 @@ export const coreBugs: readonly Bug[] = [
         find: 'row.status === "terminated" || row.status === "pending_approval"',
         replace: 'row.status === "pending_approval"',
       },
-      { in: "end", find: "await tx.run(endCredentials, { agentId: agent.id, now: tx.now });", replace: "" },
+      {
+        in: "end",
+        find: "await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });",
+        replace: "",
+      },
     ],
   },
   {

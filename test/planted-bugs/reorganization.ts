@@ -38,7 +38,7 @@ export const reorganizationBugs: readonly Bug[] = [
         in: "reroot",
         find: "if (source === null) return takeAway(call, grant);",
         replace:
-          "if (source === null) return rebase(tx, grant.id, { giverId: to.id, parentId: null, structural: 0 });",
+          "if (source === null) return rebase(tx, grant.id, { granted_by: to.id, parent_id: null, structural: 0 });",
       },
     ],
   },
@@ -130,7 +130,7 @@ export const reorganizationBugs: readonly Bug[] = [
   },
   {
     name: "the rights that a departed agent granted stay valid",
-    edits: [{ in: "depart", find: "await markRevoked(tx, grant.id);", replace: "" }],
+    edits: [{ in: "depart", find: "await takeAway(call, grant);", replace: "void grant;" }],
   },
   {
     name: "mail passed on from a departed agent opens no inbox",

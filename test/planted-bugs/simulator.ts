@@ -107,14 +107,22 @@ export const simulatorBugs: readonly SimulatorBug[] = [
   {
     name: "the key of an agent that left still works",
     edits: [
-      { in: "end", find: "await tx.run(endCredentials, { agentId: agent.id, now: tx.now });", replace: "" },
+      {
+        in: "end",
+        find: "await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });",
+        replace: "",
+      },
       { in: "authenticate", find: 'row.status === "terminated" ||', replace: "" },
     ],
   },
   {
     name: "the credentials of a departed agent stay valid",
     edits: [
-      { in: "end", find: "await tx.run(endCredentials, { agentId: agent.id, now: tx.now });", replace: "" },
+      {
+        in: "end",
+        find: "await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });",
+        replace: "",
+      },
     ],
   },
   {
@@ -172,7 +180,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "onPause",
-        find: 'await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent was paused" });',
+        find: 'await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: "the agent was paused" });',
         replace: "",
       },
     ],
@@ -300,7 +308,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "end",
-        find: 'await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: "the agent left" });',
+        find: 'await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: "the agent left" });',
         replace: "",
       },
     ],
@@ -314,7 +322,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "reclaimAgents",
-        find: "for (const { id: below } of await tx.all(reportIds, { bossId: id })) frontier.push(below);",
+        find: "for (const below of await reportsOf(tx, id)) frontier.push(below.id);",
         replace: "",
       },
     ],
@@ -391,7 +399,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "handOver",
-        find: "await tx.run(endSessions, { agentId: agent.id, now: tx.now, reason: reasons.handedOver });",
+        find: "await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: reasons.handedOver });",
         replace: "",
       },
     ],
