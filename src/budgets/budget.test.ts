@@ -9,10 +9,10 @@ import {
   monthOf,
   nextMonth,
   spend,
-  type Used,
+  unused,
 } from "./budget.ts";
 
-const none: Used = { input: 0, output: 0, usd: 0, consultantInput: 0, consultantOutput: 0, consultantUsd: 0 };
+const none = unused;
 const pool = (limit: number | null, spent: number, reserved = 0, handedDown = 0) => ({
   limit,
   spent,
@@ -77,11 +77,11 @@ test("only spending uses up a pool; reservations of others don't, and a pool wit
 test("a usage report that shrinks, isn't a number, is negative or is impossibly large counts only as far as it can be true", () => {
   const said = (inputTokens: number, costUsd: number) => ({ inputTokens, outputTokens: 0, costUsd });
   const first = advance(none, said(100, 0.1));
-  assert.deepEqual([first.input, first.usd], [100, 100_000]);
+  assert.deepEqual([first.input_tokens, first.usd], [100, 100_000]);
   assert.deepEqual(advance(first, said(40, 0.05)), first);
   assert.deepEqual(advance(first, said(Number.NaN, -3)), first);
   const huge = advance(first, said(Number.POSITIVE_INFINITY, 1e300));
-  assert.deepEqual([huge.input, huge.usd], [1e10, 1e10]);
+  assert.deepEqual([huge.input_tokens, huge.usd], [1e10, 1e10]);
   assert.equal(advance(none, said(0, 0.000_000_4)).usd, 0);
   assert.equal(advance(none, said(1.6, 0.1 + 0.2)).usd, 300_000);
 });
@@ -89,7 +89,10 @@ test("a usage report that shrinks, isn't a number, is negative or is impossibly 
 test("usage of consultants never exceeds the total, whatever is reported", () => {
   const said = { inputTokens: 10, outputTokens: 5, costUsd: 0.5 };
   const whole = advance(none, { ...said, consultants: { inputTokens: 99, outputTokens: 2, costUsd: 9 } });
-  assert.deepEqual([whole.consultantInput, whole.consultantOutput, whole.consultantUsd], [10, 2, 500_000]);
+  assert.deepEqual(
+    [whole.consultant_input_tokens, whole.consultant_output_tokens, whole.consultant_usd],
+    [10, 2, 500_000],
+  );
   assert.deepEqual(advance(whole, said), whole);
 });
 

@@ -105,13 +105,21 @@ export type Allowance = Readonly<Partial<Record<"usd" | "tokens", number>>>;
 
 export function isUsed({ usd, tokens }: Allowance, said: Usage): boolean {
   const used = advance(unused, said);
-  return used.usd >= (usd ?? Infinity) || used.input + used.output >= (tokens ?? Infinity);
+  return used.usd >= (usd ?? Infinity) || tokensOf(used) >= (tokens ?? Infinity);
 }
 
-/** Usage in whole units. It never decreases. */
-export type Used = Readonly<
-  Record<"input" | "output" | "usd" | "consultantInput" | "consultantOutput" | "consultantUsd", number>
->;
+export const usedColumns = [
+  "input_tokens",
+  "output_tokens",
+  "usd",
+  "consultant_input_tokens",
+  "consultant_output_tokens",
+  "consultant_usd",
+] as const;
+/** Usage in whole units, by the columns it is stored in. It never decreases. */
+export type Used = Readonly<Record<(typeof usedColumns)[number], number>>;
+
+export const tokensOf = ({ input_tokens, output_tokens }: Used): number => input_tokens + output_tokens;
 
 /** An amount that no session can have used. Booking it would empty the budgets of everyone above the agent. */
 export function isIncredible({ inputTokens, outputTokens, costUsd }: Usage): boolean {
@@ -120,29 +128,31 @@ export function isIncredible({ inputTokens, outputTokens, costUsd }: Usage): boo
 
 /** A report is a total. A smaller figure than before changes nothing, and a value that is not a number counts as 0. */
 export function advance(before: Used, said: Usage): Used {
-  const { consultants } = said;
-  const input = Math.max(before.input, whole(said.inputTokens));
-  const output = Math.max(before.output, whole(said.outputTokens));
+  const { inputTokens, outputTokens, costUsd } = said.consultants ?? noUsage;
+  const input = Math.max(before.input_tokens, whole(said.inputTokens));
+  const output = Math.max(before.output_tokens, whole(said.outputTokens));
   const usd = Math.max(before.usd, whole(said.costUsd * perDollar));
-  const part = (former: number, amount: number | undefined, total: number): number =>
-    Math.min(total, Math.max(former, whole(amount ?? 0)));
+  const part = (former: number, amount: number, total: number): number =>
+    Math.min(total, Math.max(former, whole(amount)));
   return {
-    input,
-    output,
+    input_tokens: input,
+    output_tokens: output,
     usd,
-    consultantInput: part(before.consultantInput, consultants?.inputTokens, input),
-    consultantOutput: part(before.consultantOutput, consultants?.outputTokens, output),
-    consultantUsd: part(before.consultantUsd, (consultants?.costUsd ?? 0) * perDollar, usd),
+    consultant_input_tokens: part(before.consultant_input_tokens, inputTokens, input),
+    consultant_output_tokens: part(before.consultant_output_tokens, outputTokens, output),
+    consultant_usd: part(before.consultant_usd, costUsd * perDollar, usd),
   };
 }
 
+const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+
 export const unused: Used = {
-  input: 0,
-  output: 0,
+  input_tokens: 0,
+  output_tokens: 0,
   usd: 0,
-  consultantInput: 0,
-  consultantOutput: 0,
-  consultantUsd: 0,
+  consultant_input_tokens: 0,
+  consultant_output_tokens: 0,
+  consultant_usd: 0,
 };
 
 /** $10,000, or 10 billion tokens. */
@@ -153,14 +163,9 @@ function whole(amount: number): number {
 }
 
 export function less(after: Used, before: Used): Used {
-  return {
-    input: after.input - before.input,
-    output: after.output - before.output,
-    usd: after.usd - before.usd,
-    consultantInput: after.consultantInput - before.consultantInput,
-    consultantOutput: after.consultantOutput - before.consultantOutput,
-    consultantUsd: after.consultantUsd - before.consultantUsd,
-  };
+  const used = { ...after };
+  for (const column of usedColumns) used[column] -= before[column];
+  return used;
 }
 
 export const isNothing = (used: Used): boolean => Object.values(used).every((amount) => amount === 0);

@@ -11,7 +11,7 @@ import {
   drawnFrom,
   dropAmount,
   moveReservations,
-  type Pool,
+  type PoolKey,
   poolOf,
   setAmount,
 } from "./table.ts";
@@ -62,7 +62,7 @@ export async function carve(tx: Tx, agent: Holder, change: BudgetChange): Promis
       await charge(tx, agent.id, measure, -excess);
       await charge(tx, above.id, measure, excess);
     }
-    await tx.run(setAmount, { agentId: agent.id, measure, companyId: agent.company_id, amount: wanted });
+    await tx.run(setAmount, { agent_id: agent.id, measure, company_id: agent.company_id, amount: wanted });
   }
   for (const measure of measures) if (change[measure] === null) await dissolve(tx, agent, measure);
 }
@@ -76,7 +76,7 @@ async function dissolve(tx: Tx, agent: Holder, measure: Measure): Promise<void> 
   if ((await amountOf(tx, agent.id, measure)) === undefined) return;
   const own = await poolOf(tx, poolKey(agent, measure));
   const above = await drawnFrom(tx, agent.company_id, agent.boss_id, measure);
-  await tx.run(dropAmount, { agentId: agent.id, measure });
+  await tx.run(dropAmount, { agent_id: agent.id, measure });
   await charge(tx, agent.id, measure, -own.spent);
   await charge(tx, above.id, measure, own.spent);
   await tx.run(moveReservations, { from: agent.id, to: above.id, measure });
@@ -103,7 +103,7 @@ export async function demandCovers(tx: ReadTx, companyId: string, settings: Sett
   }
 }
 
-const poolKey = (agent: Holder, measure: Measure): Pick<Pool, "companyId" | "id" | "measure"> => ({
+const poolKey = (agent: Holder, measure: Measure): PoolKey => ({
   companyId: agent.company_id,
   id: agent.id,
   measure,

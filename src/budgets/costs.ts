@@ -4,10 +4,10 @@ import { notFound } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { memberById, rootAgentOf } from "../capabilities/members.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
-import { dynamic, query } from "../store/query.ts";
+import { dynamic, insertion, query, selection } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { lineOf, monthOf, type Used } from "./budget.ts";
+import { lineOf, monthOf, unused, type Used, usedColumns } from "./budget.ts";
 import { ownPools, placeOf, poolOf } from "./table.ts";
 
 /**
@@ -28,7 +28,7 @@ interface Spender {
 export async function addCosts(tx: Tx, spender: Spender, amounts: Amounts): Promise<void> {
   const { companyId, agentId, chain, firstOutcomeId } = spender;
   const add = (kind: CostRow["kind"], id: string, own: 0 | 1): Promise<number> =>
-    tx.run(addRow, { kind, id, own, companyId, month: monthOf(tx.now), ...amounts });
+    tx.run(addRow, { kind, id, own, company_id: companyId, month: monthOf(tx.now), ...amounts });
   await add("agent", agentId, 1);
   for (const id of chain) await add("agent", id, 0);
   if (firstOutcomeId === null) return;
@@ -91,13 +91,11 @@ async function costOf(
   own: 0 | 1,
 ): Promise<Cost> {
   const row = await tx.first(oneRow, { kind, id, month, own });
-  return present(row ?? empty);
+  return present(row ?? { ...unused, sessions: 0 });
 }
 
 type CostRow = Row<"costs">;
-type Sums = Pick<CostRow, (typeof sums)[number]>;
-
-function present(row: Sums): Cost {
+function present(row: Amounts): Cost {
   return {
     costUsd: row.usd / 1e6,
     inputTokens: row.input_tokens,
@@ -111,26 +109,7 @@ function present(row: Sums): Cost {
   };
 }
 
-const sums = [
-  "usd",
-  "input_tokens",
-  "output_tokens",
-  "sessions",
-  "consultant_usd",
-  "consultant_input_tokens",
-  "consultant_output_tokens",
-] as const;
-
-const empty: Sums = {
-  usd: 0,
-  input_tokens: 0,
-  output_tokens: 0,
-  sessions: 0,
-  consultant_usd: 0,
-  consultant_input_tokens: 0,
-  consultant_output_tokens: 0,
-};
-
+const sums = [...usedColumns, "sessions"] as const;
 const sumsOfC = sums.map((column) => `c.${column}` as const);
 
 /** Limits the page to the agents of a subtree, or to the outcomes those agents are responsible for. */
@@ -172,53 +151,13 @@ const page = (p: {
     return rows.orderBy("c.id").limit(p.limit);
   });
 
-const oneRow = query((db, p: Pick<CostRow, "kind" | "id" | "month" | "own">) =>
-  db
-    .selectFrom("costs as c")
-    .select(sumsOfC)
-    .where("c.kind", "=", p.kind)
-    .where("c.id", "=", p.id)
-    .where("c.month", "=", p.month)
-    .where("c.own", "=", p.own),
-);
+const oneRow = selection("costs", ["kind", "id", "month", "own"]);
 
-type NewCost = Amounts & Pick<CostRow, "kind" | "id" | "month" | "own"> & { companyId: string };
-const addRow = query((db, p: NewCost) =>
-  db
-    .insertInto("costs")
-    .values({
-      kind: p.kind,
-      id: p.id,
-      month: p.month,
-      own: p.own,
-      company_id: p.companyId,
-      usd: p.usd,
-      input_tokens: p.input,
-      output_tokens: p.output,
-      sessions: p.sessions,
-      consultant_usd: p.consultantUsd,
-      consultant_input_tokens: p.consultantInput,
-      consultant_output_tokens: p.consultantOutput,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(["kind", "id", "month", "own"]).doUpdateSet((eb) => ({
-        usd: eb("costs.usd", "+", eb.ref("excluded.usd")),
-        input_tokens: eb("costs.input_tokens", "+", eb.ref("excluded.input_tokens")),
-        output_tokens: eb("costs.output_tokens", "+", eb.ref("excluded.output_tokens")),
-        sessions: eb("costs.sessions", "+", eb.ref("excluded.sessions")),
-        consultant_usd: eb("costs.consultant_usd", "+", eb.ref("excluded.consultant_usd")),
-        consultant_input_tokens: eb(
-          "costs.consultant_input_tokens",
-          "+",
-          eb.ref("excluded.consultant_input_tokens"),
-        ),
-        consultant_output_tokens: eb(
-          "costs.consultant_output_tokens",
-          "+",
-          eb.ref("excluded.consultant_output_tokens"),
-        ),
-      })),
-    ),
+const addRow = insertion(
+  "costs",
+  sql`on conflict (kind, id, month, own) do update set ${sql.join(
+    sums.map((sum) => sql`${sql.ref(sum)} = costs.${sql.ref(sum)} + excluded.${sql.ref(sum)}`),
+  )}`,
 );
 
 /** The outcome and all its ancestors. */

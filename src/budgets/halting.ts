@@ -1,4 +1,5 @@
-import { storedSettings } from "../dispatch/company-settings.ts";
+import { sql } from "kysely";
+import { settingsOf, storedSettings } from "../dispatch/company-settings.ts";
 import { tables } from "../store/schema.ts";
 import { z } from "zod";
 import { type Measure, measures } from "../contract/budgets.ts";
@@ -8,10 +9,10 @@ import { type ApprovalRow, approvalById, openApproval, payloadOf, setStatus } fr
 import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth } from "./budget.ts";
 import { carve, weighBudget } from "./carving.ts";
 import { lacking, poolOwnerOf, quantumOf } from "./reservations.ts";
-import { alertOf, dropAlert, placeOf, type Pool, poolOf, putAlert, settingsOf } from "./table.ts";
+import { alertOf, dropAlert, placeOf, type Pool, poolOf, putAlert } from "./table.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { notify } from "../mail/operations.ts";
-import { query } from "../store/query.ts";
+import { deleting, insertion, query, selection, updating } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { agentById, type AgentRow, endSessions, saveAgent } from "../agents/table.ts";
 import {
@@ -61,7 +62,7 @@ export async function pauseFor(writing: Writing, agentId: string, pool: Pool): P
   const { tx } = writing;
   const { words } = await poolOwnerOf(tx, pool);
   await saveAgent(tx, { ...(await agentById(tx, agentId)), status: "paused" });
-  await tx.run(notePause, { agentId, companyId: writing.companyId, poolId: pool.id });
+  await tx.run(notePause, { agent_id: agentId, company_id: writing.companyId, pool_id: pool.id });
   const reason = usedUp(words);
   await writing.record(agentId, { reason, pool: pool.id, measure: pool.measure }, "agent.pause");
   await askForMore(writing, pool);
@@ -73,13 +74,14 @@ export async function haltAgain(writing: Writing, agentId: string): Promise<void
   const agent = await agentById(tx, agentId);
   const lacks = lacking(await placeOf(tx, agent));
   if (agent.status !== "idle" || lacks === undefined || !isUsedUp(lacks)) return;
-  if ((await tx.first(liveSession, { agentId })) === undefined) await pauseFor(writing, agentId, lacks);
+  if ((await tx.first(liveSession, { agent_id: agentId })) === undefined)
+    await pauseFor(writing, agentId, lacks);
 }
 
 /** Opens at most one approval per pool and month, and another one only after an approval. */
 async function askForMore(writing: Writing, pool: Pool): Promise<void> {
   const { tx, companyId } = writing;
-  const key = { poolId: pool.id, month: monthOf(tx.now), kind: override(pool.measure) };
+  const key = { pool_id: pool.id, month: monthOf(tx.now), kind: override(pool.measure) };
   if ((await tx.first(alertOf, key)) !== undefined) return;
   const owner = await poolOwnerOf(tx, pool);
   const { measure } = pool;
@@ -103,18 +105,21 @@ async function askForMore(writing: Writing, pool: Pool): Promise<void> {
     // A new month brings a new budget, so the request expires with the month.
     expiresAt: nextMonth(tx.now),
   });
-  await tx.run(putAlert, { ...key, approvalId: approval.id });
+  await tx.run(putAlert, { ...key, approval_id: approval.id });
 }
 
 /** The request for more of this pool in this month, if there is one. */
 export async function overrideOf(
   tx: ReadTx,
-  { id, measure }: Pick<Pool, "id" | "measure">,
+  pool: Pick<Pool, "id" | "measure">,
 ): Promise<ApprovalRow | undefined> {
-  const alert = await tx.first(alertOf, { poolId: id, month: monthOf(tx.now), kind: override(measure) });
-  return alert?.approval_id === null || alert?.approval_id === undefined
-    ? undefined
-    : approvalById(tx, alert.approval_id);
+  const alert = await tx.first(alertOf, {
+    pool_id: pool.id,
+    month: monthOf(tx.now),
+    kind: override(pool.measure),
+  });
+  const id = alert?.approval_id ?? null;
+  return id === null ? undefined : approvalById(tx, id);
 }
 
 /** After a change of a budget: cancels requests that are no longer needed and resumes agents that have something left. */
@@ -127,7 +132,7 @@ export async function afterChange(writing: Writing, poolId: string): Promise<voi
       await setStatus(tx, asked, "cancelled", budgetChanged);
       await writing.record(asked.id, { approval: asked.id, type: asked.type }, "approval.cancel");
     }
-    await tx.run(dropAlert, { poolId, kind: override(measure) });
+    await tx.run(dropAlert, { pool_id: poolId, kind: override(measure) });
   }
   await resumeHalted(writing);
 }
@@ -137,10 +142,10 @@ const override = (measure: Measure): string => `override ${measure}`;
 /** Resumes every agent of the company that a budget paused and that has something left now. */
 export async function resumeHalted(writing: Writing): Promise<void> {
   const { tx, companyId } = writing;
-  for (const { agent_id: id } of await tx.all(pausedByBudget, { companyId })) {
+  for (const { agent_id: id } of await tx.all(pausedByBudget, { company_id: companyId })) {
     const agent = await agentById(tx, id);
     if (lacking(await placeOf(tx, agent)) !== undefined) continue;
-    await tx.run(forgetPause, { agentId: id });
+    await tx.run(forgetPause, { agent_id: id });
     if (agent.status !== "paused") continue;
     await saveAgent(tx, { ...agent, status: "idle", idle_sessions: 0, not_before: 0 });
     await writing.record(id, { reason: hasBudgetAgain }, "agent.resume");
@@ -162,7 +167,7 @@ export const overriding: ApprovalKind = {
     if (id === companyId) await raiseCompany(tx, companyId, measure, limit);
     else await raiseAgent(tx, await agentById(tx, id), measure, limit);
     await call.record(id, { budget: { [measure]: limit } }, "agent.set_budget");
-    await tx.run(dropAlert, { poolId: id, kind: override(measure) });
+    await tx.run(dropAlert, { pool_id: id, kind: override(measure) });
     await resumeHalted(call);
   },
   deny: async () => undefined,
@@ -209,7 +214,7 @@ const Wanted = z.object({
 const wanted = (approval: ApprovalRow): z.infer<typeof Wanted> => Wanted.parse(payloadOf(approval));
 
 async function raiseCompany(tx: Tx, companyId: string, measure: Measure, limit: number): Promise<void> {
-  const { settings } = (await tx.first(settingsRow, { id: companyId })) ?? { settings: "{}" };
+  const { settings } = (await tx.first(companyRow, { id: companyId })) ?? { settings: "{}" };
   const stored = storedSettings(settings);
   const raised = { ...stored, monthlyBudget: { ...stored.monthlyBudget, [measure]: limit } };
   await tx.run(saveSettings, { id: companyId, settings: JSON.stringify(raised) });
@@ -233,27 +238,16 @@ export function withParts(
   return parts.length === 0 ? null : JSON.stringify(Object.fromEntries(parts));
 }
 
-const notePause = query((db, p: { agentId: string; companyId: string; poolId: string }) =>
-  db
-    .insertInto("budget_pauses")
-    .values({ agent_id: p.agentId, company_id: p.companyId, pool_id: p.poolId })
-    .onConflict((conflict) =>
-      conflict.column("agent_id").doUpdateSet((eb) => ({ pool_id: eb.ref("excluded.pool_id") })),
-    ),
+const notePause = insertion(
+  "budget_pauses",
+  sql`on conflict (agent_id) do update set pool_id = excluded.pool_id`,
 );
 
 /** Forgets that a budget caused the pause. */
-export const forgetPause = query((db, p: { agentId: string }) =>
-  db.deleteFrom("budget_pauses").where("agent_id", "=", p.agentId),
-);
+export const forgetPause = deleting("budget_pauses", ["agent_id"]);
 
-export const pauseOf = query((db, p: { agentId: string }) =>
-  db.selectFrom("budget_pauses").select("pool_id").where("agent_id", "=", p.agentId),
-);
-
-const pausedByBudget = query((db, p: { companyId: string }) =>
-  db.selectFrom("budget_pauses").select("agent_id").where("company_id", "=", p.companyId).orderBy("agent_id"),
-);
+export const pauseOf = selection("budget_pauses", ["agent_id"]);
+const pausedByBudget = selection("budget_pauses", ["company_id"], sql`order by agent_id`);
 
 const pausedByPool = query((db, p: { poolId: string }) =>
   db
@@ -264,12 +258,6 @@ const pausedByPool = query((db, p: { poolId: string }) =>
     .orderBy("a.name"),
 );
 
-const liveSession = query((db, p: { agentId: string }) =>
-  db.selectFrom("sessions").select("id").where("agent_id", "=", p.agentId).where("ended_at", "is", null),
-);
-const settingsRow = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("settings").where("id", "=", p.id),
-);
-const saveSettings = query((db, p: { id: string; settings: string }) =>
-  db.updateTable("companies").set({ settings: p.settings }).where("id", "=", p.id),
-);
+const liveSession = selection("sessions", ["agent_id"], sql`and ended_at is null`);
+const saveSettings = updating("companies", ["settings"], ["id"]);
+const companyRow = selection("companies", ["id"]);

@@ -1,8 +1,10 @@
 import type { Measure } from "../contract/budgets.ts";
 import type { Settings } from "../contract/companies.ts";
+import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
+import { settingsOf } from "../dispatch/company-settings.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { notify } from "../mail/operations.ts";
-import { query } from "../store/query.ts";
+import { updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import {
@@ -17,6 +19,7 @@ import {
   monthOf,
   share,
   spend,
+  tokensOf,
   unused,
   type Usage,
   type Used,
@@ -30,11 +33,11 @@ import {
   standingOf,
   type Pool,
   poolAbove,
+  type PoolKey,
   poolOf,
   putAlert,
   reservationOf,
   reserve,
-  settingsOf,
 } from "./table.ts";
 import { nearlyUsedUp } from "./texts.ts";
 
@@ -64,7 +67,7 @@ export async function setAside(
   for (const measure of ["usd", "tokens"] as const) {
     const pool = place.pools[measure];
     const amount = share(quantumOf(settings, measure), pool);
-    await tx.run(reserve, { sessionId: session.id, measure, poolId: pool.id, amount });
+    await tx.run(reserve, { session_id: session.id, measure, pool_id: pool.id, amount });
     shares[measure] = amount;
   }
   await charge(tx, place.pools.sessions.id, "sessions", 1);
@@ -84,11 +87,12 @@ export async function reportUsage(
   const after = advance(before, usage);
   const used = less(after, before);
   if (isNothing(used)) return { allowance: {} };
+  const { usd, consultant_usd, ...tokens } = after;
   await tx.run(setUsage, {
     id: session.id,
-    ...after,
-    usd: after.usd / 1e6,
-    consultantUsd: after.consultantUsd / 1e6,
+    ...tokens,
+    cost_usd: usd / 1e6,
+    consultant_cost_usd: consultant_usd / 1e6,
   });
   const settings = await settingsOf(tx, companyId);
   const place = await standingOf(tx, { id: session.agent_id, company_id: companyId }, settings);
@@ -101,14 +105,14 @@ export async function reportUsage(
     session.agent_id,
     {
       session: session.id,
-      inputTokens: after.input,
-      outputTokens: after.output,
-      costUsd: after.usd / 1e6,
+      inputTokens: after.input_tokens,
+      outputTokens: after.output_tokens,
+      costUsd: usd / 1e6,
     },
     "session.usage",
   );
-  const amounts = { usd: used.usd, tokens: used.input + used.output };
-  const soFar = { usd: after.usd, tokens: after.input + after.output };
+  const amounts = { usd: used.usd, tokens: tokensOf(used) };
+  const soFar = { usd: after.usd, tokens: tokensOf(after) };
   const allowance: { usd?: number; tokens?: number } = {};
   let lacks: Pool | undefined;
   for (const measure of ["usd", "tokens"] as const) {
@@ -123,14 +127,14 @@ export async function reportUsage(
 
 async function take(
   writing: Writing,
-  sessionId: string,
+  session_id: string,
   nearest: Pool,
   used: number,
   settings: Settings,
 ): Promise<{ held: number; lacks?: Pool | undefined }> {
   const { tx, companyId } = writing;
   const { measure } = nearest;
-  const reservation = await tx.first(reservationOf, { sessionId, measure });
+  const reservation = await tx.first(reservationOf, { session_id, measure });
   const pool =
     reservation === undefined || reservation.pool_id === nearest.id
       ? nearest
@@ -139,7 +143,8 @@ async function take(
   const before = reservation?.amount ?? 0;
   const { fromPool, beyond, held } = spend({ used, held: before, quantum }, pool);
   await charge(tx, pool.id, measure, fromPool);
-  if (reservation !== undefined) await tx.run(reserve, { sessionId, measure, poolId: pool.id, amount: held });
+  if (reservation !== undefined)
+    await tx.run(reserve, { session_id, measure, pool_id: pool.id, amount: held });
   await chargeAbove(tx, pool, beyond);
   // No pool lies above the company's, so the company pays.
   const own = fromPool + (pool.id === companyId ? beyond : 0);
@@ -161,16 +166,16 @@ async function chargeAbove(tx: Tx, pool: Pool, amount: number): Promise<void> {
 
 /** Returns the reservation after the session has ended and its process is gone. */
 export async function giveBack(tx: Tx, sessionId: string): Promise<boolean> {
-  return (await tx.run(dropReservations, { sessionId })) > 0;
+  return (await tx.run(dropReservations, { session_id: sessionId })) > 0;
 }
 
 /** Tells the pool's owner and its manager, once per month, that the pool is nearly used up. */
 async function tell(writing: Writing, pool: Pool): Promise<void> {
   const { tx } = writing;
   if (!isNearlyUsedUp(pool)) return;
-  const key = { poolId: pool.id, month: monthOf(tx.now), kind: `notice ${pool.measure}` };
+  const key = { pool_id: pool.id, month: monthOf(tx.now), kind: `notice ${pool.measure}` };
   if ((await tx.first(alertOf, key)) !== undefined) return;
-  await tx.run(putAlert, { ...key, approvalId: null });
+  await tx.run(putAlert, { ...key, approval_id: null });
   const owner = await poolOwnerOf(tx, pool);
   const limit = inWords(pool.measure, (pool.limit ?? 0) - pool.handedDown);
   const text = nearlyUsedUp(owner.words, inWords(pool.measure, pool.spent), limit);
@@ -186,10 +191,10 @@ async function tell(writing: Writing, pool: Pool): Promise<void> {
 /** The owner of a pool: its agent, or for the company's pool the root agent. */
 export async function poolOwnerOf(
   tx: ReadTx,
-  pool: Pick<Pool, "companyId" | "id" | "measure">,
+  pool: PoolKey,
 ): Promise<{ agentId: string; bossId: string | null; words: string; called: string; isThere: boolean }> {
   const isCompanys = pool.id === pool.companyId;
-  const agent = await tx.first(isCompanys ? rootAgent : agentRow, { id: pool.id });
+  const agent = await memberById(tx, isCompanys ? ((await rootAgentOf(tx, pool.id)) ?? null) : pool.id);
   if (agent === undefined) throw new Error(`the budget ${pool.id} has no owner`);
   const called = `the ${measureWords[pool.measure]} budget of ${isCompanys ? "the company" : agent.name}`;
   return {
@@ -197,7 +202,7 @@ export async function poolOwnerOf(
     bossId: agent.boss_id,
     words: called.replace(/^t/, "T"),
     called,
-    isThere: agent.status === "idle" || agent.status === "paused",
+    isThere: isActive(agent),
   };
 }
 
@@ -212,39 +217,27 @@ export function quantumOf({ sessionBudget }: Settings, measure: Measure): number
   return measure === "sessions" ? 1 : Math.max(1, inUnits(measure, sessionBudget[measure] ?? 0));
 }
 
-function usedBy(session: Row<"sessions">): Used {
+function usedBy({ cost_usd, consultant_cost_usd, ...session }: Row<"sessions">): Used {
+  const { input_tokens, output_tokens, consultant_input_tokens, consultant_output_tokens } = session;
   return {
-    input: session.input_tokens,
-    output: session.output_tokens,
-    usd: inUnits("usd", session.cost_usd),
-    consultantInput: session.consultant_input_tokens,
-    consultantOutput: session.consultant_output_tokens,
-    consultantUsd: inUnits("usd", session.consultant_cost_usd),
+    input_tokens,
+    output_tokens,
+    usd: inUnits("usd", cost_usd),
+    consultant_input_tokens,
+    consultant_output_tokens,
+    consultant_usd: inUnits("usd", consultant_cost_usd),
   };
 }
 
-const setUsage = query((db, p: Used & { id: string }) =>
-  db
-    .updateTable("sessions")
-    .set({
-      input_tokens: p.input,
-      output_tokens: p.output,
-      cost_usd: p.usd,
-      consultant_input_tokens: p.consultantInput,
-      consultant_output_tokens: p.consultantOutput,
-      consultant_cost_usd: p.consultantUsd,
-    })
-    .where("id", "=", p.id),
-);
-
-const agentColumns = ["a.id", "a.name", "a.boss_id", "a.status"] as const;
-const agentRow = query((db, p: { id: string }) =>
-  db.selectFrom("agents as a").select(agentColumns).where("a.id", "=", p.id),
-);
-const rootAgent = query((db, p: { id: string }) =>
-  db
-    .selectFrom("companies as c")
-    .innerJoin("agents as a", "a.id", "c.root_agent_id")
-    .select(agentColumns)
-    .where("c.id", "=", p.id),
+const setUsage = updating(
+  "sessions",
+  [
+    "input_tokens",
+    "output_tokens",
+    "cost_usd",
+    "consultant_input_tokens",
+    "consultant_output_tokens",
+    "consultant_cost_usd",
+  ],
+  ["id"],
 );

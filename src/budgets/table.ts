@@ -1,8 +1,9 @@
 import { sql } from "kysely";
 import { type Measure, measures } from "../contract/budgets.ts";
 import type { Settings } from "../contract/companies.ts";
-import { parseSettings } from "../dispatch/company-settings.ts";
-import { type Db, query } from "../store/query.ts";
+import { settingsOf } from "../dispatch/company-settings.ts";
+import { memberById } from "../capabilities/members.ts";
+import { type Db, deleting, insertion, query, selection } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { type Figures, inUnits, monthOf } from "./budget.ts";
 
@@ -10,12 +11,13 @@ import { type Figures, inUnits, monthOf } from "./budget.ts";
  * The pool an agent draws from is found from the tree each time. A change of manager therefore moves no rows. What was
  * spent or reserved stays with the pool it was taken from.
  */
-export interface Pool extends Figures {
+export interface PoolKey {
   readonly companyId: string;
   /** The id of the agent that owns the budget, or of the company. */
   readonly id: string;
   readonly measure: Measure;
 }
+export type Pool = PoolKey & Figures;
 
 export interface Place {
   readonly companyId: string;
@@ -58,21 +60,17 @@ export async function standingOf(
   };
 }
 
-export async function settingsOf(tx: ReadTx, companyId: string): Promise<Settings> {
-  return parseSettings((await tx.first(companySettings, { id: companyId }))?.settings ?? "{}");
-}
-
 /** The pool with its figures for this month. */
 export async function poolOf(
   tx: ReadTx,
-  { companyId, id, measure }: Pick<Pool, "companyId" | "id" | "measure">,
+  { companyId, id, measure }: PoolKey,
   settings?: Settings,
   amount?: number,
 ): Promise<Pool> {
   const limit =
     id === companyId ? companyLimit(settings ?? (await settingsOf(tx, companyId)), measure) : amount;
-  const spent = await tx.first(charged, { poolId: id, measure, month: monthOf(tx.now) });
-  const reserved = await tx.first(reservedOf, { poolId: id, measure });
+  const spent = await tx.first(charged, { pool_id: id, measure, month: monthOf(tx.now) });
+  const reserved = await tx.all(reservedOf, { pool_id: id, measure });
   const below = await tx.all(handedDown, { companyId, measure });
   return {
     companyId,
@@ -80,7 +78,7 @@ export async function poolOf(
     measure,
     limit: limit === undefined ? ((await amountOf(tx, id, measure)) ?? 0) : limit,
     spent: spent?.amount ?? 0,
-    reserved: reserved?.amount ?? 0,
+    reserved: reserved.reduce((sum, { amount: held }) => sum + held, 0),
     handedDown: below.find(({ pool }) => (pool ?? companyId) === id)?.amount ?? 0,
   };
 }
@@ -91,12 +89,9 @@ export function companyLimit({ monthlyBudget }: Settings, measure: Measure): num
 }
 
 /** The pool above this one. Undefined for the company's pool. */
-export async function poolAbove(
-  tx: ReadTx,
-  pool: Pick<Pool, "companyId" | "id" | "measure">,
-): Promise<Pool | undefined> {
+export async function poolAbove(tx: ReadTx, pool: PoolKey): Promise<Pool | undefined> {
   if (pool.id === pool.companyId) return undefined;
-  const boss = (await tx.first(bossOf, { id: pool.id }))?.boss_id ?? null;
+  const boss = (await memberById(tx, pool.id))?.boss_id ?? null;
   return drawnFrom(tx, pool.companyId, boss, pool.measure);
 }
 
@@ -112,7 +107,7 @@ export async function drawnFrom(
 }
 
 export async function amountOf(tx: ReadTx, agentId: string, measure: Measure): Promise<number | undefined> {
-  return (await tx.first(budgetRow, { agentId, measure }))?.amount;
+  return (await tx.first(budgetRow, { agent_id: agentId, measure }))?.amount;
 }
 
 /** The parts of the agent's separate budget. */
@@ -160,48 +155,21 @@ export async function sourcesOf(tx: ReadTx, agentId: string): Promise<[Measure, 
 }
 
 export async function charge(tx: Tx, poolId: string, measure: Measure, amount: number): Promise<void> {
-  if (amount !== 0) await tx.run(addCharge, { poolId, month: monthOf(tx.now), measure, amount });
+  if (amount !== 0) await tx.run(addCharge, { pool_id: poolId, month: monthOf(tx.now), measure, amount });
 }
 
-export const setAmount = query(
-  (db, p: { agentId: string; measure: Measure; companyId: string; amount: number }) =>
-    db
-      .insertInto("budgets")
-      .values({ agent_id: p.agentId, measure: p.measure, company_id: p.companyId, amount: p.amount })
-      .onConflict((conflict) =>
-        conflict
-          .columns(["agent_id", "measure"])
-          .doUpdateSet((eb) => ({ amount: eb.ref("excluded.amount") })),
-      ),
+export const setAmount = insertion(
+  "budgets",
+  sql`on conflict (agent_id, measure) do update set amount = excluded.amount`,
 );
+export const dropAmount = deleting("budgets", ["agent_id", "measure"]);
 
-export const dropAmount = query((db, p: { agentId: string; measure: Measure }) =>
-  db.deleteFrom("budgets").where("agent_id", "=", p.agentId).where("measure", "=", p.measure),
+export const reserve = insertion(
+  "reservations",
+  sql`on conflict (session_id, measure) do update set amount = excluded.amount`,
 );
-
-export const reserve = query(
-  (db, p: { sessionId: string; measure: Measure; poolId: string; amount: number }) =>
-    db
-      .insertInto("reservations")
-      .values({ session_id: p.sessionId, measure: p.measure, pool_id: p.poolId, amount: p.amount })
-      .onConflict((conflict) =>
-        conflict
-          .columns(["session_id", "measure"])
-          .doUpdateSet((eb) => ({ amount: eb.ref("excluded.amount") })),
-      ),
-);
-
-export const reservationOf = query((db, p: { sessionId: string; measure: Measure }) =>
-  db
-    .selectFrom("reservations")
-    .selectAll()
-    .where("session_id", "=", p.sessionId)
-    .where("measure", "=", p.measure),
-);
-
-export const dropReservations = query((db, p: { sessionId: string }) =>
-  db.deleteFrom("reservations").where("session_id", "=", p.sessionId),
-);
+export const reservationOf = selection("reservations", ["session_id", "measure"]);
+export const dropReservations = deleting("reservations", ["session_id"]);
 
 export const moveReservations = query((db, p: { from: string; to: string; measure: Measure }) =>
   db
@@ -211,25 +179,9 @@ export const moveReservations = query((db, p: { from: string; to: string; measur
     .where("measure", "=", p.measure),
 );
 
-export const alertOf = query((db, p: { poolId: string; month: string; kind: string }) =>
-  db
-    .selectFrom("budget_alerts")
-    .selectAll()
-    .where("pool_id", "=", p.poolId)
-    .where("month", "=", p.month)
-    .where("kind", "=", p.kind),
-);
-
-export const putAlert = query(
-  (db, p: { poolId: string; month: string; kind: string; approvalId: string | null }) =>
-    db
-      .insertInto("budget_alerts")
-      .values({ pool_id: p.poolId, month: p.month, kind: p.kind, approval_id: p.approvalId }),
-);
-
-export const dropAlert = query((db, p: { poolId: string; kind: string }) =>
-  db.deleteFrom("budget_alerts").where("pool_id", "=", p.poolId).where("kind", "=", p.kind),
-);
+export const alertOf = selection("budget_alerts", ["pool_id", "month", "kind"]);
+export const putAlert = insertion("budget_alerts");
+export const dropAlert = deleting("budget_alerts", ["pool_id", "kind"]);
 
 const above = query((db, p: { agentId: string }) =>
   db
@@ -325,46 +277,10 @@ const topmost = query((db, p: { agentId: string; measure: Measure }) =>
     .where("b.measure", "=", p.measure),
 );
 
-const budgetRow = query((db, p: { agentId: string; measure: Measure }) =>
-  db
-    .selectFrom("budgets")
-    .select("amount")
-    .where("agent_id", "=", p.agentId)
-    .where("measure", "=", p.measure),
+const budgetRow = selection("budgets", ["agent_id", "measure"]);
+const charged = selection("charges", ["pool_id", "month", "measure"]);
+const addCharge = insertion(
+  "charges",
+  sql`on conflict (pool_id, month, measure) do update set amount = charges.amount + excluded.amount`,
 );
-
-const charged = query((db, p: { poolId: string; month: string; measure: Measure }) =>
-  db
-    .selectFrom("charges")
-    .select("amount")
-    .where("pool_id", "=", p.poolId)
-    .where("month", "=", p.month)
-    .where("measure", "=", p.measure),
-);
-
-const addCharge = query((db, p: { poolId: string; month: string; measure: Measure; amount: number }) =>
-  db
-    .insertInto("charges")
-    .values({ pool_id: p.poolId, month: p.month, measure: p.measure, amount: p.amount })
-    .onConflict((conflict) =>
-      conflict
-        .columns(["pool_id", "month", "measure"])
-        .doUpdateSet((eb) => ({ amount: eb("charges.amount", "+", eb.ref("excluded.amount")) })),
-    ),
-);
-
-const reservedOf = query((db, p: { poolId: string; measure: Measure }) =>
-  db
-    .selectFrom("reservations")
-    .select(sql<number>`cast(coalesce(sum(amount), 0) as bigint)`.as("amount"))
-    .where("pool_id", "=", p.poolId)
-    .where("measure", "=", p.measure),
-);
-
-const companySettings = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("settings").where("id", "=", p.id),
-);
-
-const bossOf = query((db, p: { id: string }) =>
-  db.selectFrom("agents").select("boss_id").where("id", "=", p.id),
-);
+const reservedOf = selection("reservations", ["pool_id", "measure"]);

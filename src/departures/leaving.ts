@@ -146,7 +146,7 @@ async function end(call: Writing, agent: AgentRow, reason: string): Promise<void
   await returnParts(call, agent, reason);
   await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);
-  await tx.run(forgetPause, { agentId: agent.id });
+  await tx.run(forgetPause, { agent_id: agent.id });
   // Agents that drew from this budget now draw from the one above it.
   await dissolveAll(tx, agent);
   await resumeHalted(call);

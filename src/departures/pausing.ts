@@ -19,7 +19,7 @@ const onResume = guarded(contract.resumeAgent, async (call) => {
   const agent = await demandBossOrBoard(call);
   if (agent.status !== "paused") throw notPaused(agent);
   await saveAgent(call.tx, { ...agent, status: "idle", idle_sessions: 0, not_before: 0 });
-  await call.tx.run(forgetPause, { agentId: agent.id });
+  await call.tx.run(forgetPause, { agent_id: agent.id });
   await call.record(agent.id, {});
   return presentAgent(call.tx, agent.id);
 });

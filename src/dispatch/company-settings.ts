@@ -1,4 +1,6 @@
+import { selection } from "../store/query.ts";
 import { tables } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
 import { Settings } from "../contract/companies.ts";
 
 export const defaultSettings: Settings = {
@@ -23,6 +25,12 @@ export const defaultSettings: Settings = {
   monthlyBudget: { usd: 1000, tokens: 1_000_000_000, sessions: 100_000 },
   sessionBudget: { usd: 1, tokens: 1_000_000 },
 };
+
+export async function settingsOf(tx: ReadTx, companyId: string): Promise<Settings> {
+  return parseSettings((await tx.first(companyById, { id: companyId }))?.settings ?? "{}");
+}
+
+const companyById = selection("companies", ["id"]);
 
 /** Only settings that were changed are stored. The others have the default of the running version. */
 export function parseSettings(stored: string): Settings {

@@ -1,8 +1,7 @@
 import type { Settings } from "../contract/companies.ts";
 import { type Actor, append, system } from "../events/ledger.ts";
-import { query } from "../store/query.ts";
 import type { Tx } from "../store/store.ts";
-import { parseSettings } from "./company-settings.ts";
+import { settingsOf } from "./company-settings.ts";
 import type { Caller } from "./identity.ts";
 
 /**
@@ -46,8 +45,7 @@ export function callContext(
     ...writing(tx, { companyId, newId, actor: caller.actor, operation }),
     caller,
     newSecret,
-    settings: async () =>
-      parseSettings((await tx.first(companySettings, { id: companyId }))?.settings ?? "{}"),
+    settings: () => settingsOf(tx, companyId),
   };
 }
 
@@ -61,7 +59,3 @@ function writing(
   };
   return { tx, companyId, actor, newId, record };
 }
-
-const companySettings = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("settings").where("id", "=", p.id),
-);

@@ -4,18 +4,15 @@ import * as contract from "../contract/hiring.ts";
 import { indexText, pageText } from "../brains/documentation.ts";
 import { brainMarks, brains, findBrain } from "../brains/registry.ts";
 import { isWithin } from "../capabilities/grants.ts";
-import { parseSettings } from "../dispatch/company-settings.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
-import { isActive, memberById } from "../capabilities/members.ts";
+import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { grantRight, takeAway } from "../permissions/operations.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { redact } from "../redaction/redact.ts";
 import { holds } from "../capabilities/rights.ts";
 import { heldOn } from "../capabilities/table.ts";
-import { query } from "../store/query.ts";
 import { cannotHoldRights, configurationsForHirers, onlyBoardAllowsHiring } from "./texts.ts";
-import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { configurationOf } from "./snapshot.ts";
 import {
@@ -51,7 +48,7 @@ const onView = guarded(contract.viewConfiguration, async (call) => {
 
 const onSetPermissions = guarded(setPermissions, async (call) => {
   const { tx, actor, input } = call;
-  const isRoot = actor.agentId === (await tx.first(companyRow, { id: call.companyId }))?.root_agent_id;
+  const isRoot = actor.agentId === (await rootAgentOf(tx, call.companyId));
   if (actor.agentId !== null && !isRoot) throw onlyBoardAllowsHiring();
   const agent = await agentById(tx, input.id);
   if (!isActive(agent)) throw cannotHoldRights(agent);
@@ -65,8 +62,8 @@ const onSetPermissions = guarded(setPermissions, async (call) => {
 });
 
 const onIndex = guarded(contract.brainIndex, async (call) => {
-  const company = await demandHirer(call);
-  return { text: indexText(brains, parseSettings(company?.settings ?? "{}").allowedAdapterTypes) };
+  await demandHirer(call);
+  return { text: indexText(brains, (await call.settings()).allowedAdapterTypes) };
 });
 
 const onPage = guarded(contract.brainPage, async (call) => {
@@ -77,12 +74,9 @@ const onPage = guarded(contract.brainPage, async (call) => {
 export const configurationHandlers = [onList, onView, onSetPermissions, onIndex, onPage];
 
 /** The root agent always sees configurations, even after its own right to hire was revoked. */
-async function demandHirer({ tx, caller }: CallContext): Promise<Row<"companies"> | undefined> {
-  const { agentId } = caller.actor;
-  if (agentId === null || caller.companyId === null) return undefined;
-  const company = await tx.first(companyRow, { id: caller.companyId });
-  if (agentId === company?.root_agent_id || (await holds(tx, agentId, "org:hire", "use"))) return company;
-  throw configurationsForHirers();
+async function demandHirer({ tx, actor, companyId }: CallContext): Promise<void> {
+  if (actor.agentId === null || actor.agentId === (await rootAgentOf(tx, companyId))) return;
+  if (!(await holds(tx, actor.agentId, "org:hire", "use"))) throw configurationsForHirers();
 }
 
 async function shown(tx: ReadTx, agent: AgentRow) {
@@ -105,7 +99,3 @@ async function allow(call: Call<{ id: string }>, agent: AgentRow): Promise<void>
   const giver = (await memberById(call.tx, call.actor.agentId)) ?? null;
   await grantRight(call, { giver, receiver: agent, acrossLevels: true, resource: "org:hire" });
 }
-
-const companyRow = query((db, p: { id: string }) =>
-  db.selectFrom("companies").selectAll().where("id", "=", p.id),
-);

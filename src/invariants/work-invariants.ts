@@ -32,7 +32,7 @@ export const workInvariants = [
       find: `select s.id from reservations r join sessions s on s.id = r.session_id
       where {here} and s.settled = 1 and s.pid is null`,
       broken: "is over, but a part of a budget is still reserved for it.",
-      repair: ({ tx }, id) => tx.run(dropReservations, { sessionId: id }),
+      repair: ({ tx }, id) => tx.run(dropReservations, { session_id: id }),
     },
     "inbox-outcome": {
       statement: "An active agent has one open inbox outcome while messages wait for it, and none otherwise.",

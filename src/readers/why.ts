@@ -168,7 +168,7 @@ async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boo
   }
   const short = await wantOf(tx, agent);
   if (agent.status === "paused")
-    return short !== undefined && (await tx.first(pauseOf, { agentId })) !== undefined
+    return short !== undefined && (await tx.first(pauseOf, { agent_id: agentId })) !== undefined
       ? answer(short.moves, `${text.isPaused}: ${short.says}`)
       : answer(false, text.isPaused, { hint: text.whoCanResume });
   if (!isInstalled(agent.brain_type))

@@ -82,9 +82,9 @@ async function returnBudgets(tx: Tx, all: readonly Difference[]): Promise<void> 
   for (const { table, key, before } of all)
     if (table === "budgets" && before !== null && back.has(textIn(key["agent_id"])))
       await tx.run(setAmount, {
-        agentId: textIn(key["agent_id"]),
+        agent_id: textIn(key["agent_id"]),
         measure: known(measures, key["measure"] ?? null, "budgets.measure"),
-        companyId: textIn(before["company_id"]),
+        company_id: textIn(before["company_id"]),
         amount: Number(before["amount"]),
       });
   for (const { table, key, before, after } of all) {

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { isInstalled } from "../brains/registry.ts";
-import { parseSettings } from "../dispatch/company-settings.ts";
+import { settingsOf } from "../dispatch/company-settings.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { isUsedUp, nextMonth } from "../budgets/budget.ts";
 import { lacking } from "../budgets/reservations.ts";
@@ -42,7 +42,7 @@ export async function readinessOf(tx: ReadTx, agentId: string): Promise<Readines
   if ((await tx.first(liveOf, { agentId })) !== undefined) return no("busy");
   if ((await tx.first(anyWork, { agentId, now: tx.now })) === undefined) return no("nothing");
   if (agent.not_before > tx.now) return no("later", agent.not_before);
-  const settings = parseSettings((await tx.first(settingsOf, { id: agent.company_id }))?.settings ?? "{}");
+  const settings = await settingsOf(tx, agent.company_id);
   const running = (await tx.first(countLive, { companyId: agent.company_id }))?.count ?? 0;
   if (running >= settings.maxSessions) return no("full");
   const place = await placeOf(tx, agent, settings);
@@ -108,6 +108,3 @@ export const agentsAfter = query((db, p: { after: string; limit: number }) =>
 );
 
 const agentRow = query((db, p: { id: string }) => db.selectFrom("agents").selectAll().where("id", "=", p.id));
-const settingsOf = query((db, p: { id: string }) =>
-  db.selectFrom("companies").select("settings").where("id", "=", p.id),
-);
