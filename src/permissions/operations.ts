@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import * as contract from "../contract/capabilities.ts";
 import { notFound } from "../contract/refusal.ts";
-import { defaultLevel, isOnLadder, ranks, type Resource, resourceKind } from "../contract/resources.ts";
+import { defaultLevel, isOnLadder, ranks, resourceKind } from "../contract/resources.ts";
 import { type Db, insertion, query, selection } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
