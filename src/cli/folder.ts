@@ -13,14 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { type CompanyFile, mostFileBytes } from "../contract/roster.ts";
 import { mostSkillBytes } from "../contract/skills.ts";
-import {
-  fileOutsideFolder,
-  folderNotEmpty,
-  folderTooDeep,
-  folderTooLarge,
-  noFolder,
-  notPlain,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 /**
  * Reads and writes a company as a folder. Such folders come from other people, so nothing in them is followed: a link, a
@@ -30,7 +23,7 @@ export function readCompanyFolder(folder: string): CompanyFile[] {
   const room = wholeRoom(mostFileBytes);
   const names = namesIn(folder);
   if (names === undefined)
-    throw noFolder(folder, "a folder that `agency export` wrote, or one with agents/*.md in it");
+    throw texts.noFolder(folder, "a folder that `agency export` wrote, or one with agents/*.md in it");
   return [
     ...(names.includes("company.json") ? [read(folder, "company.json", room)] : []),
     ...definitionsIn(join(folder, "agents"), room),
@@ -56,13 +49,13 @@ export function skillsIn(folder: string, room = wholeRoom(mostFileBytes)): Compa
 
 /** Every file of one skill, by its path inside the skill. */
 export function readSkillFolder(folder: string): CompanyFile[] {
-  if (namesIn(folder) === undefined) throw noFolder(folder, "the folder that holds SKILL.md");
+  if (namesIn(folder) === undefined) throw texts.noFolder(folder, "the folder that holds SKILL.md");
   return filesBelow(folder, ".", wholeRoom(mostSkillBytes));
 }
 
 function filesBelow(folder: string, path: string, room: Room): CompanyFile[] {
   const here = join(folder, path);
-  if (path.split("/").length > deepest) throw folderTooDeep(here, deepest - 1);
+  if (path.split("/").length > deepest) throw texts.folderTooDeep(here, deepest - 1);
   return (namesIn(here) ?? [])
     .map((name) => (path === "." ? name : `${path}/${name}`))
     .flatMap((below) =>
@@ -94,10 +87,10 @@ const isInFolder = new RegExp(
 /** Writes only into an empty folder: nothing is overwritten, and no old file stays among the new ones. */
 export function writeCompanyFolder(folder: string, files: readonly CompanyFile[]): void {
   mkdirSync(folder, { recursive: true });
-  if (readdirSync(folder).length > 0) throw folderNotEmpty(folder);
+  if (readdirSync(folder).length > 0) throw texts.folderNotEmpty(folder);
   for (const { path, content, encoding } of files) {
     // A wrong or hostile daemon must not choose where files are written.
-    if (!isInFolder.test(path)) throw fileOutsideFolder(path);
+    if (!isInFolder.test(path)) throw texts.fileOutsideFolder(path);
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), Buffer.from(content, encoding ?? "utf8"), { flag: "wx" });
   }
@@ -107,7 +100,7 @@ export function writeCompanyFolder(folder: string, files: readonly CompanyFile[]
 function namesIn(folder: string): string[] | undefined {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
-  if (!found.isDirectory()) throw notPlain(folder, "folder");
+  if (!found.isDirectory()) throw texts.notPlain(folder, "folder");
   return readdirSync(folder)
     .filter((name) => !name.startsWith("."))
     .toSorted();
@@ -121,14 +114,14 @@ function read(folder: string, path: string, room: Room): CompanyFile {
     descriptor = openSync(full, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     if (error instanceof Error && "code" in error && (error.code === "ELOOP" || error.code === "ENXIO"))
-      throw notPlain(full, "file");
+      throw texts.notPlain(full, "file");
     throw error;
   }
   try {
     const facts = fstatSync(descriptor);
-    if (!facts.isFile()) throw notPlain(full, "file");
+    if (!facts.isFile()) throw texts.notPlain(full, "file");
     room.left -= facts.size;
-    if (room.left < 0) throw folderTooLarge(room.most, full);
+    if (room.left < 0) throw texts.folderTooLarge(room.most, full);
     const bytes = readFileSync(descriptor);
     return isUtf8(bytes)
       ? { path, content: bytes.toString("utf8") }

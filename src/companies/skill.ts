@@ -1,15 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { SkillName } from "../contract/skills.ts";
 import { readFrontMatter } from "../knowledge/front-matter.ts";
-import {
-  noSkillFile,
-  shownSkillPath,
-  skillNameDiffers,
-  skillNotUtf8,
-  skillPathTaken,
-  wrongSkillName,
-  wrongSkillPath,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 /** A skill as files: `<name>/SKILL.md`, with the front matter of Claude Code, and the files it refers to. */
 export interface Skill {
@@ -42,25 +34,25 @@ export const skillOf = (path: string): string => path.slice(0, path.indexOf("/")
 
 function demandPlace(path: string, taken: Set<string>): void {
   const name = SkillName.safeParse(skillOf(path));
-  if (!name.success) throw wrongSkillName(path, name.error.issues[0]?.message ?? "another name");
+  if (!name.success) throw texts.wrongSkillName(path, name.error.issues[0]?.message ?? "another name");
   if (!skillPath.test(path) || path.split("/").some((part) => Buffer.byteLength(part) > mostNameBytes))
-    throw wrongSkillPath(path);
+    throw texts.wrongSkillPath(path);
   // Some file systems treat names that differ only in case or Unicode form as the same file.
   const key = path.normalize("NFC").toLowerCase();
   const folders = [...key.matchAll(/\//g)].map(({ index }) => `${key.slice(0, index)}/`);
   if (taken.has(key) || taken.has(`${key}/`) || folders.some((folder) => taken.has(folder.slice(0, -1))))
-    throw skillPathTaken(path);
+    throw texts.skillPathTaken(path);
   for (const name of [key, ...folders]) taken.add(name);
 }
 
 function readSkill(name: string, files: readonly SkillFile[]): Skill {
   const main = files.find(({ path }) => path === `${name}/SKILL.md`);
-  if (main === undefined) throw noSkillFile(name);
-  if (!isUtf8(main.content)) throw skillNotUtf8(main.path);
-  const file = shownSkillPath(main.path);
+  if (main === undefined) throw texts.noSkillFile(name);
+  if (!isUtf8(main.content)) throw texts.skillNotUtf8(main.path);
+  const file = texts.shownSkillPath(main.path);
   const front = readFrontMatter(file, textOf(main));
   const said = front?.values["name"] ?? name;
-  if (said !== name) throw skillNameDiffers(main.path, front?.lineOf("name") ?? 2, name);
+  if (said !== name) throw texts.skillNameDiffers(main.path, front?.lineOf("name") ?? 2, name);
   const description = front?.values["description"];
   return {
     name,
@@ -110,7 +102,7 @@ function commandsIn(file: SkillFile): string[] {
   if (!file.path.toLowerCase().endsWith(".md")) return [];
   return [...textOf(file).matchAll(/!`+([^`\n]+)|^[ \t]*(?:```+|~~~+)!(?:.*\n)?(.*)/gm)]
     .slice(0, 5)
-    .map(([, inline, block]) => `${shownSkillPath(file.path)} runs ${JSON.stringify(inline ?? block)}`);
+    .map(([, inline, block]) => `${texts.shownSkillPath(file.path)} runs ${JSON.stringify(inline ?? block)}`);
 }
 
 const textOf = ({ content }: SkillFile): string => Buffer.from(content).toString("utf8");

@@ -240,7 +240,7 @@ function mayBeLarge({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 65_536;
 }
 
-function headerOf(request: IncomingMessage, name: string): string | undefined {
+export function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;
 }

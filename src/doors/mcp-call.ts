@@ -12,6 +12,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
   type Transport,
 } from "@modelcontextprotocol/server";
+import { headerOf } from "./http.ts";
 
 /**
  * Nearly every MCP request is a single tool call by a client that speaks a 2025 revision of the protocol. The SDK's HTTP
@@ -21,7 +22,7 @@ import {
  */
 export function plainCallIn(request: IncomingMessage, body: unknown): JSONRPCRequest | undefined {
   const { accept = "", "content-type": type } = request.headers;
-  const version = headerIn(request, "mcp-protocol-version");
+  const version = headerOf(request, "mcp-protocol-version");
   const isPlain =
     request.method === "POST" &&
     isJSONRPCRequest(body) &&
@@ -38,9 +39,9 @@ export function plainCallIn(request: IncomingMessage, body: unknown): JSONRPCReq
 
 /** The SDK calls the 2025 revisions "legacy". */
 function routeOf(request: IncomingMessage, body: JSONRPCRequest): "legacy" | "modern" | "reject" {
-  const version = headerIn(request, "mcp-protocol-version");
-  const method = headerIn(request, "mcp-method");
-  const name = headerIn(request, "mcp-name");
+  const version = headerOf(request, "mcp-protocol-version");
+  const method = headerOf(request, "mcp-method");
+  const name = headerOf(request, "mcp-name");
   return classifyInboundRequest({
     httpMethod: "POST",
     ...(version === undefined ? {} : { protocolVersionHeader: version }),
@@ -48,11 +49,6 @@ function routeOf(request: IncomingMessage, body: JSONRPCRequest): "legacy" | "mo
     ...(name === undefined ? {} : { mcpNameHeader: name }),
     body,
   }).kind;
-}
-
-function headerIn(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value[0] : value;
 }
 
 /** The server's answer to one call. Other messages it sends are dropped: there is no stream to send them on. */

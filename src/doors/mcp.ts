@@ -67,40 +67,22 @@ export function mcpDoor(parts: McpParts): OtherDoor {
 }
 
 /** The tools of one server. Their inputs have no companyId, because the credential determines the company. */
-export function toolsOf(server: McpServerName): { operation: Operation; tool: Tool }[] {
+export function toolsOf(server: McpServerName) {
   return operations
     .filter(({ mcp }) => mcp?.server === server)
     .map((operation) => ({ operation, tool: toolFor(operation) }));
 }
 
-interface Tool {
-  readonly name: string;
-  readonly description: string;
-  readonly inputSchema: { readonly type: "object"; readonly [key: string]: unknown };
-  readonly outputSchema: { readonly type: "object"; readonly [key: string]: unknown };
-  readonly annotations: {
-    readonly readOnlyHint: boolean;
-    readonly destructiveHint: boolean;
-    readonly openWorldHint: boolean;
-  };
-}
-
-function toolFor(operation: Operation): Tool {
+function toolFor(operation: Operation) {
+  const { input, effect } = operation;
+  const withoutCompany = "companyId" in input.shape ? input.omit({ companyId: true }) : input;
   return {
     name: operation.mcp?.tool ?? operation.name,
     description: toolDescription(operation),
-    inputSchema: { ...toolSchema(withoutCompany(operation)), type: "object" },
-    outputSchema: { ...outputSchema(operation.output), type: "object" },
-    annotations: {
-      readOnlyHint: operation.effect !== "write",
-      destructiveHint: false,
-      openWorldHint: false,
-    },
+    inputSchema: { ...toolSchema(withoutCompany), type: "object" as const },
+    outputSchema: { ...outputSchema(operation.output), type: "object" as const },
+    annotations: { readOnlyHint: effect !== "write", destructiveHint: false, openWorldHint: false },
   };
-}
-
-function withoutCompany({ input }: Operation): Operation["input"] {
-  return "companyId" in input.shape ? input.omit({ companyId: true }) : input;
 }
 
 /** One server. A protocol server is created for every request, with the caller's credential. */
@@ -110,7 +92,7 @@ function serve(
 ): { newServer: (token: string | undefined) => Server; handler: McpHttpHandler } {
   const tools = toolsOf(name);
   const byName = new Map(tools.map(({ operation, tool }) => [tool.name, operation]));
-  const list = tools.map(({ tool }) => ({ ...tool }));
+  const list = tools.map(({ tool }) => tool);
   const newServer = (token: string | undefined): Server => {
     const server = new Server(
       { name: `agency-${name}`, version: parts.version },
@@ -146,9 +128,8 @@ function serve(
           structuredContent: JsonObject.parse(output),
         };
       } catch (error) {
-        if (error instanceof Refusal) return refused(error);
-        const id = parts.reportBug(error, `mcp ${params.name}`);
-        return failed(internalError(id));
+        if (error instanceof Refusal) return failed({ ...error.toBody() });
+        return failed(internalError(parts.reportBug(error, `mcp ${params.name}`)));
       }
     });
     return server;
@@ -163,10 +144,6 @@ function serve(
 function unknownTool(name: string, known: readonly string[]): ProtocolError {
   const { message } = notFound("tool", name.slice(0, 100));
   return new ProtocolError(ProtocolErrorCode.InvalidParams, `${message} ${toolsHere(known)}`);
-}
-
-function refused(refusal: Refusal) {
-  return failed({ ...refusal.toBody() });
 }
 
 function failed(body: Record<string, unknown>) {

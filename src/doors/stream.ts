@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { authenticate, type Caller } from "../dispatch/identity.ts";
+import { authenticate } from "../dispatch/identity.ts";
 import { follow } from "../events/follow.ts";
 import { presentEvent } from "../events/ledger.ts";
 import type { Store } from "../store/store.ts";
@@ -39,12 +40,9 @@ export function eventStream(
           { companyId, after, signal: AbortSignal.any([gone.signal, closing]), sleep },
           async (row) => {
             const event = presentEvent(row);
-            if (
-              !response.write(
-                `id: ${event.seq}\nevent: ${event.operation}\ndata: ${JSON.stringify(event)}\n\n`,
-              )
-            )
-              await drained(response);
+            const lines = [`id: ${event.seq}`, `event: ${event.operation}`, `data: ${JSON.stringify(event)}`];
+            if (!response.write(`${lines.join("\n")}\n\n`))
+              await once(response, "drain", { signal: gone.signal }).catch(() => undefined);
           },
         );
       } finally {
@@ -61,14 +59,12 @@ async function stillAllowed(
   token: string | undefined,
   gone: AbortController,
   response: ServerResponse,
-): Promise<Caller | undefined> {
+): Promise<void> {
   try {
-    const caller = await store.read((tx) => authenticate(tx, token));
+    await store.read((tx) => authenticate(tx, token));
     response.write(": beat\n\n");
-    return caller;
   } catch {
     gone.abort();
-    return undefined;
   }
 }
 
@@ -76,16 +72,4 @@ function startOf(request: IncomingMessage, url: URL): number {
   const given = request.headers["last-event-id"] ?? url.searchParams.get("after") ?? "0";
   if (typeof given !== "string" || !/^\d{1,15}$/.test(given)) throw notASequence();
   return Number(given);
-}
-
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      response.off("drain", done);
-      response.off("close", done);
-      resolve();
-    };
-    response.once("drain", done);
-    response.once("close", done);
-  });
 }

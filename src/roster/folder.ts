@@ -10,18 +10,7 @@ import { marker, redact } from "../redaction/redact.ts";
 import { brainMarks } from "../brains/registry.ts";
 import { decodeFile } from "../knowledge/content.ts";
 import { mostDefinitionBytes } from "./definition.ts";
-import {
-  filesTooLarge,
-  listedTwice,
-  manifestNotJson,
-  noPlace,
-  notListed,
-  fileNotSent,
-  notUtf8,
-  secretInFile,
-  sentTwice,
-  wrongManifest,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 
 /**
  * A company as a folder: company.json (name, settings, MCP servers, the list of knowledge files), agents/*.md,
@@ -87,17 +76,17 @@ export function readFolder(files: readonly CompanyFile[]): Folder {
   let total = 0;
   for (const file of files) {
     const { path } = file;
-    if (seen.has(path.toLowerCase())) throw sentTwice(path);
+    if (seen.has(path.toLowerCase())) throw texts.sentTwice(path);
     seen.add(path.toLowerCase());
     const kind = kindOf(path);
     const limit =
       kind === "manifest" ? mostManifestBytes : kind === "definition" ? mostDefinitionBytes : mostFileBytes;
     const bytes = decodeFile(file, limit);
     total += bytes.byteLength;
-    if (total > mostFileBytes) throw filesTooLarge();
+    if (total > mostFileBytes) throw texts.filesTooLarge();
     if (kind === "knowledge") knowledge.set(path, bytes);
     else if (kind === "skill") skills.set(path.slice("skills/".length), bytes);
-    else if (!isUtf8(bytes)) throw notUtf8(path);
+    else if (!isUtf8(bytes)) throw texts.notUtf8(path);
     else if (kind === "manifest") manifest = parseManifest(Buffer.from(bytes).toString("utf8"));
     else definitions.set(path, Buffer.from(bytes).toString("utf8"));
   }
@@ -112,7 +101,7 @@ function kindOf(path: string): "manifest" | "definition" | "knowledge" | "skill"
   if (/^skills\/[^/]+\/./.test(path)) return "skill";
   const [, folder, name] = /^(agents|knowledge)\/([^/\\:\p{Cc}]{1,200})$/u.exec(path) ?? [];
   if (name === undefined || name.startsWith(".") || (folder === "agents" && !name.endsWith(".md")))
-    throw noPlace(path);
+    throw texts.noPlace(path);
   return folder === "agents" ? "definition" : "knowledge";
 }
 
@@ -121,11 +110,11 @@ function parseManifest(words: string): Manifest {
   try {
     value = JSON.parse(words);
   } catch (error) {
-    throw manifestNotJson(manifestFile, error instanceof Error ? error.message : "This is not JSON.");
+    throw texts.manifestNotJson(manifestFile, error instanceof Error ? error.message : "This is not JSON.");
   }
   const checked = check(Manifest, value);
   if ("data" in checked) return checked.data;
-  throw wrongManifest(manifestFile, sentencesOf(checked.problems), Object.keys(Manifest.shape));
+  throw texts.wrongManifest(manifestFile, sentencesOf(checked.problems), Object.keys(Manifest.shape));
 }
 
 function demandListed(
@@ -134,13 +123,13 @@ function demandListed(
   skills: ReadonlyMap<string, unknown>,
 ): void {
   for (const { file } of manifest?.skills ?? [])
-    if (!skills.has(file)) throw fileNotSent(`skills/${file}`, manifestFile);
+    if (!skills.has(file)) throw texts.fileNotSent(`skills/${file}`, manifestFile);
   const listed = manifest?.knowledge ?? [];
   const files = new Set(listed.map(({ file }) => file));
   if (files.size < listed.length || new Set(listed.map(({ id }) => id)).size < listed.length)
-    throw listedTwice(manifestFile);
-  for (const file of files) if (!knowledge.has(file)) throw fileNotSent(file, manifestFile);
-  for (const file of knowledge.keys()) if (!files.has(file)) throw notListed(file, manifestFile);
+    throw texts.listedTwice(manifestFile);
+  for (const file of files) if (!knowledge.has(file)) throw texts.fileNotSent(file, manifestFile);
+  for (const file of knowledge.keys()) if (!files.has(file)) throw texts.notListed(file, manifestFile);
 }
 
 /** Changes content that is text. Other content stays as it is. */
@@ -153,5 +142,5 @@ export function demandNoSecrets(file: string, value: unknown): void {
   const { value: shown, redactedPaths } = redact(value, brainMarks);
   if (isDeepStrictEqual(shown, value)) return;
   const where = redactedPaths.slice(0, 5).filter((path) => path !== "");
-  throw secretInFile(file, where, marker);
+  throw texts.secretInFile(file, where, marker);
 }

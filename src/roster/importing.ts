@@ -7,8 +7,8 @@ import { takeOn } from "../hiring/hiring.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
 import { carve } from "../budgets/carving.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
-import { type Call, guarded } from "../dispatch/guarded.ts";
-import type { CallContext } from "../dispatch/context.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import { type CallContext, callContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { grantRight } from "../permissions/operations.ts";
 import { marker } from "../redaction/redact.ts";
@@ -18,7 +18,6 @@ import { putServer } from "../companies/mcp-servers.ts";
 import { readSkills, type Skill } from "../companies/skill.ts";
 import { demandRead, demandRoomForSkill, keepSkill } from "../companies/skill-operations.ts";
 import { checkDefaultBrain, presentCompany } from "../companies/operations.ts";
-import { append } from "../events/ledger.ts";
 import { tooLarge } from "../knowledge/texts.ts";
 import { insertFile } from "../knowledge/table.ts";
 import { commandsIn } from "./commands.ts";
@@ -32,14 +31,7 @@ import {
   readFolder,
   renumber,
 } from "./folder.ts";
-import {
-  companyWithoutName,
-  hiresWithoutApproval,
-  idTwice,
-  pausedForSecret,
-  secretInSettings,
-  unknownServer,
-} from "./texts.ts";
+import * as texts from "./texts.ts";
 import { arrange, type Tree } from "./tree.ts";
 
 /** Makes a new company from a folder of files. Everything is checked first. The call has one transaction: an import happens completely or not at all. */
@@ -48,7 +40,7 @@ const onImport = guarded(importCompany, async (call) => {
   const draft = await draftOf(readFolder(input.files), call.newId);
   const { manifest, tree, settings, notices } = draft;
   const name = input.name ?? manifest?.name;
-  if (name === undefined) throw companyWithoutName();
+  if (name === undefined) throw texts.companyWithoutName();
   const commands = [
     ...commandsIn(settings, manifest, tree),
     ...draft.skills.flatMap((skill) => skill.commands),
@@ -56,7 +48,11 @@ const onImport = guarded(importCompany, async (call) => {
   demandRead(commands, input.allowCommands === true);
 
   const id = call.newId();
-  const within = companyCall(call, id, settings);
+  // The same call, inside the company that is being made.
+  const within: CallContext = {
+    ...callContext(tx, { ...call, companyId: id, operation: importCompany.name }),
+    settings: async () => settings,
+  };
   const { root } = tree;
   const company = await foundCompany(within, {
     id,
@@ -118,7 +114,7 @@ interface Draft {
 async function draftOf(folder: Folder, newId: () => string): Promise<Draft> {
   const ids = new Map<string, string>();
   const give = (number: string, file: string): void => {
-    if (ids.has(number)) throw idTwice(file);
+    if (ids.has(number)) throw texts.idTwice(file);
     ids.set(number, newId());
   };
   for (const { id, file } of folder.manifest?.knowledge ?? []) give(id, file);
@@ -180,13 +176,15 @@ function noticesOf(settings: Settings, manifest: Manifest | undefined, tree: Tre
   const servers = new Set<string>(manifest?.mcpServers.map(({ name }) => `mcp:${name}`));
   const all = definitionsOf(tree);
   return [
-    ...(settings.requireBoardApprovalForNewAgents ? [] : [hiresWithoutApproval]),
-    ...(hasMarker(settings) ? [secretInSettings(manifestFile)] : []),
-    ...all.filter(({ adapterConfig }) => hasMarker(adapterConfig)).map(({ name }) => pausedForSecret(name)),
+    ...(settings.requireBoardApprovalForNewAgents ? [] : [texts.hiresWithoutApproval]),
+    ...(hasMarker(settings) ? [texts.secretInSettings(manifestFile)] : []),
+    ...all
+      .filter(({ adapterConfig }) => hasMarker(adapterConfig))
+      .map(({ name }) => texts.pausedForSecret(name)),
     ...all.flatMap(({ name, grants = [] }) =>
       grants
         .filter(({ resource }) => resourceKind(resource) === "mcp" && !servers.has(resource))
-        .map(({ resource }) => unknownServer(name, resource)),
+        .map(({ resource }) => texts.unknownServer(name, resource)),
     ),
   ];
 }
@@ -259,24 +257,6 @@ function describedBy(definition: Definition) {
     effort: effort ?? null,
     budget: budget === undefined ? null : JSON.stringify(budget),
     autoReply: autoReply ?? false,
-  };
-}
-
-/** The same call, inside the company that is being made. */
-function companyCall(call: Call<unknown>, companyId: string, settings: Settings): CallContext {
-  return {
-    ...call,
-    companyId,
-    settings: async () => settings,
-    record: async (subject, data, as) => {
-      await append(call.tx, {
-        companyId,
-        actor: call.actor,
-        operation: as ?? importCompany.name,
-        subject,
-        data,
-      });
-    },
   };
 }
 
