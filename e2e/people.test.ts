@@ -25,9 +25,9 @@ import {
   reopenOutcome,
   submitOutcome,
   viewOutcome,
+  why,
 } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";
-import { why } from "../src/contract/why.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 
 interface Person extends Client {

@@ -14,7 +14,7 @@ import { acknowledgeMessage, readInbox, sendDeferredMessage, sendMessage } from 
 import { updateCompany } from "../src/contract/companies.ts";
 import { listAgents, updateAgent } from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
-import { planWork } from "../src/contract/planning.ts";
+import { planWork } from "../src/contract/outcomes.ts";
 import { Refusal } from "../src/contract/refusal.ts";
 import type { Exit } from "../src/processes/runner.ts";
 import { depthOf } from "../src/outcomes/limits.ts";

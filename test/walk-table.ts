@@ -1,7 +1,6 @@
 // Every operation with an actor that may call it, a valid input, and the callers that must be refused. An operation that
 // is missing here fails the walk.
 import { z } from "zod";
-import { why } from "../src/contract/why.ts";
 import * as approvals from "../src/contract/approvals.ts";
 import * as budgets from "../src/contract/budgets.ts";
 import * as capabilities from "../src/contract/capabilities.ts";
@@ -14,7 +13,6 @@ import * as mail from "../src/contract/mail.ts";
 import * as companies from "../src/contract/companies.ts";
 import * as agents from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
-import * as planning from "../src/contract/planning.ts";
 import * as roster from "../src/contract/roster.ts";
 import * as skills from "../src/contract/skills.ts";
 import * as sessions from "../src/contract/sessions.ts";
@@ -215,7 +213,7 @@ export const table: readonly Row[] = [
     strangerAndRoot,
   ),
   row(
-    planning.planWork,
+    outcomes.planWork,
     "boss",
     async (w) => ({ outcome: (await work(w)).id, tasks: [{ title: "A part", assignee: w.report.id }] }),
     strangerAndRoot,
@@ -289,7 +287,7 @@ export const table: readonly Row[] = [
     { board: "refused", boss: "refused" },
     ownOnly,
   ),
-  row(why, "boss", work, stranger),
+  row(outcomes.why, "boss", work, stranger),
 
   row(hiring.listConfigurations, "root", company, { stranger: "forbidden" }),
   row(hiring.viewConfiguration, "root", ({ report }) => ({ id: report.id }), {

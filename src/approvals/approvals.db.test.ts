@@ -6,8 +6,7 @@ import * as contract from "../contract/approvals.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { listAgents, terminateAgent, updateAgent, viewAgent, deleteAgent } from "../contract/agents.ts";
-import { createOutcome, delegateOutcome, viewOutcome } from "../contract/outcomes.ts";
-import { why } from "../contract/why.ts";
+import { createOutcome, delegateOutcome, viewOutcome, why } from "../contract/outcomes.ts";
 import { configurationOf } from "../hiring/snapshot.ts";
 import { agentById } from "../agents/table.ts";
 import {

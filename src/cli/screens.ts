@@ -2,7 +2,7 @@ import { type BudgetLine, type Cost, listCosts } from "../contract/budgets.ts";
 import type { Output } from "../contract/operation.ts";
 import { dollars, plural, thousands } from "../contract/phrases.ts";
 import { viewOrg } from "../contract/roster.ts";
-import { why } from "../contract/why.ts";
+import { why } from "../contract/outcomes.ts";
 import { table } from "./show.ts";
 
 /** Commands whose result needs more than the general table (show.ts). Each gets the operation's output. */

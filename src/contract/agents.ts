@@ -91,7 +91,6 @@ export const updateAgent = operation("agent.update", "PATCH /api/agents/:id", {
       .describe('Monthly budget, such as {"usd": 5}. Null removes it: the agent shares the budget above it.'),
   }),
   output: AgentDetail,
-  needs: "board",
   cli: { command: "agents update <id>", example: 'ada --role "Senior editor"' },
 });
 
@@ -126,7 +125,6 @@ export const wakeAgent = operation("agent.wakeup", "POST /api/agents/:id/wakeup"
   summary: "Check now whether an agent has work, without waiting for its next retry.",
   input: z.strictObject({ id: agentId }),
   output: AgentDetail,
-  needs: "board",
   cli: { command: "agents wakeup <id>", example: "ada" },
 });
 
@@ -138,7 +136,6 @@ export const terminateAgent = operation("agent.terminate", "POST /api/agents/:id
     reason: Reason.describe("Why, up to 2,000 characters. Kept in the record."),
   }),
   output: AgentDetail,
-  needs: "board",
   cli: { command: "agents terminate <id>", example: 'ada --reason "The project is finished."' },
 });
 
@@ -146,7 +143,6 @@ export const deleteAgent = operation("agent.delete", "DELETE /api/agents/:id", {
   summary: "Delete an agent whose hire was rejected or cancelled. The approval and its comments stay.",
   input: z.strictObject({ id: agentId }),
   output: z.object({ id: z.string(), name: z.string(), deleted: z.literal(true) }),
-  needs: "board",
   cli: { command: "agents delete <id>", example: "<agent id>" },
 });
 
@@ -174,7 +170,6 @@ export const createKey = operation("agent.create_key", "POST /api/agents/:id/key
     key: z.string(),
     createdAt: z.string(),
   }),
-  needs: "board",
   shownOnce: ["key"],
   cli: { command: "agents key <id>", example: "ada --label laptop" },
 });
@@ -191,7 +186,6 @@ export const listKeys = operation("agent.list_keys", "GET /api/agents/:id/keys",
   lists: "key",
   input: z.strictObject({ id: agentId }),
   output: z.object({ keys: z.array(Key) }),
-  needs: "board",
   cli: { command: "agents keys <id>", example: "ada" },
 });
 
@@ -199,6 +193,5 @@ export const revokeKey = operation("agent.revoke_key", "DELETE /api/agents/:id/k
   summary: "Revoke an API key. It stops working immediately.",
   input: z.strictObject({ id: agentId, keyId: idOf("key") }),
   output: Key,
-  needs: "board",
   cli: { command: "agents revoke-key <id> <keyId>", example: "ada <key id>" },
 });

@@ -115,7 +115,6 @@ const deciding = {
       ),
   }),
   output: Approval,
-  needs: "board",
 } as const;
 
 export const approve = operation("approval.approve", "POST /api/approvals/:id/approve", {

@@ -6,6 +6,8 @@ import { AgentRef, CompanyId, Data, idOf, nextCursor, Page, text } from "./words
 /** Where a grant comes from: the board gave it, its holder created the thing, or a manager passed a right on. */
 export const grantOrigins = ["board", "creation", "boss"] as const;
 
+const Scope = z.object({ id: z.string(), title: z.string(), status: z.string() });
+
 export const Grant = z.object({
   id: z.string(),
   to: AgentRef,
@@ -15,9 +17,7 @@ export const Grant = z.object({
   origin: z.enum(grantOrigins),
   resource: z.string(),
   level: LevelName,
-  scope: z
-    .object({ id: z.string(), title: z.string(), status: z.string() })
-    .describe("The outcome the grant belongs to. The grant ends when this outcome ends."),
+  scope: Scope.describe("The outcome the grant belongs to. The grant ends when this outcome ends."),
   parent: z.string().nullable().describe("The grant this one was passed on from."),
   stands: z.boolean().describe("Whether the grant is in force: every grant in its chain stands."),
   createdAt: z.string(),
@@ -57,7 +57,6 @@ export const listAgentGrants = operation("permission.of_agent", "GET /api/agents
   lists: "grant",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: z.object({ grants: z.array(Grant), structural: z.array(StructuralRight), nextCursor }),
-  needs: "board",
   cli: { command: "access list <id>", example: "ada" },
 });
 
@@ -114,7 +113,6 @@ export const listPermissionRequests = operation(
     summary: "List the rights that agents have asked for and not been given yet.",
     input: z.strictObject({ companyId: CompanyId, ...Page }),
     output: z.object({ requests: z.array(PermissionRequest), nextCursor }),
-    needs: "board",
     cli: { command: "access requests" },
   },
 );
@@ -124,7 +122,7 @@ const ChainLink = z.object({
   from: z.string().describe("Who gave it: an agent's name, or the board."),
   to: z.string(),
   level: LevelName,
-  scope: z.object({ id: z.string(), title: z.string(), status: z.string() }),
+  scope: Scope,
   broken: z.string().nullable().describe("Why this grant is not in force. Null when it is."),
 });
 

@@ -83,7 +83,6 @@ export const createCompany = operation("company.create", "POST /api/companies", 
   input: z.strictObject({ name: CompanyName }),
   output: Company,
   within: "installation",
-  needs: "board",
   cli: { command: "companies create <name>", example: "Bakery" },
 });
 
@@ -113,7 +112,6 @@ export const updateCompany = operation("company.update", "PATCH /api/companies/:
     ...Settings.partial().shape,
   }),
   output: Company,
-  needs: "board",
   cli: { command: "companies update", example: "--max-sessions 8" },
 });
 
@@ -162,7 +160,6 @@ export const putMcpServer = operation("mcp_server.put", "POST /api/companies/:co
       ),
   }),
   output: McpServerEntry,
-  needs: "board",
   cli: {
     command: "companies add-mcp <name>",
     example: `calendar --config '{"type":"http","url":"https://example.com/mcp"}'`,
@@ -173,7 +170,6 @@ export const listMcpServers = operation("mcp_server.list", "GET /api/companies/:
   summary: "List the MCP servers of the company.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ servers: z.array(McpServerEntry), nextCursor }),
-  needs: "board",
   cli: { command: "companies mcp" },
 });
 
@@ -184,7 +180,6 @@ export const removeMcpServer = operation(
     summary: "Remove an MCP server from the company. Sessions that start later don't have it.",
     input: z.strictObject({ companyId: CompanyId, name: ServerName }),
     output: McpServerEntry,
-    needs: "board",
     cli: { command: "companies remove-mcp <name>", example: "calendar" },
   },
 );

@@ -32,7 +32,6 @@ export const examineDeeply = operation("doctor.deep", "GET /api/doctor/deep", {
     nextCursor,
   }),
   within: "installation",
-  needs: "board",
 });
 
 export const fixFinding = operation("doctor.fix", "POST /api/companies/:companyId/doctor/fix", {
@@ -44,5 +43,4 @@ export const fixFinding = operation("doctor.fix", "POST /api/companies/:companyI
     id: text(100).min(1).describe("The id of the finding."),
   }),
   output: z.object({ fixed: z.boolean().describe("False: the row does not break the invariant any more.") }),
-  needs: "board",
 });

@@ -48,7 +48,6 @@ export const createAgent = operation("agent.create", "POST /api/companies/:compa
     grants: hireGrants,
   }),
   output: AgentDetail,
-  needs: "board",
   cli: { command: "agents create <name>", example: 'Ada --role Editor --mandate "Edit every article."' },
 });
 

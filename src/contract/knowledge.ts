@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ActorRef } from "./ledger.ts";
 import { operation } from "./operation.ts";
 import { CompanyId, Flag, idOf, nextCursor, Page, text, Time, whole } from "./words.ts";
 
@@ -33,12 +34,6 @@ const source = {
   ),
 };
 
-const Author = z.object({
-  kind: z.enum(["board", "agent", "system"]),
-  agentId: z.string().nullable(),
-  sessionId: z.string().nullable(),
-});
-
 const FileSummary = z.object({
   id: z.string(),
   kind: z.enum(fileKinds),
@@ -52,13 +47,7 @@ const FileSummary = z.object({
 });
 export type FileSummary = z.infer<typeof FileSummary>;
 
-const FileContent = z.object({
-  id: z.string(),
-  description: z.string(),
-  mediaType: z.string(),
-  version: z.number(),
-  hash: z.string(),
-  size: z.number(),
+const FileContent = FileSummary.omit({ kind: true, level: true, updatedAt: true }).extend({
   encoding: Encoding,
   content: z.string(),
   pinned: z
@@ -73,7 +62,7 @@ const Version = z.object({
   version: z.number(),
   hash: z.string(),
   size: z.number(),
-  author: Author,
+  author: ActorRef,
   at: z.string(),
 });
 
@@ -227,7 +216,7 @@ export const viewAccessLog = operation("knowledge.access_log", "GET /api/kb/:id/
         seq: z.number(),
         at: z.string(),
         action: z.string(),
-        by: Author,
+        by: ActorRef,
         version: z.number().nullable(),
       }),
     ),
@@ -262,7 +251,6 @@ export const listBrokenLinks = operation(
     summary: "List every kb:// link that points to a missing or deleted file.",
     input: z.strictObject({ companyId: CompanyId, ...Page }),
     output: z.object({ links: z.array(z.object({ from: z.string(), to: z.string() })), nextCursor }),
-    needs: "board",
     cli: { command: "kb broken-links" },
   },
 );

@@ -6,15 +6,17 @@ import { CompanyId, Data, idOf, nextCursor, Page, whole } from "./words.ts";
 
 export const actorKinds = ["board", "agent", "system"] as const;
 
+export const ActorRef = z.object({
+  kind: z.enum(actorKinds),
+  agentId: z.string().nullable(),
+  sessionId: z.string().nullable(),
+});
+
 export const Event = z.object({
   seq: z.number(),
   companyId: z.string().nullable(),
   at: z.string(),
-  actor: z.object({
-    kind: z.enum(actorKinds),
-    agentId: z.string().nullable(),
-    sessionId: z.string().nullable(),
-  }),
+  actor: ActorRef,
   operation: z.string(),
   subject: z.string().nullable(),
   data: Data,
@@ -31,7 +33,6 @@ export const listEvents = operation("event.list", "GET /api/companies/:companyId
   summary: "List the events of a company, oldest first.",
   input: z.strictObject({ companyId: CompanyId, after: After, limit: Page.limit }),
   output: z.object({ events: z.array(Event), nextCursor }),
-  needs: "board",
   cli: { command: "audit events", example: "--after 1200 --limit 50" },
 });
 
@@ -49,7 +50,6 @@ export const listAgentEvents = operation("event.of_agent", "GET /api/agents/:id/
   summary: "List what an agent did and what was done to it, newest first.",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: z.object({ events: z.array(Event), nextCursor }),
-  needs: "board",
   cli: { command: "audit agent <id>", example: "ada" },
 });
 
@@ -70,5 +70,4 @@ export const verifyLedger = operation("event.verify", "GET /api/events/verify", 
     firstBad: z.object({ seq: z.number(), why: z.string() }).nullable(),
   }),
   within: "installation",
-  needs: "board",
 });

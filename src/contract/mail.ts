@@ -156,7 +156,6 @@ export const boardInbox = operation("mail.board_inbox", "GET /api/companies/:com
     ...Page,
   }),
   output: inboxOutput,
-  needs: "board",
   cli: { command: "inbox", example: "--all" },
 });
 
@@ -164,6 +163,5 @@ export const agentInbox = operation("mail.of_agent", "GET /api/agents/:id/inbox"
   summary: "List the unacknowledged messages in an agent's inbox, oldest first.",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: inboxOutput,
-  needs: "board",
   cli: { command: "agents inbox <id>", example: "ada" },
 });

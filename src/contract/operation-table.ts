@@ -11,12 +11,10 @@ import * as knowledge from "./knowledge.ts";
 import * as mail from "./mail.ts";
 import * as ledger from "./ledger.ts";
 import * as outcomes from "./outcomes.ts";
-import * as planning from "./planning.ts";
 import * as reorganization from "./reorganization.ts";
 import * as roster from "./roster.ts";
 import * as skills from "./skills.ts";
 import * as sessions from "./sessions.ts";
-import * as why from "./why.ts";
 
 /** The one table of operations: whatever a contract file exports that is an operation. */
 export const operations: readonly Operation[] = [
@@ -27,7 +25,6 @@ export const operations: readonly Operation[] = [
   skills,
   knowledge,
   outcomes,
-  planning,
   capabilities,
   approvals,
   budgets,
@@ -35,7 +32,6 @@ export const operations: readonly Operation[] = [
   mail,
   reorganization,
   sessions,
-  why,
   ledger,
   doctor,
 ]

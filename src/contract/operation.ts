@@ -79,17 +79,17 @@ export type McpServerName = (typeof mcpServers)[number];
 /** How an operation is declared. What the name, the route and the input already say is derived from them. */
 type Declaration<I extends z.ZodObject, O extends z.ZodType> = Omit<
   Operation<I, O>,
-  "name" | "http" | "effect" | "within" | "cli"
+  "name" | "http" | "effect" | "within" | "needs" | "cli"
 > &
-  Partial<Pick<Operation<I, O>, "effect" | "within">> &
+  Partial<Pick<Operation<I, O>, "effect" | "within" | "needs">> &
   Pick<Operation["http"], "as"> & {
     /** Every `<key>` after the command is an input given by position: `agents pause <id>`. */
     readonly cli?: { readonly command: string; readonly example?: string };
   };
 
 /**
- * Declares an operation. By default a GET reads and anything else writes, and the company is that of the thing which the
- * first id of the input names.
+ * Declares an operation. By default only the board may call it, a GET reads and anything else writes, and the company is that
+ * of the thing which the first id of the input names.
  */
 export function operation<I extends z.ZodObject, O extends z.ZodType>(
   name: string,
@@ -104,6 +104,7 @@ export function operation<I extends z.ZodObject, O extends z.ZodType>(
     http,
     effect,
     within: withinOf(declaration.input),
+    needs: "board",
     ...declaration,
     ...(cli && { cli: positional(cli) }),
   };

@@ -1,8 +1,22 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { hireShape } from "./hiring.ts";
+import { efforts, hireShape } from "./hiring.ts";
+import { ActorRef } from "./ledger.ts";
 import { ResourceGrants } from "./resources.ts";
-import { AgentRef, CompanyId, Flag, idOf, nextCursor, Page, text, Time, Title, whole } from "./words.ts";
+import {
+  AgentRef,
+  CompanyId,
+  count,
+  Flag,
+  idOf,
+  Name,
+  nextCursor,
+  Page,
+  text,
+  Time,
+  Title,
+  whole,
+} from "./words.ts";
 
 /** Outcomes: what should become true. Children are how, parents are why. */
 
@@ -52,11 +66,7 @@ const HistoryEntry = z.object({
   seq: z.number(),
   at: z.string(),
   action: z.string(),
-  by: z.object({
-    kind: z.enum(["board", "agent", "system"]),
-    agentId: z.string().nullable(),
-    sessionId: z.string().nullable(),
-  }),
+  by: ActorRef,
   why: z.string().nullable(),
 });
 
@@ -183,7 +193,6 @@ export const listOutcomes = operation("outcome.list", "GET /api/companies/:compa
   lists: "outcome",
   input: z.strictObject({ companyId: CompanyId, status: Status, ...Page }),
   output: listOutput,
-  needs: "board",
   cli: { command: "outcomes list", example: "--status open" },
 });
 
@@ -191,7 +200,6 @@ export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/
   summary: "List the outcomes an agent is responsible for.",
   input: z.strictObject({ id: idOf("agent"), status: Status, ...Page }),
   output: listOutput,
-  needs: "board",
   cli: { command: "agents outcomes <id>", example: "ada --status open" },
 });
 
@@ -347,4 +355,82 @@ export const reclaimOutcome = operation("outcome.reclaim", "POST /api/outcomes/:
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
   mcp: { server: "outcome", tool: "reclaim_outcome" },
   cli: { command: "outcomes reclaim <id> <reason>", example: '<outcome id> "The plan has changed."' },
+});
+
+/** Plans: dividing an outcome among a team. Brains without tools write the same plan into their final output. */
+
+export const PlanTask = z.strictObject({
+  title: Title.describe("The result to reach, up to 300 characters."),
+  assignee: Name.describe(
+    "Id, slug or role of a direct report, or `self`. If no report has the role, an agent with this role is hired.",
+  ),
+  description: text(100_000).optional().describe("Details, as Markdown. Default: none."),
+  acceptance: text(20_000).optional().describe("Criteria by which you will verify the result."),
+  dependsOn: z
+    .array(z.union([Title, count(0, 100)], "the title of a task, or its position in the list from 0"))
+    .max(50)
+    .optional()
+    .describe(
+      "Tasks of this plan that must be completed first: titles, or positions in the list counted from 0.",
+    ),
+  model: text(100).min(1).optional().describe("Model of the agent, if one is hired for this task."),
+  effort: z
+    .enum(efforts)
+    .optional()
+    .describe("Reasoning effort of the agent, if one is hired for this task."),
+});
+export type PlanTask = z.infer<typeof PlanTask>;
+
+export const PlanTasks = z.array(PlanTask).min(1).max(20);
+
+export const planWork = operation("org.plan_work", "POST /api/outcomes/:outcome/plan", {
+  summary: "Divide an outcome into tasks for your direct reports.",
+  guidance:
+    'Creates and delegates one outcome per task, and hires agents for roles your team lacks if you hold the right `org:hire`. You get one integration outcome, in which you combine the results once all tasks are completed. For a single task, use delegate_outcome. Returns the ids of everything it created. Example: {"outcome": "<outcome id>", "tasks": [{"title": "Draft", "assignee": "Writer"}, {"title": "Review", "assignee": "Editor", "dependsOn": ["Draft"]}]}.',
+  input: z.strictObject({
+    outcome: idOf("outcome").describe("Id of the outcome to divide (UUID). You must be responsible for it."),
+    tasks: PlanTasks.describe("1 to 20 tasks."),
+  }),
+  output: z.object({
+    outcome: z.string(),
+    tasks: z.array(
+      z.object({
+        id: z.string(),
+        title: z.string(),
+        assignee: AgentRef,
+        waits: z.boolean().describe("True if it starts only when its assignee is approved."),
+      }),
+    ),
+    hired: z.array(
+      z.object({ id: z.string(), name: z.string(), role: z.string(), approvalId: z.string().nullable() }),
+    ),
+    integration: z.string().describe("Id of your integration outcome, which depends on all tasks."),
+  }),
+  needs: ({ outcome }) => [{ on: `outcome:${outcome}`, level: "drive" }],
+  mcp: { server: "org", tool: "plan_work" },
+});
+
+/** Why something does or does not move. */
+
+export const why = operation("why", "GET /api/why/:id", {
+  summary: "Explain why an agent or outcome is or isn't moving.",
+  guidance:
+    "Use it when work seems stuck. It follows what waits for what until it finds a running session, a timer, a person, or the broken link. Works for outcomes you can read, for yourself and for your direct reports. Returns `moves`, the `path` of what waits for what, and `says`, the explanation.",
+  input: z.strictObject({
+    id: idOf("agent or outcome"),
+  }),
+  output: z.object({
+    id: z.string(),
+    kind: z.enum(["agent", "outcome"]),
+    moves: z
+      .boolean()
+      .describe("True if it is moving: a running session, a timer, a person to answer, or open work below."),
+    path: z
+      .array(z.object({ id: z.string(), what: z.string() }))
+      .describe("From the thing you asked about to the last thing it waits for."),
+    says: z.string().describe("The explanation."),
+  }),
+  needs: "member",
+  mcp: { server: "outcome", tool: "why" },
+  cli: { command: "why <id>", example: "ada" },
 });

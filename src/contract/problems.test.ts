@@ -9,11 +9,10 @@ import { hireAgent } from "./hiring.ts";
 import { sendDeferredMessage } from "./mail.ts";
 import type { Operation } from "./operation.ts";
 import { operations } from "./operation-table.ts";
-import { createOutcome, listOutcomes, updateOutcome } from "./outcomes.ts";
-import { planWork } from "./planning.ts";
+import { createOutcome, listOutcomes, planWork, updateOutcome, why } from "./outcomes.ts";
+
 import { check } from "./problems.ts";
 import { planReorganization } from "./reorganization.ts";
-import { why } from "./why.ts";
 
 const id = "3f0e1c2a-9b7d-4c1e-8a55-0d6f2b7c9e10";
 

@@ -47,7 +47,6 @@ export const viewOrg = operation("org.view", "GET /api/companies/:companyId/org"
   summary: "Show who reports to whom, and what each agent is doing or waiting for.",
   input: z.strictObject({ companyId: CompanyId }),
   output: z.object({ agents: z.array(Position), truncated: z.boolean() }),
-  needs: "board",
   cli: { command: "org" },
 });
 
@@ -73,7 +72,6 @@ export const exportCompany = operation("company.export", "GET /api/companies/:co
       .describe("What the files don't contain, because it has no meaning elsewhere."),
   }),
   effect: "record",
-  needs: "board",
 });
 
 export const importCompany = operation("company.import", "POST /api/companies/import", {
@@ -100,5 +98,4 @@ export const importCompany = operation("company.import", "POST /api/companies/im
     notices: z.array(z.string()),
   }),
   within: "installation",
-  needs: "board",
 });

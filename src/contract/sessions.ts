@@ -29,7 +29,6 @@ export const listSessions = operation("session.list", "GET /api/companies/:compa
     ...Page,
   }),
   output: z.object({ sessions: z.array(Session), nextCursor }),
-  needs: "board",
   cli: { command: "sessions list", example: "--live" },
 });
 
@@ -37,7 +36,6 @@ export const listAgentSessions = operation("session.of_agent", "GET /api/agents/
   summary: "List the sessions of an agent, newest first.",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
   output: z.object({ sessions: z.array(Session), nextCursor }),
-  needs: "board",
   cli: { command: "agents sessions <id>", example: "ada" },
 });
 
@@ -48,7 +46,6 @@ export const viewSession = operation("session.view", "GET /api/sessions/:id", {
     briefing: z.string().nullable(),
     assignment: z.string().nullable().describe("What a brain without tools was told to do."),
   }),
-  needs: "board",
   cli: { command: "sessions view <id>", example: "<session id>" },
 });
 
@@ -56,7 +53,6 @@ export const viewTranscript = operation("session.transcript", "GET /api/sessions
   summary: "Show what a session printed.",
   input: z.strictObject({ id: idOf("session") }),
   output: z.object({ id: z.string(), transcript: z.string(), truncated: z.boolean() }),
-  needs: "board",
   cli: { command: "sessions transcript <id>", example: "<session id>" },
 });
 

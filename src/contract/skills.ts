@@ -48,7 +48,6 @@ export const putSkill = operation("skill.put", "POST /api/companies/:companyId/s
     ),
   }),
   output: Skill,
-  needs: "board",
 });
 
 export const listSkills = operation("skill.list", "GET /api/companies/:companyId/skills", {
@@ -63,6 +62,5 @@ export const removeSkill = operation("skill.remove", "DELETE /api/companies/:com
   summary: "Remove a skill. Sessions that start later don't have it; its history stays.",
   input: z.strictObject({ companyId: CompanyId, name: SkillName }),
   output: Skill,
-  needs: "board",
   cli: { command: "skills remove <name>", example: "style-guide" },
 });

@@ -16,6 +16,7 @@ import {
   completeOutcome,
   createOutcome,
   delegateOutcome,
+  planWork,
   reopenOutcome,
   submitOutcome,
   updateOutcome,
@@ -23,7 +24,6 @@ import {
   viewOutcome,
   viewSubtree,
 } from "../contract/outcomes.ts";
-import { planWork } from "../contract/planning.ts";
 import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)

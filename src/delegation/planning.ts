@@ -1,5 +1,5 @@
 import { nameKey } from "../contract/names.ts";
-import { type PlanTask, planWork } from "../contract/planning.ts";
+import { type PlanTask, planWork } from "../contract/outcomes.ts";
 import type { Output } from "../contract/operation.ts";
 import { Name } from "../contract/words.ts";
 import type { CallContext } from "../dispatch/context.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { updateCompany } from "../contract/companies.ts";
-import { createOutcome, myOutcomes } from "../contract/outcomes.ts";
-import { planWork } from "../contract/planning.ts";
+import { createOutcome, myOutcomes, planWork } from "../contract/outcomes.ts";
 import { createOrganization, openTestStore, refusal, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)

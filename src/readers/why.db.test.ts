@@ -9,8 +9,8 @@ import {
   delegateOutcome,
   submitOutcome,
   updateOutcome,
+  why,
 } from "../contract/outcomes.ts";
-import { why } from "../contract/why.ts";
 import { query } from "../store/query.ts";
 import { type TestCaller, refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { why as contract } from "../contract/why.ts";
+import { why as contract } from "../contract/outcomes.ts";
 import { notFound } from "../contract/refusal.ts";
 import type { Output } from "../contract/operation.ts";
 import { overrideOf, pauseOf } from "../budgets/halting.ts";

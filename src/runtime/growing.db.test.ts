@@ -9,8 +9,8 @@ import {
   reclaimOutcome,
   submitOutcome,
   updateOutcome,
+  why,
 } from "../contract/outcomes.ts";
-import { why } from "../contract/why.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { byTitle, passes, report, printLines, stagedPrinters, told, work } from "../testing/printers.ts";
 import type { Script } from "../testing/scripted-runner.ts";

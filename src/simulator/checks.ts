@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { why } from "../contract/why.ts";
+import { why } from "../contract/outcomes.ts";
 import { isIdle, nothingToDo } from "../readers/texts.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";

@@ -1,5 +1,5 @@
 import * as outcomes from "../contract/outcomes.ts";
-import { planWork } from "../contract/planning.ts";
+import { planWork } from "../contract/outcomes.ts";
 import type { Player, Deed } from "./calling.ts";
 import { drives, onOutcome, writes } from "./calling.ts";
 import { grantsAround, isLiveStatus, type OutcomeView } from "./view.ts";

@@ -10,9 +10,9 @@ import {
   completeOutcome,
   createOutcome,
   delegateOutcome,
+  planWork,
   submitOutcome,
 } from "../../src/contract/outcomes.ts";
-import { planWork } from "../../src/contract/planning.ts";
 import { halt } from "../../src/budgets/halting.ts";
 import { bySystem } from "../../src/dispatch/context.ts";
 import { isUsedUp, left } from "../../src/budgets/budget.ts";

@@ -3,9 +3,8 @@ import { describe } from "node:test";
 import { listRoster } from "../../contract/roster.ts";
 import { boardInbox, sendMessage } from "../../contract/mail.ts";
 import { listAgents, viewAgent } from "../../contract/agents.ts";
-import { createOutcome, delegateOutcome, myOutcomes, updateOutcome } from "../../contract/outcomes.ts";
+import { createOutcome, delegateOutcome, myOutcomes, updateOutcome, why } from "../../contract/outcomes.ts";
 import { listAgentSessions, viewSession } from "../../contract/sessions.ts";
-import { why } from "../../contract/why.ts";
 import { storeKinds } from "../../testing/organization.ts";
 import {
   byTitle,

@@ -1,5 +1,5 @@
 import { check, sentencesOf } from "../../contract/problems.ts";
-import { PlanTasks, type PlanTask } from "../../contract/planning.ts";
+import { PlanTasks, type PlanTask } from "../../contract/outcomes.ts";
 import { efforts } from "../../contract/hiring.ts";
 import { Name, text as textOf } from "../../contract/words.ts";
 import { malformed } from "./texts.ts";
