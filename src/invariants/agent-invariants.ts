@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { endCredentials } from "../agents/table.ts";
 import { payloadHash } from "../approvals/approval.ts";
-import { query } from "../store/query.ts";
+import { selection } from "../store/query.ts";
 import { active, invariantsOf, live } from "./invariant.ts";
 import { scoped } from "./scope.ts";
 
@@ -18,9 +18,7 @@ const payloads = scoped<{ id: string; payload: string; payload_hash: string }>(
   "select p.id, p.payload, p.payload_hash from approvals p where {here}",
 );
 
-const holder = query((db, p: { id: string }) =>
-  db.selectFrom("credentials").select("agent_id").where("id", "=", p.id),
-);
+const credentialRow = selection("credentials", ["id"]);
 
 const NamesManager = z.object({ requestedConfigurationSnapshot: z.object({ reportsTo: z.string() }) });
 const Payload = z.record(z.string(), z.unknown());
@@ -133,7 +131,7 @@ export const agentInvariants = invariantsOf("organization", {
       where {here} and c.revoked_at is null and a.status not ${active}`,
     broken: "still works, although its agent has left or is not approved.",
     repair: async ({ tx }, id) => {
-      const agentId = (await tx.first(holder, { id }))?.agent_id ?? null;
+      const agentId = (await tx.first(credentialRow, { id }))?.agent_id ?? null;
       if (agentId !== null) await tx.run(endCredentials, { agent_id: agentId, revoked_at: tx.now });
     },
   },

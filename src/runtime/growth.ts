@@ -2,12 +2,12 @@ import { bySystem } from "../dispatch/context.ts";
 import { sql } from "kysely";
 import type { Settings } from "../contract/companies.ts";
 import { plural } from "../contract/phrases.ts";
-import { parseSettings } from "../dispatch/company-settings.ts";
-import { append, system } from "../events/ledger.ts";
+import { settingsOf } from "../dispatch/company-settings.ts";
 import { tellOnce, wasTold } from "../mail/notices.ts";
 import { notify } from "../mail/operations.ts";
+import { waitingFor } from "../mail/table.ts";
 import { workable } from "../outcomes/workable.ts";
-import { query } from "../store/query.ts";
+import { query, selection } from "../store/query.ts";
 import type { ReadTx, Store } from "../store/store.ts";
 import { countLive } from "./sessions.ts";
 
@@ -51,13 +51,8 @@ export async function suggestGrowth(
       if (agent === undefined) return;
       // Check again under the lock: another node may have made the suggestion, or the work may be done.
       for (const { kind, measured, says, could } of await unsaidSigns(tx, id)) {
-        await append(tx, {
-          companyId,
-          actor: system,
-          operation: "growth.suggest",
-          subject: id,
-          data: { kind, ...measured },
-        });
+        const call = bySystem(tx, companyId, newId);
+        await call.record(id, { kind, ...measured }, "growth.suggest");
         const words = [
           `${agent.name} (${agent.role}) may be overloaded. ${says}`,
           "",
@@ -65,7 +60,6 @@ export async function suggestGrowth(
           "",
           `This is only a suggestion, sent at most once a day. Nothing was changed. Agent id: ${id}.`,
         ].join("\n");
-        const call = bySystem(tx, companyId, newId);
         await tellOnce(call, { about: id, kind: noticeOf(kind), to: null, text: words });
         if (agent.boss_id !== null) await notify(call, agent.boss_id, words);
       }
@@ -75,7 +69,7 @@ export async function suggestGrowth(
 async function unsaidSigns(tx: ReadTx, agentId: string): Promise<Sign[]> {
   const agent = await tx.first(agentRow, { id: agentId });
   if (agent?.status !== "idle") return [];
-  const settings = parseSettings(agent.settings);
+  const settings = await settingsOf(tx, agent.company_id);
   const signs: Sign[] = [];
   for (const [kind, look] of Object.entries(looks)) {
     const notice = { about: agentId, kind: noticeOf(kind) };
@@ -96,7 +90,7 @@ type Look = (
 const looks: Readonly<Record<Kind, Look>> = {
   long_sessions: async (tx, { id }, { growthSessionMinutes: limit }) => {
     if (limit === null) return null;
-    const sessions = await tx.all(lastSessions, { agentId: id, since: tx.now - day, limit: 3 });
+    const sessions = await tx.all(lastSessions, { agent_id: id, since: tx.now - day, limit: 3 });
     const spent = sessions.reduce(
       (sum, { started_at, ended_at }) => sum + (ended_at ?? tx.now) - started_at,
       0,
@@ -120,7 +114,7 @@ const looks: Readonly<Record<Kind, Look>> = {
     const before = tx.now - growthWaitMinutes * minute;
     const count = (await tx.all(waitingWork, { agentId: id, now: tx.now, before, limit: mostLooked })).length;
     if (count < limit) return null;
-    const live = (await tx.first(countLive, { companyId: company_id }))?.count ?? 0;
+    const live = (await tx.first(countLive, { company_id }))?.count ?? 0;
     const isFull = live >= maxSessions;
     return {
       kind: "waiting_work",
@@ -132,7 +126,7 @@ const looks: Readonly<Record<Kind, Look>> = {
   full_inbox: async (tx, { id, company_id }, { growthInboxMessages: limit, growthWaitMinutes }) => {
     if (limit === null) return null;
     const before = tx.now - growthWaitMinutes * minute;
-    const waiting = await tx.all(inbox, { agentId: id, companyId: company_id, limit: mostLooked });
+    const waiting = await waitingFor(tx, company_id, id, 0, mostLooked);
     const oldest = waiting[0]?.delivered_at ?? null;
     if (waiting.length < limit || oldest === null || oldest > before) return null;
     const minutes = Math.floor((tx.now - oldest) / minute);
@@ -145,22 +139,13 @@ const looks: Readonly<Record<Kind, Look>> = {
   },
 };
 
-const agentRow = query((db, p: { id: string }) =>
-  db
-    .selectFrom("agents as a")
-    .innerJoin("companies as c", "c.id", "a.company_id")
-    .select(["a.id", "a.company_id", "a.name", "a.role", "a.boss_id", "a.status", "c.settings"])
-    .where("a.id", "=", p.id),
-);
+const agentRow = selection("agents", ["id"]);
 
-const lastSessions = query((db, p: { agentId: string; since: number; limit: number }) =>
-  db
-    .selectFrom("sessions")
-    .select(["started_at", "ended_at"])
-    .where("agent_id", "=", p.agentId)
-    .where("started_at", ">", p.since)
-    .orderBy("started_at", "desc")
-    .limit(p.limit),
+const lastSessions = selection(
+  "sessions",
+  ["agent_id"],
+  (p: { since: number; limit: number }) =>
+    sql`and started_at > ${p.since} order by started_at desc limit ${p.limit}`,
 );
 
 /** The inner list is limited first, because testing whether an outcome is workable reads other outcomes. */
@@ -179,16 +164,4 @@ const waitingWork = query((db, p: { agentId: string; now: number; before: number
     )
     .select("o.id")
     .where((eb) => sql<boolean>`${workable(eb, p.now)} = 1`),
-);
-
-const inbox = query((db, p: { agentId: string; companyId: string; limit: number }) =>
-  db
-    .selectFrom("messages")
-    .select("delivered_at")
-    .where("to_id", "=", p.agentId)
-    .where("company_id", "=", p.companyId)
-    .where("delivered_at", "is not", null)
-    .where("acknowledged_at", "is", null)
-    .orderBy("num")
-    .limit(p.limit),
 );

@@ -183,7 +183,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     }
     for (const { session, exit } of exits.values()) await finished(session, exit);
     const { live, unsettled } = await store.read(async (tx) => ({
-      live: await tx.all(liveOn, { nodeId }),
+      live: await tx.all(liveOn, { node_id: nodeId }),
       unsettled: await tx.all(unsettledSessions, { nodeId, now: tx.now, limit: 500 }),
     }));
     const wanted = new Set(live.map(({ id }) => id));
@@ -215,7 +215,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   async function keepLeases(): Promise<void> {
     if (processes.size > 0)
       await store.write(async (tx) => {
-        await tx.run(renewLeases, { nodeId, until: tx.now + leaseMilliseconds });
+        await tx.run(renewLeases, { node_id: nodeId, lease_until: tx.now + leaseMilliseconds });
       });
     const live = await store.read(async (tx) => ({ now: tx.now, sessions: await tx.all(liveSessions, {}) }));
     for (const session of live.sessions)
@@ -237,8 +237,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   /** Processes come first: a session that was ended meanwhile, by a pause or another node, may have left one here. */
   async function reconcile(): Promise<void> {
     const { left, live } = await store.read(async (tx) => ({
-      left: await tx.all(processesOn, { nodeId }),
-      live: await tx.all(liveOn, { nodeId }),
+      left: await tx.all(processesOn, { node_id: nodeId }),
+      live: await tx.all(liveOn, { node_id: nodeId }),
     }));
     for (const { id, pid, pid_started } of left) {
       if (pid !== null && pid_started !== null) runner.killOrphan(pid, pid_started, id);
@@ -271,7 +271,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     endAll: async () => {
       for (const process of processes.values()) process.kill();
       await Promise.all([...processes.values()].map(({ exited }) => exited));
-      for (const session of await store.read((tx) => tx.all(liveOn, { nodeId })))
+      for (const session of await store.read((tx) => tx.all(liveOn, { node_id: nodeId })))
         await settle(session, { reason: endReasons.daemonStopped, exitCode: null });
     },
   };

@@ -45,7 +45,7 @@ const onSummary = guarded(contract.submitSummary, async (call) => {
     { sessionId: actor.sessionId, text: input.summary },
     call.newId,
   );
-  await tx.run(markSummarized, { id: actor.sessionId });
+  await tx.run(markSummarized, { id: actor.sessionId, summarized: 1 });
   await call.record(agent.id, { log: logFileId });
   return { sessionId: actor.sessionId, logFileId };
 });

@@ -139,7 +139,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
       now: tx.now,
       rung: await tx.all(alarmed, { after: alarmsSeen, now: tx.now }),
     }));
-    for (const { agent } of rung) if (agent !== null) toLookAt.add(agent);
+    for (const { responsible_id: agent } of rung) if (agent !== null) toLookAt.add(agent);
     alarmsSeen = now;
   }
 
@@ -202,7 +202,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
   async function nextTime(): Promise<number | null> {
     const times = await store.read(async (tx) => [
       (await tx.first(nextDue, {}))?.deliver_at ?? null,
-      (await tx.first(nextAlarm, { now: tx.now }))?.at ?? null,
+      (await tx.first(nextAlarm, { now: tx.now }))?.blocked_until ?? null,
       (await tx.first(nextExpiry, {}))?.expires_at ?? null,
     ]);
     const all = [

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { bySystem } from "../dispatch/context.ts";
 import { keepCredential } from "../agents/keys.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
@@ -6,7 +7,7 @@ import { append, system } from "../events/ledger.ts";
 import { notify } from "../mail/operations.ts";
 import { waitingFor } from "../mail/table.ts";
 import { outcomeById, saveOutcome } from "../outcomes/table.ts";
-import { dynamic, insertion, query } from "../store/query.ts";
+import { counting, dynamic, insertion, selection, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { appendToLog } from "./log.ts";
@@ -43,7 +44,7 @@ export interface NewSession {
 export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch: number }> {
   const agent = await agentById(tx, session.agentId);
   const epoch = agent.epoch + 1;
-  await tx.run(endLive, { agentId: agent.id, now: tx.now, reason: endReasons.replaced });
+  await tx.run(endLive, { agent_id: agent.id, ended_at: tx.now, end_reason: endReasons.replaced });
   await saveAgent(tx, { ...agent, epoch, last_session_at: tx.now });
   await tx.run(insertRow, {
     id: session.id,
@@ -93,7 +94,7 @@ export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch:
 
 /** Records which process runs the session. False if the session was ended meanwhile; its process must then be killed. */
 export async function recordProcess(tx: Tx, id: string, pid: number, started: string): Promise<boolean> {
-  return (await tx.run(setPid, { id, pid, started })) === 1;
+  return (await tx.run(setPid, { id, pid, pid_started: started })) === 1;
 }
 
 export interface Ending {
@@ -108,7 +109,13 @@ export interface Ending {
 export async function endSession(tx: Tx, id: string, ending: Ending, newId: () => string): Promise<boolean> {
   const session = await tx.first(byId, { id });
   if (session === undefined || session.settled === 1) return false;
-  await tx.run(markEnded, { id, now: tx.now, reason: ending.reason, exitCode: ending.exitCode });
+  await tx.run(markEnded, {
+    id,
+    ended_at: session.ended_at ?? tx.now,
+    end_reason: session.end_reason ?? ending.reason,
+    exit_code: ending.exitCode,
+    settled: 1,
+  });
   // While the process may still run, its reserved budget stays reserved until it exits (forgetProcess). If the node is
   // silent, waiting would never end, so the budget is released now.
   if (session.pid === null || session.lease_until < tx.now) await giveBack(tx, id);
@@ -123,61 +130,33 @@ export async function endSession(tx: Tx, id: string, ending: Ending, newId: () =
     );
   const after = await guardAgainstStalling(tx, await agentById(tx, agent.id), session, activity, newId);
   await saveAgent(tx, { ...after, state_stale: activity.updatedState ? 0 : 1, last_session_at: tx.now });
-  await append(tx, {
-    companyId: agent.company_id,
-    actor: system,
-    operation: "session.end",
-    subject: agent.id,
-    data: { session: id, reason: ending.reason, exitCode: ending.exitCode, progress: activity.progress },
-  });
+  const { reason, exitCode } = ending;
+  const data = { session: id, reason, exitCode, progress: activity.progress };
+  await bySystem(tx, agent.company_id, newId).record(agent.id, data, "session.end");
   return true;
 }
 
-export const liveSessions = query((db, _: Record<never, never>) =>
-  db.selectFrom("sessions").selectAll().where("ended_at", "is", null),
-);
+export const liveSessions = selection("sessions", [], sql`and ended_at is null`);
 
-export const renewLeases = query((db, p: { nodeId: string; until: number }) =>
-  db
-    .updateTable("sessions")
-    .set({ lease_until: p.until })
-    .where("node_id", "=", p.nodeId)
-    .where("ended_at", "is", null),
-);
+export const renewLeases = updating("sessions", ["lease_until"], ["node_id"], sql`and ended_at is null`);
 
 /** Sessions that were ended (by a reclaim or a pause) but not settled, of this node or of a node that is silent. */
-export const unsettledSessions = query((db, p: { nodeId: string; now: number; limit: number }) =>
-  db
-    .selectFrom("sessions")
-    .select(["id", "company_id", "end_reason"])
-    .where("settled", "=", 0)
-    .where("ended_at", "is not", null)
-    .where((eb) =>
-      eb.or([eb("node_id", "is", null), eb("node_id", "=", p.nodeId), eb("lease_until", "<", p.now)]),
-    )
-    .limit(p.limit),
+export const unsettledSessions = selection(
+  "sessions",
+  [],
+  (p: { nodeId: string; now: number; limit: number }) =>
+    sql`and settled = 0 and ended_at is not null
+      and (node_id is null or node_id = ${p.nodeId} or lease_until < ${p.now}) limit ${p.limit}`,
 );
 
-export const liveOn = query((db, p: { nodeId: string }) =>
-  db
-    .selectFrom("sessions")
-    .select(["id", "company_id"])
-    .where("ended_at", "is", null)
-    .where("node_id", "=", p.nodeId),
-);
+export const liveOn = selection("sessions", ["node_id"], sql`and ended_at is null`);
 
 /** Sessions of a node, ended or not, whose process has not been seen to exit. */
-export const processesOn = query((db, p: { nodeId: string }) =>
-  db
-    .selectFrom("sessions")
-    .select(["id", "pid", "pid_started"])
-    .where("pid", "is not", null)
-    .where("node_id", "=", p.nodeId),
-);
+export const processesOn = selection("sessions", ["node_id"], sql`and pid is not null`);
 
 /** The process exited. If the session was settled before, its reserved budget is released now, and others may use it. */
 export async function forgetProcess(tx: Tx, id: string): Promise<void> {
-  await tx.run(clearPid, { id });
+  await tx.run(clearPid, { id, pid: null });
   const session = await tx.first(byId, { id });
   if (session?.settled !== 1 || !(await giveBack(tx, id))) return;
   await append(tx, {
@@ -189,25 +168,13 @@ export async function forgetProcess(tx: Tx, id: string): Promise<void> {
   });
 }
 
-const clearPid = query((db, p: { id: string }) =>
-  db.updateTable("sessions").set({ pid: null }).where("id", "=", p.id),
-);
+const clearPid = updating("sessions", ["pid"], ["id"]);
 
-export const countLive = query((db, p: { companyId: string }) =>
-  db
-    .selectFrom("sessions")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("company_id", "=", p.companyId)
-    .where("ended_at", "is", null),
-);
+export const countLive = counting("sessions", ["company_id"], sql`and ended_at is null`);
 
-export const liveOf = query((db, p: { agentId: string }) =>
-  db.selectFrom("sessions").select("id").where("agent_id", "=", p.agentId).where("ended_at", "is", null),
-);
+export const liveOf = selection("sessions", ["agent_id"], sql`and ended_at is null`);
 
-export const markSummarized = query((db, p: { id: string }) =>
-  db.updateTable("sessions").set({ summarized: 1 }).where("id", "=", p.id),
-);
+export const markSummarized = updating("sessions", ["summarized"], ["id"]);
 
 export async function sessionById(tx: ReadTx, id: string): Promise<SessionRow | undefined> {
   return tx.first(byId, { id });
@@ -274,17 +241,12 @@ async function guardAgainstStalling(
     { ...outcome, stalls: 0, blocked_reason: reason, blocked_until: null, blocked_on: null },
     system,
   );
-  await append(tx, {
-    companyId: agent.company_id,
-    actor: system,
-    operation: "outcome.stall",
-    subject: outcome.id,
-    data: { reason, agent: agent.id },
-  });
+  const call = bySystem(tx, agent.company_id, newId);
+  await call.record(outcome.id, { reason, agent: agent.id }, "outcome.stall");
   const unanswered =
     outcome.kind === "inbox" ? await waitingFor(tx, agent.company_id, agent.id, 0, 1000) : [];
   await notify(
-    bySystem(tx, agent.company_id, newId),
+    call,
     agent.boss_id,
     outcome.kind === "inbox"
       ? inboxStalled({ id: outcome.id, agent: agent.name }, reason, session.id, unanswered.length)
@@ -297,38 +259,13 @@ async function guardAgainstStalling(
 const mostStalls = 3;
 const longestBackOff = 5 * 60_000;
 
-const byId = query((db, p: { id: string }) => db.selectFrom("sessions").selectAll().where("id", "=", p.id));
+const byId = selection("sessions", ["id"]);
+const endLive = updating("sessions", ["ended_at", "end_reason"], ["agent_id"], sql`and ended_at is null`);
 
-const endLive = query((db, p: { agentId: string; now: number; reason: string }) =>
-  db
-    .updateTable("sessions")
-    .set({ ended_at: p.now, end_reason: p.reason })
-    .where("agent_id", "=", p.agentId)
-    .where("ended_at", "is", null),
-);
+const markEnded = updating("sessions", ["ended_at", "end_reason", "exit_code", "settled"], ["id"]);
 
-const markEnded = query((db, p: { id: string; now: number; reason: string; exitCode: number | null }) =>
-  db
-    .updateTable("sessions")
-    .set((eb) => ({
-      ended_at: eb.fn.coalesce("ended_at", eb.val(p.now)),
-      end_reason: eb.fn.coalesce("end_reason", eb.val(p.reason)),
-      exit_code: p.exitCode,
-      settled: 1,
-    }))
-    .where("id", "=", p.id),
-);
+const setPid = updating("sessions", ["pid", "pid_started"], ["id"], sql`and ended_at is null`);
 
-const setPid = query((db, p: { id: string; pid: number; started: string }) =>
-  db
-    .updateTable("sessions")
-    .set({ pid: p.pid, pid_started: p.started })
-    .where("id", "=", p.id)
-    .where("ended_at", "is", null),
-);
-
-const setStalls = query((db, p: { id: string; stalls: number }) =>
-  db.updateTable("outcomes").set({ stalls: p.stalls }).where("id", "=", p.id),
-);
+const setStalls = updating("outcomes", ["stalls"], ["id"]);
 
 const insertRow = insertion("sessions");

@@ -7,7 +7,7 @@ import { lacking } from "../budgets/reservations.ts";
 import { type Place, placeOf, type Pool } from "../budgets/table.ts";
 import type { Settings } from "../contract/companies.ts";
 import { workable } from "../outcomes/workable.ts";
-import { query } from "../store/query.ts";
+import { query, selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { countLive, liveOf } from "./sessions.ts";
 
@@ -39,11 +39,11 @@ export async function readinessOf(tx: ReadTx, agentId: string): Promise<Readines
   });
   if (agent === undefined || agent.status !== "idle") return no("nothing");
   if (!isInstalled(agent.brain_type) || agent.brain_type === "human") return no("nothing");
-  if ((await tx.first(liveOf, { agentId })) !== undefined) return no("busy");
-  if ((await tx.first(anyWork, { agentId, now: tx.now })) === undefined) return no("nothing");
+  if ((await tx.first(liveOf, { agent_id: agentId })) !== undefined) return no("busy");
+  if ((await tx.first(workOf, { agentId, now: tx.now, limit: 1 })) === undefined) return no("nothing");
   if (agent.not_before > tx.now) return no("later", agent.not_before);
   const settings = await settingsOf(tx, agent.company_id);
-  const running = (await tx.first(countLive, { companyId: agent.company_id }))?.count ?? 0;
+  const running = (await tx.first(countLive, { company_id: agent.company_id }))?.count ?? 0;
   if (running >= settings.maxSessions) return no("full");
   const place = await placeOf(tx, agent, settings);
   const lacks = lacking(place);
@@ -65,46 +65,27 @@ export const workOf = query((db, p: { agentId: string; now: number; limit: numbe
     .limit(p.limit),
 );
 
-const anyWork = query((db, p: { agentId: string; now: number }) =>
-  db
-    .selectFrom("outcomes as o")
-    .select("o.id")
-    .where("o.responsible_id", "=", p.agentId)
-    .where("o.status", "=", "open")
-    .where((eb) => sql<boolean>`${workable(eb, p.now)} = 1`)
-    .limit(1),
-);
-
 /** The agents with an outcome whose timed block ended in this span. No limit, because this span is asked for only once. */
-export const alarmed = query((db, p: { after: number; now: number }) =>
-  db
-    .selectFrom("outcomes")
-    .select("responsible_id as agent")
-    .distinct()
-    .where("status", "=", "open")
-    .where("blocked_until", ">", p.after)
-    .where("blocked_until", "<=", p.now),
+export const alarmed = selection(
+  "outcomes",
+  [],
+  (p: { after: number; now: number }) =>
+    sql`and status = 'open' and blocked_until > ${p.after} and blocked_until <= ${p.now}`,
 );
 
-export const nextAlarm = query((db, p: { now: number }) =>
-  db
-    .selectFrom("outcomes")
-    .select("blocked_until as at")
-    .where("status", "=", "open")
-    .where("blocked_until", ">", p.now)
-    .orderBy("blocked_until")
-    .limit(1),
+export const nextAlarm = selection(
+  "outcomes",
+  [],
+  (p: { now: number }) =>
+    sql`and status = 'open' and blocked_until > ${p.now} order by blocked_until limit 1`,
 );
 
 /** The next agents by id, for the slow sweep, which visits all agents in turn. */
-export const agentsAfter = query((db, p: { after: string; limit: number }) =>
-  db
-    .selectFrom("agents")
-    .select("id")
-    .where("id", ">", p.after)
-    .where("status", "=", "idle")
-    .orderBy("id")
-    .limit(p.limit),
+export const agentsAfter = selection(
+  "agents",
+  [],
+  (p: { after: string; limit: number }) =>
+    sql`and id > ${p.after} and status = 'idle' order by id limit ${p.limit}`,
 );
 
-const agentRow = query((db, p: { id: string }) => db.selectFrom("agents").selectAll().where("id", "=", p.id));
+const agentRow = selection("agents", ["id"]);

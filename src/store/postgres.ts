@@ -4,7 +4,7 @@ import type { ReadTx, Store, Tx } from "./store.ts";
 import { missingMigrations } from "./migrations.ts";
 import { checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
-import { fill, type PreparedQuery, type Query, query } from "./query.ts";
+import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
 
 /**
  * PostgreSQL, shared by several nodes.
@@ -126,7 +126,7 @@ function txOn(client: pg.PoolClient, now: number): Tx {
     now,
     blobs: {
       read: async (fileId, hash) => {
-        const { rows } = await ask(blobContent.on("postgres"), { fileId, hash });
+        const { rows } = await ask(blobRow.on("postgres"), { file_id: fileId, hash });
         const content: unknown = rows[0]?.content;
         if (!(content instanceof Uint8Array)) throw new Error(`content ${fileId}/${hash} is missing`);
         return content;
@@ -155,10 +155,6 @@ function txOn(client: pg.PoolClient, now: number): Tx {
     },
   } satisfies Tx & ReadTx;
 }
-
-const blobContent = query((db, p: { fileId: string; hash: string }) =>
-  db.selectFrom("blobs").select("content").where("file_id", "=", p.fileId).where("hash", "=", p.hash),
-);
 
 /** PostgreSQL parses a named statement once for each connection. The name is a hash of the text, so it identifies it. */
 function nameOf(sql: string): string {

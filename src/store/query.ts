@@ -98,17 +98,37 @@ export function saving<T extends TableName, F extends keyof NewRow<T> & string>(
   });
 }
 
-/** Whole rows of one table, found by the columns in `by`. `ending` adds fixed conditions (`and …`), an order or a limit. */
-export function selection<T extends TableName, B extends keyof Row<T> & string>(
-  table: T,
-  by: readonly B[],
-  ending: RawBuilder<unknown> = sql``,
-): Query<Found<T, B>, Row<T>> {
-  return query((db, p: Params) => {
-    const text = sql<Row<T>>`select * from ${sql.table(table)} where ${equal(by, p, sql` and `)} ${ending}`;
+/**
+ * Whole rows of one table, found by the columns in `by`. `ending` adds more conditions (`and …`), an order or a limit, and may
+ * have parameters of its own.
+ */
+export function selection<
+  T extends TableName,
+  B extends keyof Row<T> & string,
+  E extends Params = Record<never, never>,
+>(table: T, by: readonly B[], ending?: Ending<E>): Query<Found<T, B> & E, Row<T>> {
+  return query((db, p: Found<T, B> & E) => {
+    const text = sql<Row<T>>`select * from ${sql.table(table)} where ${matching(by, p, ending)}`;
     return { compile: () => text.compile(db) };
   }, checksIn(table));
 }
+
+/** How many rows selection() would find. */
+export function counting<
+  T extends TableName,
+  B extends keyof Row<T> & string,
+  E extends Params = Record<never, never>,
+>(table: T, by: readonly B[], ending?: Ending<E>): Query<Found<T, B> & E, { count: number }> {
+  return query((db, p: Found<T, B> & E) => {
+    const text = sql<{
+      count: number;
+    }>`select count(*) as count from ${sql.table(table)} where ${matching(by, p, ending)}`;
+    return { compile: () => text.compile(db) };
+  });
+}
+
+/** How both stores find content. */
+export const blobRow = selection("blobs", ["file_id", "hash"]);
 
 /** Sets the columns in `set` of the rows found by the columns in `by`. */
 export function updating<
@@ -119,10 +139,10 @@ export function updating<
   table: T,
   set: readonly S[],
   by: readonly B[],
-  ending: RawBuilder<unknown> = sql``,
+  ending?: RawBuilder<unknown>,
 ): Query<Pick<Row<T>, S> & Found<T, B>, never> {
   return query((db, p: Params) => {
-    const text = sql<never>`update ${sql.table(table)} set ${equal(set, p, sql`, `)} where ${equal(by, p, sql` and `)} ${ending}`;
+    const text = sql<never>`update ${sql.table(table)} set ${equal(set, p, sql`, `)} where ${matching(by, p, ending)}`;
     return { compile: () => text.compile(db) };
   });
 }
@@ -158,6 +178,17 @@ export function numbered<T extends TableName>(
 
 /** Null equals nothing in SQL, so rows are never found by it. */
 type Found<T extends TableName, B extends keyof Row<T>> = { [C in B]: NonNullable<Row<T>[C]> };
+
+type Ending<E> = RawBuilder<unknown> | ((p: E) => RawBuilder<unknown>);
+
+function matching<E extends Params>(
+  by: readonly string[],
+  p: E,
+  ending: Ending<E> = sql``,
+): RawBuilder<unknown> {
+  const found = by.length === 0 ? sql`1 = 1` : equal(by, p, sql` and `);
+  return sql`${found} ${typeof ending === "function" ? ending(p) : ending}`;
+}
 
 const equal = (columns: readonly string[], p: Params, separator: RawBuilder<unknown>) =>
   sql.join(

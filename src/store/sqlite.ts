@@ -4,7 +4,7 @@ import type { ReadTx, Store, Tx } from "./store.ts";
 import { missingMigrations } from "./migrations.ts";
 import { type Check, checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
-import { fill, type PreparedQuery, type Query, query } from "./query.ts";
+import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
 import { BlobFiles } from "./blob-files.ts";
 
 /**
@@ -54,7 +54,7 @@ export function openSqlite(options: SqliteOptions): Store {
 
   const blobsOn = (connection: Connection): Blobs => ({
     read: async (fileId, hash) => {
-      const row = connection.all(blobContent.on("sqlite"), { fileId, hash })[0];
+      const row = connection.all(blobRow.on("sqlite"), { file_id: fileId, hash })[0];
       if (row !== undefined) return asBytes(row["content"]);
       if (files === undefined) throw new Error(`content ${fileId}/${hash} is missing`);
       return files.read(fileId, hash);
@@ -234,10 +234,6 @@ function rowOf(columns: readonly string[], values: unknown, checks: readonly Che
   checkRow(row, checks);
   return row;
 }
-
-const blobContent = query((db, p: { fileId: string; hash: string }) =>
-  db.selectFrom("blobs").select("content").where("file_id", "=", p.fileId).where("hash", "=", p.hash),
-);
 
 function open(path: string, readOnly: boolean): DatabaseSync {
   const db = new DatabaseSync(path, { readOnly, timeout: 5000, enableForeignKeyConstraints: false });

@@ -12,7 +12,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "readinessOf",
-        find: 'if ((await tx.first(liveOf, { agentId })) !== undefined) return no("busy");',
+        find: 'if ((await tx.first(liveOf, { agent_id: agentId })) !== undefined) return no("busy");',
         replace: "",
       },
     ],
@@ -24,7 +24,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
         in: "endSession",
         find: "if (session === undefined || session.settled === 1) return false;",
         replace:
-          'if (session === undefined) return false;\n      if (session.settled === 1) {\n        await tx.run(endLive, { agentId: session.agent_id, now: tx.now, reason: "done" });\n        return false;\n      }',
+          'if (session === undefined) return false;\n      if (session.settled === 1) {\n        await tx.run(endLive, { agent_id: session.agent_id, ended_at: tx.now, end_reason: "done" });\n        return false;\n      }',
       },
     ],
   },
@@ -160,8 +160,8 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "createNodeSessions",
-        find: "await tx.run(renewLeases, { nodeId, until: tx.now + leaseMilliseconds });",
-        replace: "await tx.run(renewLeases, { nodeId, until: tx.now });",
+        find: "await tx.run(renewLeases, { node_id: nodeId, lease_until: tx.now + leaseMilliseconds });",
+        replace: "await tx.run(renewLeases, { node_id: nodeId, lease_until: tx.now });",
       },
     ],
   },

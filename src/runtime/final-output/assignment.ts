@@ -8,7 +8,7 @@ import type { MessageRow } from "../../mail/table.ts";
 import type { OutcomeRow } from "../../outcomes/outcome.ts";
 import { contextOf, excerpt, resultOf } from "../../outcomes/results.ts";
 import { escalatedTo } from "../../outcomes/review.ts";
-import { query } from "../../store/query.ts";
+import { selection } from "../../store/query.ts";
 import type { ReadTx } from "../../store/store.ts";
 
 /**
@@ -119,12 +119,13 @@ function howToAnswer(first: OutcomeRow, mayHire: boolean): string {
 
 /** The messages that an assignment made at that time shows, oldest first. */
 export const shownMessages = (tx: ReadTx, agentId: string, at: number): Promise<MessageRow[]> =>
-  tx.all(waitingAt, { agentId, at, limit: mostMessages });
+  tx.all(waitingAt, { to_id: agentId, at, limit: mostMessages });
 
 /** The undecided submissions to an agent at that time, oldest first, then the escalations it was asked to decide. */
 export async function shownReviews(tx: ReadTx, agentId: string, at: number): Promise<OutcomeRow[]> {
-  const one = { agentId, at, limit: mostReviews };
-  return [...(await tx.all(submittedTo, one)), ...(await tx.all(escalatedTo, one))].slice(0, mostReviews);
+  const submitted = await tx.all(submittedTo, { delegated_by: agentId, at, limit: mostReviews });
+  const escalated = await tx.all(escalatedTo, { agentId, at, limit: mostReviews });
+  return [...submitted, ...escalated].slice(0, mostReviews);
 }
 
 export async function bodyOf(tx: ReadTx, message: MessageRow, most: number): Promise<string> {
@@ -142,24 +143,16 @@ function quoted(text: string): string {
     .join("\n");
 }
 
-const waitingAt = query((db, p: { agentId: string; at: number; limit: number }) =>
-  db
-    .selectFrom("messages")
-    .selectAll()
-    .where("to_id", "=", p.agentId)
-    .where("delivered_at", "<=", p.at)
-    .where("acknowledged_at", "is", null)
-    .orderBy("num")
-    .limit(p.limit),
+const waitingAt = selection(
+  "messages",
+  ["to_id"],
+  (p: { at: number; limit: number }) =>
+    sql`and delivered_at <= ${p.at} and acknowledged_at is null order by num limit ${p.limit}`,
 );
 
-const submittedTo = query((db, p: { agentId: string; at: number; limit: number }) =>
-  db
-    .selectFrom("outcomes as o")
-    .selectAll("o")
-    .where("o.delegated_by", "=", p.agentId)
-    .where("o.status", "=", "submitted")
-    .where(sql<boolean>`o.updated_at <= ${p.at}`)
-    .orderBy("o.num")
-    .limit(p.limit),
+const submittedTo = selection(
+  "outcomes",
+  ["delegated_by"],
+  (p: { at: number; limit: number }) =>
+    sql`and status = 'submitted' and updated_at <= ${p.at} order by num limit ${p.limit}`,
 );

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { Refusal } from "../../contract/refusal.ts";
 import { complete, submit } from "../../delegation/ending.ts";
 import { fanOut, type PlannedPart } from "../../delegation/fan-out.ts";
@@ -15,7 +16,7 @@ import { demandFanOut, demandRoomForOutcomes } from "../../outcomes/limits.ts";
 import type { OutcomeRow } from "../../outcomes/outcome.ts";
 import { excerpt } from "../../outcomes/results.ts";
 import { insertOutcome, outcomeById, saveOutcome } from "../../outcomes/table.ts";
-import { query } from "../../store/query.ts";
+import { selection } from "../../store/query.ts";
 import type { Tx } from "../../store/store.ts";
 import { bodyOf, shownMessages, shownReviews } from "./assignment.ts";
 import { type Directive, directivesIn } from "./directives.ts";
@@ -48,7 +49,7 @@ export async function applyFinalOutput(tx: Tx, session: SessionRow, said: string
   const words = wordsIn(said);
   const isSilent =
     isPlain(agent.brain_type, agent.brain_config) &&
-    (await tx.first(anyDeed, { sessionId: session.id })) === undefined;
+    (await tx.first(anyDeed, { session_id: session.id })) === undefined;
   const directives = directivesIn(said);
   // The reviews and messages the session was shown. Read first, because the directives below may add new ones.
   const reviews = isSilent ? await shownReviews(tx, agent.id, session.started_at) : [];
@@ -272,6 +273,4 @@ async function tellAuthor(
   await tellOnce(call, { about: agent.id, kind: "refused-words", to: null, text: told });
 }
 
-const anyDeed = query((db, p: { sessionId: string }) =>
-  db.selectFrom("events").select("seq").where("session_id", "=", p.sessionId).limit(1),
-);
+const anyDeed = selection("events", ["session_id"], sql`limit 1`);

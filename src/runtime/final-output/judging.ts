@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { complete, sendBack } from "../../delegation/ending.ts";
 import type { AgentRow } from "../../agents/table.ts";
 import type { CallContext } from "../../dispatch/context.ts";
@@ -14,7 +15,7 @@ import {
 } from "../../outcomes/review.ts";
 import { saveOutcome } from "../../outcomes/table.ts";
 import { awaitsDecision } from "../../outcomes/texts.ts";
-import { query } from "../../store/query.ts";
+import { selection } from "../../store/query.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { shownReviews } from "./assignment.ts";
 import type { Directive } from "./directives.ts";
@@ -73,14 +74,10 @@ export async function recordMissingVerdicts(
 
 async function judgedBy(tx: ReadTx, agentId: string, id: string): Promise<OutcomeRow | undefined> {
   const asked = await tx.all(escalatedTo, { agentId, at: tx.now, limit: 1000 });
-  return (await tx.first(submittedById, { id, agentId })) ?? asked.find((outcome) => outcome.id === id);
+  return (
+    (await tx.first(submittedById, { id, delegated_by: agentId })) ??
+    asked.find((outcome) => outcome.id === id)
+  );
 }
 
-const submittedById = query((db, p: { id: string; agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .selectAll()
-    .where("id", "=", p.id)
-    .where("delegated_by", "=", p.agentId)
-    .where("status", "=", "submitted"),
-);
+const submittedById = selection("outcomes", ["id", "delegated_by"], sql`and status = 'submitted'`);

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { bySystem, type Writing } from "../../dispatch/context.ts";
 import { nameKey } from "../../contract/names.ts";
 import { Refusal } from "../../contract/refusal.ts";
@@ -9,7 +10,7 @@ import { tellOfLimit, tellOnce } from "../../mail/notices.ts";
 import { notify } from "../../mail/operations.ts";
 import { post, settleInbox } from "../../mail/post.ts";
 import { markAcknowledged, type MessageRow } from "../../mail/table.ts";
-import { query } from "../../store/query.ts";
+import { selection } from "../../store/query.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import { usageIn } from "../../processes/processes.ts";
 import type { SessionRow } from "../sessions.ts";
@@ -41,7 +42,7 @@ export async function routeWords(
   const words = wordsIn(said);
   if (session.ended_at !== null || (words.to === null && (words.body === "" || agent.auto_reply === 0)))
     return;
-  const woken = await tx.first(wokenBy, { agentId: agent.id, started: session.started_at });
+  const woken = await tx.first(wokenBy, { to_id: agent.id, started: session.started_at });
   const { target, body } = await addressIn(tx, agent, words, woken);
   if (body === "") return;
   const call = bySystem(tx, agent.company_id, newId);
@@ -148,7 +149,7 @@ async function called(tx: ReadTx, agent: AgentRow, name: string): Promise<Target
     const key = nameKey(spelling);
     if (["human", "user", "board"].includes(key)) return null;
     if (key === "boss") return memberOrBoard(tx, agent.boss_id);
-    const found = await tx.first(addressed, { companyId: agent.company_id, key });
+    const found = await tx.first(addressed, { company_id: agent.company_id, key });
     if (found !== undefined && found.id !== agent.id) return memberOrBoard(tx, found.id);
   }
   return undefined;
@@ -216,24 +217,16 @@ async function record(
  * The oldest message that was waiting when the session started, even if the session acknowledged it since. A message that
  * the previous session acknowledged in that same millisecond does not count.
  */
-const wokenBy = query((db, p: { agentId: string; started: number }) =>
-  db
-    .selectFrom("messages")
-    .selectAll()
-    .where("to_id", "=", p.agentId)
-    .where("delivered_at", "<=", p.started)
-    .where((eb) => eb.or([eb("acknowledged_at", "is", null), eb("acknowledged_at", ">", p.started)]))
-    .orderBy("num")
-    .limit(1),
+const wokenBy = selection(
+  "messages",
+  ["to_id"],
+  (p: { started: number }) => sql`and delivered_at <= ${p.started}
+    and (acknowledged_at is null or acknowledged_at > ${p.started}) order by num limit 1`,
 );
 
-const addressed = query((db, p: { companyId: string; key: string }) =>
-  db
-    .selectFrom("agents")
-    .select("id")
-    .where("company_id", "=", p.companyId)
-    .where("status", "in", ["idle", "paused"])
-    .where((eb) => eb.or([eb("id", "=", p.key), eb("slug", "=", p.key), eb("name_key", "=", p.key)]))
-    .orderBy("created_at")
-    .limit(1),
+const addressed = selection(
+  "agents",
+  ["company_id"],
+  (p: { key: string }) => sql`and status in ('idle', 'paused')
+    and (id = ${p.key} or slug = ${p.key} or name_key = ${p.key}) order by created_at limit 1`,
 );
