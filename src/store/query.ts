@@ -71,17 +71,23 @@ export function dynamic<R>(
   return { on: (dialect) => prepare(build(builders[dialect]), checks) };
 }
 
+/** A query as text. Its columns are not checked by the compiler, but a test prepares it on both stores. */
+function written<P extends Params, R>(
+  text: (p: P) => RawBuilder<R>,
+  checks: readonly Check[] = [],
+): Query<P, R> {
+  return query((db, p: P) => ({ compile: () => text(p).compile(db) }), checks);
+}
+
 /** Inserts a row with all columns of the table in schema.ts. `ending` can add `on conflict` or `returning`. */
 export function insertion<T extends TableName, R = never>(
   table: T,
   ending: RawBuilder<R> = sql``,
 ): Query<NewRow<T>, R> {
-  return query((db, p: Params) => {
-    const columns = columnsOf(table);
-    const names = columns.map((column) => sql.ref(column));
-    const values = columns.map((column) => sql`${p[column]}`);
-    const text = sql<R>`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.join(values)}) ${ending}`;
-    return { compile: () => text.compile(db) };
+  return written((p: Params) => {
+    const names = columnsOf(table).map((column) => sql.ref(column));
+    const values = columnsOf(table).map((column) => sql`${p[column]}`);
+    return sql<R>`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.join(values)}) ${ending}`;
   });
 }
 
@@ -91,11 +97,11 @@ export function saving<T extends TableName, F extends keyof NewRow<T> & string>(
   fixed: readonly F[],
 ): Query<Omit<NewRow<T>, F>, never> {
   const kept: readonly string[] = ["id", ...fixed];
-  return query((db, p: Params) => {
-    const columns = columnsOf(table).filter((column) => !kept.includes(column));
-    const text = sql<never>`update ${sql.table(table)} set ${equal(columns, p, sql`, `)} where id = ${p["id"]}`;
-    return { compile: () => text.compile(db) };
-  });
+  const columns = columnsOf(table).filter((column) => !kept.includes(column));
+  return written(
+    (p: Params) =>
+      sql<never>`update ${sql.table(table)} set ${equal(columns, p, sql`, `)} where id = ${p["id"]}`,
+  );
 }
 
 /**
@@ -107,10 +113,10 @@ export function selection<
   B extends keyof Row<T> & string,
   E extends Params = Record<never, never>,
 >(table: T, by: readonly B[], ending?: Ending<E>): Query<Found<T, B> & E, Row<T>> {
-  return query((db, p: Found<T, B> & E) => {
-    const text = sql<Row<T>>`select * from ${sql.table(table)} where ${matching(by, p, ending)}`;
-    return { compile: () => text.compile(db) };
-  }, checksIn(table));
+  return written(
+    (p: Found<T, B> & E) => sql<Row<T>>`select * from ${sql.table(table)} where ${matching(by, p, ending)}`,
+    checksIn(table),
+  );
 }
 
 /** How many rows selection() would find. */
@@ -119,12 +125,12 @@ export function counting<
   B extends keyof Row<T> & string,
   E extends Params = Record<never, never>,
 >(table: T, by: readonly B[], ending?: Ending<E>): Query<Found<T, B> & E, { count: number }> {
-  return query((db, p: Found<T, B> & E) => {
-    const text = sql<{
-      count: number;
-    }>`select count(*) as count from ${sql.table(table)} where ${matching(by, p, ending)}`;
-    return { compile: () => text.compile(db) };
-  });
+  return written(
+    (p: Found<T, B> & E) =>
+      sql<{
+        count: number;
+      }>`select count(*) as count from ${sql.table(table)} where ${matching(by, p, ending)}`,
+  );
 }
 
 /** How both stores find content. */
@@ -141,10 +147,10 @@ export function updating<
   by: readonly B[],
   ending?: RawBuilder<unknown>,
 ): Query<Pick<Row<T>, S> & Found<T, B>, never> {
-  return query((db, p: Params) => {
-    const text = sql<never>`update ${sql.table(table)} set ${equal(set, p, sql`, `)} where ${matching(by, p, ending)}`;
-    return { compile: () => text.compile(db) };
-  });
+  return written(
+    (p: Params) =>
+      sql<never>`update ${sql.table(table)} set ${equal(set, p, sql`, `)} where ${matching(by, p, ending)}`,
+  );
 }
 
 /** Deletes the rows found by the columns in `by`. */
@@ -152,10 +158,7 @@ export function deleting<T extends TableName, B extends keyof Row<T> & string>(
   table: T,
   by: readonly B[],
 ): Query<Found<T, B>, never> {
-  return query((db, p: Params) => {
-    const text = sql<never>`delete from ${sql.table(table)} where ${equal(by, p, sql` and `)}`;
-    return { compile: () => text.compile(db) };
-  });
+  return written((p: Params) => sql<never>`delete from ${sql.table(table)} where ${matching(by, p)}`);
 }
 
 /** Rows of a table that numbers them, on from `from`. A condition that is undefined does not count. */
@@ -208,16 +211,16 @@ export function fill(slots: PreparedQuery["slots"], params: Params): Value[] {
 const builders: Readonly<Record<Dialect, Db>> = {
   sqlite: new Kysely<Schema>({
     dialect: {
-      createAdapter: () => new SqliteAdapter(),
       createDriver: () => new DummyDriver(),
+      createAdapter: () => new SqliteAdapter(),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   }),
   postgres: new Kysely<Schema>({
     dialect: {
-      createAdapter: () => new PostgresAdapter(),
       createDriver: () => new DummyDriver(),
+      createAdapter: () => new PostgresAdapter(),
       createIntrospector: (db) => new PostgresIntrospector(db),
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
