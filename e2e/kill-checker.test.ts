@@ -110,15 +110,15 @@ test("a gap in the version numbers is found", async () => {
 
 test("an edited event is found and named", async () => {
   const home = copyOf(sound, (db) =>
-    db.exec("update events set data = replace(data, '1', '2') where seq = 20"),
+    db.exec("update events set data = replace(data, '1', '2') where seq = 20 and company_id <> ''"),
   );
-  matches(await problemsOf(home), [/audit verify: .*"firstBad":\{"seq":20/, /^ledger-chain /]);
+  matches(await problemsOf(home), [/audit verify: .*"seq":20/]);
 });
 
 test("an event that is missing at the end of the chain is found", async () => {
   const home = copyOf(sound, (db) =>
     db.exec(
-      `delete from events where seq >= (select max(seq) from events where operation = 'knowledge.create')`,
+      `delete from events where company_id <> '' and seq >= (select max(seq) from events where operation = 'knowledge.create')`,
     ),
   );
   matches(await problemsOf(home), [/0 versions are on record, 1 are there/]);

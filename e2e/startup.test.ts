@@ -65,7 +65,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const starting = startDaemon({ home: home.path });
       const daemon = await starting.ready;
       assert.ok(existsSync(join(home.path, "daemon.json")));
-      const events = await fetch(`${daemon.url}/api/events`, {
+      const events = await fetch(`${daemon.url}/api/events?company=installation`, {
         headers: { authorization: `Bearer ${daemon.token}` },
       });
       assert.equal(events.status, 200);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { sql } from "kysely";
+import { newEvents, seenSoFar } from "../src/events/ledger.ts";
 import { dynamic, type Query } from "../src/store/query.ts";
 import type { ReadTx, Store } from "../src/store/store.ts";
 
@@ -13,7 +14,7 @@ export async function digestOf(store: Store): Promise<Digest> {
   return store.read(async (tx) => {
     const digest: Record<string, string> = {};
     for (const table of await tablesOf(tx)) {
-      if (table === "events" || table === "ledger_head") continue;
+      if (table === "events" || table === "ledger_heads") continue;
       const rows = (await tx.all(contentOf(table), {})).map((row) => JSON.stringify(row, plain)).toSorted();
       digest[table] =
         `${rows.length} rows ${createHash("sha256").update(rows.join("\n")).digest("hex").slice(0, 16)}`;
@@ -25,30 +26,14 @@ export async function digestOf(store: Store): Promise<Digest> {
 /** Makes the calls and checks that they changed nothing in the store except for recorded refusals. */
 export async function unchanged(store: Store, calls: () => Promise<void>): Promise<void> {
   const digest = await digestOf(store);
-  const { last } = await eventsAfter(store, 0);
+  const before = await store.read(seenSoFar);
   await calls();
   assert.deepEqual(await digestOf(store), digest);
-  const { operations } = await eventsAfter(store, last);
+  const events = await store.read((tx) => newEvents(tx, before));
   assert.deepEqual(
-    operations.filter((name) => name !== "access.refused"),
+    events.filter(({ operation }) => operation !== "access.refused"),
     [],
   );
-}
-
-/** The operations in the ledger after a sequence number, and the last number. */
-export async function eventsAfter(
-  store: Store,
-  seq: number,
-): Promise<{ operations: string[]; last: number }> {
-  const rows = await store.read((tx) =>
-    tx.all(
-      dynamic((db) =>
-        db.selectFrom("events").select(["seq", "operation"]).where("seq", ">", seq).orderBy("seq"),
-      ),
-      {},
-    ),
-  );
-  return { operations: rows.map(({ operation }) => operation), last: rows.at(-1)?.seq ?? seq };
 }
 
 /** All text in the store, including the ledger. Tests use it to prove that a secret is not stored. */

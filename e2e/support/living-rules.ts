@@ -43,7 +43,7 @@ export interface LedgerSight {
 }
 
 /**
- * Reads the ledger from its beginning. Whatever a session wrote was written while it was the newest of its agent and had
+ * Reads the ledger of each company from its beginning. Whatever a session wrote was written while it was the newest of its agent and had
  * not ended; epochs only rise; a message is delivered, or fails, once; and is acknowledged once.
  * `slack`: by how many milliseconds the times of transactions that waited for each other may be in the wrong order.
  */
@@ -57,7 +57,7 @@ export async function checkLedger(tables: Tables, slack: number): Promise<Ledger
   let accepted = 0;
   let started = 0;
   const rows = await tables.ask(
-    "select seq, at, agent_id, session_id, operation, subject, data from events order by seq",
+    "select seq, at, agent_id, session_id, operation, subject, data from events order by company_id, seq",
   );
   for (const raw of rows) {
     const event = EventRow.parse(raw);

@@ -161,7 +161,7 @@ export async function expire(tx: Tx, approval: ApprovalRow | undefined): Promise
     approval.expires_at <= tx.now;
   if (!isOver) return false;
   await setStatus(tx, approval, "rejected", "timeout");
-  await append(tx, {
+  append(tx, {
     companyId: approval.company_id,
     actor: system,
     operation: "approval.expire",

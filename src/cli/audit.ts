@@ -5,31 +5,37 @@ import { plural } from "../contract/phrases.ts";
 import { clientOf, type Context, nounOf, print } from "./terminal.ts";
 import { jsonFlag } from "./texts.ts";
 
-/** `audit verify` checks the whole hash chain. Each call checks one stretch of it, so no call takes long. */
+/** `audit verify` checks every ledger. Each call checks one stretch, so no call takes long. */
 export function addAuditVerify(program: Command, context: Context): void {
   nounOf(program, "audit")
     .command("verify")
-    .description("Verify the hash chain of the record and name the first bad event.")
+    .description("Verify the record of every company and name the first bad event of each.")
     .option(...jsonFlag)
     .action(async (flags: { json?: true }) => {
       const result = await verifyAll(context.env);
-      const verified = `${plural(result.checked, "event")} verified. The last one is ${result.last}, hash ${result.head}`;
-      print(context, flags, result, badEvent(result) ?? verified);
+      print(context, flags, result, describeAudit(result));
       if (!result.ok) context.exitCode = 1;
     });
 }
 
-export async function verifyAll(env: NodeJS.ProcessEnv) {
+type Audit = Omit<Output<typeof verifyLedger>, "nextCursor">;
+
+export async function verifyAll(env: NodeJS.ProcessEnv): Promise<Audit> {
   const client = clientOf(env);
   let checked = 0;
-  for (let after = 0; ;) {
-    const part = await client.call(verifyLedger, { after });
+  const problems: Audit["problems"] = [];
+  for (let cursor: string | undefined; ;) {
+    const part = await client.call(verifyLedger, { cursor });
     checked += part.checked;
-    after = part.last;
-    if (!part.ok || part.complete)
-      return { ok: part.ok, checked, head: part.head, last: part.last, firstBad: part.firstBad };
+    problems.push(...part.problems);
+    if (part.nextCursor === null) return { ok: problems.length === 0, checked, problems };
+    cursor = part.nextCursor;
   }
 }
 
-export const badEvent = ({ firstBad }: Pick<Output<typeof verifyLedger>, "firstBad">): string | undefined =>
-  firstBad === null ? undefined : `Event ${firstBad.seq} was altered or is damaged: ${firstBad.why}.`;
+export function describeAudit({ checked, problems }: Audit): string {
+  if (problems.length === 0) return `${plural(checked, "event")} verified`;
+  return problems
+    .map(({ companyId, seq, what }) => `Event ${seq} of ${companyId ?? "the installation"}: ${what}`)
+    .join("\n");
+}

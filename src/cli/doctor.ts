@@ -6,7 +6,7 @@ import { listCompanies } from "../contract/companies.ts";
 import { examineDeeply, fixFinding } from "../contract/doctor.ts";
 import type { Output } from "../contract/operation.ts";
 import { plural } from "../contract/phrases.ts";
-import { badEvent, verifyAll } from "./audit.ts";
+import { describeAudit, verifyAll } from "./audit.ts";
 import { clientOf, companyOf, type Context, homeOf, print, tokenOf, urlOf } from "./terminal.ts";
 import { example, jsonFlag } from "./texts.ts";
 
@@ -93,10 +93,9 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
     const { companies } = await clientOf(env).call(listCompanies, { limit: 1000 });
     const audit = await verifyAll(env);
     const running = `Running at ${urlOf(env)} with ${plural(companies.length, "company", "companies")}`;
-    const verified = badEvent(audit) ?? `${plural(audit.checked, "event")} verified`;
     return [
       { check: "daemon", ok: true, says: running },
-      { check: "ledger", ok: audit.ok, says: verified },
+      { check: "ledger", ok: audit.ok, says: describeAudit(audit) },
     ];
   } catch (error) {
     return [{ check: "daemon", ok: false, says: error instanceof Error ? error.message : String(error) }];

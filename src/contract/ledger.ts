@@ -2,7 +2,7 @@ import { z } from "zod";
 import { operation } from "./operation.ts";
 import { CompanyId, Data, idOf, nextCursor, Page, whole } from "./words.ts";
 
-/** The ledger: one event for every change, every read of a knowledge file and every refusal. */
+/** The ledger of a company, or of the installation: one event for every change, every read of a knowledge file and every refusal. */
 
 export const actorKinds = ["board", "agent", "system"] as const;
 
@@ -24,6 +24,12 @@ export const Event = z.object({
   hash: z.string(),
 });
 export type Event = z.infer<typeof Event>;
+
+const LedgerProblem = z.object({
+  companyId: z.string().nullable().describe("Null: the ledger of the installation."),
+  seq: z.number().describe("The first event that is wrong."),
+  what: z.string(),
+});
 
 const After = whole(0)
   .optional()
@@ -54,20 +60,19 @@ export const listAgentEvents = operation("event.of_agent", "GET /api/agents/:id/
 });
 
 export const verifyLedger = operation("event.verify", "GET /api/events/verify", {
-  summary: "Verify the hash chain of the ledger and name the first bad row.",
+  summary:
+    "Verify the ledger of every company and of the installation, and name the first bad event of each. An answer covers a limited number of events; call again with nextCursor until it is null.",
   input: z.strictObject({
-    after: After,
+    cursor: Page.cursor,
     limit: whole(1, 50_000)
       .optional()
-      .describe("Maximum number of rows to check in one call. Default 10000."),
+      .describe("Maximum number of events to check in one call. Default 10000."),
   }),
   output: z.object({
     ok: z.boolean(),
     checked: z.number(),
-    last: z.number().describe("The last sequence number checked. Pass it as `after` to continue."),
-    complete: z.boolean().describe("True if the check reached the end of the chain."),
-    head: z.string().describe("The hash of the last row checked."),
-    firstBad: z.object({ seq: z.number(), why: z.string() }).nullable(),
+    problems: z.array(LedgerProblem),
+    nextCursor,
   }),
   within: "installation",
 });

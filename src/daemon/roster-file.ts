@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ledgerEnd, listAfter } from "../events/ledger.ts";
+import { markSeen, newEvents, type Seen, seenSoFar } from "../events/ledger.ts";
 import { companiesByAge, rosterText } from "../roster/roster.ts";
 import type { Store } from "../store/store.ts";
 
@@ -27,6 +27,7 @@ const irrelevant = new Set([
   "event",
   "growth",
   "knowledge",
+  "ledger",
   "mail",
   "outcome",
   "permission",
@@ -46,28 +47,27 @@ export function keepRosterFiles(parts: {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const changed = new Set<string>();
   const stopping = new AbortController();
-  let seen: number | undefined;
+  let seen: Seen | undefined;
 
   /** Notes the companies whose roster may have changed since the last look. The first look notes all of them. */
   async function look(): Promise<void> {
     if (seen === undefined) {
       const start = await store.read(async (tx) => ({
-        seq: (await tx.first(ledgerEnd, {}))?.seq ?? 0,
+        seen: await seenSoFar(tx),
         companies: await tx.all(companiesByAge, {}),
       }));
       for (const { id } of start.companies) changed.add(id);
-      seen = start.seq;
+      seen = start.seen;
     }
-    for (let more = true; more;) {
-      const after: number = seen;
-      const events = await store.read((tx) => listAfter(tx, { companyId: null, after, limit: 500 }));
+    for (const after = seen; ;) {
+      const events = await store.read((tx) => newEvents(tx, after));
+      if (events.length === 0) return;
       for (const { operation, company_id, subject } of events) {
         // The event of a new company belongs to the installation, and has the company as its subject.
-        const company = company_id ?? subject;
+        const company = company_id || subject;
         if (company !== null && !irrelevant.has(operation.split(".")[0] ?? "")) changed.add(company);
       }
-      seen = events.at(-1)?.seq ?? seen;
-      more = events.length === 500;
+      markSeen(after, events);
     }
   }
 

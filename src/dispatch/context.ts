@@ -55,7 +55,7 @@ function writing(
 ): Writing {
   const { companyId, actor, newId } = of;
   const record: Writing["record"] = async (subject, data, operation = of.operation) => {
-    await append(tx, { companyId: companyId === "" ? null : companyId, actor, operation, subject, data });
+    append(tx, { companyId, actor, operation, subject, data });
   };
   return { tx, companyId, actor, newId, record };
 }

@@ -72,13 +72,12 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
       const error = thrown instanceof Refusal ? redactedRefusal(thrown) : thrown;
       if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
         const { caller, companyId } = seen;
-        const within = companyId === undefined || companyId === "" ? caller.companyId : companyId;
+        const within = companyId || caller.companyId || "";
         const { agentId } = caller.actor;
-        const isLimit = error.code === "limited" && agentId !== null && within !== null;
+        const isLimit = error.code === "limited" && agentId !== null && within !== "";
         await parts.store.write(async (tx) => {
-          // The company's lock before the ledger's, as everywhere. Taken in another order, two writers could deadlock.
           if (isLimit) await tx.lock(within);
-          await append(tx, {
+          append(tx, {
             companyId: within,
             actor: caller.actor,
             operation: "access.refused",
@@ -169,6 +168,16 @@ async function findCompany(
     if (named !== undefined && named !== caller.companyId) throw notFound("company", named);
     return caller.companyId;
   }
+  const canName = named !== undefined || "companyId" in operation.input.shape;
+  return companyNamed(tx, named, canName ? undefined : () => agentsOnly(operation));
+}
+
+/** The company that the board names, or the only one. */
+export async function companyNamed(
+  tx: ReadTx,
+  named: string | undefined,
+  unnamed?: () => Refusal,
+): Promise<string> {
   if (named !== undefined) {
     if ((await tx.first(companyRow, { id: named })) === undefined) throw notFound("company", named);
     return named;
@@ -176,7 +185,7 @@ async function findCompany(
   const companies = await tx.all(someCompanies, {});
   const [only] = companies;
   if (only !== undefined && companies.length === 1) return only.id;
-  throw "companyId" in operation.input.shape ? companyIdMissing(companies) : agentsOnly(operation);
+  throw unnamed?.() ?? companyIdMissing(companies);
 }
 
 function wrongInput(operation: Operation, error: z.ZodError, actor: Actor): Refusal {

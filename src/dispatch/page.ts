@@ -72,5 +72,7 @@ const cursorShapes = {
   number: new RegExp(`^${number}$`),
   id: new RegExp(`^${id}$`),
   "number id": new RegExp(`^${number} ${id}$`),
+  /** A chain of the ledger: a company's, or (-) the installation's. */
+  "chain number": new RegExp(`^(-|${id.slice(1, -1)}) ${number}$`),
   "id id": new RegExp(`^${id} ${id}$`),
 } as const;

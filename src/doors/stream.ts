@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { companyNamed } from "../dispatch/dispatch.ts";
 import { authenticate } from "../dispatch/identity.ts";
 import { follow } from "../events/follow.ts";
 import { presentEvent } from "../events/ledger.ts";
@@ -8,8 +9,8 @@ import { bearer, type OtherDoor } from "./http.ts";
 import { boardFollowsOnly, noSuchStream, notASequence } from "./texts.ts";
 
 /**
- * Server-sent events for the board at `/api/events?after=<seq>&company=<id>`: every event after the given one, in order and
- * without gaps, then live. A reader that reconnects sends Last-Event-ID, as browsers do automatically.
+ * Server-sent events for the board at `/api/events?after=<seq>&company=<id>`: every event of the company after the given one,
+ * in order and without gaps, then live. `company=installation` follows the chain of the installation. A reader that reconnects sends Last-Event-ID, as browsers do automatically.
  */
 export function eventStream(
   store: Store,
@@ -24,7 +25,8 @@ export function eventStream(
       if (caller.actor.kind !== "board") throw boardFollowsOnly();
       if (url.pathname !== "/api/events" || request.method !== "GET") throw noSuchStream();
       const after = startOf(request, url);
-      const companyId = url.searchParams.get("company") ?? url.searchParams.get("companyId");
+      const named = url.searchParams.get("company") ?? url.searchParams.get("companyId") ?? undefined;
+      const companyId = named === "installation" ? "" : await store.read((tx) => companyNamed(tx, named));
       const gone = new AbortController();
       response.on("close", () => gone.abort());
       response.writeHead(200, {

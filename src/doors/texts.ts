@@ -37,10 +37,17 @@ export const givenTwice = (key: string) =>
   invalid(`${key} is already in the path.`, `Leave ${key} out of the body and the query.`);
 
 export const boardFollowsOnly = () =>
-  forbidden("Only the board can follow all events.", "Call read_audit_log to see the events about you.");
+  forbidden(
+    "Only the board can follow the events of a company.",
+    "Call read_audit_log to see the events about you.",
+  );
 
 export const noSuchStream = () =>
-  new Refusal("not_found", "There is no such route.", "Use GET /api/events?after=<sequence number>.");
+  new Refusal(
+    "not_found",
+    "There is no such route.",
+    "Use GET /api/events?company=<id>&after=<sequence number>.",
+  );
 
 export const notASequence = () =>
   invalid("after must be a sequence number.", "Start with after=0, or with the last seq you received.");

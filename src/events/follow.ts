@@ -1,19 +1,20 @@
+import type { Row } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { listAfter } from "./ledger.ts";
 
 /**
- * Calls `see` with every event after a sequence number, in order and each once, until the signal aborts. Commits wake it.
+ * Calls `see` with every event of a company after a sequence number, in order and each once, until the signal aborts. Commits wake it.
  * A wake-up can get lost (another node's, for example), so it also looks every 10 seconds.
  */
 export async function follow(
   store: Store,
   options: {
-    companyId: string | null;
+    companyId: string;
     after: number;
     signal: AbortSignal;
     sleep: (milliseconds: number) => Promise<void>;
   },
-  see: (row: Awaited<ReturnType<typeof listAfter>>[number]) => Promise<void>,
+  see: (row: Row<"events">) => Promise<void>,
 ): Promise<void> {
   let after = options.after;
   let wake: () => void = () => undefined;
@@ -28,7 +29,7 @@ export async function follow(
     while (!options.signal.aborted) {
       pending = false;
       const rows = await store.read((tx) =>
-        listAfter(tx, { companyId: options.companyId, after, limit: 500 }),
+        tx.all(listAfter, { companyId: options.companyId, after, limit: 500 }),
       );
       for (const row of rows) {
         if (options.signal.aborted) return;

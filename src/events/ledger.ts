@@ -1,16 +1,13 @@
-import { hash as digest } from "node:crypto";
 import { actorKinds, type Event } from "../contract/ledger.ts";
 import { redact } from "../redaction/redact.ts";
-import { type ReadTx, type Tx } from "../store/store.ts";
-import { insertion, query } from "../store/query.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { query } from "../store/query.ts";
 import { known } from "../store/columns.ts";
 import { type Row as RowOf, tables } from "../store/schema.ts";
 
 /**
- * The ledger: one sequence of events for the whole installation. An event is appended in the transaction whose effect it
- * records, and its hash includes the hash of the event before. verify() finds the first event that was edited, removed
- * or reordered. Events cut off at the end show against the head, which is a separate row; a person who distrusts this
- * machine can write the head's hash down elsewhere.
+ * The ledger: a chain of events for each company, numbered from 1, and one of the installation (company id ""). An event is
+ * recorded in the transaction whose effect it tells. store/chain.ts gives it its number and hash; verify.ts checks them.
  */
 export interface Actor {
   readonly kind: (typeof actorKinds)[number];
@@ -21,7 +18,8 @@ export interface Actor {
 export const system: Actor = { kind: "system", agentId: null, sessionId: null };
 
 export interface NewEvent {
-  readonly companyId: string | null;
+  /** Empty: an event of the installation. */
+  readonly companyId: string;
   readonly actor: Actor;
   readonly operation: string;
   readonly subject: string | null;
@@ -29,15 +27,9 @@ export interface NewEvent {
 }
 
 type Row = RowOf<"events">;
-/** Held from a transaction's first event to its end. So sequence numbers become visible in order, and followers miss none. */
-export const ledgerLock = "ledger";
-export const genesis = "0".repeat(64);
 
-export async function append(tx: Tx, event: NewEvent): Promise<number> {
-  await tx.lock(ledgerLock);
-  const head = await tx.first(ledgerEnd, {});
-  const row = {
-    seq: (head?.seq ?? 0) + 1,
+export function append(tx: Tx, event: NewEvent): void {
+  tx.append({
     company_id: event.companyId,
     at: tx.now,
     actor_kind: event.actor.kind,
@@ -46,91 +38,45 @@ export async function append(tx: Tx, event: NewEvent): Promise<number> {
     operation: event.operation,
     subject: event.subject,
     data: JSON.stringify(redact(event.data).value),
-    previous: head?.hash ?? genesis,
-  };
-  const hash = hashOf(row);
-  await tx.run(insertRow, { ...row, hash });
-  await tx.run(moveHead, { seq: row.seq, hash });
-  return row.seq;
+  });
 }
 
-export function hashOf(row: Omit<Row, "hash">): string {
-  return digest(
-    "sha256",
-    JSON.stringify([
-      row.previous,
-      row.seq,
-      row.company_id,
-      row.at,
-      row.actor_kind,
-      row.agent_id,
-      row.session_id,
-      row.operation,
-      row.subject,
-      row.data,
-    ]),
-  );
+/** Events of a chain after a number, in order. */
+export const listAfter = query((db, p: { companyId: string; after: number; limit: number }) =>
+  db
+    .selectFrom("events")
+    .selectAll()
+    .where("company_id", "=", p.companyId)
+    .where("seq", ">", p.after)
+    .orderBy("seq")
+    .limit(p.limit),
+);
+
+/** The end of every chain. The installation's comes first. */
+export const allHeads = query((db, _: Record<never, never>) =>
+  db.selectFrom("ledger_heads").selectAll().orderBy("company_id"),
+);
+
+/** How far a follower of all chains has read: the last number of each company. */
+export type Seen = Map<string, number>;
+
+export async function seenSoFar(tx: ReadTx): Promise<Seen> {
+  return new Map((await tx.all(allHeads, {})).map(({ company_id, seq }) => [company_id, seq]));
 }
 
-export interface Verification {
-  readonly checked: number;
-  readonly last: number;
-  readonly head: string;
-  readonly complete: boolean;
-  readonly firstBad: { readonly seq: number; readonly why: string } | null;
-}
-
-/** Recomputes the chain after `after`, at most `limit` rows. */
-export async function verify(tx: ReadTx, after: number, limit: number): Promise<Verification> {
-  const before = after === 0 ? undefined : await tx.first(rowAt, { seq: after });
-  if (after > 0 && before === undefined)
-    return {
-      checked: 0,
-      last: after,
-      head: genesis,
-      complete: true,
-      firstBad: { seq: after, why: "the row is missing" },
-    };
-  const rows = await tx.all(rowsAfter, { after, limit });
-  let previous = before?.hash ?? genesis;
-  let expected = after + 1;
-  for (const row of rows) {
-    const why =
-      row.seq !== expected
-        ? `row ${expected} is missing`
-        : row.previous !== previous
-          ? "it does not continue the row before it"
-          : row.hash !== hashOf(row)
-            ? "its content does not match its hash"
-            : null;
-    if (why !== null)
-      return {
-        checked: row.seq - after,
-        last: expected - 1,
-        head: previous,
-        complete: false,
-        firstBad: { seq: row.seq, why },
-      };
-    previous = row.hash;
-    expected += 1;
+/** The events after these, of all chains: at most 500 of each. Empty when there are no more. */
+export async function newEvents(tx: ReadTx, seen: Seen): Promise<Row[]> {
+  const found: Row[] = [];
+  for (const { company_id, seq } of await tx.all(allHeads, {})) {
+    const after = seen.get(company_id) ?? 0;
+    if (seq > after) found.push(...(await tx.all(listAfter, { companyId: company_id, after, limit: 500 })));
   }
-  const last = expected - 1;
-  const complete = rows.length < limit;
-  const end = complete ? await tx.first(ledgerEnd, {}) : undefined;
-  const cut = complete && ((end?.seq ?? 0) !== last || (end?.hash ?? genesis) !== previous);
-  const firstBad = cut ? { seq: last + 1, why: "the ledger does not end where its head says" } : null;
-  return { checked: rows.length, last, head: previous, complete, firstBad };
+  return found;
 }
 
-/** Events after a sequence number, in order: of one company or, for null, of the installation. */
-export function listAfter(
-  tx: ReadTx,
-  filter: { companyId: string | null; after: number; limit: number },
-): Promise<Row[]> {
-  const { companyId, after, limit } = filter;
-  return companyId === null
-    ? tx.all(rowsAfter, { after, limit })
-    : tx.all(rowsOfCompanyAfter, { companyId, after, limit });
+/** Notes that a follower has seen these events. */
+export function markSeen(seen: Seen, events: readonly Row[]): void {
+  for (const { company_id, seq } of events) seen.set(company_id, seq);
 }
 
 /** The events about a subject, newest first. */
@@ -158,7 +104,7 @@ export const aboutAgent = query((db, p: { agent: string; before: number; limit: 
 export function presentEvent(row: Row): Event {
   return {
     seq: row.seq,
-    companyId: row.company_id,
+    companyId: row.company_id === "" ? null : row.company_id,
     at: new Date(row.at).toISOString(),
     actor: presentActor(row),
     operation: row.operation,
@@ -175,34 +121,3 @@ export function presentActor(row: Pick<Row, "actor_kind" | "agent_id" | "session
 }
 
 export const parseData = tables.events.data.parse;
-
-export const ledgerEnd = query((db, _: Record<never, never>) =>
-  db.selectFrom("ledger_head").select(["seq", "hash"]),
-);
-
-const moveHead = query((db, p: { seq: number; hash: string }) =>
-  db
-    .insertInto("ledger_head")
-    .values({ id: 1, seq: p.seq, hash: p.hash })
-    .onConflict((conflict) => conflict.column("id").doUpdateSet({ seq: p.seq, hash: p.hash })),
-);
-
-const insertRow = insertion("events");
-
-const rowAt = query((db, p: { seq: number }) =>
-  db.selectFrom("events").select("hash").where("seq", "=", p.seq),
-);
-
-const rowsAfter = query((db, p: { after: number; limit: number }) =>
-  db.selectFrom("events").selectAll().where("seq", ">", p.after).orderBy("seq").limit(p.limit),
-);
-
-const rowsOfCompanyAfter = query((db, p: { companyId: string; after: number; limit: number }) =>
-  db
-    .selectFrom("events")
-    .selectAll()
-    .where("company_id", "=", p.companyId)
-    .where("seq", ">", p.after)
-    .orderBy("seq")
-    .limit(p.limit),
-);

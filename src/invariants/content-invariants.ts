@@ -1,12 +1,11 @@
 import { hash as digest } from "node:crypto";
-import { verify } from "../events/ledger.ts";
 import { searchableText } from "../knowledge/content.ts";
 import { reindex } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import { invariantsOf } from "./invariant.ts";
 import { type Scope, scoped } from "./scope.ts";
 
-/** Knowledge files, their versions and content, the search index, and the record. */
+/** Knowledge files, their versions and content, and the search index. */
 
 export const contentInvariants = [
   ...invariantsOf("history", {
@@ -72,14 +71,6 @@ export const contentInvariants = [
       broken: "is indexed with another text than its newest version has.",
       repair: ({ tx }, id) => reindex(tx, id),
     },
-    "ledger-chain": {
-      statement: "The hash chain of the record is unbroken, from the first event to the last.",
-      subject: "events",
-      find: findBrokenLink,
-      broken: "does not continue the event before it, was changed, or was cut off.",
-      advice:
-        "The record was changed outside Agency. Compare it with a backup and with the last hash that you noted elsewhere: `agency audit verify`. Agents can continue to work.",
-    },
   }),
 ];
 
@@ -138,24 +129,4 @@ async function contentOf(tx: ReadTx, { id, hash, content }: Stored): Promise<Uin
   } catch {
     return undefined;
   }
-}
-
-const stretch = 10_000;
-
-/** Asks for one row more than the scope has, because verify() compares the end with the ledger's head only when it reaches it. */
-async function findBrokenLink(tx: ReadTx, scope: Scope): Promise<string[]> {
-  if (scope.kind === "range")
-    return brokenIn(tx, Number(scope.after), Number(scope.upto) - Number(scope.after) + 1);
-  if (scope.kind !== "all") return [];
-  for (let after = 0; ;) {
-    const found = await verify(tx, after, stretch);
-    if (found.firstBad !== null) return [String(found.firstBad.seq)];
-    if (found.complete) return [];
-    after = found.last;
-  }
-}
-
-async function brokenIn(tx: ReadTx, after: number, limit: number): Promise<string[]> {
-  const { firstBad } = await verify(tx, after, limit);
-  return firstBad === null ? [] : [String(firstBad.seq)];
 }

@@ -57,7 +57,6 @@ const subjects = {
     // A full-text table cannot be read from a key onward; this one, which it keeps beside it, can.
     onSqlite: { table: "search_docsize", key: "id" },
   },
-  events: { alias: "e", key: "seq", company: null, noun: "Event", name: null, isNumbered: true },
 } as const satisfies Readonly<Record<string, Table>>;
 export type Subject = keyof typeof subjects;
 

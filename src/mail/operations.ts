@@ -105,7 +105,7 @@ export async function notify(call: Writing, to: string | null, text: string, aut
       why: texts.inboxFull(mostWaiting),
       text: text.slice(0, 500).toWellFormed(),
     };
-    await append(tx, { companyId, actor: system, operation: "mail.drop", subject: to ?? companyId, data });
+    append(tx, { companyId, actor: system, operation: "mail.drop", subject: to ?? companyId, data });
     return;
   }
   const letter = { id, companyId, from: null, bySystem: true, to, deliverAt: tx.now, autoTurn };

@@ -105,7 +105,7 @@ export async function deliver(tx: Tx, message: NewRow<"messages">, newId: () => 
   const broken = await brokenRoute(tx, message);
   if (broken !== null) {
     await tx.run(markFailed, { id: message.id, failure: broken });
-    await append(tx, {
+    append(tx, {
       ...eventOf(message),
       operation: "mail.fail",
       data: { message: message.id, why: broken },
@@ -113,7 +113,7 @@ export async function deliver(tx: Tx, message: NewRow<"messages">, newId: () => 
     return tellSender(tx, message, broken, newId);
   }
   await tx.run(markDelivered, { id: message.id, now: tx.now });
-  await append(tx, {
+  append(tx, {
     ...eventOf(message),
     operation: "mail.deliver",
     data: { message: message.id, file: message.file_id },
@@ -144,7 +144,7 @@ export async function settleInbox(tx: Tx, companyId: string, agentId: string): P
   if (inbox === undefined) return;
   await shiftScope(tx, inbox.id, 1);
   await tx.run(completeInbox, { id: inbox.id, now: tx.now });
-  await append(tx, {
+  append(tx, {
     companyId,
     actor: system,
     operation: "outcome.complete",
@@ -227,7 +227,7 @@ async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () =
     },
     system,
   );
-  await append(tx, {
+  append(tx, {
     companyId,
     actor: system,
     operation: "outcome.create",
@@ -245,7 +245,7 @@ async function unblock(tx: Tx, companyId: string, id: string): Promise<void> {
   if (inbox.blocked_reason === null) return;
   const free = { blocked_reason: null, blocked_until: null, blocked_on: null, stalls: 0 };
   await saveOutcome(tx, { ...inbox, ...free }, system);
-  await append(tx, {
+  append(tx, {
     companyId,
     actor: system,
     operation: "outcome.update",

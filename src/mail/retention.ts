@@ -13,7 +13,7 @@ export async function compactMail(tx: Tx, companyId: string, before: number, lim
     const file = await fileById(tx, file_id);
     if (file === undefined || file.deleted_at !== null) continue;
     await tombstone(tx, file);
-    await append(tx, {
+    append(tx, {
       companyId,
       actor: system,
       operation: "mail.compact",

@@ -1,13 +1,14 @@
 import * as contract from "../contract/ledger.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
-import { aboutAgent, listAfter, presentEvent, verify } from "../events/ledger.ts";
+import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
+import { aboutAgent, listAfter, presentEvent } from "../events/ledger.ts";
+import { verify } from "../events/verify.ts";
 import type { ReadTx } from "../store/store.ts";
 import { boardHasLedger } from "./texts.ts";
 
 const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => {
   const limit = input.limit ?? defaultPage;
-  const rows = await listAfter(tx, { companyId, after: input.after ?? 0, limit: limit + 1 });
+  const rows = await tx.all(listAfter, { companyId, after: input.after ?? 0, limit: limit + 1 });
   const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
   return { events: page.map(presentEvent), nextCursor };
 });
@@ -20,8 +21,15 @@ const onMine = guarded(contract.readAuditLog, async ({ tx, actor, input }) => {
 const onAgent = guarded(contract.listAgentEvents, ({ tx, input }) => ofAgent(tx, input.id, input));
 
 const onVerify = guarded(contract.verifyLedger, async ({ tx, input }) => {
-  const { firstBad, ...result } = await verify(tx, input.after ?? 0, input.limit ?? 10_000);
-  return { ok: firstBad === null, ...result, firstBad };
+  const [chain, after] = cursorParts(input.cursor, "chain number");
+  const from = chain === undefined ? null : { companyId: chain === "-" ? "" : chain, after: Number(after) };
+  const { checked, problems, next } = await verify(tx, from, input.limit ?? 10_000);
+  return {
+    ok: problems.length === 0,
+    checked,
+    problems: problems.map((found) => ({ ...found, companyId: found.companyId || null })),
+    nextCursor: next === null ? null : `${next.companyId || "-"} ${next.after}`,
+  };
 });
 
 export const activityHandlers = [onList, onMine, onAgent, onVerify];

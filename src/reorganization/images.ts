@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Value } from "../store/columns.ts";
 import { dynamic } from "../store/query.ts";
-import { imagedNames, type ImagedTable, imagedTables } from "../store/schema.ts";
+import { imagedNames, type ImagedTable, rowKeys } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
@@ -20,7 +20,7 @@ export interface Difference {
 }
 
 export const textOf = (table: ImagedTable, row: Image): string =>
-  imagedTables[table].map((column) => row[column]).join(" ");
+  rowKeys[table].map((column) => row[column]).join(" ");
 
 /** All rows that moving or ending these agents can touch. */
 export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promise<Images> {
@@ -176,7 +176,7 @@ const mapOf = (table: ImagedTable, rows: readonly Image[]): Map<string, Image> =
     rows.map((row): [string, Image] => [textOf(table, row), row]).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
 
-const keyOf = (table: ImagedTable, row: Image): Image => only(row, imagedTables[table]);
+const keyOf = (table: ImagedTable, row: Image): Image => only(row, rowKeys[table]);
 
 function only(row: Image, columns: readonly string[]): Image {
   return Object.fromEntries(columns.map((column) => [column, row[column] ?? null]));

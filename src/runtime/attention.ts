@@ -1,13 +1,13 @@
-import type { listAfter } from "../events/ledger.ts";
 import { parseData } from "../events/ledger.ts";
 import { query } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
  * Which agents an event concerns: those that may have work because of it. One agent too many is harmless, because the rows
  * alone decide whether an agent has work (work.ts). One too few waits for the slow sweep.
  */
-type Event = Awaited<ReturnType<typeof listAfter>>[number];
+type Event = Row<"events">;
 
 export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<Set<string>> {
   const agents = new Set<string>();

@@ -14,8 +14,8 @@ for (const kind of storeKinds)
         assert.ok(failing);
         const watched = failing.watch(store);
         const write = (operation: string) =>
-          watched.write((tx) =>
-            append(tx, { companyId: null, actor: system, operation, subject: null, data: {} }),
+          watched.write(async (tx) =>
+            append(tx, { companyId: "", actor: system, operation, subject: null, data: {} }),
           );
         const others = ["other", "other", "other", "other"];
         // Twice: those who first have to connect do not come at the same time.

@@ -1,4 +1,3 @@
-import { ledgerEnd, ledgerLock, listAfter } from "../events/ledger.ts";
 import type { Store } from "../store/store.ts";
 
 /**
@@ -32,16 +31,21 @@ export function failPoint(wanted: string | undefined, die: () => void): FailPoin
       write: async (work) => {
         let recorded: string[] = [];
         const result = await store.write(async (tx) => {
-          // Other transactions append until this one has the ledger's lock, so the end is read after the lock.
-          let before: number | undefined;
-          const lock = async (key: string): Promise<void> => {
-            await tx.lock(key);
-            if (key === ledgerLock) before ??= (await tx.first(ledgerEnd, {}))?.seq ?? 0;
-          };
-          const answer = await work({ ...tx, lock });
-          const events =
-            before === undefined ? [] : await listAfter(tx, { companyId: null, after: before, limit: 1000 });
-          recorded = events.map(({ operation }) => operation);
+          recorded = [];
+          const answer = await work({
+            ...tx,
+            append: (event) => {
+              recorded.push(event.operation);
+              tx.append(event);
+            },
+            attempt: async (part) => {
+              const { length } = recorded;
+              return tx.attempt(part).catch((error: unknown) => {
+                recorded.length = length;
+                throw error;
+              });
+            },
+          });
           for (const operation of recorded) await at(`before ${operation}`);
           return answer;
         });

@@ -1,5 +1,5 @@
 import { monthOf } from "../budgets/budget.ts";
-import { ledgerEnd, listAfter } from "../events/ledger.ts";
+import { markSeen, newEvents, type Seen, seenSoFar } from "../events/ledger.ts";
 import { nextExpiry } from "../approvals/table.ts";
 import { deliver } from "../mail/post.ts";
 import { dueMessages, messageById, nextDue } from "../mail/table.ts";
@@ -54,8 +54,8 @@ export function createScheduler(parts: NodeParts): Scheduler {
   const later = new Map<string, number>();
   /** By company, the agents that have work but found no free place or budget. */
   const waiting = new Map<string, Set<string>>();
-  /** The last event that was followed, and the time up to which ended blocks were noticed. */
-  let seen = 0;
+  /** The last event of each company that was followed, and the time up to which ended blocks were noticed. */
+  let seen: Seen = new Map();
   let alarmsSeen = 0;
   let renewed = 0;
   let swept = 0;
@@ -94,22 +94,18 @@ export function createScheduler(parts: NodeParts): Scheduler {
   /** Reads the events since the last look and notes the agents they concern. */
   async function follow(): Promise<void> {
     for (let more = true; more;) {
-      const { agents, last, count } = await store.read(async (tx) => {
-        const events = await listAfter(tx, { companyId: null, after: seen, limit: 500 });
+      const { agents, events } = await store.read(async (tx) => {
+        const events = await newEvents(tx, seen);
         for (const { operation, session_id, company_id } of events) {
           if (operation === "session.submit_summary" && session_id !== null)
             sessions.summarySubmitted(session_id, tx.now);
-          if (company_id !== null && freesAPlace.has(operation)) lookAgain(company_id);
+          if (freesAPlace.has(operation)) lookAgain(company_id);
         }
-        return {
-          agents: await concerned(tx, events),
-          last: events.at(-1)?.seq ?? seen,
-          count: events.length,
-        };
+        return { agents: await concerned(tx, events), events };
       });
       for (const id of agents) toLookAt.add(id);
-      seen = last;
-      more = count === 500;
+      markSeen(seen, events);
+      more = events.length > 0;
     }
   }
 
@@ -219,7 +215,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
   return {
     start: async () => {
       // Older events are skipped: the first round of the sweep looks at every agent anyway.
-      seen = await store.read(async (tx) => (await tx.first(ledgerEnd, {}))?.seq ?? 0);
+      seen = await store.read(seenSoFar);
       await sessions.reconcile();
       await tick();
     },

@@ -82,7 +82,7 @@ export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch:
     sessionId: session.id,
     label: "session",
   });
-  await append(tx, {
+  append(tx, {
     companyId: agent.company_id,
     actor: system,
     operation: "session.start",
@@ -159,7 +159,7 @@ export async function forgetProcess(tx: Tx, id: string): Promise<void> {
   await tx.run(clearPid, { id, pid: null });
   const session = await tx.first(byId, { id });
   if (session?.settled !== 1 || !(await giveBack(tx, id))) return;
-  await append(tx, {
+  append(tx, {
     companyId: session.company_id,
     actor: system,
     operation: "budget.release",

@@ -13,7 +13,7 @@ export async function takeSkills(
   const copies: SkillCopy[] = [];
   for (const { path, id, version, hash } of await tx.all(skillFiles, { companyId: agent.company_id })) {
     copies.push({ path, content: await tx.blobs.read(id, hash) });
-    await append(tx, {
+    append(tx, {
       companyId: agent.company_id,
       actor: { kind: "agent", agentId: agent.id, sessionId },
       operation: "knowledge.read",

@@ -1,5 +1,6 @@
-import { genesis, hashOf, parseData } from "../events/ledger.ts";
+import { markSeen, newEvents, parseData, type Seen } from "../events/ledger.ts";
 import { endReasons } from "../runtime/texts.ts";
+import { genesis, hashOf } from "../store/chain.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Store } from "../store/store.ts";
 import { Broken } from "./broken.ts";
@@ -33,27 +34,33 @@ export class LedgerWatch {
   readonly #trace: Trace;
   readonly #maxSessions = new Map<string, number>();
   readonly #stalls = new StallModel();
-  #seen = 0;
-  #head = genesis;
+  readonly #seen: Seen = new Map();
+  readonly #heads = new Map<string, string>();
 
   constructor(store: Store, trace: Trace) {
     this.#store = store;
     this.#trace = trace;
   }
 
+  /** The last hashes of all chains. Equal ones mean equal histories. */
   get head(): string {
-    return this.#head;
+    return [...this.#heads.values()].join(" ");
   }
 
   /** Reads the events since the last call. */
   async follow(): Promise<void> {
     await this.#store.read(async (tx) => {
-      const rows = await tx.all(eventsAfter, { seq: this.#seen });
-      for (const row of rows) {
-        this.changed ||= /^(?:outcome|agent|permission|company)\./.test(row.operation);
-        this.#verify(row);
-        await this.#see(tx, row, rows);
-      }
+      for (
+        let rows = await newEvents(tx, this.#seen);
+        rows.length > 0;
+        rows = await newEvents(tx, this.#seen)
+      )
+        for (const row of rows) {
+          this.changed ||= /^(?:outcome|agent|permission|company)\./.test(row.operation);
+          this.#verify(tx, row);
+          const batch = rows.filter(({ company_id }) => company_id === row.company_id);
+          await this.#see(tx, row, batch);
+        }
     });
   }
 
@@ -75,12 +82,16 @@ export class LedgerWatch {
     return this.#maxSessions.get(companyId) ?? 4;
   }
 
-  #verify(row: EventRow): void {
-    const right = row.seq === this.#seen + 1 && row.previous === this.#head && row.hash === hashOf(row);
+  #verify(tx: ReadTx, row: EventRow): void {
+    const { company_id, seq } = row;
+    const right =
+      seq === (this.#seen.get(company_id) ?? 0) + 1 &&
+      row.previous === (this.#heads.get(company_id) ?? genesis) &&
+      row.hash === hashOf(tx.mac, row);
     if (!right)
-      throw new Broken("the hash chain of the ledger verifies", `event ${row.seq} does not continue it`);
-    this.#seen = row.seq;
-    this.#head = row.hash;
+      throw new Broken("the hash chain of the ledger verifies", `event ${seq} does not continue it`);
+    markSeen(this.#seen, [row]);
+    this.#heads.set(company_id, row.hash);
   }
 
   async #see(tx: ReadTx, row: EventRow, batch: readonly EventRow[]): Promise<void> {
@@ -328,9 +339,6 @@ export class LedgerWatch {
 
 const changesRights = /^(?:permission|agent)\.|^outcome\.(?:complete|close|reopen|delegate|reclaim)$/;
 
-const eventsAfter = query((db, p: { seq: number }) =>
-  db.selectFrom("events").selectAll().where("seq", ">", p.seq).orderBy("seq"),
-);
 const agentRow = query((db, p: { id: string }) =>
   db.selectFrom("agents").select(["name", "generation", "state_file_id"]).where("id", "=", p.id),
 );

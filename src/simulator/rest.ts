@@ -90,7 +90,7 @@ async function demandRest(world: World): Promise<void> {
       throw new Broken("an accepted message is delivered or fails", world.trace.name("message", id));
   const verified = await world.askQuietly(world.board, verifyLedger, {});
   if (!verified.ok)
-    throw new Broken("the hash chain of the ledger verifies", JSON.stringify(verified.firstBad));
+    throw new Broken("the hash chain of the ledger verifies", JSON.stringify(verified.problems));
   await world.askQuietly(world.board, listOutcomes, { companyId: world.company.id, status: "open" });
 }
 

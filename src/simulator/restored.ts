@@ -1,36 +1,23 @@
 import type { Value } from "../store/columns.ts";
 import { dynamic } from "../store/query.ts";
-import type { Schema } from "../store/schema.ts";
+import { imagedNames, rowKeys } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 
 /** Compares whole tables, to check that undoing a reorganization restores every row. */
 type Row = Readonly<Record<string, Value>>;
 export type Dump = ReadonlyMap<string, ReadonlyMap<string, Row>>;
 
-/** The key columns of each table. The ledger and the stored answers are left out, because they only grow. */
-const tables = {
-  companies: ["id"],
-  agents: ["id"],
-  sessions: ["id"],
-  credentials: ["id"],
-  files: ["id"],
-  versions: ["file_id", "version"],
-  links: ["from_id", "to_id"],
-  outcomes: ["id"],
-  messages: ["id"],
-  mcp_servers: ["company_id", "name"],
-  edges: ["parent_id", "child_id"],
-  dependencies: ["outcome_id", "depends_on_id"],
-  grants: ["id"],
-  permission_requests: ["id"],
-  approvals: ["id"],
-  approval_comments: ["id"],
-  budgets: ["agent_id", "measure"],
-  budget_pauses: ["agent_id"],
-  charges: ["pool_id", "month", "measure"],
-} as const satisfies Partial<Record<keyof Schema, readonly string[]>>;
-type Table = keyof typeof tables;
-const names = Object.keys(tables).filter((name): name is Table => name in tables);
+/** The tables that an undo must restore. Others only grow. */
+const names = [
+  ...imagedNames,
+  "companies",
+  "sessions",
+  "files",
+  "versions",
+  "links",
+  "mcp_servers",
+  "approval_comments",
+] as const;
 
 export async function dump(store: Store): Promise<Dump> {
   return store.read(async (tx) => {
@@ -40,7 +27,7 @@ export async function dump(store: Store): Promise<Dump> {
         dynamic((db) => db.selectFrom(table).selectAll()),
         {},
       );
-      const keyed = rows.map((row): [string, Row] => [tables[table].map((key) => row[key]).join(" "), row]);
+      const keyed = rows.map((row): [string, Row] => [rowKeys[table].map((key) => row[key]).join(" "), row]);
       all.set(table, new Map(keyed));
     }
     return all;

@@ -13,6 +13,8 @@ export interface Column<T extends Value = Value, G extends boolean = boolean> {
   readonly generated: G;
   /** Absent where the code can work with every value of the type. */
   readonly knows?: (stored: Value) => boolean;
+  /** The ledger does not cover it: it changes too often, and no decision rests on it. */
+  readonly unsealed?: true;
   /** Only for the type checker. */
   readonly holds?: T;
 }
@@ -34,6 +36,10 @@ export const serial: Column<number, true> = { type: "integer", nullable: false, 
 export function orNull<T extends Value>(column: Column<T, false>): Column<T | null, false> {
   const { knows, ...rest } = column;
   return { ...rest, nullable: true, ...(knows === undefined ? {} : { knows }) };
+}
+
+export function unsealed<T extends Value>(column: Column<T, false>): Column<T, false> {
+  return { ...column, unsealed: true };
 }
 
 /** One of these values. A row with any other value is not read: the query throws. */

@@ -1,6 +1,6 @@
 import type { Column } from "./columns.ts";
 import type { Dialect } from "./query.ts";
-import { type TableName, tableNames, tables } from "./schema.ts";
+import { rowKeys, type TableName, tableNames, tables } from "./schema.ts";
 
 /**
  * Makes the tables, on both databases alike. Their columns are in schema.ts, so this file has only keys and indexes. Nothing
@@ -14,27 +14,14 @@ interface Migration {
   readonly statements: (dialect: Dialect) => readonly string[];
 }
 
-/** The primary keys that are neither `id` nor a generated number. */
-const keys: Partial<Readonly<Record<TableName, string>>> = {
-  versions: "file_id, version",
-  blobs: "file_id, hash",
-  links: "from_id, to_id",
-  skill_files: "company_id, path",
-  mcp_servers: "company_id, name",
-  edges: "parent_id, child_id",
-  dependencies: "outcome_id, depends_on_id",
-  notices: "company_id, about, kind",
-  budgets: "agent_id, measure",
-  reservations: "session_id, measure",
-  charges: "pool_id, month, measure",
-  budget_alerts: "pool_id, month, kind",
-  budget_pauses: "agent_id",
-  costs: "kind, id, month, own",
-  events: "seq",
-  idempotency: "actor, key",
+const keys: Readonly<Record<TableName, readonly string[]>> = {
+  ...rowKeys,
+  blobs: ["file_id", "hash"],
+  events: ["company_id", "seq"],
+  ledger_heads: ["company_id"],
 };
 /** Tables with large rows, which SQLite should not keep in the index of the primary key. */
-const large: readonly TableName[] = ["blobs", "events", "idempotency", "mcp_servers"];
+const large: readonly TableName[] = ["blobs", "idempotency", "mcp_servers"];
 
 const search: readonly Readonly<Record<Dialect, string>>[] = [
   // PostgreSQL would index an address or a path as one word, SQLite as several. Without punctuation both index several.
@@ -113,7 +100,6 @@ const indexes: readonly string[] = [
   `create index reservations_pool on reservations(pool_id, measure, amount)`,
   `create index costs_page on costs(company_id, kind, month, own, id)`,
   `create index reorganizations_page on reorganizations(company_id, num)`,
-  `create index events_company on events(company_id, seq)`,
   `create index events_subject on events(subject, seq) where subject is not null`,
   `create index events_session on events(session_id, seq) where session_id is not null`,
   `create index events_agent on events(agent_id, seq) where agent_id is not null`,
@@ -142,13 +128,13 @@ export function missingMigrations(applied: readonly string[]): readonly Migratio
 function createTable(dialect: Dialect, table: TableName): string {
   const columns = Object.entries<Column>(tables[table]);
   const isNumbered = columns.some(([, { generated }]) => generated);
-  const isKeyed = dialect === "sqlite" && keys[table] !== undefined && !large.includes(table);
+  const isKeyed = dialect === "sqlite" && !isNumbered && keys[table][0] !== "id" && !large.includes(table);
   const parts = columns.map(([name, { type, nullable, generated }]) =>
     generated
       ? `${name} ${typeNames[dialect].serial} primary key`
       : `${name} ${typeNames[dialect][type]}${nullable ? "" : " not null"}`,
   );
-  if (!isNumbered) parts.push(`primary key (${keys[table] ?? "id"})`);
+  if (!isNumbered) parts.push(`primary key (${keys[table].join(", ")})`);
   else if ("id" in tables[table]) parts.push("unique (id)");
   // A table without rowid is its primary key's index, which saves writing a page at each commit.
   return `create table ${table} (${parts.join(", ")})${isKeyed ? " without rowid" : ""}`;

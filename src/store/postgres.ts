@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
-import type { ReadTx, Store, Tx } from "./store.ts";
+import type { Mac, Store } from "./store.ts";
 import { missingMigrations } from "./migrations.ts";
 import { checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
+import { macOf, type PlainTx, sealing } from "./chain.ts";
 import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
 
 /**
@@ -11,8 +12,8 @@ import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
  *
  * Writes use READ COMMITTED and one advisory lock for each company. An operation takes the lock before it checks a rule.
  * Each of its later statements sees everything that earlier holders of the lock committed, and no other writer can
- * change it before the commit. SERIALIZABLE was rejected: every write extends the same hash chain of events, so
- * concurrent writes would fail each other.
+ * change it before the commit. SERIALIZABLE was rejected: the writes of a company extend the same hash chain of
+ * events, so concurrent ones would fail each other.
  *
  * Reads use REPEATABLE READ, so all queries of one read see the same state.
  *
@@ -21,6 +22,8 @@ import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
 export interface PostgresOptions {
   readonly url: string;
   readonly connections?: number;
+  /** Seals the ledger (chain.ts). Every node needs the same key. */
+  readonly key?: string;
 }
 
 /** SQLSTATE codes of rollbacks that a concurrent transaction caused. The same transaction may succeed next time. */
@@ -43,6 +46,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   await migrate(pool);
+  const mac = macOf(options.key ?? "");
 
   const listeners = new Set<() => void>();
   const hear = (): void => {
@@ -50,12 +54,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   };
   const ear = await listen(options.url, hear);
 
-  async function attempt<T>(begin: string, end: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+  async function attempt<T>(begin: string, end: string, work: (tx: PlainTx) => Promise<T>): Promise<T> {
     const client = await pool.connect();
     let broken: Error | undefined;
     try {
       const results: unknown = await client.query(`${begin}; ${clock}`);
-      const result = await work(txOn(client, clockIn(results)));
+      const result = await work(txOn(client, clockIn(results), mac));
       await client.query(end);
       return result;
     } catch (error) {
@@ -78,7 +82,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
           const result = await attempt(
             "begin isolation level read committed",
             `notify ${channel}; commit`,
-            work,
+            (tx) => sealing(tx, work),
           );
           hear();
           return result;
@@ -111,7 +115,7 @@ function clockIn(results: unknown): number {
   throw new TypeError("the database did not tell the time");
 }
 
-function txOn(client: pg.PoolClient, now: number): Tx {
+function txOn(client: pg.PoolClient, now: number, mac: Mac): PlainTx {
   const ask = async (
     prepared: PreparedQuery,
     params: Readonly<Record<string, Value>>,
@@ -124,6 +128,7 @@ function txOn(client: pg.PoolClient, now: number): Tx {
   return {
     dialect: "postgres",
     now,
+    mac,
     blobs: {
       read: async (fileId, hash) => {
         const { rows } = await ask(blobRow.on("postgres"), { file_id: fileId, hash });
@@ -153,7 +158,7 @@ function txOn(client: pg.PoolClient, now: number): Tx {
         throw error;
       }
     },
-  } satisfies Tx & ReadTx;
+  };
 }
 
 /** PostgreSQL parses a named statement once for each connection. The name is a hash of the text, so it identifies it. */

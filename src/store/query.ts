@@ -12,8 +12,17 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import { checksIn, checksOf, type Check } from "./checks.ts";
-import type { Value } from "./columns.ts";
-import { columnsOf, type NewRow, type Row, type Schema, type TableName } from "./schema.ts";
+import type { Column, Value } from "./columns.ts";
+import {
+  columnsOf,
+  isSealed,
+  type NewRow,
+  type Row,
+  type Schema,
+  type SealedTable,
+  type TableName,
+  tables,
+} from "./schema.ts";
 
 /**
  * Kysely builds and types the SQL, and the store runs it. A `query` is built once for each dialect and has named holes
@@ -35,6 +44,9 @@ export interface PreparedQuery {
   readonly slots: readonly (Hole | Value)[];
   /** Applied to each returned row. */
   readonly checks: readonly Check[];
+  /** The statement changes rows of this table, and returns them. */
+  readonly seals?: { readonly table: SealedTable; readonly deletes: boolean };
+  readonly readsLedger: boolean;
 }
 
 export class Hole {
@@ -229,11 +241,23 @@ const builders: Readonly<Record<Dialect, Db>> = {
 
 function prepare(compilable: Compilable<unknown>, checks?: readonly Check[]): PreparedQuery {
   const { sql: text, parameters, query: node } = compilable.compile();
+  const [, verb = "", table = ""] = /\b(insert into|update|delete from)\s+"?(\w+)/i.exec(text) ?? [];
+  const seals = isSealed(table) && !changesOnlyUnsealed(text, table);
+  const returned = seals ? Object.keys(tables[table]).map((column) => `"${table}"."${column}"`) : [];
   return {
-    sql: text,
+    sql: seals ? `${text.replace(/\sreturning\s[^]*$/i, "")} returning ${returned.join(", ")}` : text,
     checks: checks ?? checksOf(node),
     slots: parameters.map((slot) => (slot instanceof Hole ? slot : asValue(slot))),
+    readsLedger: /\b(?:events|ledger_heads)\b/.test(text),
+    ...(seals ? { seals: { table, deletes: /^delete/i.test(verb) } } : {}),
   };
+}
+
+function changesOnlyUnsealed(text: string, table: SealedTable): boolean {
+  const [, set = ""] = /^update\s+"?\w+"?\s+set\s(.*?)\swhere\s/is.exec(text) ?? [];
+  const columns: Readonly<Record<string, Column>> = tables[table];
+  const changed = [...set.matchAll(/"(\w+)" = /g)].map(([, name = ""]) => columns[name]);
+  return changed.length > 0 && changed.every((column) => column?.unsealed === true);
 }
 
 function asValue(value: unknown): Value {

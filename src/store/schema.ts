@@ -25,6 +25,7 @@ import {
   serial,
   string,
   textThat,
+  unsealed,
 } from "./columns.ts";
 
 /**
@@ -32,26 +33,58 @@ import {
  * derive from here. migrations.ts adds keys and indexes.
  */
 
-/** What tells the rows of a table apart, for the tables whose rows a reorganization changes and an undo puts back. */
-export const imagedTables = {
+/**
+ * What tells the rows of a table apart. A change of any row of these tables is sealed by the ledger (chain.ts). Left out are
+ * the ledger itself, content (its hash is in `versions`) and the search index (it repeats the content).
+ */
+export const rowKeys = {
+  companies: ["id"],
   agents: ["id"],
+  sessions: ["id"],
+  credentials: ["id"],
+  files: ["id"],
+  versions: ["file_id", "version"],
+  links: ["from_id", "to_id"],
   outcomes: ["id"],
+  messages: ["id"],
+  skill_files: ["company_id", "path"],
+  mcp_servers: ["company_id", "name"],
   edges: ["parent_id", "child_id"],
   dependencies: ["outcome_id", "depends_on_id"],
   grants: ["id"],
-  approvals: ["id"],
+  reviews: ["num"],
+  notices: ["company_id", "about", "kind"],
   permission_requests: ["id"],
-  credentials: ["id"],
-  messages: ["id"],
+  approvals: ["id"],
+  approval_comments: ["id"],
   budgets: ["agent_id", "measure"],
-  budget_pauses: ["agent_id"],
+  reservations: ["session_id", "measure"],
   charges: ["pool_id", "month", "measure"],
+  budget_alerts: ["pool_id", "month", "kind"],
+  budget_pauses: ["agent_id"],
+  costs: ["kind", "id", "month", "own"],
+  reorganizations: ["id"],
+  idempotency: ["actor", "key"],
 } as const;
+export type SealedTable = keyof typeof rowKeys;
+export const isSealed = (name: string): name is SealedTable => name in rowKeys;
 
-export type ImagedTable = keyof typeof imagedTables;
-export const imagedNames = Object.keys(imagedTables).filter(
-  (name): name is ImagedTable => name in imagedTables,
-);
+/** The tables whose rows a reorganization changes and an undo puts back. */
+export const imagedNames = [
+  "agents",
+  "outcomes",
+  "edges",
+  "dependencies",
+  "grants",
+  "approvals",
+  "permission_requests",
+  "credentials",
+  "messages",
+  "budgets",
+  "budget_pauses",
+  "charges",
+] as const satisfies readonly SealedTable[];
+export type ImagedTable = (typeof imagedNames)[number];
 
 /** One changed row. `before` null: it was made; `after` null: it is gone. Otherwise only the columns that differ. */
 const Image = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
@@ -129,7 +162,8 @@ export const tables = {
     pid: orNull(integer),
     /** The process's own start time: a recycled pid is not it. */
     pid_started: orNull(string),
-    lease_until: integer,
+    /** Renewed every few seconds by the daemon that runs the session. */
+    lease_until: unsealed(integer),
     started_at: integer,
     ended_at: orNull(integer),
     end_reason: orNull(string),
@@ -426,9 +460,10 @@ export const tables = {
     applied_at: integer,
     undone_at: orNull(integer),
   },
+  /** The ledger: a chain of events for each company, and one of the installation, whose company_id is empty. */
   events: {
+    company_id: string,
     seq: integer,
-    company_id: orNull(string),
     at: integer,
     actor_kind: string,
     agent_id: orNull(string),
@@ -436,14 +471,18 @@ export const tables = {
     operation: string,
     subject: orNull(string),
     data: json(JsonObject),
+    /** The rows that changed since the event before, one in a line: table, key, digest (chain.ts). */
+    rows: string,
     previous: string,
     hash: string,
   },
-  /** One row with the end of the chain. It shows when rows were cut off. */
-  ledger_head: {
-    id: integer,
+  /** The end of each chain, and the rows that changed since its last event. `seal` covers both. */
+  ledger_heads: {
+    company_id: string,
     seq: integer,
     hash: string,
+    rows: string,
+    seal: string,
   },
   idempotency: {
     actor: string,

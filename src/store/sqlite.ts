@@ -6,6 +6,7 @@ import { type Check, checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
 import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
 import { BlobFiles } from "./blob-files.ts";
+import { macOf, type PlainTx, sealing } from "./chain.ts";
 
 /**
  * SQLite inside this process. One connection writes and a second one reads.
@@ -32,6 +33,8 @@ export interface SqliteOptions {
   /** The folder content is moved to. Without it (in tests), content stays in the database. */
   readonly blobFolder?: string;
   readonly clock: () => number;
+  /** Seals the ledger (chain.ts). Without it (in tests), hashes are not secret. */
+  readonly key?: string;
 }
 
 type Row = Record<string, Value>;
@@ -45,6 +48,7 @@ export function openSqlite(options: SqliteOptions): Store {
   // An in-memory database belongs to one connection, so reads then queue with the writes.
   const reader = inMemory ? undefined : open(options.path, true);
   const writing = new Connection(db);
+  const mac = macOf(options.key ?? "");
   const listeners = new Set<() => void>();
   const files = options.blobFolder === undefined ? undefined : new BlobFiles(options.blobFolder);
   const waiting: Job[] = [];
@@ -61,10 +65,11 @@ export function openSqlite(options: SqliteOptions): Store {
     },
   });
 
-  const txOn = (connection: Connection): Tx => ({
+  const txOn = (connection: Connection): PlainTx => ({
     dialect: "sqlite",
     now: options.clock(),
     blobs: blobsOn(connection),
+    mac,
     all: async (q, params) => typed(q, connection.all(q.on("sqlite"), params)),
     first: async (q, params) => typed(q, connection.first(q.on("sqlite"), params))[0],
     run: async (q, params) => connection.run(q.on("sqlite"), params),
@@ -79,7 +84,7 @@ export function openSqlite(options: SqliteOptions): Store {
       waiting.push({
         run: async () => {
           try {
-            const result = await inSavepoint(writing, "one", () => work(txOn(writing)));
+            const result = await inSavepoint(writing, "one", () => sealing(txOn(writing), work));
             outcome = () => resolve(result);
           } catch (error) {
             outcome = () => reject(error);

@@ -1,5 +1,6 @@
 import type { Value } from "./columns.ts";
 import type { Query } from "./query.ts";
+import type { NewRow } from "./schema.ts";
 
 /**
  * The database as the rest of the program sees it. sqlite.ts and postgres.ts implement it.
@@ -28,6 +29,8 @@ export interface ReadTx {
   /** The time of the transaction by the database's clock, in milliseconds. */
   readonly now: number;
   readonly blobs: Blobs;
+  /** Makes and checks the hashes of the ledger. */
+  readonly mac: Mac;
   all<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<R[]>;
   first<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<R | undefined>;
 }
@@ -35,6 +38,8 @@ export interface ReadTx {
 export interface Tx extends ReadTx {
   /** Runs a statement and returns the number of rows it changed. */
   run<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<number>;
+  /** Records an event. It joins its company's chain when the transaction ends, with the rows that changed (chain.ts). */
+  append(event: NewEventRow): void;
   /**
    * Takes an exclusive lock and keeps it until the transaction ends. Every operation takes the lock of its company before
    * it checks a rule, so no other write can break the rule before the commit. On SQLite this does nothing, because
@@ -48,6 +53,12 @@ export interface Tx extends ReadTx {
   attempt<T>(work: () => Promise<T>): Promise<T>;
 }
 
+/** A keyed hash. */
+export type Mac = (text: string) => string;
+
+/** An event before it has its place in a chain. */
+export type NewEventRow = Omit<NewRow<"events">, "seq" | "rows" | "previous" | "hash">;
+
 /** The content of knowledge versions. A file's id and the SHA-256 of the content identify it. */
 export interface Blobs {
   read(fileId: string, hash: string): Promise<Uint8Array>;
@@ -55,7 +66,9 @@ export interface Blobs {
 
 /** Makes a read transaction fit code that expects a `Tx`. Every attempt to write through it fails. */
 export function readOnly(tx: ReadTx): Tx {
-  const refuse = (): Promise<never> =>
-    Promise.reject(new Error("an operation that only reads tried to write"));
-  return { ...tx, run: refuse, lock: refuse, attempt: refuse };
+  const append = (): never => {
+    throw new Error("an operation that only reads tried to write");
+  };
+  const refuse = async (): Promise<never> => append();
+  return { ...tx, append, run: refuse, lock: refuse, attempt: refuse };
 }

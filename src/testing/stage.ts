@@ -1,7 +1,7 @@
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newId, newSecret } from "../daemon/ids.ts";
-import { ledgerEnd } from "../events/ledger.ts";
+import { seenSoFar } from "../events/ledger.ts";
 import type { NodeParts } from "../runtime/node-sessions.ts";
 import { createScheduler, type Scheduler } from "../runtime/scheduler.ts";
 import type { Store } from "../store/store.ts";
@@ -128,5 +128,6 @@ async function quiet(scheduler: Scheduler, runner: ScriptedRunner): Promise<void
 }
 
 async function seqOf(store: Store): Promise<number> {
-  return (await store.read((tx) => tx.first(ledgerEnd, {})))?.seq ?? 0;
+  const seen = await store.read(seenSoFar);
+  return [...seen.values()].reduce((sum, seq) => sum + seq, 0);
 }

@@ -200,7 +200,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "createScheduler",
-        find: "if (company_id !== null && freesAPlace.has(operation)) lookAgain(company_id);",
+        find: "if (freesAPlace.has(operation)) lookAgain(company_id);",
         replace: "",
       },
     ],
@@ -512,8 +512,9 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "createScheduler",
-        find: "seen = last;",
-        replace: "seen = last + (last > seen && last % 5 === 0 ? 1 : 0);",
+        find: "markSeen(seen, events);",
+        replace:
+          "for (const { company_id, seq } of events) seen.set(company_id, seq + (seq % 5 === 0 ? 1 : 0));",
       },
     ],
     calm: true,

@@ -83,7 +83,7 @@ export async function routeWords(
     agent.auto_reply === 1 ? woken : (written.find(({ from_id }) => from_id === from) ?? written[0]);
   if (settled?.acknowledged_at === null) {
     await tx.run(markAcknowledged, { id: settled.id, result: "answered", now: tx.now });
-    await append(tx, {
+    append(tx, {
       companyId: agent.company_id,
       actor: { kind: "agent", agentId: agent.id, sessionId: session.id },
       operation: "mail.acknowledge",
@@ -204,7 +204,7 @@ async function record(
   session: SessionRow,
   data: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  await append(tx, {
+  append(tx, {
     companyId: agent.company_id,
     actor: { ...system, agentId: null },
     operation: "mail.reply",
