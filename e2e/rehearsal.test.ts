@@ -8,7 +8,6 @@ import { viewCompany } from "../src/contract/companies.ts";
 import { listAgents } from "../src/contract/agents.ts";
 import { listOutcomes, type OutcomeSummary } from "../src/contract/outcomes.ts";
 import { listSessions, viewTranscript } from "../src/contract/sessions.ts";
-import { sandboxWorks } from "../src/processes/sandbox.ts";
 import {
   agency,
   type BuiltDaemon,
@@ -22,45 +21,43 @@ import { sessionProcesses } from "./support/processes.ts";
 // A newcomer without a model types one command and sees an organization work. On an idle machine it should take 20 s. The
 // assertions allow more for a busy machine.
 const mostSeconds = 60;
-const sandboxes = sandboxWorks() ? ["off", "on"] : ["off"];
 
 const Result = z.object({ status: z.string(), messages: z.array(Message), seconds: z.number() });
 
-for (const sandbox of sandboxes)
-  describe(`the rehearsal with the sandbox ${sandbox}`, () => {
-    const onNewHome = async (play: (options: DaemonOptions) => Promise<void>): Promise<void> => {
-      const home = temporaryFolder("rehearsal");
-      try {
-        await play({ home: home.path, env: { AGENCY_SANDBOX: sandbox } });
-        assert.deepEqual(sessionProcesses(home.path), []);
-      } finally {
-        home.remove();
-      }
-    };
+describe("the rehearsal", () => {
+  const onNewHome = async (play: (options: DaemonOptions) => Promise<void>): Promise<void> => {
+    const home = temporaryFolder("rehearsal");
+    try {
+      await play({ home: home.path });
+      assert.deepEqual(sessionProcesses(home.path), []);
+    } finally {
+      home.remove();
+    }
+  };
 
-    test("one command from nothing: plans, hires, delegates twice, verifies, reports and rests; and again", (t) =>
-      onNewHome(async (options) => {
-        const first = await run(t, options, "Write a short welcome for new members");
-        // The daemon that the command started has gone with it.
-        assert.equal((await agency(["agents", "list", "--json"], options)).code, 3);
-        let seen = 0;
-        await withDaemon(options, async (daemon) => {
-          seen = await checkWork(daemon, options, "Write a short welcome for new members", first, 0);
-        });
-        const second = await run(t, options, "Plan the summer party");
-        await withDaemon(options, (daemon) =>
-          checkWork(daemon, options, "Plan the summer party", second, seen),
-        );
-      }));
+  test("one command from nothing: plans, hires, delegates twice, verifies, reports and rests; and again", (t) =>
+    onNewHome(async (options) => {
+      const first = await run(t, options, "Write a short welcome for new members");
+      // The daemon that the command started has gone with it.
+      assert.equal((await agency(["agents", "list", "--json"], options)).code, 3);
+      let seen = 0;
+      await withDaemon(options, async (daemon) => {
+        seen = await checkWork(daemon, options, "Write a short welcome for new members", first, 0);
+      });
+      const second = await run(t, options, "Plan the summer party");
+      await withDaemon(options, (daemon) =>
+        checkWork(daemon, options, "Plan the summer party", second, seen),
+      );
+    }));
 
-    test("against a daemon that is up, which stays up", (t) =>
-      onNewHome((options) =>
-        withDaemon(options, async (daemon) => {
-          const result = await run(t, options, "Find a name for the cat");
-          await checkWork(daemon, options, "Find a name for the cat", result, 0);
-        }),
-      ));
-  });
+  test("against a daemon that is up, which stays up", (t) =>
+    onNewHome((options) =>
+      withDaemon(options, async (daemon) => {
+        const result = await run(t, options, "Find a name for the cat");
+        await checkWork(daemon, options, "Find a name for the cat", result, 0);
+      }),
+    ));
+});
 
 describe("the rehearsal with unusual goals", () => {
   const goals: Readonly<Record<string, string>> = {
@@ -74,7 +71,7 @@ describe("the rehearsal with unusual goals", () => {
   for (const [kind, goal] of Object.entries(goals))
     test(`a goal ${kind}`, async (t) => {
       const home = temporaryFolder("rehearsal");
-      const options = { home: home.path, env: { AGENCY_SANDBOX: "off" } };
+      const options = { home: home.path };
       try {
         await withDaemon(options, async (daemon) => {
           const result = await run(t, options, goal);

@@ -47,6 +47,11 @@ export function plan({ length, wanted, seed }: Wish): Lane[] {
 
 const suitesOnBoth = 4;
 
+/** Tests of the sandbox. They can't run on a machine without one. */
+export function needsSandbox(file: string): boolean {
+  return basename(file).includes("sandbox");
+}
+
 /** Some files test the tests and the benchmark, not the product. Shorter runs leave them out. */
 function belongsTo(length: Length, file: string): boolean {
   if (file.includes("planted-bugs")) return length === "long";

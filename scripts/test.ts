@@ -4,15 +4,20 @@
 // Two processes run at a time. Files below e2e/ have a process each; the others share processes, because loading the
 // product takes longer than most of them run. A third process runs end-to-end files that mostly wait.
 //
+// Files with "sandbox" in their name need bubblewrap. Where it does not work they are left out, which the end of the output
+// says. With AGENCY_TEST_SANDBOX=required, as in .ci/run, they count as failed there.
+//
 // The last line is always `N passed, N failed`. These count as failed: a skipped test, a file that crashes, hangs or runs
 // no test, and anything that the run leaves in its folder for temporary files.
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { keepSandbox } from "../src/processes/sandbox.ts";
 import { createTemplate, startPostgres } from "../src/testing/postgres.ts";
 import { runFolder } from "./test-folder.ts";
-import { type Lane, plan, type Length } from "./test-plan.ts";
+import { type Lane, needsSandbox, plan, type Length } from "./test-plan.ts";
 import { type FileResult, serve } from "./test-process.ts";
 
 type Total = { passed: number; failed: number };
@@ -68,6 +73,7 @@ async function runWanted(): Promise<Total> {
 
   const folder = runFolder();
   process.env["TMPDIR"] = folder.path;
+  const leftOut = await leaveOutSandbox(lanes, join(folder.path, "sandbox"));
   const stores = length === "quick" ? "sqlite" : (process.env["AGENCY_TEST_STORES"] ?? "sqlite,postgres");
   try {
     const postgres = await postgresFor(files, stores);
@@ -87,10 +93,27 @@ async function runWanted(): Promise<Total> {
     }
     const left = interrupted.signal.aborted ? [] : folder.left();
     if (left.length > 0) console.log(`FAILED the tests left behind: ${left.join(", ")}`);
-    return { ...sum, failed: sum.failed + (left.length > 0 ? 1 : 0) };
+    if (leftOut !== "") console.log(leftOut);
+    const isRequired = process.env["AGENCY_TEST_SANDBOX"] === "required";
+    const isIncomplete = leftOut !== "" && isRequired;
+    return { ...sum, failed: sum.failed + (left.length > 0 ? 1 : 0) + (isIncomplete ? 1 : 0) };
   } finally {
     folder.remove();
   }
+}
+
+/** Returns what could not run and why. Empty if the sandbox works or is not wanted. */
+async function leaveOutSandbox(lanes: Lane[], folder: string): Promise<string> {
+  const wanted = lanes.flatMap(({ files }) => files.filter(needsSandbox));
+  if (wanted.length === 0) return "";
+  const sandbox = keepSandbox({ folder, wanted: true, unsandboxedAllowed: false });
+  const { status, says, remedy } = await sandbox.tried;
+  sandbox.stop();
+  rmSync(folder, { recursive: true });
+  if (status === "works") return "";
+  for (const { files } of lanes)
+    files.splice(0, files.length, ...files.filter((file) => !needsSandbox(file)));
+  return `NOT RUN, because there is no sandbox here: ${wanted.join(", ")}. ${says} ${remedy}`;
 }
 
 /**

@@ -6,6 +6,7 @@ import * as budgets from "../src/contract/budgets.ts";
 import * as capabilities from "../src/contract/capabilities.ts";
 import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
 import * as doctor from "../src/contract/doctor.ts";
+import { viewInstallation } from "../src/contract/installation.ts";
 import * as hiring from "../src/contract/hiring.ts";
 import * as knowledge from "../src/contract/knowledge.ts";
 import * as ledger from "../src/contract/ledger.ts";
@@ -304,6 +305,7 @@ export const table: readonly Row[] = [
   row(ledger.readAuditLog, "boss", () => ({}), agentsOnly, ownOnly),
   row(ledger.listAgentEvents, "board", ({ report }) => ({ id: report.id }), boardOnly),
   row(ledger.verifyLedger, "board", () => ({}), boardOnly, noCompany),
+  row(viewInstallation, "board", () => ({}), boardOnly, noCompany),
   row(doctor.examineDeeply, "board", () => ({}), boardOnly, noCompany),
   row(
     doctor.fixFinding,

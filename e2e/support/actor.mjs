@@ -288,11 +288,11 @@ function newLabel() {
   return `label-${session}-${++calls}`;
 }
 
-/** Writes one line of notes. In a sandbox the folder is read-only, and no notes are taken. */
+/** Writes one line of notes. In a sandbox the folder is not there, and no notes are taken. */
 function note(line) {
   try {
     appendFileSync(join(folder, `${session}.jsonl`), `${JSON.stringify(line)}\n`);
   } catch (error) {
-    if (error.code !== "EROFS") throw error;
+    if (error.code !== "ENOENT" && error.code !== "EROFS") throw error;
   }
 }

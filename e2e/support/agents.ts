@@ -19,7 +19,8 @@ export function actorBrain(folder: string, options: { wild: boolean }) {
     adapterType: "process",
     adapterConfig: {
       command: process.execPath,
-      args: [actor],
+      // A sandbox shows files that the arguments name, so the actor finds out when all shall calm down.
+      args: [actor, join(folder, "calm")],
       env: { ACTOR_FOLDER: folder, ACTOR_WILD: options.wild ? "1" : "0" },
     },
   };

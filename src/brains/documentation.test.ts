@@ -7,6 +7,7 @@ import { brains, checkBrainConfig } from "./registry.ts";
 
 const invented = brain({
   type: "invented",
+  runsPrograms: false,
   config: z.strictObject({
     endpoint: z.string().describe("Where it thinks."),
     patience: z.number().default(7).describe("How long it thinks."),

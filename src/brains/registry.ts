@@ -32,6 +32,10 @@ export function isInstalled(type: string): boolean {
   return brains.some((candidate) => candidate.type === type);
 }
 
+export function runsPrograms(type: string): boolean {
+  return findBrain(type).runsPrograms;
+}
+
 /** May a session of this brain be without tools? */
 export function isPlain(type: string, config: string): boolean {
   const found = brains.find((candidate) => candidate.type === type);

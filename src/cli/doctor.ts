@@ -1,12 +1,14 @@
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { Command } from "commander";
 import type { Client } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
 import { examineDeeply, fixFinding } from "../contract/doctor.ts";
+import { type Sandbox, viewInstallation } from "../contract/installation.ts";
 import type { Output } from "../contract/operation.ts";
 import { plural } from "../contract/phrases.ts";
 import { describeAudit, verifyAll } from "./audit.ts";
+import { sandboxNotice } from "./isolation.ts";
 import { clientOf, companyOf, type Context, homeOf, print, tokenOf, urlOf } from "./terminal.ts";
 import { example, jsonFlag } from "./texts.ts";
 
@@ -14,6 +16,8 @@ interface Finding {
   readonly check: string;
   readonly ok: boolean;
   readonly says: string;
+  readonly warns?: boolean;
+  readonly sandbox?: Sandbox;
 }
 
 export function addDoctor(program: Command, context: Context): void {
@@ -32,7 +36,8 @@ export function addDoctor(program: Command, context: Context): void {
       const deep = isDeep ? await examineDeep(context.env, flags) : undefined;
       const ok = findings.every((finding) => finding.ok) && deep?.ok !== false;
       const lines = findings.map(
-        (found) => `${(found.ok ? "ok" : "fix").padEnd(5)}${found.check.padEnd(13)}${found.says}`,
+        (found) =>
+          `${(found.warns === true ? "warn" : found.ok ? "ok" : "fix").padEnd(5)}${found.check.padEnd(13)}${found.says}`,
       );
       if (deep !== undefined) lines.push(describeDeep(deep));
       print(context, flags, { ok, findings, deep }, ...lines);
@@ -41,7 +46,7 @@ export function addDoctor(program: Command, context: Context): void {
 }
 
 async function examine(env: NodeJS.ProcessEnv): Promise<Finding[]> {
-  return [nodeVersion(), ...homeFindings(homeOf(env)), sandbox(env), ...(await daemonFindings(env))];
+  return [nodeVersion(), ...homeFindings(homeOf(env)), ...(await daemonFindings(env))];
 }
 
 function nodeVersion(): Finding {
@@ -65,36 +70,24 @@ function isPrivate(check: string, path: string): Finding {
   return { check, ok, says: ok ? path : `Other users can read ${path}. Run: chmod go= ${path}` };
 }
 
-/** A missing sandbox is not a fault: sessions then run separated by process group only. */
-function sandbox(env: NodeJS.ProcessEnv): Finding {
-  const found = (env["PATH"] ?? "").split(delimiter).some((folder) => isExecutable(join(folder, "bwrap")));
-  return {
-    check: "sandbox",
-    ok: true,
-    says: found
-      ? "bubblewrap is installed"
-      : "bubblewrap is not installed, so only process groups separate sessions. Install it for a real sandbox.",
-  };
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   if (tokenOf(env) === undefined)
     return [{ check: "daemon", ok: false, says: "There is no board token yet. Start the daemon: agency up" }];
   try {
     const { companies } = await clientOf(env).call(listCompanies, { limit: 1000 });
     const audit = await verifyAll(env);
+    const { sandbox } = await clientOf(env).call(viewInstallation, {});
     const running = `Running at ${urlOf(env)} with ${plural(companies.length, "company", "companies")}`;
     return [
       { check: "daemon", ok: true, says: running },
+      {
+        check: "sandbox",
+        ok: true,
+        // Not a fault: agents without programs work. But it must not go unnoticed.
+        warns: sandbox.status !== "works",
+        says: sandboxNotice(sandbox)[0] ?? sandbox.says,
+        sandbox,
+      },
       { check: "ledger", ok: audit.ok, says: describeAudit(audit) },
     ];
   } catch (error) {

@@ -8,6 +8,7 @@ import { listSessions } from "../contract/sessions.ts";
 import { plural } from "../contract/phrases.ts";
 import { type Asking, decidePending } from "./approvals.ts";
 import { firstCompany } from "./first-company.ts";
+import { isolationOf } from "./isolation.ts";
 import { clientOf, companyOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
 import { companyFlag, example, rootIsPaused } from "./texts.ts";
 import { drawTree } from "./tree.ts";
@@ -24,10 +25,11 @@ export function addRun(program: Command, context: Context): void {
     .option(...companyFlag)
     .option("--timeout <seconds>", "Stop watching after this time. The work continues.", Number, 3600)
     .option("--yes", "Approve every request of the organization without asking you.")
+    .option("--allow-unsandboxed", "If this starts a daemon: run programs even without a sandbox.")
     .option("--json", "Print the result as JSON.")
     .addHelpText("after", example('agency run "Write a one-page guide to baking bread" --yes'))
     .action(async (goal: string, flags: Flags) => {
-      const daemon = await daemonFor(context);
+      const daemon = await daemonFor(context, flags);
       try {
         const companyId =
           flags.company === undefined && (await hasNone(daemon.client))
@@ -57,6 +59,7 @@ interface Flags {
   readonly company?: string;
   readonly timeout: number;
   readonly yes?: true;
+  readonly allowUnsandboxed?: true;
   readonly json?: true;
 }
 
@@ -66,7 +69,10 @@ interface Result {
   readonly seconds: number;
 }
 
-async function daemonFor(context: Context): Promise<{ client: Client; stop: () => Promise<void> }> {
+async function daemonFor(
+  context: Context,
+  flags: Flags,
+): Promise<{ client: Client; stop: () => Promise<void> }> {
   const { env } = context;
   const client = clientOf(env);
   try {
@@ -81,7 +87,7 @@ async function daemonFor(context: Context): Promise<{ client: Client; stop: () =
     home: homeOf(env),
     port: 0,
     databaseUrl: env["DATABASE_URL"],
-    sandbox: env["AGENCY_SANDBOX"] !== "off",
+    ...isolationOf(context, flags),
     log: (line) => context.terminal.err(JSON.stringify(line)),
   });
   return { client: createClient(daemon), stop: () => daemon.stop() };

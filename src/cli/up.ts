@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { type Command, Option } from "commander";
 import { createClient } from "../client/client.ts";
 import { firstCompany } from "./first-company.ts";
+import { isolationOf, sandboxNotice } from "./isolation.ts";
 import { type Context, homeOf, portOf } from "./terminal.ts";
 import { example } from "./texts.ts";
 
@@ -22,6 +23,10 @@ export function addUp(program: Command, context: Context): void {
       "--allow-commands",
       "Let agents defined in <home>/agents/*.md run commands. Read the files first.",
     )
+    .option(
+      "--allow-unsandboxed",
+      "Run programs of agents even without a sandbox. Same as AGENCY_ALLOW_UNSANDBOXED=1.",
+    )
     .option("--json", "Print the address as JSON.")
     .addHelpText("after", example("agency up --port 4700"))
     .action(
@@ -31,6 +36,7 @@ export function addUp(program: Command, context: Context): void {
         agents: boolean;
         company: string;
         allowCommands?: true;
+        allowUnsandboxed?: true;
         json?: true;
       }) => {
         const { env, terminal } = context;
@@ -43,7 +49,7 @@ export function addUp(program: Command, context: Context): void {
           home,
           port: flags.port ?? portOf(env),
           databaseUrl: env["DATABASE_URL"],
-          sandbox: env["AGENCY_SANDBOX"] !== "off",
+          ...isolationOf(context, flags),
           schedule: flags.agents && env["AGENCY_AGENTS"] !== "off",
           failAt: env["AGENCY_FAIL_AT"],
           log: (line) => terminal.err(JSON.stringify(line)),
@@ -66,10 +72,11 @@ export function addUp(program: Command, context: Context): void {
         setFlagsFromString("--semi-space-growth-factor=2");
         terminal.out(
           flags.json === true
-            ? JSON.stringify({ url: daemon.url, home, companyId: company.id })
+            ? JSON.stringify({ url: daemon.url, home, companyId: company.id, sandbox: daemon.sandbox() })
             : [
                 `Agency is running at ${daemon.url} (data in ${home}).`,
                 `Company: ${company.name}. You are its board. Its root agent reports to you.`,
+                ...sandboxNotice(daemon.sandbox()),
                 ``,
                 `In another terminal, try:`,
                 `  agency run "Write a guide to bread"    give the organization a goal and watch it work`,

@@ -7,6 +7,7 @@ import * as companies from "./companies.ts";
 import * as doctor from "./doctor.ts";
 import * as createAgent from "./create-agent.ts";
 import * as hiring from "./hiring.ts";
+import * as installation from "./installation.ts";
 import * as knowledge from "./knowledge.ts";
 import * as mail from "./mail.ts";
 import * as ledger from "./ledger.ts";
@@ -33,6 +34,7 @@ export const operations: readonly Operation[] = [
   reorganization,
   sessions,
   ledger,
+  installation,
   doctor,
 ]
   .flatMap((file): unknown[] => Object.values(file))

@@ -5,6 +5,7 @@ import { keepCredential } from "../agents/keys.ts";
 import { tellOfLimit } from "../mail/notices.ts";
 import { compactMail } from "../mail/retention.ts";
 import { query } from "../store/query.ts";
+import type { Sandbox } from "../contract/installation.ts";
 import type { Store } from "../store/store.ts";
 import type { Transcripts } from "../runtime/operations.ts";
 import { handlersFor } from "./handlers.ts";
@@ -21,10 +22,15 @@ export interface CoreParts {
   readonly newSecret: () => string;
   /** What sessions printed. Tests leave it out: every transcript is then empty. */
   readonly transcripts?: Transcripts;
+  /** How sessions are isolated. Tests leave it out: every session has a sandbox. */
+  readonly sandbox?: () => Sandbox;
 }
 
 export function createCore(parts: CoreParts): Core {
-  const handlers = handlersFor(parts.transcripts ?? { read: () => ({ transcript: "", truncated: false }) });
+  const handlers = handlersFor({
+    transcripts: parts.transcripts ?? { read: () => ({ transcript: "", truncated: false }) },
+    sandbox: parts.sandbox ?? (() => ({ status: "works", unsandboxedAllowed: false, says: "", remedy: "" })),
+  });
   const handled = new Set(handlers.map(({ operation }) => operation));
   const missing = operations.filter((operation) => !handled.has(operation));
   if (missing.length > 0)

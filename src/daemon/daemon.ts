@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Sandbox } from "../contract/installation.ts";
 import { authenticate } from "../dispatch/identity.ts";
 import { patient } from "../doors/waiting.ts";
 import { createHttpDoor, type OtherDoor } from "../doors/http.ts";
@@ -12,7 +13,7 @@ import { redactText } from "../redaction/redact.ts";
 import type { Store } from "../store/store.ts";
 import { failPoint } from "../runtime/fail-points.ts";
 import { processRunner, readTranscript } from "../processes/processes.ts";
-import { sandboxWorks } from "../processes/sandbox.ts";
+import { keepSandbox, type SandboxKeeper } from "../processes/sandbox.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
 import { admitBoard, createCore, tidy } from "./core.ts";
 import { runScheduler } from "./drive.ts";
@@ -29,8 +30,12 @@ export interface DaemonOptions {
   readonly databaseUrl?: string | undefined;
   /** Start sessions of agents. Default true. */
   readonly schedule?: boolean;
-  /** Run sessions inside bubblewrap if it works on this machine. Default true. */
+  /** Run programs in a sandbox. Default true. */
   readonly sandbox?: boolean;
+  /** Run programs even without a sandbox. Default false. */
+  readonly allowUnsandboxed?: boolean;
+  /** Asked at the start if there is no sandbox and that is not allowed yet. */
+  readonly mayRunUnsandboxed?: (found: Sandbox) => Promise<boolean>;
   /** The step at which to die, for tests (runtime/fail-points.ts). */
   readonly failAt?: string | undefined;
   readonly log: (line: Record<string, unknown>) => void;
@@ -40,15 +45,22 @@ export interface Daemon {
   readonly url: string;
   readonly token: string;
   readonly store: Store;
+  readonly sandbox: () => Sandbox;
   stop(): Promise<void>;
 }
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const home = openHome(options.home);
   const lock = lockHome(home);
+  const sandbox = keepSandbox({
+    folder: home.sandbox,
+    wanted: options.sandbox !== false,
+    unsandboxedAllowed: options.allowUnsandboxed === true,
+  });
   try {
-    return await startLocked(options, home, lock.release);
+    return await startLocked(options, home, sandbox, lock.release);
   } catch (error) {
+    sandbox.stop();
     lock.release();
     throw error;
   }
@@ -57,6 +69,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 async function startLocked(
   options: DaemonOptions,
   home: ReturnType<typeof openHome>,
+  sandbox: SandboxKeeper,
   release: () => void,
 ): Promise<Daemon> {
   const token = boardToken(home, newSecret);
@@ -68,6 +81,7 @@ async function startLocked(
     newId,
     newSecret,
     transcripts: { read: (id) => readTranscript(home.transcripts, id) },
+    sandbox: sandbox.report,
   });
   await admitBoard(store, token, newId());
   await tidy(store);
@@ -128,6 +142,9 @@ async function startLocked(
   });
   const url = `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
   announceDaemon(home, url);
+  const found = await sandbox.tried;
+  if (found.status !== "works" && !found.unsandboxedAllowed)
+    if ((await options.mayRunUnsandboxed?.(found)) === true) sandbox.allowUnsandboxed();
   const scheduling =
     options.schedule === false
       ? undefined
@@ -141,7 +158,8 @@ async function startLocked(
               transcripts: home.transcripts,
               home: home.path,
               url: () => url,
-              sandbox: options.sandbox !== false && sandboxWorks(),
+              sandbox,
+              onDoor: (door) => door.on("connection", (socket) => server.emit("connection", socket)),
               path: process.env["PATH"] ?? "/usr/bin:/bin",
             }),
             newId,
@@ -155,6 +173,7 @@ async function startLocked(
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     await scheduling?.stop();
+    sandbox.stop();
     await rosterFiles.stop();
     closing.abort();
     clearInterval(sweep);
@@ -171,7 +190,7 @@ async function startLocked(
     retract(home);
     release();
   };
-  return { url, token, store, stop: () => (stopping ??= stop()) };
+  return { url, token, store, sandbox: sandbox.report, stop: () => (stopping ??= stop()) };
 }
 
 /** Resolves after a commit of this node, or after a second, because another node may have committed. At most 5 times a second. */

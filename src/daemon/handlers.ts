@@ -1,3 +1,4 @@
+import type { Sandbox } from "../contract/installation.ts";
 import { endingHandlers } from "../delegation/ending.ts";
 import { delegationHandlers } from "../delegation/delegating.ts";
 import { budgetHandlers } from "../budgets/operations.ts";
@@ -29,6 +30,7 @@ import { reorganizationHandlers } from "../reorganization/operations.ts";
 import { exportHandlers } from "../roster/exporting.ts";
 import { importHandlers } from "../roster/importing.ts";
 import { rosterHandlers } from "../roster/roster.ts";
+import { onViewInstallation } from "./installation.ts";
 import { sessionHandlers, type Transcripts } from "../runtime/operations.ts";
 
 const approvalKinds = {
@@ -38,8 +40,13 @@ const approvalKinds = {
   budget_override: overriding,
 };
 
+interface HandlerParts {
+  readonly transcripts: Transcripts;
+  readonly sandbox: () => Sandbox;
+}
+
 /** The handlers of all operations. A missing one makes the start fail (core.ts). */
-export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
+export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...companyHandlers,
   ...mcpServerHandlers,
   ...skillHandlers,
@@ -59,8 +66,9 @@ export const handlersFor = (transcripts: Transcripts): readonly Guarded[] => [
   ...configurationHandlers,
   ...approvalHandlers(approvalKinds),
   ...reorganizationHandlers,
-  ...sessionHandlers(transcripts),
-  ...whyHandlers,
+  ...sessionHandlers(parts.transcripts),
+  ...whyHandlers(parts.sandbox),
+  onViewInstallation(parts.sandbox),
   ...orgHandlers,
   ...rosterHandlers,
   ...exportHandlers,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 /**
- * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `agents/` and
+ * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `sandbox/`, `agents/`
  * `board-token` (mode 0600, made on first start). While a daemon runs, it also holds `daemon.json` (the daemon's address) and
  * a lock that is released when the process ends.
  */
@@ -13,6 +13,8 @@ export interface Home {
   readonly knowledge: string;
   readonly workspaces: string;
   readonly transcripts: string;
+  /** Files that every sandbox shows. */
+  readonly sandbox: string;
   /** Definitions for the first company, read only once, and roster.json, written after every change. */
   readonly agents: string;
 }
@@ -26,6 +28,7 @@ export function openHome(path: string): Home {
     knowledge: join(path, "knowledge"),
     workspaces: join(path, "workspaces"),
     transcripts: join(path, "transcripts"),
+    sandbox: join(path, "sandbox"),
     agents: join(path, "agents"),
   };
   mkdirSync(home.workspaces, { recursive: true, mode: 0o700 });

@@ -1,75 +1,12 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scriptedAgent } from "../testing/scripted-runner.ts";
-import type { Usage } from "../budgets/budget.ts";
-import { processRunner, readTranscript, usageIn } from "./processes.ts";
-import type { Running } from "./runner.ts";
-import { sandboxWorks } from "./sandbox.ts";
+import { place } from "../testing/process-place.ts";
+import { readTranscript, usageIn } from "./processes.ts";
 
-interface Place {
-  readonly folder: string;
-  /** What was heard of use while it ran. */
-  readonly heard: Usage[];
-  readonly start: (script: string, id?: string) => Promise<Running>;
-  readonly runner: ReturnType<typeof processRunner>;
-  readonly nextLife: () => ReturnType<typeof processRunner>;
-}
-
-/** A runner whose brain is a shell script. */
-function place(context: TestContext, sandbox = false): Place {
-  const folder = mkdtempSync(join(tmpdir(), "agency-processes-"));
-  const started: Running[] = [];
-  const heard: Usage[] = [];
-  const nextLife = () =>
-    processRunner({
-      workspaces: join(folder, "workspaces"),
-      transcripts: join(folder, "transcripts"),
-      home: folder,
-      url: () => "http://127.0.0.1:1",
-      sandbox,
-      path: "/usr/bin:/bin",
-    });
-  const runner = nextLife();
-  context.after(async () => {
-    for (const running of started) running.kill();
-    await Promise.all(started.map(({ exited }) => exited));
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return {
-    folder,
-    heard,
-    runner,
-    nextLife,
-    start: async (script, id = "one") => {
-      const config = JSON.stringify({
-        command: "/bin/sh",
-        args: ["-c", script],
-        env: { EXTRA: "given words" },
-      });
-      const running = await runner.start({
-        id,
-        token: "the-token",
-        workspace: runner.workspaceFor(id),
-        agent: { ...scriptedAgent, brain_type: "process", brain_config: config },
-        briefing: {
-          text: "the briefing",
-          assignment: "",
-          systemPrompt: "",
-          mcpServers: [],
-          mayConsult: false,
-        },
-        skills: [],
-        onUsage: (usage) => void heard.push(usage),
-      });
-      started.push(running);
-      return running;
-    },
-  };
-}
 const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
@@ -80,7 +17,7 @@ const isAlive = (pid: number): boolean => {
 };
 
 test("a process does nothing before it is let go, and then gets the briefing", async (context) => {
-  const { start, folder } = place(context);
+  const { start, folder } = await place(context);
   const running = await start('touch ran; read -r line; echo "got $line"');
   const ran = join(folder, "workspaces", "one", "ran");
   await sleep(200);
@@ -94,7 +31,7 @@ test("a process does nothing before it is let go, and then gets the briefing", a
 
 // covers SES-02, SES-03
 test("its workspace is its own and goes away with it; its transcript stays", async (context) => {
-  const { start, runner, folder } = place(context);
+  const { start, runner, folder } = await place(context);
   const running = await start("pwd; ls -A; echo 'on stderr' >&2");
   running.release();
   const { output } = await running.exited;
@@ -120,7 +57,7 @@ test("its workspace is its own and goes away with it; its transcript stays", asy
 test("its environment is made for it: nothing of the daemon's", async (context) => {
   process.env["A_SECRET_OF_THE_DAEMON"] = "hidden";
   context.after(() => delete process.env["A_SECRET_OF_THE_DAEMON"]);
-  const { start } = place(context);
+  const { start } = await place(context);
   const running = await start("env | cut -d= -f1 | sort | tr '\\n' ' '");
   running.release();
   const names = (await running.exited).output.trim().split(" ");
@@ -133,7 +70,7 @@ test("its environment is made for it: nothing of the daemon's", async (context) 
 });
 
 test("no secret that it prints is kept, neither in parts nor of those it was given", async (context) => {
-  const { start, folder } = place(context);
+  const { start, folder } = await place(context);
   const running = await start(
     'printf "it has $AGENCY_TOKEN and $EXTRA, ghp_"; sleep 0.1; echo "Tok3nInTwoParts01 and more" >&2; echo Tok3nInTwoParts02',
   );
@@ -146,7 +83,7 @@ test("no secret that it prints is kept, neither in parts nor of those it was giv
 });
 
 test("killing it kills all it started", async (context) => {
-  const { start, folder } = place(context);
+  const { start, folder } = await place(context);
   const running = await start("sleep 100 & echo $!; wait");
   running.release();
   while (readTranscript(join(folder, "transcripts"), "one").transcript === "") await sleep(10);
@@ -159,7 +96,7 @@ test("killing it kills all it started", async (context) => {
 });
 
 test("what it leaves running in the background goes with it, and does not hold the session open", async (context) => {
-  const { start } = place(context);
+  const { start } = await place(context);
   const running = await start("sleep 100 & echo $!");
   running.release();
   const exit = await running.exited;
@@ -170,7 +107,7 @@ test("what it leaves running in the background goes with it, and does not hold t
 });
 
 test("what has left its group goes with it as well, killed or not", async (context) => {
-  const { start } = place(context);
+  const { start } = await place(context);
   for (const [id, last] of [
     ["ends", "sleep 0.2"],
     ["is killed", "wait; sleep 100"],
@@ -187,7 +124,7 @@ test("what has left its group goes with it as well, killed or not", async (conte
 });
 
 test("an orphan is killed only if it is still the same process", async (context) => {
-  const { start, runner } = place(context);
+  const { start, runner } = await place(context);
   const running = await start("sleep 100");
   running.release();
   runner.killOrphan(running.pid, `${running.started}0`, "another session");
@@ -198,7 +135,7 @@ test("an orphan is killed only if it is still the same process", async (context)
 });
 
 test("the last 64 kB are its output, whole characters only, wherever the pipe cut them", async (context) => {
-  const { start } = place(context);
+  const { start } = await place(context);
   const running = await start(
     `i=0; while [ $i -lt 3000 ]; do printf '語語語語語語語語語語'; i=$((i+1)); done > big; cat big; echo; echo '{"usage":{"inputTokens":7,"outputTokens":3,"costUsd":0.5}}'; printf '終わり'`,
   );
@@ -211,7 +148,7 @@ test("the last 64 kB are its output, whole characters only, wherever the pipe cu
 });
 
 test("the last report of usage counts, also without a line end, and nonsense does not", async (context) => {
-  const { start } = place(context);
+  const { start } = await place(context);
   const running = await start(
     `echo '{"usage":{"inputTokens":1}}'; echo '{"usage": broken'; printf '{"usage":{"inputTokens":2,"outputTokens":1,"costUsd":0.1}}'`,
   );
@@ -228,7 +165,7 @@ test("the last report of usage counts, also without a line end, and nonsense doe
 });
 
 test("a report is heard at once: in pieces, without a line end, on the error output, and not twice", async (context) => {
-  const { start, heard } = place(context);
+  const { start, heard } = await place(context);
   const running = await start(
     `printf '{"usage":{"inputTo'; sleep 0.1; printf 'kens":5}}'; sleep 0.1; printf '\\n'; sleep 0.1
      printf 'noise\\n{"usage":{"inputTokens":7}}\\r\\n' >&2; sleep 100`,
@@ -245,7 +182,7 @@ test("a report is heard at once: in pieces, without a line end, on the error out
 });
 
 test("a command that is not there ends at once with a code, and a person is never started", async (context) => {
-  const { start, runner } = place(context);
+  const { start, runner } = await place(context);
   const running = await start("exec /nowhere/at-all");
   running.release();
   assert.equal((await running.exited).code, 127);
@@ -263,13 +200,8 @@ test("a command that is not there ends at once with a code, and a person is neve
   );
 });
 
-const sandboxes = sandboxWorks() ? [false, true] : [false];
-for (const sandbox of sandboxes)
-  test(`a process that is held still ${sandbox ? "in a sandbox " : ""}does nothing until it is let go on`, (context) =>
-    holdStill(context, sandbox));
-
-async function holdStill(context: TestContext, sandbox: boolean): Promise<void> {
-  const { start, runner } = place(context, sandbox);
+test("a process that is held still does nothing until it is released", async (context) => {
+  const { start, runner } = await place(context);
   const file = join(runner.workspaceFor("one"), "beats");
   // The started shell starts a second program, and both must end.
   const running = await start(`sh -c 'while :; do echo x >> beats; sleep 0.01; done'; true`);
@@ -290,7 +222,7 @@ async function holdStill(context: TestContext, sandbox: boolean): Promise<void> 
   running.hold(true);
   running.kill();
   assert.equal((await running.exited).code, null);
-}
+});
 
 function isZombie(pid: number): boolean {
   try {
@@ -301,7 +233,7 @@ function isZombie(pid: number): boolean {
 }
 
 test("how a process ended is kept until it is dealt with, also for the next life of the node", async (t) => {
-  const { folder, runner, nextLife, start } = place(t);
+  const { folder, runner, nextLife, start } = await place(t);
   assert.equal(runner.takeExit("one"), undefined);
   const usage = '{"usage":{"inputTokens":3,"outputTokens":2,"costUsd":0.5,"consultants":{"inputTokens":1}}}';
   const running = await start(`echo 'DELEGATE[Writer]: Schöne Grüße.'; echo '${usage}'; exit 0`);

@@ -1,44 +1,56 @@
 import { JsonObject } from "../contract/words.ts";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import {
   createWriteStream,
   existsSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { Server } from "node:net";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
-import { launchBrain, secretsOf } from "../brains/registry.ts";
+import { launchBrain, runsPrograms, secretsOf } from "../brains/registry.ts";
 import { furthest, type Usage } from "../budgets/budget.ts";
 import { hiderOf, type Scrubber, scrubber } from "../redaction/transcripts.ts";
 import type { Exit, Runner, Running, StartSpec } from "./runner.ts";
-import { sandboxed } from "./sandbox.ts";
+import {
+  byWorkspace,
+  descendants,
+  killGroup,
+  processTable,
+  sendSignal,
+  startTimeOf,
+  workspaceOf,
+} from "./process-table.ts";
+import { readsOf } from "./reads.ts";
+import type { SandboxKeeper } from "./sandbox.ts";
 import { writeSettings } from "./settings.ts";
 
 /**
  * Runs sessions as processes of this machine. Each session has its own process group, its own workspace and its own
- * environment, which inherits nothing from the daemon. With bubblewrap it also has its own pid namespace, which ends with
- * the daemon.
+ * environment, which inherits nothing from the daemon. A brain that runs programs runs in a sandbox (sandbox.ts). Where there
+ * is none, it does not start, unless the installation allows that.
  *
- * The gate: a process is started through a shell that first reads a line from a pipe and then becomes the command. The
- * daemon writes that line only after the pid is recorded. If the daemon dies before that, the pipe closes and the shell
- * ends without having run anything. So the next start of the daemon knows every process that ever ran a command.
+ * The gate: a process starts behind a gate, which becomes the command when the daemon says so. The daemon says so only after
+ * the pid is recorded. If the daemon dies before that, the gate ends without having run anything. So the next start of the
+ * daemon knows every process that ever ran a command. In a sandbox the gate is gate.ts, otherwise a line of shell.
  */
 export interface ProcessOptions {
   readonly workspaces: string;
   readonly transcripts: string;
   readonly home: string;
   readonly url: () => string;
-  readonly sandbox: boolean;
+  readonly sandbox: Pick<SandboxKeeper, "report" | "wrap">;
+  /** A sandbox has its own network. Called with the socket on which its session looks for the daemon. */
+  readonly onDoor: (door: Server) => void;
   readonly path: string;
 }
 
-const gate = 'read -r go <&3 && exec 3<&- && exec "$@"';
+const shellGate = 'read -r go <&3 && exec 3<&- && exec "$@"';
 const mostOutput = 64 * 1024;
 const mostTranscript = 8 * 1024 * 1024;
 
@@ -48,6 +60,10 @@ export function processRunner(options: ProcessOptions): Runner {
   const sweep = sweeper();
   return {
     workspaceFor: (id) => join(options.workspaces, id),
+    canStart: (brainType) => {
+      const { status, unsandboxedAllowed } = options.sandbox.report();
+      return status === "works" || unsandboxedAllowed || !runsPrograms(brainType);
+    },
     start: async (session) => startProcess(options, session, sweep),
     killOrphan: (pid, started, id) => {
       const found = startTimeOf(pid);
@@ -95,24 +111,20 @@ async function startProcess(options: ProcessOptions, session: StartSpec, sweep: 
   });
   if (launch === null) throw new Error(`the brain ${session.agent.brain_type} is never started`);
   const command = [launch.command, ...launch.args];
-  const wrapped = options.sandbox
-    ? sandboxed(command, { home: options.home, workspace: session.workspace })
-    : command;
-  const child = spawn("/bin/sh", ["-c", gate, "agency-session", ...wrapped], {
-    cwd: session.workspace,
-    detached: true,
-    stdio: ["pipe", "pipe", "pipe", "pipe"],
-    env: {
-      PATH: options.path,
-      HOME: session.workspace,
-      TMPDIR: temporary,
-      LANG: "C.UTF-8",
-      AGENCY_URL: options.url(),
-      AGENCY_TOKEN: session.token,
-      AGENCY_WORKSPACE: session.workspace,
-      ...launch.env,
-    },
-  });
+  const env = {
+    PATH: options.path,
+    HOME: session.workspace,
+    TMPDIR: temporary,
+    LANG: "C.UTF-8",
+    AGENCY_URL: options.url(),
+    AGENCY_TOKEN: session.token,
+    AGENCY_WORKSPACE: session.workspace,
+    ...launch.env,
+  };
+  const isBoxed = runsPrograms(session.agent.brain_type) && options.sandbox.report().status === "works";
+  const { child, open } = isBoxed
+    ? behindSandboxGate(options, session.workspace, command, env)
+    : behindShellGate(session.workspace, command, env);
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
     child.once("error", reject);
@@ -123,32 +135,74 @@ async function startProcess(options: ProcessOptions, session: StartSpec, sweep: 
   const transcript = join(options.transcripts, `${session.id}.log`);
   const output = watch(child, transcript, secrets, session.onUsage);
   // A sandbox ends with everything in it. Without one, a process may have left the group.
-  const endRest = (): Promise<void> => (options.sandbox ? Promise.resolve() : sweep(session.workspace));
-  const door = child.stdio[3];
+  const endRest = (): Promise<void> => (isBoxed ? Promise.resolve() : sweep(session.workspace));
   return {
     pid,
     started: startTimeOf(pid) ?? "",
     exited: exitOf(child, output, exitFile(options, session.id), endRest),
     release: () => {
-      if (door !== null && door !== undefined && "write" in door) {
-        door.on("error", () => undefined);
-        door.end("go\n");
-      }
+      open();
       child.stdin?.on("error", () => undefined);
       child.stdin?.end(launch.stdin);
     },
     hold: (still) => {
       const signal = still ? "SIGSTOP" : "SIGCONT";
-      signalGroup(pid, signal);
+      sendSignal(-pid, signal);
       // Processes in a sandbox (--new-session) are not in this group.
-      if (options.sandbox)
-        for (const inner of byWorkspace().get(session.workspace) ?? []) send(inner, signal);
+      for (const inner of descendants(processTable(), pid)) sendSignal(inner.pid, signal);
     },
     kill: () => {
       killGroup(pid);
       void endRest();
     },
   };
+}
+
+interface Gated {
+  readonly child: ChildProcess;
+  /** Lets the gate become the command. */
+  readonly open: () => void;
+}
+
+function behindShellGate(workspace: string, command: readonly string[], env: NodeJS.ProcessEnv): Gated {
+  const child = spawn("/bin/sh", ["-c", shellGate, "agency-session", ...command], {
+    cwd: workspace,
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+    env,
+  });
+  const pipe = child.stdio[3];
+  return {
+    child,
+    open: () => {
+      if (pipe === null || pipe === undefined || !("write" in pipe)) return;
+      pipe.on("error", () => undefined);
+      pipe.end("go\n");
+    },
+  };
+}
+
+/** The environment goes through the channel, because everyone can see who has which command line, and root every environment. */
+function behindSandboxGate(
+  options: ProcessOptions,
+  workspace: string,
+  command: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Gated {
+  const { path, home, sandbox, url } = options;
+  const args = sandbox.wrap({ workspace, reads: readsOf(command, { path, home }) }, "");
+  const child = spawn("bwrap", [...args, url()], {
+    cwd: workspace,
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe", "ipc"],
+    env: { PATH: path, AGENCY_WORKSPACE: workspace },
+  });
+  child.once("message", (_, door) => {
+    if (!(door instanceof Server)) return;
+    options.onDoor(door);
+    child.once("exit", () => door.close());
+  });
+  return { child, open: () => void child.send({ command, env }, () => undefined) };
 }
 
 interface Watched {
@@ -304,30 +358,16 @@ function exitOf(
   });
 }
 
-function killGroup(pid: number): void {
-  signalGroup(pid, "SIGKILL");
-}
-
-const signalGroup = (pid: number, signal: NodeJS.Signals): void => send(-pid, signal);
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // The process is gone already.
-  }
-}
-
 /**
- * A process that ended while no daemon was running may have left others behind, in its group or outside. They inherited
- * AGENCY_WORKSPACE, which identifies them. All processes are read once for all sessions. Each is read again before it is
- * killed, because pids are reused.
+ * A process that ended while no daemon was running may have left others behind, in its group or outside. All processes are read
+ * once for all sessions. Each is read again before it is killed, because pids are reused.
  */
 function leftoverKiller(): (workspace: string) => void {
   let seen: Map<string, number[]> | undefined;
   return (workspace) => {
     seen ??= byWorkspace();
-    for (const pid of seen.get(workspace) ?? []) if (workspaceOf(pid) === workspace) send(pid, "SIGKILL");
+    for (const pid of seen.get(workspace) ?? [])
+      if (workspaceOf(pid) === workspace) sendSignal(pid, "SIGKILL");
   };
 }
 
@@ -347,42 +387,11 @@ function sweeper(): Sweep {
       setTimeout(() => {
         look = undefined;
         const all = byWorkspace();
-        for (const one of wanted) for (const pid of all.get(one) ?? []) send(pid, "SIGKILL");
+        for (const one of wanted) for (const pid of all.get(one) ?? []) sendSignal(pid, "SIGKILL");
         wanted.clear();
         resolve();
       }, 10);
     });
     await look;
   };
-}
-
-/** The processes of this machine, grouped by the workspace of their session. */
-function byWorkspace(): Map<string, number[]> {
-  return Map.groupBy(
-    readdirSync("/proc").map(Number).filter(Number.isInteger),
-    (pid) => workspaceOf(pid) ?? "",
-  );
-}
-
-/** The workspace of a process's session. Undefined if it belongs to none. */
-function workspaceOf(pid: number): string | undefined {
-  try {
-    return /(?:^|\0)AGENCY_WORKSPACE=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, "utf8"))?.[1];
-  } catch {
-    return undefined;
-  }
-}
-
-/** When a process started, in the system's format. Undefined if there is no such process. */
-function startTimeOf(pid: number): string | undefined {
-  try {
-    if (process.platform === "linux") {
-      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-      return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-    }
-    const started = execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim();
-    return started === "" ? undefined : started;
-  } catch {
-    return undefined;
-  }
 }

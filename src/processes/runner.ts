@@ -4,6 +4,8 @@ import type { Usage } from "../budgets/budget.ts";
 /** Workspaces and processes, as the scheduler needs them. processes.ts runs real ones; the simulator has its own. */
 export interface Runner {
   workspaceFor(sessionId: string): string;
+  /** False for a brain that runs programs on a machine without a sandbox. */
+  canStart(brainType: string): boolean;
   /** Creates the workspace and starts the process, which does nothing until it is released. */
   start(session: StartSpec): Promise<Running>;
   /** Kills a process of an earlier run of this node, if the pid is still that process, and everything it started. */

@@ -1,48 +1,237 @@
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { z } from "zod";
+import type { Sandbox } from "../contract/installation.ts";
+import { readsOf } from "./reads.ts";
+import * as text from "./texts.ts";
 
 /**
- * Wraps a command in bubblewrap. The session sees the system read-only and can write only to its workspace. The home folder
- * with the data of all companies is empty for it. Its processes have their own pid namespace, which ends with the daemon.
+ * The sandbox of a session: bubblewrap with a list of what the session may see. Everything else does not exist inside.
+ *
+ *   files      system programs and libraries, the program of the brain and files its arguments name, read-only; a private /tmp;
+ *              the workspace, writable
+ *   processes  only its own; they end with the first one, which ends with the daemon
+ *   network    only loopback, and there only the daemon's door (gate.ts)
+ *   rights     no capabilities, no way to get any, no further user namespaces
+ *
+ * The user inside is never root, even if the daemon is. Without capabilities root could still write what belongs to root:
+ * that is why /proc is read-only (kernel.core_pattern would run a program outside) and /etc is a short list (/etc/shadow).
  */
-export function sandboxed(command: readonly string[], at: { home: string; workspace: string }): string[] {
-  return [
-    "bwrap",
-    "--die-with-parent",
-    "--unshare-pid",
-    "--unshare-ipc",
-    "--new-session",
-    "--ro-bind",
-    "/",
-    "/",
-    "--dev",
-    "/dev",
-    "--proc",
-    "/proc",
-    "--tmpfs",
-    at.home,
-    "--bind",
-    at.workspace,
-    at.workspace,
-    "--chdir",
-    at.workspace,
-    "--",
-    ...command,
-  ];
+interface Box {
+  readonly workspace: string;
+  /** Where `prepare` put its files. */
+  readonly folder: string;
+  /** Files and folders the session may read. */
+  readonly reads: readonly string[];
 }
 
-/** Tries bubblewrap. Being installed is not enough: some systems forbid the namespaces it needs. */
-export function sandboxWorks(): boolean {
-  try {
-    execFileSync(
-      "bwrap",
-      ["--unshare-pid", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", "true"],
-      {
-        stdio: "ignore",
-        timeout: 5000,
-      },
+const user = 1000;
+const mostTemporary = 256 * 1024 * 1024;
+const mostShared = 64 * 1024 * 1024;
+
+const ofEtc = [
+  "alternatives",
+  "ca-certificates",
+  "crypto-policies",
+  "ld.so.cache",
+  "ld.so.conf",
+  "ld.so.conf.d",
+  "localtime",
+  "mime.types",
+  "nsswitch.conf",
+  "pki/ca-trust/extracted",
+  "pki/tls/cert.pem",
+  "pki/tls/certs",
+  "pki/tls/openssl.cnf",
+  "protocols",
+  "services",
+  "ssl/certs",
+  "ssl/openssl.cnf",
+];
+
+/** Where gate.ts is inside. The ending tells Node its format, because no package.json is there. */
+const gateInside = import.meta.url.endsWith(".ts") ? "/run/agency/gate.mts" : "/run/agency/gate.mjs";
+const gate = fileURLToPath(
+  new URL(`gate${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
+);
+
+/** The arguments of bubblewrap up to the gate's own argument, the address where the daemon is found. */
+function sandboxed(box: Box, limits: string, nests: boolean): string[] {
+  return [
+    isolation,
+    nests ? [] : ["--disable-userns"],
+    system(),
+    ["passwd", "group", "hosts"].flatMap((name) => bind(join(box.folder, name), `/etc/${name}`)),
+    ["--proc", "/proc", "--remount-ro", "/proc"],
+    ["--dev", "/dev", "--remount-ro", "/dev"],
+    ["--size", String(mostShared), "--tmpfs", "/dev/shm"],
+    ["--size", String(mostTemporary), "--tmpfs", "/tmp"],
+    ["--symlink", "/tmp", "/var/tmp"],
+    bind(gate, gateInside),
+    box.reads.filter((path) => !isOfSystem(path)).flatMap((path) => bind(realpathSync(path), path)),
+    ["--bind", realpathSync(box.workspace), box.workspace],
+    // Last, because making the places for all of the above needs to write.
+    ["--remount-ro", "/"],
+    ["--chdir", box.workspace],
+    ["--", "/bin/sh", "-c", `${limits}exec "$@"`, "agency-gate"],
+    [process.execPath, "--disable-warning=ExperimentalWarning", gateInside],
+  ].flat();
+}
+
+const isolation = [
+  "--unshare-user",
+  "--uid",
+  String(user),
+  "--gid",
+  String(user),
+  "--unshare-pid",
+  "--unshare-ipc",
+  "--unshare-uts",
+  "--unshare-net",
+  "--unshare-cgroup-try",
+  "--hostname",
+  "agency",
+  "--cap-drop",
+  "ALL",
+  "--new-session",
+  "--die-with-parent",
+];
+
+const systemFolders = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"];
+
+function system(): string[] {
+  const top = systemFolders
+    .map((name) => `/${name}`)
+    .filter((path) => existsSync(path))
+    .flatMap((path) =>
+      lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : bind(path, path),
     );
-    return true;
+  const etc = ofEtc
+    .map((name) => `/etc/${name}`)
+    .filter((path) => existsSync(path))
+    .flatMap((path) => bind(realpathSync(path), path));
+  return [...bind("/usr", "/usr"), ...top, ...etc, "--ro-bind-try", "/nix/store", "/nix/store"];
+}
+
+const bind = (from: string, to: string): string[] => ["--ro-bind", from, to];
+
+const isOfSystem = (path: string): boolean =>
+  ["usr", "nix/store", ...systemFolders].some((folder) => path.startsWith(`/${folder}/`));
+
+/** The files of /etc that the sandbox does not take from the system, because those name the users of this machine. */
+function prepare(folder: string): void {
+  mkdirSync(join(folder, "probe"), { recursive: true, mode: 0o700 });
+  const put = (name: string, content: string): void =>
+    writeFileSync(join(folder, name), content, { mode: 0o600 });
+  put("passwd", `agent:x:${user}:${user}:agent:/tmp:/bin/sh\n`);
+  put("group", `agent:x:${user}:\n`);
+  put("hosts", "127.0.0.1 localhost\n::1 localhost\n");
+}
+
+export interface SandboxKeeper {
+  /** Resolves when the sandbox was tried for the first time. */
+  readonly tried: Promise<Sandbox>;
+  readonly report: () => Sandbox;
+  /** The installation accepts sessions without a sandbox. */
+  allowUnsandboxed(): void;
+  /** The arguments of bubblewrap that run the gate in a sandbox. */
+  readonly wrap: (box: Omit<Box, "folder">, limits: string) => string[];
+  stop(): void;
+}
+
+/**
+ * Finds out whether the sandbox works, by running it. Being installed is not enough: some systems forbid the namespaces it
+ * needs. While it does not work, it is tried again every 30 seconds.
+ */
+export function keepSandbox(options: {
+  readonly folder: string;
+  readonly wanted: boolean;
+  readonly unsandboxedAllowed: boolean;
+}): SandboxKeeper {
+  const { folder, wanted } = options;
+  if (wanted) prepare(folder);
+  let { unsandboxedAllowed } = options;
+  let found = off;
+  const report = (): Sandbox => {
+    const { status, says, remedy } = found;
+    return { status, unsandboxedAllowed, says, remedy };
+  };
+  const look = async (): Promise<Sandbox> => {
+    if (wanted && found.status !== "works") found = await probe(folder);
+    return report();
+  };
+  const again = setInterval(() => void look(), 30_000);
+  again.unref();
+  return {
+    tried: look(),
+    report,
+    allowUnsandboxed: () => (unsandboxedAllowed = true),
+    wrap: (box, limits) => sandboxed({ ...box, folder }, limits, found.nests),
+    stop: () => clearInterval(again),
+  };
+}
+
+interface Probed extends Omit<Sandbox, "unsandboxedAllowed"> {
+  /** Whether user namespaces can be created inside. Bubblewrap before 0.8 can't prevent that. */
+  readonly nests: boolean;
+}
+
+const off: Probed = { status: "off", says: text.sandboxOff, remedy: text.switchOn, nests: false };
+
+async function probe(folder: string): Promise<Probed> {
+  let said = "";
+  for (const nests of [false, true]) {
+    const box = { folder, workspace: join(folder, "probe"), reads: readsOf([], { path: "", home: folder }) };
+    const args = [...sandboxed(box, "", nests), "http://127.0.0.1:4600"];
+    const failure = await promisify(execFile)("bwrap", args, { timeout: 10_000 }).then(
+      () => undefined,
+      describe,
+    );
+    if (failure === undefined) return { status: "works", says: text.sandboxWorking, remedy: "", nests };
+    if (failure === "ENOENT")
+      return process.platform === "linux"
+        ? { status: "missing", says: text.bubblewrapMissing, remedy: text.installBubblewrap, nests }
+        : { status: "missing", says: text.onlyOnLinux, remedy: text.useLinux, nests };
+    said = failure;
+  }
+  return { status: "forbidden", says: text.sandboxForbidden(said), remedy: remedyFor(), nests: true };
+}
+
+function describe(error: unknown): string {
+  const { code, stderr, message } = Failure.parse(error);
+  return code === "ENOENT" ? code : ((stderr ?? message).trim().split("\n")[0] ?? "");
+}
+
+const Failure = z.object({
+  code: z.union([z.string(), z.number(), z.null()]).optional(),
+  stderr: z.string().optional(),
+  message: z.string(),
+});
+
+function remedyFor(): string {
+  if (setting("kernel/apparmor_restrict_unprivileged_userns") === "1") return text.allowInAppArmor;
+  if (setting("kernel/unprivileged_userns_clone") === "0")
+    return text.allowNamespaces("kernel.unprivileged_userns_clone", "1");
+  if (setting("user/max_user_namespaces") === "0")
+    return text.allowNamespaces("user.max_user_namespaces", "10000");
+  return text.allowInContainer;
+}
+
+function setting(name: string): string | undefined {
+  try {
+    return readFileSync(join("/proc/sys", name), "utf8").trim();
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import type { Sandbox } from "../contract/installation.ts";
 import type { Position } from "../contract/roster.ts";
 import { refused } from "../contract/refusal.ts";
 import { plural } from "../contract/phrases.ts";
@@ -56,6 +57,10 @@ export const isPaused = "is paused";
 export const whoCanResume = "Its manager or the board can resume it.";
 export const brainMissing = (brain: string): string => `uses the brain ${brain}, which is not installed`;
 export const giveAnotherBrain = "The board can give it another brain.";
+export const needsSandbox = (brain: string): string =>
+  `can't start: the brain ${brain} runs programs, and this machine has no sandbox for them`;
+export const howToSandbox = ({ says, remedy }: Sandbox): string =>
+  `${says} ${remedy} To run programs without a sandbox, restart the daemon with \`agency up --allow-unsandboxed\`.`;
 export const isPerson = "is a person, who works from the inbox";
 export const isAtWork = "is at work";
 export const startsLater = (at: number): string =>

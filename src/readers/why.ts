@@ -1,14 +1,15 @@
 import { sql } from "kysely";
 import { why as contract } from "../contract/outcomes.ts";
+import type { Sandbox } from "../contract/installation.ts";
 import { notFound } from "../contract/refusal.ts";
 import type { Output } from "../contract/operation.ts";
 import { overrideOf, pauseOf } from "../budgets/halting.ts";
 import { openApprovalOf } from "../approvals/table.ts";
-import { isInstalled } from "../brains/registry.ts";
+import { isInstalled, runsPrograms } from "../brains/registry.ts";
 import { inWords, isUsedUp, nextMonth } from "../budgets/budget.ts";
 import { lacking, poolOwnerOf } from "../budgets/reservations.ts";
 import { placeOf } from "../budgets/table.ts";
-import { guarded } from "../dispatch/guarded.ts";
+import { guarded, type Guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { outcomeRights } from "../capabilities/structure.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
@@ -33,25 +34,26 @@ interface Trail {
 
 const mostLooks = 500;
 
-const onWhy = guarded(contract, async ({ tx, actor, input }): Promise<Answer> => {
-  const agent = await tx.first(agentRow, { id: input.id });
-  if (actor.agentId !== null) {
-    const mine = agent !== undefined && (agent.id === actor.agentId || agent.boss_id === actor.agentId);
-    if (!mine && !(await outcomeRights(tx, actor.agentId, input.id)).read)
-      throw notFound("agent or outcome", input.id);
-  }
-  const looks = { left: mostLooks };
-  const trail =
-    agent === undefined ? await ofOutcome(tx, input.id, [], looks) : await ofAgent(tx, agent.id, looks);
-  return { id: input.id, kind: agent === undefined ? "outcome" : "agent", ...trail };
-});
+const onWhy = (sandbox: () => Sandbox) =>
+  guarded(contract, async ({ tx, actor, input }): Promise<Answer> => {
+    const agent = await tx.first(agentRow, { id: input.id });
+    if (actor.agentId !== null) {
+      const mine = agent !== undefined && (agent.id === actor.agentId || agent.boss_id === actor.agentId);
+      if (!mine && !(await outcomeRights(tx, actor.agentId, input.id)).read)
+        throw notFound("agent or outcome", input.id);
+    }
+    const looks = { left: mostLooks, sandbox: sandbox() };
+    const trail =
+      agent === undefined ? await ofOutcome(tx, input.id, [], looks) : await ofAgent(tx, agent.id, looks);
+    return { id: input.id, kind: agent === undefined ? "outcome" : "agent", ...trail };
+  });
 
-export const whyHandlers = [onWhy];
+export const whyHandlers = (sandbox: () => Sandbox): Guarded[] => [onWhy(sandbox)];
 
-type Looks = { left: number };
+type Looks = { left: number; readonly sandbox: Sandbox };
 
 async function ofAgent(tx: ReadTx, agentId: string, looks: Looks): Promise<Trail> {
-  const state = await stateOf(tx, agentId);
+  const state = await stateOf(tx, agentId, looks);
   const { moves, path, says } = state;
   if (!moves || state.busy) return { moves, path, says };
   for (const { id } of await tx.all(liveWork, { responsible_id: agentId })) {
@@ -80,7 +82,7 @@ async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks
   if (outcome.status === "completed" || outcome.status === "closed") return end(true, `${here.what}.`);
   if (outcome.status === "submitted") return verifier(tx, outcome, here, looks);
   if (outcome.blocked_reason !== null) {
-    const block = await blockOf(tx, outcome);
+    const block = await blockOf(tx, outcome, looks);
     if (block !== null) return block.on === undefined ? end(block.moves, block.says) : deeper(block.on);
   }
   let waiting: Trail | undefined;
@@ -103,7 +105,7 @@ async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks
   if (waiting !== undefined) return waiting;
   if (isStanding) return end(true, text.standing(title));
   if (outcome.responsible_id === null) return end(false, `${text.unassignedYet} ${text.boardCanAssign}`);
-  const { moves, path, says } = await stateOf(tx, outcome.responsible_id);
+  const { moves, path, says } = await stateOf(tx, outcome.responsible_id, looks);
   return { moves, path: [here, ...path], says };
 }
 
@@ -111,12 +113,13 @@ async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks
 async function blockOf(
   tx: ReadTx,
   outcome: OutcomeRow,
+  looks: Looks,
 ): Promise<{ moves: boolean; says: string; on?: string } | null> {
   const { title, blocked_until: until, blocked_on: on } = outcome;
   const reason = outcome.blocked_reason ?? "";
   if (until !== null && until <= tx.now) return null;
   if (outcome.for_agent_id !== null) {
-    const { moves, says } = await stateOf(tx, outcome.for_agent_id);
+    const { moves, says } = await stateOf(tx, outcome.for_agent_id, looks);
     return { moves, says: `${text.unassignedYet} ${says}` };
   }
   const status = on === null ? null : (await outcomeById(tx, on)).status;
@@ -134,7 +137,7 @@ async function verifier(tx: ReadTx, outcome: OutcomeRow, here: Step, looks: Look
       path: [here, { id: "board", what: text.boardDecides }],
       says: text.waitsForBoard(outcome.title),
     };
-  const state = await stateOf(tx, outcome.delegated_by);
+  const state = await stateOf(tx, outcome.delegated_by, looks);
   const path = [here, ...state.path];
   const waits = text.waitsForVerdict(outcome.title);
   if (!state.moves || state.busy || state.isPerson)
@@ -146,7 +149,11 @@ async function verifier(tx: ReadTx, outcome: OutcomeRow, here: Step, looks: Look
 }
 
 /** Whether something will make this agent work, and what. */
-async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boolean; isPerson: boolean }> {
+async function stateOf(
+  tx: ReadTx,
+  agentId: string,
+  { sandbox }: Looks,
+): Promise<Trail & { busy: boolean; isPerson: boolean }> {
   const agent = await tx.first(agentRow, { id: agentId });
   const member = await memberById(tx, agentId);
   const answer = (moves: boolean, does: string, { hint = "", busy = false } = {}) => {
@@ -176,6 +183,8 @@ async function stateOf(tx: ReadTx, agentId: string): Promise<Trail & { busy: boo
   if (agent.brain_type === "human") return answer(true, text.isPerson);
   if ((await tx.first(liveSession, { agent_id: agentId })) !== undefined)
     return answer(true, text.isAtWork, { busy: true });
+  if (sandbox.status !== "works" && !sandbox.unsandboxedAllowed && runsPrograms(agent.brain_type))
+    return answer(false, text.needsSandbox(agent.brain_type), { hint: text.howToSandbox(sandbox) });
   if (agent.not_before > tx.now) return answer(true, text.startsLater(agent.not_before));
   if (short !== undefined) return answer(short.moves, text.cannotStart(short.says));
   return answer(true, text.isIdle, { hint: text.whenItStarts });

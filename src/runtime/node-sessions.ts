@@ -99,7 +99,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     await at("intent");
     const intent = await store.write(async (tx) => {
       await tx.lock(companyId);
-      const verdict = await readinessOf(tx, agentId);
+      const verdict = await readinessOf(tx, agentId, (type) => runner.canStart(type));
       if (!verdict.start) {
         if (verdict.why === "full") places.full(companyId, agentId);
         return null;

@@ -48,6 +48,7 @@ const freesAPlace = new Set([
 export function createScheduler(parts: NodeParts): Scheduler {
   const { store, newId, sweepEvery = usualSweep } = parts;
   const at = async (step: string): Promise<void> => parts.at?.(step);
+  const canStart = (brainType: string): boolean => parts.runner.canStart(brainType);
   /** Agents that may have work. Each is looked at once in this tick. */
   const toLookAt = new Set<string>();
   /** Agents that may start only at a certain time, after a session without progress for example. */
@@ -166,7 +167,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
       toLookAt.clear();
       const verdicts = await store.read(async (tx) => {
         const all = [];
-        for (const id of ids) all.push({ id, verdict: await readinessOf(tx, id) });
+        for (const id of ids) all.push({ id, verdict: await readinessOf(tx, id, canStart) });
         return all;
       });
       const ready = [];

@@ -29,7 +29,11 @@ export type Readiness =
       readonly lacks?: Pool;
     };
 
-export async function readinessOf(tx: ReadTx, agentId: string): Promise<Readiness> {
+export async function readinessOf(
+  tx: ReadTx,
+  agentId: string,
+  canStart: (brainType: string) => boolean = () => true,
+): Promise<Readiness> {
   const agent = await tx.first(agentRow, { id: agentId });
   const no = (why: "nothing" | "busy" | "later" | "full", at: number | null = null) => ({
     start: false as const,
@@ -39,6 +43,7 @@ export async function readinessOf(tx: ReadTx, agentId: string): Promise<Readines
   });
   if (agent === undefined || agent.status !== "idle") return no("nothing");
   if (!isInstalled(agent.brain_type) || agent.brain_type === "human") return no("nothing");
+  if (!canStart(agent.brain_type)) return no("nothing");
   if ((await tx.first(liveOf, { agent_id: agentId })) !== undefined) return no("busy");
   if ((await tx.first(workOf, { agentId, now: tx.now, limit: 1 })) === undefined) return no("nothing");
   if (agent.not_before > tx.now) return no("later", agent.not_before);

@@ -47,6 +47,7 @@ export class Machine {
   runnerFor(life: Life): Runner {
     return {
       workspaceFor: (sessionId) => `workspaces/${sessionId}`,
+      canStart: () => true,
       start: async (session) => this.#start(life, session),
       killOrphan: (pid, started) => {
         const orphan = this.alive().find((process) => process.pid === pid && process.started === started);

@@ -102,6 +102,7 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
 
   const runner: Runner = {
     workspaceFor: (id) => `/nowhere/${id}`,
+    canStart: () => true,
     killOrphan: (pid, since) => void orphansKilled.push({ pid, started: since }),
     takeExit: () => undefined,
     cleanUp: (id) => void cleaned.push(id),

@@ -3,6 +3,7 @@ import { brain } from "../brain.ts";
 
 export const humanBrain = brain({
   type: "human",
+  runsPrograms: false,
   config: z.strictObject({}),
   documentation: [
     "A person holds the position. No session is ever started. The person works from the inbox, with the command line or with",

@@ -4,6 +4,7 @@ import { brain } from "../brain.ts";
 
 export const processBrain = brain({
   type: "process",
+  runsPrograms: true,
   config: z.strictObject({
     command: text(4096).min(1).describe("Program to run: a name on PATH, or an absolute path."),
     args: z
@@ -29,7 +30,8 @@ export const processBrain = brain({
     "Because it runs a command on this machine, an agent may hire with this brain only if the company allows it.",
   ].join("\n"),
   safety: [
-    "The command runs on this machine as the daemon's user, inside a sandbox if one is installed.",
+    "The command runs on this machine in a sandbox: it can write only its workspace, read only system folders, its own install folder and files named in args, and reach only Agency.",
+    "Without a sandbox it does not start, unless the installation allows it. It then has all rights of the daemon's user.",
     "The board may hire with it. Agents may do so only if the company allows it.",
     "Values of env are stored unencrypted and never shown again. Prefer a file that only the command can read.",
   ],

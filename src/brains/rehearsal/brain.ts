@@ -4,6 +4,7 @@ import { brain } from "../brain.ts";
 
 export const rehearsalBrain = brain({
   type: "rehearsal",
+  runsPrograms: false,
   config: z.strictObject({
     delayMs: z
       .number()

@@ -1,0 +1,3 @@
+import { testStops } from "./support/stops.ts";
+
+testStops("on");

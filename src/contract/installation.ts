@@ -1,0 +1,25 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+
+/** Facts about the daemon itself, which concern every company. */
+
+export const Sandbox = z.object({
+  status: z
+    .enum(["works", "missing", "forbidden", "off"])
+    .describe(
+      "works: sessions that run programs are isolated. missing: bubblewrap is not installed. forbidden: the system does not let bubblewrap create namespaces. off: AGENCY_SANDBOX=off.",
+    ),
+  unsandboxedAllowed: z
+    .boolean()
+    .describe("Whether sessions that run programs may start without a sandbox (--allow-unsandboxed)."),
+  says: z.string(),
+  remedy: z.string().describe("How to get a sandbox. Empty if it works."),
+});
+export type Sandbox = z.infer<typeof Sandbox>;
+
+export const viewInstallation = operation("installation.view", "GET /api/installation", {
+  summary: "Show the version of the daemon and how it isolates sessions.",
+  input: z.strictObject({}),
+  output: z.object({ version: z.string(), sandbox: Sandbox }),
+  within: "installation",
+});

@@ -1,0 +1,94 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+
+/** The processes of this machine, as /proc shows them. On other systems only groups and start times are known. */
+export interface ProcessRow {
+  readonly pid: number;
+  readonly state: string;
+  readonly parent: number;
+  /** Tells two processes with the same pid apart. */
+  readonly started: string;
+  readonly threads: number;
+  /** Bytes of memory in use. */
+  readonly memory: number;
+}
+
+const pageBytes = 4096;
+
+export function processTable(): Map<number, ProcessRow> {
+  const rows = new Map<number, ProcessRow>();
+  if (process.platform !== "linux") return rows;
+  for (const name of readdirSync("/proc")) {
+    const row = /^\d+$/.test(name) ? rowOf(Number(name)) : undefined;
+    // A process that has ended and waits for its parent runs nothing.
+    if (row !== undefined && row.state !== "Z") rows.set(row.pid, row);
+  }
+  return rows;
+}
+
+function rowOf(pid: number): ProcessRow | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const [state = "", parent, threads, started = "", pages] = [0, 1, 17, 19, 21].map((at) => fields[at]);
+    return {
+      pid,
+      state,
+      parent: Number(parent),
+      started,
+      threads: Number(threads),
+      memory: Number(pages) * pageBytes,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A process and everything that descends from it. */
+export function descendants(table: ReadonlyMap<number, ProcessRow>, root: number): ProcessRow[] {
+  const children = Map.groupBy(table.values(), ({ parent }) => parent);
+  const first = table.get(root);
+  const found = first === undefined ? [] : [first];
+  for (const { pid } of found) found.push(...(children.get(pid) ?? []));
+  return found;
+}
+
+/** The processes, grouped by the workspace of their session. They inherited AGENCY_WORKSPACE, which identifies them. */
+export function byWorkspace(): Map<string, number[]> {
+  return Map.groupBy(
+    readdirSync("/proc").map(Number).filter(Number.isInteger),
+    (pid) => workspaceOf(pid) ?? "",
+  );
+}
+
+/** The workspace of a process's session. Undefined if it belongs to none. */
+export function workspaceOf(pid: number): string | undefined {
+  try {
+    return /(?:^|\0)AGENCY_WORKSPACE=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, "utf8"))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** When a process started, in the system's format. Undefined if there is no such process. */
+export function startTimeOf(pid: number): string | undefined {
+  if (process.platform === "linux") return rowOf(pid)?.started;
+  try {
+    const started = execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim();
+    return started === "" ? undefined : started;
+  } catch {
+    return undefined;
+  }
+}
+
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // The process is gone already.
+  }
+}
+
+export function killGroup(pid: number): void {
+  sendSignal(-pid, "SIGKILL");
+}

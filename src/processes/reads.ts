@@ -1,0 +1,102 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { basename, delimiter, dirname, isAbsolute, join, sep } from "node:path";
+
+/**
+ * What a session must be able to read to run this command: Node, the program, its interpreter, what is installed with them, and
+ * the files that the arguments name. Nothing that contains Agency's home or lies in it, even if the command names it.
+ */
+export function readsOf(command: readonly string[], at: { path: string; home: string }): string[] {
+  const [program = "", ...args] = command;
+  const home = realpathSync(at.home);
+  const found = [
+    ...readsOfProgram(process.execPath, at.path),
+    ...readsOfProgram(program, at.path),
+    ...args.filter((arg) => isAbsolute(arg) && isFile(arg)).flatMap((arg) => [arg, ...packagesAround(arg)]),
+  ].filter((path) => overlaps(realpathSync(path), home) === false);
+  // What is in one of the folders need not be named again, and a symbolic link there can't be.
+  return [...new Set(found)].filter(
+    (path) => !found.some((folder) => folder !== path && overlaps(path, folder) === "inside"),
+  );
+}
+
+function readsOfProgram(program: string, path: string, depth = 0): string[] {
+  const file = findProgram(program, path);
+  if (file === undefined || depth > 3) return [];
+  const interpreters = interpretersOf(file).flatMap((next) => readsOfProgram(next, path, depth + 1));
+  return [file, ...installFolders(file), ...interpreters];
+}
+
+function findProgram(program: string, path: string): string | undefined {
+  const places = program.includes("/")
+    ? [program]
+    : path.split(delimiter).map((folder) => join(folder, program));
+  return places.find((place) => isAbsolute(place) && isFile(place) && isExecutable(place));
+}
+
+/** `#!/usr/bin/env node` names env and node. */
+function interpretersOf(file: string): string[] {
+  const start = Buffer.alloc(256);
+  const descriptor = openSync(file, "r");
+  try {
+    readSync(descriptor, start);
+  } finally {
+    closeSync(descriptor);
+  }
+  const [, line = ""] = /^#!\s*([^\n\0]+)/.exec(start.toString("latin1")) ?? [];
+  return line.split(/\s+/).filter((word) => word !== "" && !word.startsWith("-"));
+}
+
+/** The folder with the `bin` and `lib` of a program, unless people keep other things there, and the packages around it. */
+function installFolders(file: string): string[] {
+  const prefixes = [file, realpathSync(file)]
+    .filter((path) => basename(dirname(path)) === "bin")
+    .map((path) => dirname(dirname(path)))
+    .filter((prefix) => existsSync(join(prefix, "lib")) && !isPersonal(prefix));
+  return [realpathSync(file), ...prefixes, ...packagesAround(file)];
+}
+
+/** The outermost node_modules around a file: packages use each other. */
+function packagesAround(file: string): string[] {
+  return [file, realpathSync(file)].flatMap((path) => {
+    const [before = "", inside] = path.split(`${sep}node_modules${sep}`, 2);
+    return inside === undefined ? [] : [join(before, "node_modules")];
+  });
+}
+
+function isPersonal(folder: string): boolean {
+  const above = dirname(folder);
+  return (
+    overlaps(realpathSync(homedir()), realpathSync(folder)) === "inside" ||
+    ["/", "/home", "/Users"].some((place) => place === above || place === folder) ||
+    basename(folder) === ".local"
+  );
+}
+
+/** Where the first of two folders is, seen from the second. */
+function overlaps(first: string, second: string): "inside" | "around" | false {
+  if (`${first}/`.startsWith(`${second}/`)) return "inside";
+  return `${second}/`.startsWith(`${first}/`) ? "around" : false;
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { place } from "../testing/process-place.ts";
+
+const node = JSON.stringify(process.execPath);
+
+test("a session in a sandbox reaches the daemon's address and no other", async (context) => {
+  const { start } = await place(context, { sandbox: true });
+  const ask = `for (const port of [4601, 4602]) await fetch("http://127.0.0.1:" + port + "/hello").then((answer) => answer.text(), (error) => error.cause.code).then(console.log)`;
+  const running = await start(`${node} --input-type=module -e '${ask}'`);
+  running.release();
+  const { code, output } = await running.exited;
+  assert.deepEqual([code, output], [0, "asked for /hello\nECONNREFUSED\n"]);
+});
+
+test("in a sandbox a session has its own user, processes and environment, and no rights", async (context) => {
+  const { start, runner } = await place(context, { sandbox: true });
+  const running = await start(
+    `read -r line; echo "$line"; pwd; id -u; echo "$EXTRA"; grep CapEff /proc/self/status; ls /proc | grep -c '^[0-9]'; hostname; ls /proc/self/fd | tr '\\n' ' '; env | cut -d= -f1 | sort | tr '\\n' ' '`,
+  );
+  running.release();
+  const { output } = await running.exited;
+  const [briefing, folder, user, extra, rights, processes = "", host, rest = ""] = output.split("\n");
+  assert.deepEqual(
+    [briefing, folder, user, extra],
+    ["the briefing", runner.workspaceFor("one"), "1000", "[redacted]"],
+  );
+  assert.equal(rights, "CapEff:\t0000000000000000");
+  assert.ok(Number(processes) < 8, processes);
+  assert.equal(host, "agency");
+  // The fourth descriptor is the folder that ls reads.
+  assert.equal(
+    rest.trim(),
+    "0 1 2 3 AGENCY_TOKEN AGENCY_URL AGENCY_WORKSPACE EXTRA HOME LANG PATH PWD TMPDIR",
+  );
+});
+
+test("a sandbox shows the system, the program and files that its arguments name, and nothing of a home", async (context) => {
+  const { start, folder } = await place(context, { sandbox: true });
+  const outside = mkdtempSync(join(tmpdir(), "agency-outside-"));
+  context.after(() => rmSync(outside, { recursive: true, force: true }));
+  const script = join(outside, "agent.mjs");
+  writeFileSync(join(outside, "secret"), "hidden");
+  writeFileSync(join(folder, "board-token"), "hidden");
+  writeFileSync(
+    script,
+    `import { readdirSync, readFileSync } from "node:fs";
+     const tries = { outside: () => readdirSync(process.argv[3]), secret: () => readFileSync(process.argv[3] + "/secret"),
+       token: () => readFileSync(process.argv[4], "utf8"), home: () => readdirSync(process.env.AGENCY_WORKSPACE + "/../.."),
+       root: () => readdirSync("/"), etc: () => readFileSync("/etc/shadow") };
+     for (const [name, look] of Object.entries(tries))
+       try { console.log(name, String(look())) } catch (error) { console.log(name, error.code) }`,
+  );
+  const args = [script, "first", outside, join(folder, "board-token")];
+  const running = await start("", "one", { command: process.execPath, args });
+  running.release();
+  const { output } = await running.exited;
+  const said = Object.fromEntries(
+    output
+      .trim()
+      .split("\n")
+      .map((line) => line.split(" ")),
+  );
+  assert.deepEqual(
+    {
+      ...said,
+      root: said.root?.split(",").filter((name: string) => ["home", "root", "sys", "boot"].includes(name)),
+    },
+    { outside: "agent.mjs", secret: "ENOENT", token: "ENOENT", home: "workspaces", root: [], etc: "ENOENT" },
+  );
+});
+
+test("a home behind a symbolic link works", async (context) => {
+  const real = mkdtempSync(join(tmpdir(), "agency-real-"));
+  context.after(() => rmSync(real, { recursive: true, force: true }));
+  mkdirSync(join(real, "home"));
+  symlinkSync(join(real, "home"), join(real, "link"));
+  const { start } = await place(context, { sandbox: true, inside: join(real, "link") });
+  const running = await start("echo written > file; cat file");
+  running.release();
+  const { code, output } = await running.exited;
+  assert.deepEqual([code, output], [0, "written\n"]);
+  assert.equal(readFileSync(join(real, "home/workspaces/one/file"), "utf8"), "written\n");
+});
+
+test("a command that is not there ends a session in a sandbox with a code", async (context) => {
+  const { start } = await place(context, { sandbox: true });
+  const running = await start("", "one", { command: "/nowhere/at-all", args: [] });
+  running.release();
+  assert.equal((await running.exited).code, 127);
+});
+
+test("a session in a sandbox does nothing before it is released, nor while it is held still", async (context) => {
+  const { start, runner } = await place(context, { sandbox: true });
+  const file = join(runner.workspaceFor("one"), "beats");
+  const running = await start(`sh -c 'while :; do echo x >> beats; sleep 0.01; done'; true`);
+  writeFileSync(file, "");
+  const beats = (): number => readFileSync(file, "utf8").length;
+  await sleep(300);
+  assert.equal(beats(), 0);
+  const moves = async (): Promise<boolean> => {
+    const before = beats();
+    await sleep(200);
+    return beats() > before;
+  };
+  running.release();
+  while (beats() === 0) await sleep(5);
+  running.hold(true);
+  await sleep(20);
+  assert.equal(await moves(), false);
+  running.hold(false);
+  assert.equal(await moves(), true);
+  running.hold(true);
+  running.kill();
+  assert.equal((await running.exited).code, null);
+});

@@ -1,0 +1,19 @@
+/** What the sandbox and the watchdog say, and how to get a sandbox. */
+
+export const sandboxWorking = "bubblewrap isolates every session that runs programs.";
+export const sandboxOff = "The sandbox is switched off (AGENCY_SANDBOX=off).";
+export const switchOn = "Start the daemon without AGENCY_SANDBOX=off.";
+export const bubblewrapMissing = "bubblewrap is not installed.";
+export const installBubblewrap =
+  "Install it: `sudo apt install bubblewrap`, `sudo dnf install bubblewrap` or `sudo pacman -S bubblewrap`. The daemon notices within 30 seconds.";
+export const onlyOnLinux = "This system has no bubblewrap, which exists only for Linux.";
+export const useLinux = "Run the daemon in a Linux container or virtual machine.";
+
+export const sandboxForbidden = (said: string): string =>
+  `bubblewrap is installed, but this system does not let it create a sandbox: ${said}`;
+export const allowInAppArmor =
+  "AppArmor forbids user namespaces. Allow them for bubblewrap: write `abi <abi/4.0>, profile bwrap /usr/bin/bwrap flags=(unconfined) { userns, }` to /etc/apparmor.d/bwrap and run `sudo apparmor_parser -r /etc/apparmor.d/bwrap`.";
+export const allowNamespaces = (setting: string, value: string): string =>
+  `A system setting forbids user namespaces. Allow them: \`sudo sysctl -w ${setting}=${value}\`.`;
+export const allowInContainer =
+  "If the daemon runs in a container, start the container with user namespaces allowed, for example `docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined`.";

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Usage } from "../budgets/budget.ts";
+import { processRunner } from "../processes/processes.ts";
+import type { Running } from "../processes/runner.ts";
+import { keepSandbox } from "../processes/sandbox.ts";
+import { scriptedAgent } from "./scripted-runner.ts";
+
+export interface ProcessPlace {
+  readonly folder: string;
+  /** What was heard of use while it ran. */
+  readonly heard: Usage[];
+  readonly start: (script: string, id?: string, config?: object) => Promise<Running>;
+  readonly runner: ReturnType<typeof processRunner>;
+  readonly nextLife: () => ReturnType<typeof processRunner>;
+}
+
+/** A runner whose brain is a shell script, without a sandbox or in one. In a sandbox a web server answers where the daemon would. */
+export async function place(
+  context: TestContext,
+  how: { sandbox?: true; inside?: string } = {},
+): Promise<ProcessPlace> {
+  const folder = how.inside ?? mkdtempSync(join(tmpdir(), "agency-processes-"));
+  const started: Running[] = [];
+  const heard: Usage[] = [];
+  const wanted = how.sandbox === true;
+  const sandbox = keepSandbox({ folder: join(folder, "sandbox"), wanted, unsandboxedAllowed: !wanted });
+  const found = await sandbox.tried;
+  assert.equal(found.status, wanted ? "works" : "off", found.says);
+  const web = createServer((request, response) => response.end(`asked for ${request.url ?? ""}`));
+  const nextLife = () =>
+    processRunner({
+      workspaces: join(folder, "workspaces"),
+      transcripts: join(folder, "transcripts"),
+      home: folder,
+      url: () => "http://127.0.0.1:4601",
+      sandbox,
+      onDoor: (door) => door.on("connection", (socket) => web.emit("connection", socket)),
+      path: "/usr/bin:/bin",
+    });
+  const runner = nextLife();
+  context.after(async () => {
+    for (const running of started) running.kill();
+    await Promise.all(started.map(({ exited }) => exited));
+    sandbox.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    folder,
+    heard,
+    runner,
+    nextLife,
+    start: async (script, id = "one", changes = {}) => {
+      const config = JSON.stringify({
+        command: "/bin/sh",
+        args: ["-c", script],
+        env: { EXTRA: "given words" },
+        ...changes,
+      });
+      const running = await runner.start({
+        id,
+        token: "the-token",
+        workspace: runner.workspaceFor(id),
+        agent: { ...scriptedAgent, brain_type: "process", brain_config: config },
+        briefing: {
+          text: "the briefing",
+          assignment: "",
+          systemPrompt: "",
+          mcpServers: [],
+          mayConsult: false,
+        },
+        skills: [],
+        onUsage: (usage) => void heard.push(usage),
+      });
+      started.push(running);
+      return running;
+    },
+  };
+}
