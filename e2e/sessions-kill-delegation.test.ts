@@ -64,7 +64,7 @@ async function dieWhileStopping(
     const { rootAgentId } = await board.call(viewCompany, { companyId });
     // The agent that gets their work back does nothing by itself.
     await board.call(updateAgent, { id: rootAgentId, adapterType: "human" });
-    const boss = await board.call(createAgent, { companyId, name: "Boss", role: "boss", ...sleeper });
+    const boss = await board.call(createAgent, { companyId, name: "Chief", role: "boss", ...sleeper });
     const reports = [];
     for (const name of ["Ann", "Ben"]) {
       const at = { companyId, name, role: "worker", reportsTo: boss.id, ...sleeper };

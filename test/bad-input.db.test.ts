@@ -25,7 +25,7 @@ for (const kind of storeKinds)
   describe(`bad input on ${kind}`, async () => {
     const { org, store } = await sharedOrganization(kind);
     const other = await org.another();
-    const boss = await org.agent("Boss");
+    const boss = await org.agent("Chief");
 
     /** Calls an operation with unchecked input, as HTTP and MCP do. */
     const call = (operation: Operation, input: Input, token = org.boardToken) =>
@@ -163,9 +163,9 @@ for (const kind of storeKinds)
         [updateOutcome, { id: work, blocked: deep }],
         [updateOutcome, { id: work, title: deep }],
         [createOutcome, { companyId, title: "t", parents: deep }],
-        [delegateOutcome, { id: work, to: "boss", grants: [{ resource: "org:hire", surprise: 1 }] }],
-        [grantPermission, { companyId, to: "boss", resource: "org:everything" }],
-        [grantPermission, { companyId, to: "boss", resource: "org:hire", level: "write" }],
+        [delegateOutcome, { id: work, to: "chief", grants: [{ resource: "org:hire", surprise: 1 }] }],
+        [grantPermission, { companyId, to: "chief", resource: "org:everything" }],
+        [grantPermission, { companyId, to: "chief", resource: "org:hire", level: "write" }],
         [requestPermission, { resource: "kb:*", reason: "all of it" }],
         [updateCompany, { companyId, maxFileBytes: -1 }],
         [updateCompany, { companyId, maxFileBytes: 1.5 }],

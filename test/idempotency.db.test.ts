@@ -10,7 +10,7 @@ import { digestOf, everythingIn, unchanged } from "./digest.ts";
 for (const kind of bothStores)
   describe(`idempotency keys on ${kind}`, async () => {
     const { org, store } = await sharedOrganization(kind);
-    const boss = await org.agent("Boss");
+    const boss = await org.agent("Chief");
 
     test("a repeated idempotency key returns the first result and has one effect", async () => {
       const input = { description: "once", content: "c" };

@@ -123,7 +123,7 @@ const refusedAnyway: Readonly<Record<string, string>> = {
 for (const kind of storeKinds)
   describe(`a pending agent on ${kind}`, async () => {
     const { org, store } = await sharedOrganization(kind, { fast: true });
-    const boss = await org.agent("Boss");
+    const boss = await org.agent("Chief");
     await org.board(grantPermission, { companyId: org.companyId, to: boss.id, resource: "org:hire" });
     const report = await org.agent("Report", boss.id);
     let names = 0;

@@ -23,6 +23,7 @@ import { storeDatabase } from "../src/testing/postgres.ts";
 import { newEvents, seenSoFar } from "../src/events/ledger.ts";
 import { digestOf, unchanged } from "./digest.ts";
 import type { Row, World } from "./walk-row.ts";
+import { createWorld } from "./walk-world.ts";
 import { table } from "./walk-table.ts";
 
 type Input = Readonly<Record<string, unknown>>;
@@ -60,7 +61,7 @@ for (const kind of bothStores)
         schedule: false,
         log: (line) => bugs.push(line),
       });
-      world = await createWorld(daemon);
+      world = await createWorld(daemon.store);
       nobodies = await createNobodies(world);
       const other = await world.org.another();
       foreign = (await other.board(createKey, { id: other.rootId })).key;
@@ -297,30 +298,6 @@ function mcpDoor(url: string): { call: Door; close: () => Promise<void> } {
     close: async () => {
       for (const client of clients.values()) await client.close();
     },
-  };
-}
-
-async function createWorld({ store }: Daemon): Promise<World> {
-  const org = await createOrganization(store);
-  const boss = await org.agent("Boss");
-  const report = await org.agent("Report", boss.id);
-  const stranger = await org.agent("Stranger");
-  const { key: root } = await org.board(createKey, { id: org.rootId });
-  const session = await org.session((await org.agent("Sitter")).id);
-  let names = 0;
-  return {
-    org,
-    boss,
-    report,
-    tokens: {
-      board: org.boardToken,
-      root,
-      boss: boss.token,
-      report: report.token,
-      stranger: stranger.token,
-      session: session.token,
-    },
-    name: () => `Name ${++names}`,
   };
 }
 

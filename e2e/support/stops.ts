@@ -113,7 +113,7 @@ export async function withCrowd(
         ...brain,
         ...(reportsTo === undefined ? {} : { reportsTo }),
       });
-    const boss = await hire("Boss", undefined, sleeper);
+    const boss = await hire("Chief", undefined, sleeper);
     const leads = [];
     for (let number = 0; number < size.leads; number++)
       leads.push(await hire(`Lead ${number}`, boss.id, sleeper));

@@ -1,5 +1,6 @@
-import { nameKey } from "../contract/names.ts";
-import { reservedName } from "./texts.ts";
+import { alphabetsIn, lookOf, nameKey } from "../contract/names.ts";
+import type { Refusal } from "../contract/refusal.ts";
+import { mixedAlphabets, reservedName } from "./texts.ts";
 
 /**
  * Rules of an agent's name and slug, without I/O. Stored status:
@@ -8,15 +9,18 @@ import { reservedName } from "./texts.ts";
  *          │                       ├────pause────▶  │
  *          └──reject──▶ terminated ◀──terminate─────┘            terminated is final; a successor is a new agent
  */
-const reserved = new Set(["human", "user", "board", "system", "agency"]);
+const reserved = ["human", "user", "board", "boss", "self", "system", "agency"];
+const reservedLooks = new Set(reserved.map(lookOf));
 
-/** Compared as a slug too: a message to @human is meant for a person, never for an agent called "Human!". */
-export function isReserved(name: string): boolean {
-  return reserved.has(nameKey(name)) || reserved.has(dashed(name));
-}
-
-export function demandUsableName(name: string): void {
-  if (isReserved(name)) throw reservedName(name);
+/** Why an agent can't have this name. It must not pass for a person, a position, the product or an agent in another script. */
+export function problemOfName(name: string): Refusal | undefined {
+  const alphabets = alphabetsIn(name);
+  if (alphabets.length > 1) return mixedAlphabets(name, alphabets);
+  // Compared without article, accents, spaces and punctuation: "The Board", "B.O.A.R.D" and "Húman!" are all reserved.
+  const bare = lookOf(name)
+    .replace(/^(the|a|an)\s+/, "")
+    .normalize("NFD");
+  return reservedLooks.has(bare.replace(/[^\p{L}\p{N}]+/gu, "")) ? reservedName(name, reserved) : undefined;
 }
 
 /** Keeps letters and digits of every script; everything else becomes a dash. A name without any gets a part of its id. */

@@ -1,16 +1,17 @@
-import { nameKey } from "../contract/names.ts";
+import { lookOf } from "../contract/names.ts";
 import { expire, openApprovalOfName } from "../approvals/table.ts";
 import type { Tx } from "../store/store.ts";
-import { demandUsableName, slugOf } from "./agent.ts";
+import { problemOfName, slugOf } from "./agent.ts";
 import { sameName, sameSlug } from "../capabilities/members.ts";
 import { nameHeld, nameTaken } from "./texts.ts";
 
-/** Returns the key a name is compared by. Refuses a name that another agent has or that a pending approval holds. */
+/** Returns the look of a name. Refuses a name that looks like another agent's, or like one that a pending approval holds. */
 export async function freeName(tx: Tx, companyId: string, name: string, id: string): Promise<string> {
-  demandUsableName(name);
-  const key = nameKey(name);
+  const problem = problemOfName(name);
+  if (problem !== undefined) throw problem;
+  const key = lookOf(name);
   const taken = await tx.first(sameName, { company_id: companyId, name_key: key });
-  if (taken !== undefined && taken.id !== id) throw nameTaken(name);
+  if (taken !== undefined && taken.id !== id) throw nameTaken(name, taken.name);
   const open = await tx.first(openApprovalOfName, { company_id: companyId, name_key: key });
   if (open !== undefined && !(await expire(tx, open))) throw nameHeld(name);
   return key;

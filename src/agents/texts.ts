@@ -1,4 +1,5 @@
 import { conflict, refused, type Refusal } from "../contract/refusal.ts";
+import { nameKey } from "../contract/names.ts";
 import { notYourReport } from "../capabilities/texts.ts";
 
 /** What the product says about agents, their names and their keys. */
@@ -7,14 +8,25 @@ interface Named {
   readonly status: string;
 }
 
-export const reservedName = (name: string): Refusal =>
+export const reservedName = (name: string, reserved: readonly string[]): Refusal =>
   refused(
-    `"${name}" is a reserved name.`,
-    "Choose another name. Reserved are: human, user, board, system, agency.",
+    `"${name}" is a reserved name, or looks like one.`,
+    `Choose another name. Reserved are: ${reserved.join(", ")}.`,
   );
 
-export const nameTaken = (name: string): Refusal =>
-  conflict(`The company already has an agent called "${name}".`, "Choose another name.");
+export const mixedAlphabets = (name: string, alphabets: readonly string[]): Refusal =>
+  refused(
+    `"${name}" mixes ${alphabets.join(" and ")} letters, so it could pass for another name.`,
+    "Write the name in one alphabet.",
+  );
+
+export const nameTaken = (name: string, other: string): Refusal =>
+  conflict(
+    nameKey(other) === nameKey(name)
+      ? `The company already has an agent called "${other}".`
+      : `"${name}" looks like the name of another agent, "${other}".`,
+    "Choose another name.",
+  );
 
 export const nameHeld = (name: string): Refusal =>
   conflict(

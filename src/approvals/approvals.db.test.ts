@@ -65,7 +65,11 @@ for (const kind of storeKinds)
       );
       assert.deepEqual(running, approved.payload["requestedConfigurationSnapshot"]);
       const { messages } = await org.root(readInbox, {});
-      assert.ok(messages.some(({ body }) => body?.includes("Ada was approved: welcome") === true));
+      assert.ok(
+        messages.some(({ body }) =>
+          /Ada was approved \(approval .*\)\.\n\nThe board's note:\n> welcome/.test(body ?? ""),
+        ),
+      );
     });
 
     test("without the setting a hire works at once and there is nothing to approve", async () => {

@@ -3,7 +3,7 @@ import * as contract from "../contract/approvals.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
-import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
+import { isActive, memberById, memberName, rootAgentOf } from "../capabilities/members.ts";
 import { notify } from "../mail/operations.ts";
 import { pageByNumber } from "../dispatch/page.ts";
 import { brainMarks } from "../brains/registry.ts";
@@ -151,7 +151,11 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     await call.record(approval.agent_id ?? approval.id, { approval: approval.id, comment: comment.id });
     const title = redactText(kinds[approval.type].title(approval));
     if (actor.agentId !== approval.requested_by)
-      await tell(call, approval, newComment(title, approval.id, input.body));
+      await tell(
+        call,
+        approval,
+        newComment(title, approval.id, await memberName(tx, actor.agentId), input.body),
+      );
     return presentComment(tx, comment);
   });
 

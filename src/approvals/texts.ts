@@ -1,3 +1,4 @@
+import { quotation } from "../contract/phrases.ts";
 import type { ApprovalStatus } from "../contract/approvals.ts";
 import { conflict, forbidden, invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
 
@@ -47,7 +48,9 @@ export const yesOrNo = (): Refusal => refused("This request can't be revised.", 
 
 export const revisionWanted = (title: string, id: string, note: string | undefined): string =>
   [
-    `The board asks you to revise this request: ${title}. ${note ?? "The comments say what to change."}`,
+    `The board asks you to revise this request: ${title}.`,
+    "",
+    note === undefined ? "The comments say what to change." : quotation("the board", "note", note),
     "",
     `Read the thread with list_comments {"id":"${id}"}. Then call resubmit_approval with the changed keys as payload, or cancel_approval.`,
   ].join("\n");
@@ -58,11 +61,11 @@ export const tooManyComments = (most: number): Refusal =>
     "Wait until the board answers.",
   );
 
-export const newComment = (title: string, id: string, body: string): string =>
-  `New comment on this request: ${title} (approval ${id})\n\n${body}`;
+export const newComment = (title: string, id: string, author: string, body: string): string =>
+  `New comment on this request: ${title} (approval ${id})\n\n${quotation(author, "comment", body)}`;
 
 export const concluded = (title: string, id: string, status: ApprovalStatus, note: string | null): string =>
-  `${title} was ${shown[status]}${note === null ? "." : `: ${note}`} (approval ${id})`;
+  `${title} was ${shown[status]} (approval ${id}).${note === null ? "" : `\n\n${quotation("the board", "note", note)}`}`;
 
 export const onlyRequester = (): Refusal =>
   forbidden(

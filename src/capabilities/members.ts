@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { nameKey } from "../contract/names.ts";
+import { lookOf, nameKey } from "../contract/names.ts";
 import { notFound } from "../contract/refusal.ts";
 import { query, selection } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
@@ -26,14 +26,23 @@ export async function memberName(tx: ReadTx, id: string | null, board = "The boa
 
 /** By id, slug or name, within the company. A terminated agent is found by id only: its slug may belong to another now. */
 export async function findMember(tx: ReadTx, companyId: string, reference: string): Promise<Member> {
-  const wanted = reference.trim().replace(/^@/, "").toLowerCase();
-  const found =
-    (await tx.first(byId, { id: wanted })) ??
-    (await tx.first(sameSlug, { company_id: companyId, slug: wanted })) ??
-    // People type the name as they see it.
-    (await tx.first(sameName, { company_id: companyId, name_key: nameKey(wanted) }));
-  if (found === undefined || found.company_id !== companyId) throw notFound("agent", reference);
+  const found = await memberCalled(tx, companyId, reference.trim().replace(/^@/, ""));
+  if (found === undefined) throw notFound("agent", reference);
   return found;
+}
+
+export async function memberCalled(
+  tx: ReadTx,
+  companyId: string,
+  wanted: string,
+): Promise<Member | undefined> {
+  const key = nameKey(wanted);
+  const found =
+    (await tx.first(byId, { id: key })) ?? (await tx.first(sameSlug, { company_id: companyId, slug: key }));
+  if (found !== undefined) return found.company_id === companyId ? found : undefined;
+  // Names are stored by how they look. One that only looks like the wanted name is another agent's.
+  const alike = await tx.first(sameName, { company_id: companyId, name_key: lookOf(wanted) });
+  return alike !== undefined && nameKey(alike.name) === key ? alike : undefined;
 }
 
 export async function reportsOf(tx: ReadTx, bossId: string): Promise<Member[]> {

@@ -1,6 +1,7 @@
 import type { Client } from "../client/client.ts";
 import { approve, listApprovals, reject, viewApproval } from "../contract/approvals.ts";
 import { Refusal } from "../contract/refusal.ts";
+import { indented } from "./show.ts";
 import { howToDecide } from "./texts.ts";
 
 /** How to put pending approvals before the person at the terminal. */
@@ -23,7 +24,7 @@ export async function decidePending(
   let waiting = 0;
   for (const { id } of approvals.toReversed()) {
     const { changes, payloadHash } = await client.call(viewApproval, { id });
-    const what = changes.map((line) => `  ${line}`).join("\n");
+    const what = changes.map((change) => `  ${indented(change)}`).join("\n");
     if (!asking.yes && asking.ask === undefined) {
       waiting++;
       if (!told.has(id)) asking.say(`Approval ${id} needs your decision:\n${what}\n${howToDecide(id)}\n`);

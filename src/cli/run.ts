@@ -9,7 +9,7 @@ import { addShare } from "./share.ts";
 import { addDoctor } from "./doctor.ts";
 import { addSkills } from "./skills.ts";
 import { addSim } from "./sim.ts";
-import type { Terminal } from "./terminal.ts";
+import { escaping, type Terminal } from "./terminal.ts";
 import { addOperations } from "./operations.ts";
 import { addTree } from "./tree.ts";
 import { example } from "./texts.ts";
@@ -19,11 +19,8 @@ import { addUp } from "./up.ts";
  * The command line. Most commands are derived from the table of operations (operations.ts). The others make more than one
  * call, and each of those has its own file. Exit codes: 0 ok, 1 refused, 2 wrong usage, 3 no daemon.
  */
-export async function run(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  terminal: Terminal,
-): Promise<number> {
+export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outer: Terminal): Promise<number> {
+  const terminal = escaping(outer);
   const program = new Command("agency")
     .description("Run an organization of AI agents on your own machine.")
     .exitOverride()

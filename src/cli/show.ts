@@ -12,8 +12,13 @@ export function show(output: unknown): string {
   if (typeof output["content"] === "string" && "hash" in output)
     return `${output["content"]}\n-- version ${text(output["version"])}, hash ${text(output["hash"])}`;
   return Object.entries(output)
-    .map(([key, value]) => `${key}: ${isList(value) ? `\n${table(key, value)}` : text(value)}`)
+    .map(([key, value]) => `${key}: ${isList(value) ? `\n${table(key, value)}` : indented(text(value))}`)
     .join("\n");
+}
+
+/** Later lines of a text are marked, so none of them can pass for a line of the command line itself. */
+export function indented(text: string): string {
+  return text.trimEnd().replaceAll("\n", "\n    │ ");
 }
 
 /** The columns of a table, in this order. A row's other fields are left to --json. */

@@ -6,6 +6,7 @@ import { type Client, createClient } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
 import { nameKey } from "../contract/names.ts";
 import { listAgents } from "../contract/agents.ts";
+import { shown } from "../contract/visible-text.ts";
 import { Id } from "../contract/words.ts";
 import { noCompanyYet, noSuchAgent, notAPort, severalAgents, whichCompany } from "./texts.ts";
 
@@ -15,6 +16,16 @@ export interface Terminal {
   readonly readStdin: () => Promise<Buffer>;
   /** Absent if the terminal is not interactive. */
   readonly ask?: (question: string) => Promise<string>;
+}
+
+/** Everything the command line prints passes here. What agents wrote can't act on the person's terminal. */
+export function escaping({ out, err, ask, readStdin }: Terminal): Terminal {
+  return {
+    out: (text) => out(shown(text)),
+    err: (text) => err(shown(text)),
+    readStdin,
+    ...(ask && { ask: (question) => ask(shown(question)) }),
+  };
 }
 
 export interface Context {

@@ -7,6 +7,18 @@ export const plural = (count: number, noun: string, many = `${noun}s`): string =
 /** How the notice about refused directives begins. The rehearsal brain recognizes it. */
 export const notCarriedOut = "These directives were not carried out";
 
+/** Each line marked as a quotation. No line of it can pass for a line of Agency, or for a directive. */
+export const quoteBlock = (text: string): string =>
+  text
+    .trimEnd()
+    .split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/u)
+    .map((line) => `> ${line}`)
+    .join("\n");
+
+/** What someone else wrote, under its author and kind: "Ada's reason:" and the text as a quotation. */
+export const quotation = (author: string, kind: string, text: string): string =>
+  `${author.slice(0, 1).toUpperCase()}${author.slice(1)}'s ${kind}:\n${quoteBlock(text)}`;
+
 /** "$12.00" */
 export const dollars = (amount: number): string => `$${amount.toFixed(2)}`;
 

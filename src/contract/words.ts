@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { showsItself } from "./visible-text.ts";
 
 /**
  * The small schemas every other contract file is made of. The message of a check completes the sentence "Use …": it names
@@ -48,15 +49,19 @@ export function idOf(noun: NounOfId) {
     .describe(noun === "file" ? "Id of the knowledge file (UUID)." : `Id of the ${noun} (UUID).`);
 }
 
+const isOneLine = (text: string): boolean => showsItself(text, "");
+const oneLine = "one line of visible text, without control, formatting or invisible characters";
+
+/** A name, a role or a job title. */
 export const Name = z
   .string()
   .transform((text) => text.normalize("NFC").replace(/\s+/gu, " ").trim())
   .pipe(
     z
       .string()
-      .refine((text) => /[^\p{Default_Ignorable_Code_Point}\s]/u.test(text), "at least one visible character")
+      .refine((text) => text !== "", "at least one visible character")
       .refine((text) => [...text].length <= 64, "at most 64 characters")
-      .refine((text) => !/\p{Cc}|\p{Cs}/u.test(text), "text without control characters"),
+      .refine(isOneLine, oneLine),
   );
 
 const wellFormed = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000");
@@ -65,10 +70,9 @@ const wellFormed = (text: string): boolean => text.isWellFormed() && !text.inclu
 export const text = (max: number): z.ZodString =>
   z.string().max(max).refine(wellFormed, "valid Unicode text without NUL characters");
 
-export const Title = text(300).refine(
-  (title) => title.trim().length > 0,
-  "a title with at least one visible character",
-);
+export const Title = text(300)
+  .refine((title) => title.trim().length > 0, "a title with at least one visible character")
+  .refine(isOneLine, oneLine);
 
 /** ISO 8601 in requests and answers, milliseconds since 1970 in the store. */
 export const Time = z.iso.datetime({

@@ -1,3 +1,4 @@
+import { memberName } from "../capabilities/members.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { tellOnce } from "../mail/notices.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
@@ -46,7 +47,12 @@ export async function releaseDependents(
           about: id,
           kind: `given up, to ${to ?? "the board"}`,
           to,
-          text: dependencyClosed(one, excerpt(rationale, null, 2000), waiting),
+          text: dependencyClosed(
+            await memberName(tx, actor.agentId),
+            one,
+            excerpt(rationale, null, 2000),
+            waiting,
+          ),
         });
   }
 }

@@ -1,3 +1,4 @@
+import { quotation } from "../contract/phrases.ts";
 import * as contract from "../contract/outcomes.ts";
 import { Refusal } from "../contract/refusal.ts";
 import type { CallContext } from "../dispatch/context.ts";
@@ -76,7 +77,7 @@ export async function complete(
   if (outcome.reply_to !== null) {
     const result = await resultOf(tx, outcome.id);
     const text = result === null ? "" : Buffer.from(result.content).toString("utf8");
-    await answer(call, saved, done(outcome, text === "" ? null : excerpt(text, result?.file ?? null)));
+    await answer(call, saved, done(outcome), text === "" ? null : excerpt(text, result?.file ?? null));
   }
   return saved;
 }
@@ -187,7 +188,7 @@ const onClose = guarded(contract.closeOutcome, async (call) => {
     for (const whole of (await parentsOf(tx, outcome.id)).filter(isLive))
       await repointDependents(tx, outcome.id, whole.id);
   await releaseDependents(call, [saved, ...abandoned], rationale);
-  if (outcome.reply_to !== null) await answer(call, saved, closed(outcome, excerpt(rationale, null)));
+  if (outcome.reply_to !== null) await answer(call, saved, closed(outcome), excerpt(rationale, null));
   return presentOutcome(tx, saved);
 });
 
@@ -201,14 +202,22 @@ export const endingHandlers: readonly Guarded[] = [onSubmit, onComplete, onClose
  * Answers the message that led to the outcome. A person gets a message from the agent; an agent gets a notice of the
  * system, which asks for no reply and so can't start an endless exchange.
  */
-async function answer(call: CallContext, outcome: OutcomeRow, text: string): Promise<void> {
+async function answer(
+  call: CallContext,
+  outcome: OutcomeRow,
+  heading: string,
+  words: string | null,
+): Promise<void> {
   const { tx, companyId, newId } = call;
   if (outcome.reply_to === null) return;
   const asked = await messageById(tx, outcome.reply_to);
   const autoTurn = asked.auto_turn + 1;
-  if (asked.from_id !== null || outcome.responsible_id === null)
-    return notify(call, asked.from_id, text, autoTurn);
-  const content = { fileId: newId(), text };
+  if (asked.from_id !== null || outcome.responsible_id === null) {
+    const who = await memberName(tx, outcome.responsible_id);
+    const told = words === null ? heading : `${heading}\n\n${quotation(who, "words", words)}`;
+    return notify(call, asked.from_id, told, autoTurn);
+  }
+  const content = { fileId: newId(), text: words === null ? heading : `${heading}\n\n${words}` };
   const from = outcome.responsible_id;
   const letter = { id: newId(), companyId, from, to: null, content, deliverAt: tx.now, autoTurn };
   try {

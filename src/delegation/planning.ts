@@ -1,4 +1,4 @@
-import { nameKey } from "../contract/names.ts";
+import { lookOf } from "../contract/names.ts";
 import { type PlanTask, planWork } from "../contract/outcomes.ts";
 import type { Output } from "../contract/operation.ts";
 import { Name } from "../contract/words.ts";
@@ -112,7 +112,7 @@ export async function hireForRole(
 async function nameFor(call: CallContext, role: string): Promise<string> {
   for (let number = 1; ; number++) {
     const name = Name.parse(number === 1 ? role : `${[...role].slice(0, 56).join("")} ${number}`);
-    const taken = await call.tx.first(sameName, { company_id: call.companyId, name_key: nameKey(name) });
+    const taken = await call.tx.first(sameName, { company_id: call.companyId, name_key: lookOf(name) });
     if (taken === undefined) return name;
   }
 }

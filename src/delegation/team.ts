@@ -2,7 +2,7 @@ import type { Refusal } from "../contract/refusal.ts";
 import { isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import { nameKey } from "../contract/names.ts";
+import { lookOf } from "../contract/names.ts";
 import { roleKey } from "../hiring/headcount.ts";
 import * as texts from "./texts.ts";
 
@@ -41,7 +41,7 @@ export async function demandRole(tx: ReadTx, manager: Member, reference: string)
   const meant =
     wanted === "boss" && boss_id !== null
       ? await memberById(tx, boss_id)
-      : await tx.first(calledSo, { companyId, key: nameKey(wanted), slug: wanted });
+      : await tx.first(calledSo, { companyId, key: lookOf(wanted), slug: wanted });
   if (meant === undefined || roleKey(meant.role) === wanted) return;
   const { hint } = await notInTeam(tx, manager, reference);
   throw texts.neitherReportNorRole(manager, meant, reference, hint);

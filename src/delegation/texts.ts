@@ -1,5 +1,6 @@
-import { plural } from "../contract/phrases.ts";
 import { forbidden, invalid, refused, type Refusal } from "../contract/refusal.ts";
+import { onOneLine } from "../contract/visible-text.ts";
+import { plural, quotation, quoteBlock } from "../contract/phrases.ts";
 import { named, namedFirst } from "../outcomes/texts.ts";
 
 /** Everything this folder says: delegating, reclaiming, planning, and what agents are told when outcomes end. */
@@ -47,7 +48,7 @@ export const unassigned = (outcome: Named): Refusal =>
 
 /** To the agent that was responsible. */
 export const reclaimed = (who: string, outcome: Named, reason: string): string =>
-  `${who} reclaimed ${linked(outcome)}: ${reason}\n\nYou are no longer responsible for it. Stop working on it.`;
+  `${who} reclaimed ${linked(outcome)}.\n\n${quotation(who, "reason", reason)}\n\nYou are no longer responsible for it. Stop working on it.`;
 
 /** To the manager that is responsible again, after the agents that did the work have left. */
 export const mandateReclaimed = (
@@ -57,7 +58,9 @@ export const mandateReclaimed = (
   ended: readonly { name: string; state_file_id: string; log_file_id: string | null }[],
 ): string =>
   [
-    `${who} reclaimed ${linked(outcome)}: ${reason}`,
+    `${who} reclaimed ${linked(outcome)}.`,
+    "",
+    quotation(who, "reason", reason),
     "",
     `You are responsible for it again. ${plural(ended.length, "agent")} left with it. Read what they knew:`,
     ...ended.map(
@@ -77,22 +80,19 @@ export const submitted = (
 ): string =>
   [
     `${who} submitted ${linked(outcome)} for your review. Check the work, then call complete_outcome, or reopen_outcome with what is missing.`,
-    ...(result === null ? [] : ["", result]),
-    ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),
+    ...(result === null ? [] : ["", quotation(who, "result", result)]),
+    ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", quoteBlock(outcome.acceptance)]),
   ].join("\n");
 
 /** To the owner. `dispute` is set if the work was sent back before and another agent decides about it now. */
 export const reopened = (who: string, outcome: Named, reason: string, dispute: string | null): string =>
-  `${who} reopened ${linked(outcome)}: ${reason}\n\n${dispute === null ? "It is yours to continue." : `Wait before you continue: ${dispute}.`}`;
+  `${who} reopened ${linked(outcome)}.\n\n${quotation(who, "reason", reason)}\n\n${dispute === null ? "It is yours to continue." : `Wait before you continue: ${dispute}.`}`;
 
-export const lastReason = (reason: string): string => `The reviewer's last reason: ${reason}`;
+export const lastReason = (reason: string): string => quotation("the reviewer", "last reason", reason);
 
-/** To the person or agent whose message led to the outcome. */
-export const done = ({ title }: Named, result: string | null): string =>
-  [`Done: ${title}`, ...(result === null ? [] : [result])].join("\n\n");
-
-export const closed = ({ title }: Named, rationale: string): string =>
-  `Closed without a result: ${title}\n\n${rationale}`;
+/** To the person or agent whose message led to the outcome. The result or the rationale follows. */
+export const done = ({ title }: Named): string => `Done: ${title}`;
+export const closed = ({ title }: Named): string => `Closed without a result: ${title}`;
 
 /** The rationale of an outcome that was closed because its parent was. */
 export const closedWithParent = (parent: Named, rationale: string): string =>
@@ -106,12 +106,19 @@ export const othersWorkBelow = (outcome: Named, others: readonly Named[]): Refus
 
 /** Goes into the description of an integration that no longer waits for this part. */
 export const partIsMissing = ({ title }: Named, rationale: string): string =>
-  `The part "${title}" was closed without a result: ${rationale}`;
+  `The part "${title}" was closed without a result: ${onOneLine(rationale)}`;
 
 /** To the agent that decides about outcomes which depend on a closed one. */
-export const dependencyClosed = (closedOne: Named, rationale: string, waiting: readonly Named[]): string =>
+export const dependencyClosed = (
+  who: string,
+  closedOne: Named,
+  rationale: string,
+  waiting: readonly Named[],
+): string =>
   [
-    `${linked(closedOne)} was closed: ${rationale}`,
+    `${linked(closedOne)} was closed.`,
+    "",
+    quotation(who, "rationale", rationale),
     "",
     "These outcomes depend on it and can't continue. Change their dependencies (update_outcome with dependsOn), or close them:",
     ...waiting.slice(0, 20).map((outcome) => `- ${linked(outcome)}`),

@@ -208,7 +208,10 @@ for (const kind of storeKinds)
       for (const { id } of [job, below])
         assert.equal((await org.root(viewOutcome, { id })).responsible?.id, org.rootId);
       assert.equal((await org.board(viewAgent, { id: worker.id })).status, "running");
-      assert.match((await lastMail(worker.call)).at(-1)?.body ?? "", /reclaimed .*: I do it myself/);
+      assert.match(
+        (await lastMail(worker.call)).at(-1)?.body ?? "",
+        /reclaimed .*\n\nRoot's reason:\n> I do it myself/,
+      );
       // It works on another outcome and continues.
       await elsewhere.call(updateOutcome, { id: other.id, blocked: null });
       const session = await sessionFor(worker.id, other.id);

@@ -1,4 +1,5 @@
 import { conflict, refused, type Refusal } from "../contract/refusal.ts";
+import { onOneLine } from "../contract/visible-text.ts";
 
 /** What the product says when agents pause, retire, leave or are reclaimed. */
 interface Named {
@@ -38,7 +39,7 @@ export const hasLeftNote = (name: string): string => `${name} has left`;
 export const noLongerWaits = (id: string, why: string): string => `no longer depends on ${id}: ${why}`;
 export const waitsForApproval = (name: string): string => `waiting for the approval of ${name}`;
 export const notYourReportAnyMore = (name: string): string => `${name} doesn't report to you`;
-export const doesNotCome = (name: string, why: string): string => `${name} was not hired: ${why}`;
+export const doesNotCome = (name: string, why: string): string => `${name} was not hired: ${onOneLine(why)}`;
 
 export const workReturned = (why: string, outcomes: readonly Titled[]): string =>
   [

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { nameKey } from "../contract/names.ts";
+import { lookOf, nameKey } from "../contract/names.ts";
 import { createAgentAliases } from "../contract/create-agent.ts";
-import { isReserved, slugOf } from "../agents/agent.ts";
+import { problemOfName, slugOf } from "../agents/agent.ts";
 import { argumentsIn, createdPromptFor } from "./create-agent.ts";
 
 /** What is meant; fails where the arguments are wrong. */
@@ -124,8 +124,10 @@ describe("names", () => {
     assert.equal(meant({ name: " \t Lead \n\u00a0 Dev\u3000 " }).name, "Lead Dev");
     for (const name of ["", " ", "\n\t", "\u00a0\u3000\u2028"])
       wrong({ name }, /at least one visible character/);
-    for (const name of ["\u200b", "\u2060\u200d", "\u3164", "\ufe0f"]) wrong({ name }, /visible character/);
-    for (const name of ["a\u0007b", "a\u001b[31mb", "a\u0085b"]) wrong({ name }, /control characters/);
+    for (const name of ["\u200b", "\u2060\u200d", "\u3164", "\ufe0f", "a\u202eb", "a\u2066b", "a\u00adb"])
+      wrong({ name }, /visible character/);
+    for (const name of ["a\u0007b", "a\u001b[31mb", "a\u0085b"])
+      wrong({ name }, /without control, formatting or invisible characters/);
   });
 
   test("what means a person or the system is reserved, however it is typed", () => {
@@ -142,11 +144,26 @@ describe("names", () => {
           .map((letter) => String.fromCodePoint((letter.codePointAt(0) ?? 97) - 97 + 0x1d41a))
           .join(""),
       ]) {
-        assert.ok(isReserved(typed), typed);
-        wrong({ name: typed }, /is a reserved name/);
+        assert.match(problemOfName(typed)?.message ?? "", /is a reserved name/, typed);
+        wrong({ name: typed }, typed.includes("\u200b") ? /invisible characters/ : /is a reserved name/);
       }
-    for (const name of ["Humane", "Board 2", "Superuser", "The system"])
+    for (const name of ["Humane", "Board 2", "Superuser", "Systems", "Aboard"])
       assert.equal(meant({ name }).name, name);
+    for (const name of [
+      "The system",
+      "the board",
+      "a boss",
+      "SELF",
+      "Аgency",
+      "bоard",
+      "B.o.a.r.d",
+      "Sеlf",
+      "ВОАRD",
+      "b0ard",
+      "se1f",
+      "Húman",
+    ])
+      assert.notEqual(problemOfName(name), undefined, name);
   });
 
   test("names that look the same are the same", () => {
@@ -161,6 +178,20 @@ describe("names", () => {
     ];
     for (const [one = "", other = ""] of same) assert.equal(nameKey(one), nameKey(other), one);
     assert.notEqual(nameKey("Zoe"), nameKey("Zoë"));
+  });
+
+  test("names that can be taken for each other have the same look, and others have not", () => {
+    const alike = ["Ada", "Аda", "АDА", "ａda"];
+    for (const name of alike) assert.equal(lookOf(name), "ada", name);
+    assert.equal(lookOf("Paul"), lookOf("PauI"));
+    assert.equal(lookOf("Modem"), lookOf("Modern"));
+    for (const [one, other] of [
+      ["Zoe", "Zoë"],
+      ["Ann", "Anne"],
+      ["Writer", "Writer 2"],
+      ["李雷", "李蕾"],
+    ] as const)
+      assert.notEqual(lookOf(one), lookOf(other));
   });
 
   test("no slug is empty, and none has anything but letters, digits and dashes", () => {

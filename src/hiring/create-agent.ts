@@ -1,7 +1,8 @@
 import { tables } from "../store/schema.ts";
 import { z } from "zod";
 import { check, sentencesOf } from "../contract/problems.ts";
-import { nameKey } from "../contract/names.ts";
+import { lookOf, nameKey } from "../contract/names.ts";
+import { onOneLine } from "../contract/visible-text.ts";
 import {
   createAgentAliases,
   createAgentArguments,
@@ -29,14 +30,14 @@ import {
 import { checkBrainConfig } from "../brains/registry.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
-import { isActive, type Member, memberById, sameName } from "../capabilities/members.ts";
+import { isActive, type Member, memberById, memberCalled, sameName } from "../capabilities/members.ts";
 import { grantRight } from "../permissions/operations.ts";
 import { holds } from "../capabilities/rights.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import { redactText } from "../redaction/redact.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { isReserved } from "../agents/agent.ts";
+import { problemOfName } from "../agents/agent.ts";
 import { employ } from "./employ.ts";
 import { headcount } from "./headcount.ts";
 import { agentById } from "../agents/table.ts";
@@ -59,7 +60,7 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
   if (actor.agentId === null) throw onlyAgentsCreate();
   const asked = argumentsIn(call.input);
   if (typeof asked === "string") return failed("validation_error", asked);
-  const key = nameKey(asked.name);
+  const key = lookOf(asked.name);
   await expire(tx, await tx.first(openApprovalOfName, { company_id: companyId, name_key: key }));
   const same = await sameRequest(call, actor.agentId, key, asked);
   if (same !== undefined) return answer(tx, same);
@@ -126,7 +127,9 @@ export const creation: ApprovalKind = {
         id,
         company_id: companyId,
         kind: "mandate",
-        title: redactText(`${name}: ${role ?? "agent"}`).slice(0, 300),
+        title: redactText(`${name}: ${role ?? "agent"}`)
+          .slice(0, 300)
+          .toWellFormed(),
         description: role ?? "",
         acceptance: null,
         responsible_id: id,
@@ -205,7 +208,8 @@ export function argumentsIn(input: Readonly<Record<string, unknown>>): Asked | s
     return creating.badWait(longestWaitSeconds);
   const name = check(Name, given.get("name"), "name");
   if ("problems" in name) return sentencesOf(name.problems);
-  if (isReserved(name.data)) return creating.reservedName(name.data);
+  const problem = problemOfName(name.data);
+  if (problem !== undefined) return `${problem.message} ${problem.hint}`;
   const nextAgent = collapsed(given.get("nextAgent")).replace(/^[@\s]+/, "") || "human";
   if (nameKey(nextAgent) === nameKey(name.data)) return creating.nextIsItself;
   return {
@@ -228,8 +232,7 @@ export function createdPromptFor({ name, role, nextAgent }: Omit<Asked, "autoRep
   ].join("\n");
 }
 
-const collapsed = (value: unknown): string =>
-  typeof value === "string" ? value.replace(/\s+/gu, " ").trim() : "";
+const collapsed = (value: unknown): string => (typeof value === "string" ? onOneLine(value) : "");
 
 async function sameRequest(
   call: Writing,
@@ -251,8 +254,8 @@ async function sameRequest(
 async function nextOf(tx: ReadTx, companyId: string, asked: Asked): Promise<string | null | undefined> {
   const key = nameKey(asked.nextAgent);
   if (["human", "user", "board"].includes(key)) return null;
-  const found = await tx.first(addressed, { companyId, id: asked.nextAgent.toLowerCase(), key });
-  return found?.id;
+  const found = await memberCalled(tx, companyId, asked.nextAgent);
+  return found !== undefined && isActive(found) ? found.id : undefined;
 }
 
 async function isTaken(tx: ReadTx, companyId: string, key: string): Promise<boolean> {
@@ -343,14 +346,3 @@ function configFor(provider: string, settings: BrainSettings): string {
     provider === settings.defaultAdapterType ? settings.defaultAdapterConfig : {},
   );
 }
-
-const addressed = query((db, p: { companyId: string; id: string; key: string }) =>
-  db
-    .selectFrom("agents")
-    .select("id")
-    .where("company_id", "=", p.companyId)
-    .where("status", "in", ["idle", "paused"])
-    .where((eb) => eb.or([eb("id", "=", p.id), eb("slug", "=", p.key), eb("name_key", "=", p.key)]))
-    .orderBy("created_at")
-    .limit(1),
-);

@@ -32,7 +32,7 @@ for (const kind of storeKinds)
     before(async () => {
       opened = await openTestStore(kind, { fast: true });
       org = await createOrganization(opened.store, { approvals: true });
-      boss = await org.agent("Boss");
+      boss = await org.agent("Chief");
       await org.board(grantPermission, { companyId: org.companyId, to: boss.id, resource: "org:hire" });
     });
     after(() => opened.close());
@@ -206,7 +206,7 @@ for (const kind of storeKinds)
         const { payload, changes } = await org.board(approvals.viewApproval, { id });
         const asked: unknown = payload["requestedConfigurationSnapshot"];
         assert.equal(Reflect.get(Object(asked), "reportsTo"), boss.id);
-        assert.match(changes.join(), /will report to Boss/);
+        assert.match(changes.join(), /will report to Chief/);
         if (inRevision) await boss.call(approvals.resubmit, { id });
         await refusal(org.board(approvals.approve, { id, payloadHash: seen }), "conflict");
         assert.equal(await statusOf(agent.id), "pending_approval");
@@ -387,7 +387,8 @@ for (const kind of storeKinds)
       const { messages } = await boss.call(readInbox, { limit: 1000 });
       const bodies = messages.map(({ body }) => body ?? "").join("\n");
       assert.ok(
-        bodies.includes("Why another one?") && bodies.includes(`${agent.name} was rejected: too many`),
+        bodies.includes("Why another one?") &&
+          bodies.includes(`${agent.name} was rejected (approval ${id}).\n\nThe board's note:\n> too many`),
       );
       await refusal(boss.call(approvals.commentOnApproval, { id, body: "  " }), "invalid");
     });

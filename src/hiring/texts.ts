@@ -1,4 +1,5 @@
 import { conflict, forbidden, invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
+import { onOneLine } from "../contract/visible-text.ts";
 
 /** What the product says about hires, create_agent and configurations. */
 interface Named {
@@ -30,7 +31,7 @@ export const grantsNotHeld = (manager: string, name: string, why: string): Refus
   );
 
 export const workIsBack = (outcome: { id: string; title: string }, name: string, reason: string): string =>
-  `You are responsible for "${outcome.title}" (kb://${outcome.id}) again: the hire of ${name} was ${reason}`;
+  `You are responsible for "${outcome.title}" (kb://${outcome.id}) again: the hire of ${name} was ${onOneLine(reason)}`;
 
 export const boundToOutcome = (name: string): Refusal =>
   refused(
@@ -140,7 +141,6 @@ export const creating = {
   wrongType: (key: string, type: string) => `${key} must be a ${type}.`,
   badText: (key: string) => `${key} must be valid Unicode without NUL characters.`,
   badWait: (most: number) => `waitSeconds must be from 0 to ${most}.`,
-  reservedName: (name: string) => `"${name}" is a reserved name. Choose another name.`,
   nextIsItself: "nextAgent must be another agent than the new one.",
   pending: "A person has not decided yet. Call wait_for_approval with this requestId to keep waiting.",
 };

@@ -24,7 +24,7 @@ const sha256 = (text: string | Uint8Array): string => createHash("sha256").updat
 for (const kind of bothStores)
   describe(`knowledge files on ${kind}`, async () => {
     const { org } = await sharedOrganization(kind);
-    const boss = await org.agent("Boss");
+    const boss = await org.agent("Chief");
     const report = await org.agent("Report", boss.id);
 
     // covers KB-09, KB-10, KB-15, KB-21, KB-24, KB-25

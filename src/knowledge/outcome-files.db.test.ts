@@ -22,7 +22,7 @@ import { refusal, sharedOrganization, storeKinds } from "../testing/organization
 for (const kind of storeKinds)
   describe(`files of outcomes on ${kind}`, async () => {
     const { org } = await sharedOrganization(kind);
-    const boss = await org.agent("Boss");
+    const boss = await org.agent("Chief");
     const report = await org.agent("Report", boss.id);
 
     const frontOf = (content: string): Record<string, string> =>

@@ -18,7 +18,7 @@ import { type TestCaller, sharedOrganization, bothStores } from "../testing/orga
 for (const kind of bothStores)
   describe(`search and links on ${kind}`, async () => {
     const { org } = await sharedOrganization(kind);
-    const boss = await org.agent("Boss");
+    const boss = await org.agent("Chief");
     const report = await org.agent("Report", boss.id);
 
     const search = async (call: TestCaller, query: string) =>

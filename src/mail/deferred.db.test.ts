@@ -76,7 +76,7 @@ for (const kind of storeKinds)
 
     staged("what is held back stays its sender's alone, the text included", async (stage) => {
       const { org } = stage;
-      const boss = await org.agent("Boss");
+      const boss = await org.agent("Chief");
       const ann = await org.agent("Ann", boss.id);
       const sent = await boss.call(sendDeferredMessage, {
         to: ann.id,

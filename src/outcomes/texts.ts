@@ -1,3 +1,4 @@
+import { onOneLine } from "../contract/visible-text.ts";
 import { plural } from "../contract/phrases.ts";
 import { refused, Refusal } from "../contract/refusal.ts";
 
@@ -212,5 +213,5 @@ export function askToDecide(
         `To send it back, end with the line "VERDICT[${id}]: REWORK", followed by what is missing.`,
         `You can also write to ${reviewer}, who can close the outcome or reclaim it.`,
       ].join("\n");
-  return `"${title}" (kb://${id}) needs your decision: ${reason}.\n\n${how}`;
+  return `"${title}" (kb://${id}) needs your decision: ${onOneLine(reason)}.\n\n${how}`;
 }

@@ -25,7 +25,7 @@ for (const kind of storeKinds)
 
     // covers CAP-05, CAP-07, CAP-18, CAP-24, BND-02
     test("a right goes down the reporting line, never wider, and dies with a link of its chain", async () => {
-      const boss = await org.agent("Boss");
+      const boss = await org.agent("Chief");
       const report = await org.agent("Report", boss.id);
       const file = await boss.call(createFile, { description: "plan", content: "one" });
       await refusal(report.call(readFile, { id: file.id }), "not_found");

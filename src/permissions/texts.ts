@@ -1,4 +1,5 @@
 import { invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
+import { quotation } from "../contract/phrases.ts";
 import type { Resource } from "../contract/resources.ts";
 
 /** Everything this folder says. */
@@ -26,7 +27,7 @@ export function permissionRequested(
     agent.boss_id === null
       ? `To grant it: agency access grant ${agent.id} ${resource} --level ${level}`
       : `To grant it: grant_permission ${JSON.stringify({ to: agent.id, resource, level })}. If you don't hold this right, ask your manager for it: request_permission.`;
-  return `${agent.name} asks for ${level} on ${resource}: ${reason}\n\n${how}`;
+  return `${agent.name} asks for ${level} on ${resource}.\n\n${quotation(agent.name, "reason", reason)}\n\n${how}`;
 }
 
 export const serverChanged = (server: string, isGranted: boolean): string =>

@@ -214,7 +214,7 @@ for (const kind of storeKinds)
       "a submitted outcome waits for its verifier: an agent, a person, or a verifier that will not look",
       async (stage, ask) => {
         const { org, runner } = stage;
-        const boss = await org.agent("Boss");
+        const boss = await org.agent("Chief");
         const ann = await org.agent("Ann", boss.id);
         const job = await make(boss.call, "job", [boss.id]);
         await boss.call(delegateOutcome, { id: job.id, to: ann.id });
@@ -235,7 +235,7 @@ for (const kind of storeKinds)
         await org.board(updateAgent, { id: boss.id, adapterType: "human" });
         const person = await ask(job.id);
         assert.equal(person.moves, true);
-        assert.match(person.says, /Boss is a person, who works from the inbox/);
+        assert.match(person.says, /Chief is a person, who works from the inbox/);
         await org.board(updateAgent, { id: boss.id, adapterType: "rehearsal" });
         await org.root(pauseAgent, { id: boss.id });
         assert.equal((await ask(job.id)).moves, false);
@@ -245,7 +245,7 @@ for (const kind of storeKinds)
 
     staged("a verifier whose inbox is blocked will not look either", async (stage, ask) => {
       const { org, runner } = stage;
-      const boss = await org.agent("Boss");
+      const boss = await org.agent("Chief");
       const ann = await org.agent("Ann", boss.id);
       await org.board(updateAgent, { id: ann.id, adapterType: "human" });
       const job = await make(boss.call, "job", [boss.id]);
@@ -260,7 +260,7 @@ for (const kind of storeKinds)
       }
       const answer = await ask(job.id);
       assert.equal(answer.moves, false);
-      assert.match(answer.says, /3 sessions of Boss in a row made no progress/);
+      assert.match(answer.says, /3 sessions of Chief in a row made no progress/);
     });
 
     staged(
@@ -279,7 +279,7 @@ for (const kind of storeKinds)
     staged(
       "an agent asks about itself, its reports and what it may read, and learns of nothing else",
       async ({ org }) => {
-        const boss = await org.agent("Boss");
+        const boss = await org.agent("Chief");
         const ann = await org.agent("Ann", boss.id);
         const ben = await org.agent("Ben");
         const job = await make(ann.call, "job", [ann.id]);

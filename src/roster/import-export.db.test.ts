@@ -283,7 +283,7 @@ for (const kind of storeKinds)
     test("rights by the boss travel as rights; those whose chain is broken do not come to life", async () => {
       const source = await org.another();
       const { board, companyId } = source;
-      const boss = await source.agent("Boss");
+      const boss = await source.agent("Chief");
       const low = await source.agent("Low", boss.id);
       const file = await board(createFile, { companyId, description: "F", content: "f" });
       const held = await board(grantPermission, { companyId, to: boss.id, resource: `kb:${file.id}` });

@@ -1,3 +1,5 @@
+import { onOneLine } from "../contract/visible-text.ts";
+import { quoteBlock } from "../contract/phrases.ts";
 import { tables } from "../store/schema.ts";
 import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
@@ -95,7 +97,7 @@ async function grantedServers(tx: ReadTx, agent: AgentRow): Promise<McpEntry[]> 
 
 /** The text as one line and as a JSON string of at most `most` bytes. */
 function quote(text: string, most: number): string {
-  const line = text.replace(/\s+/gu, " ").trim();
+  const line = onOneLine(text);
   const bytes = (part: string): number => Buffer.byteLength(JSON.stringify(part));
   if (bytes(line) <= most) return JSON.stringify(line);
   let kept = "";
@@ -113,14 +115,6 @@ function thatFit(lines: readonly string[], room: number): string[] {
   let left = room;
   const first = lines.findIndex((line) => (left -= Buffer.byteLength(line) + 2) < 0);
   return lines.slice(0, first < 0 ? lines.length : first);
-}
-
-function quoteBlock(text: string): string {
-  return text
-    .trimEnd()
-    .split("\n")
-    .map((line) => `> ${line}`)
-    .join("\n");
 }
 
 /** The text cut to `most` bytes, never within a character. */

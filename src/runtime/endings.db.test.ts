@@ -65,7 +65,7 @@ for (const kind of storeKinds)
 
     staged("three in a row block the outcome, tell the boss, and nothing more is spent", async (stage) => {
       const { org, runner } = stage;
-      const boss = await org.agent("Boss");
+      const boss = await org.agent("Chief");
       const ann = await org.agent("Ann", boss.id);
       const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
       runner.plan(ann.id, idle, idle, idle);
@@ -81,7 +81,7 @@ for (const kind of storeKinds)
       }
       assert.deepEqual(
         runner.started.map(({ agent }) => agent.name),
-        ["Ann", "Ann", "Ann", "Boss"],
+        ["Ann", "Ann", "Ann", "Chief"],
       );
       const seen = await ann.call(viewOutcome, { id: hard.id });
       assert.equal(seen.workable, false);
@@ -161,7 +161,7 @@ for (const kind of storeKinds)
 
     staged("an inbox that could not be processed opens again with the next message", async (stage) => {
       const { org, runner } = stage;
-      const boss = await org.agent("Boss");
+      const boss = await org.agent("Chief");
       const ann = await org.agent("Ann", boss.id);
       runner.plan(ann.id, idle, idle, idle);
       runner.plan(boss.id, clearInbox);

@@ -71,7 +71,7 @@ for (const kind of storeKinds)
       const { companyId, rootId } = org;
       await org.board(sendMessage, { companyId, body: "How are you?" });
       runner.plan(rootId, says("Well, thank you."), async ({ briefing }) => {
-        assert.match(briefing.assignment, /> - Well, thank you\.\n> {3}This text was not sent to anyone/);
+        assert.match(briefing.assignment, /> > Well, thank you\.\n> {3}This text was not sent to anyone/);
         return { output: "@board\nWell, thank you." };
       });
       await passes(stage, 5);
@@ -103,7 +103,7 @@ for (const kind of storeKinds)
         await org.board(delegateOutcome, { id, to: mia });
         await org.board(reclaimOutcome, { id, reason: "never mind" });
         await org.board(closeOutcome, { id, rationale: "never mind" });
-        assert.match(await told(stage, mia), /reclaimed .*: never mind/);
+        assert.match(await told(stage, mia), /reclaimed .*\n\nThe board's reason:\n> never mind/);
         runner.otherwise(async () => ({ output: "" }));
         await passes(stage, 10);
         assert.deepEqual([runner.started.length, await told(stage, mia)], [1, ""]);
@@ -130,7 +130,10 @@ for (const kind of storeKinds)
         const write = await byTitle(stage, "Write");
         await org.board(closeOutcome, { id: write.id, rationale: "nobody reads it" });
         // The agent that delegated the blocked outcome decides about it. Its report cannot.
-        assert.match(await told(stage, org.rootId), /"Write" .* was closed: nobody reads it[\s\S]*- "Print"/);
+        assert.match(
+          await told(stage, org.rootId),
+          /"Write" .* was closed\.\n\n.*\n> nobody reads it[\s\S]*- "Print"/,
+        );
         assert.deepEqual([await told(stage, ann), await told(stage, bob)], ["", ""]);
         const print = await byTitle(stage, "Print");
         assert.match((await org.board(why, { id: print.id })).says, /was closed and will not be completed/);
@@ -207,7 +210,10 @@ for (const kind of storeKinds)
       await passes(stage, 10);
       const open = await byTitle(stage, "Build it.");
       assert.deepEqual([open.status, open.blocked], ["open", null]);
-      assert.match(await told(stage, eve), /Root reopened "Build it\." .*: a flat roof will do/);
+      assert.match(
+        await told(stage, eve),
+        /Root reopened "Build it\." .*\n\nRoot's reason:\n> a flat roof will do/,
+      );
       assert.deepEqual((await org.board(viewAgent, { id: eve })).reviews, {
         pass: 0,
         rework: 2,

@@ -224,7 +224,7 @@ for (const kind of storeKinds)
     // covers ORG-52
     staged("a departure stops no other agent: the new owner continues the open work", async (stage) => {
       const { org, runner } = stage;
-      const boss = await org.agent("Boss");
+      const boss = await org.agent("Chief");
       const leaves = await org.agent("Leaves", boss.id);
       const stays = await org.agent("Stays", boss.id);
       for (const { id } of [leaves, stays])
@@ -245,7 +245,7 @@ for (const kind of storeKinds)
       for (const { id, kind } of outcomes)
         if (kind === "work") await org.board(updateOutcome, { id, blocked: null });
       await stage.rest();
-      assert.deepEqual(new Set(done), new Set(["Boss", "Stays"]));
+      assert.deepEqual(new Set(done), new Set(["Chief", "Stays"]));
       const left = await org.board(listOutcomes, { companyId: org.companyId, status: "open" });
       assert.deepEqual(
         left.outcomes.filter(({ kind }) => kind === "work"),

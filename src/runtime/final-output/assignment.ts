@@ -1,3 +1,4 @@
+import { quoteBlock } from "../../contract/phrases.ts";
 import { sql } from "kysely";
 import type { AgentRow } from "../../agents/table.ts";
 import { memberById } from "../../capabilities/members.ts";
@@ -32,16 +33,16 @@ export async function assignmentFor(
 
 async function workIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
   const lines = [`## Your work now: ${JSON.stringify(outcome.title)} (${outcome.kind} ${outcome.id})`, ""];
-  if (outcome.description !== "") lines.push(quoted(excerpt(outcome.description, outcome.id)), "");
+  if (outcome.description !== "") lines.push(quoteBlock(excerpt(outcome.description, outcome.id)), "");
   if (outcome.acceptance !== null)
-    lines.push("Acceptance criteria:", quoted(excerpt(outcome.acceptance, outcome.id)), "");
+    lines.push("Acceptance criteria:", quoteBlock(excerpt(outcome.acceptance, outcome.id)), "");
   lines.push(...(await sentBackIn(tx, outcome)));
   const context = await contextOf(tx, outcome.id);
   if (context.length > 0) lines.push("## Results to build on", "");
   for (const { id, title, file, text, truncated } of context)
     lines.push(
       `### ${JSON.stringify(title)} (outcome ${id})`,
-      quoted(truncated ? `${text}\n… (the rest is in kb://${file})` : text),
+      quoteBlock(truncated ? `${text}\n… (the rest is in kb://${file})` : text),
       "",
     );
   return lines;
@@ -58,8 +59,8 @@ async function sentBackIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
   const { reason } = reopened === undefined ? {} : parseData(reopened.data);
   if (typeof reason !== "string") return [];
   const before = Buffer.from(result.content).toString("utf8");
-  const parts = ["Your last submission was sent back:", quoted(excerpt(reason, null, 2048)), ""];
-  return [...parts, "You submitted:", quoted(excerpt(before, result.file, 4096)), ""];
+  const parts = ["Your last submission was sent back:", quoteBlock(excerpt(reason, null, 2048)), ""];
+  return [...parts, "You submitted:", quoteBlock(excerpt(before, result.file, 4096)), ""];
 }
 
 async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
@@ -73,7 +74,7 @@ async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
           : (await memberById(tx, message.from_id))?.name;
     lines.push(
       `From ${from ?? "an agent that has left the company"}:`,
-      quoted(await bodyOf(tx, message, 4096)),
+      quoteBlock(await bodyOf(tx, message, 4096)),
       "",
     );
   }
@@ -84,9 +85,9 @@ async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
     const text =
       result === null ? "(submitted without a note)" : Buffer.from(result.content).toString("utf8");
     lines.push(`### ${JSON.stringify(title)} (outcome ${id})`);
-    if (blocked_reason !== null) lines.push(quoted(`${blocked_reason}.`), "", "Last submission:");
-    lines.push(quoted(excerpt(text, result?.file ?? null, 4096)));
-    if (acceptance !== null) lines.push("Acceptance criteria:", quoted(excerpt(acceptance, id, 2048)));
+    if (blocked_reason !== null) lines.push(quoteBlock(`${blocked_reason}.`), "", "Last submission:");
+    lines.push(quoteBlock(excerpt(text, result?.file ?? null, 4096)));
+    if (acceptance !== null) lines.push("Acceptance criteria:", quoteBlock(excerpt(acceptance, id, 2048)));
     lines.push("");
   }
   return lines;
@@ -133,14 +134,6 @@ export async function bodyOf(tx: ReadTx, message: MessageRow, most: number): Pro
   if (file === undefined || file.deleted_at !== null) return "(the text was deleted)";
   const content = await tx.blobs.read(file.id, file.hash);
   return excerpt(Buffer.from(content).toString("utf8"), file.id, most);
-}
-
-function quoted(text: string): string {
-  return text
-    .trimEnd()
-    .split("\n")
-    .map((line) => `> ${line}`)
-    .join("\n");
 }
 
 const waitingAt = selection(

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { onOneLine } from "../../contract/visible-text.ts";
 import { Refusal } from "../../contract/refusal.ts";
 import { complete, submit } from "../../delegation/ending.ts";
 import { fanOut, type PlannedPart } from "../../delegation/fan-out.ts";
@@ -50,7 +51,7 @@ export async function applyFinalOutput(tx: Tx, session: SessionRow, said: string
   const isSilent =
     isPlain(agent.brain_type, agent.brain_config) &&
     (await tx.first(anyDeed, { session_id: session.id })) === undefined;
-  const directives = directivesIn(said);
+  const directives = directivesIn(said, `${session.briefing ?? ""}\n${session.assignment ?? ""}`);
   // The reviews and messages the session was shown. Read first, because the directives below may add new ones.
   const reviews = isSilent ? await shownReviews(tx, agent.id, session.started_at) : [];
   const messages = await shownMessages(tx, agent.id, session.started_at);
@@ -135,7 +136,7 @@ async function carryOut(scene: Scene): Promise<void> {
       await tried(one.line, async () => {
         const to = await findReport(tx, manager, one.to, true);
         await demandFanOut(call, demandWhole(), parts.length + 1);
-        const title = one.subtask.slice(0, 200).toWellFormed();
+        const title = onOneLine(one.subtask).slice(0, 200).toWellFormed();
         const said = { title, description: one.subtask, acceptance: null, dependsOn: [] };
         parts.push({ line: one.line, part: { ...said, to } });
       });
@@ -184,14 +185,14 @@ async function outcomeFrom(
   }
   const body = await bodyOf(tx, message, 90_000);
   const id = call.newId();
-  const title = (body.split("\n").find((line) => line.trim() !== "") ?? "A message").trim().slice(0, 200);
+  const title = (body.split("\n").find((line) => line.trim() !== "") ?? "A message").slice(0, 1000);
   await insertOutcome(
     tx,
     {
       id,
       company_id: companyId,
       kind: "work",
-      title: title.toWellFormed(),
+      title: onOneLine(title).slice(0, 200).toWellFormed(),
       description: body,
       acceptance: null,
       responsible_id: agent.id,
@@ -266,7 +267,7 @@ async function tellAuthor(
 ): Promise<void> {
   const lines = refused
     .slice(0, 20)
-    .map(({ line, why }) => `- ${excerpt(line, null, 300)}\n  ${excerpt(why, null, 600)}`);
+    .map(({ line, why }) => ({ line: excerpt(line, null, 300), why: excerpt(why, null, 600) }));
   const text = refusedLines(lines);
   if (turn <= mostTurns) return notify(call, agent.id, text, turn);
   const told = keepsAsking(agent, text);

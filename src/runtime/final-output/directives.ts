@@ -17,6 +17,10 @@ import { malformed } from "./texts.ts";
  * A plan is a code fence named `plan` that contains its tasks as JSON: a list, or {"tasks": [...]}. A line that is almost a
  * directive (with a bullet in front, or in small letters) and a plan that can't be parsed become `malformed`, and the
  * agent is told. A request must never be dropped silently, or be taken for the result of the work.
+ *
+ * A line that repeats what the session was given is not a request of the agent. A brain that repeats its briefing must not
+ * carry out its examples, or what others wrote into a message, a title or a result. An example is passed over; a
+ * directive that another author wrote goes back to the agent.
  */
 export type Directive =
   | {
@@ -47,15 +51,27 @@ const begins = /^(HIRE|DELEGATE|VERDICT)\[/;
 const mostDirectives = 50;
 const mostMandate = 20_000;
 
-export function directivesIn(output: string): Directive[] {
+export function directivesIn(output: string, given = ""): Directive[] {
+  const own = new Set<string>();
+  const quoted = new Set<string>();
+  for (const line of linesOf(given)) {
+    const bare = line.replace(/^(?:[ \t]*>)+ ?/, "");
+    (bare === line ? own : quoted).add(bare.trim());
+  }
   const found: Directive[] = [];
+  const add = (directive: Directive, lines: readonly string[]): void => {
+    const words = lines.map((line) => line.trim()).filter((line) => line !== "");
+    if (words.every((line) => own.has(line))) return;
+    const isRepeated = words.every((line) => own.has(line) || quoted.has(line));
+    found.push(isRepeated ? { kind: "malformed", line: directive.line, why: malformed.repeated } : directive);
+  };
   let fence: { mark: string; isPlan: boolean; lines: string[] } | null = null;
-  for (const line of output.replace(/^\uFEFF/, "").split(/\r?\n/)) {
+  for (const line of linesOf(output.replace(/^\uFEFF/, ""))) {
     if (found.length > mostDirectives) break;
     const mark = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line);
     if (fence !== null) {
       if (mark !== null && closes(fence.mark, mark)) {
-        if (fence.isPlan) found.push(planIn(fence.lines.join("\n")));
+        if (fence.isPlan) add(planIn(fence.lines.join("\n")), fence.lines);
         fence = null;
       } else fence.lines.push(line);
       continue;
@@ -66,13 +82,8 @@ export function directivesIn(output: string): Directive[] {
       continue;
     }
     const word = begins.exec(line)?.[1];
-    if (word !== undefined) found.push(readLine(word, line));
-    else if (almost.test(line))
-      found.push({
-        kind: "malformed",
-        line,
-        why: malformed.notAtStart,
-      });
+    if (word !== undefined) add(readLine(word, line), [line]);
+    else if (almost.test(line)) add({ kind: "malformed", line, why: malformed.notAtStart }, [line]);
   }
   // Only the end of a long output is kept, so a mark that seems to open a fence may have closed one. Directives after it
   // would then be skipped silently.
@@ -86,6 +97,8 @@ export function directivesIn(output: string): Directive[] {
   } as const;
   return [...found.slice(0, mostDirectives), rest];
 }
+
+const linesOf = (text: string): string[] => text.split(/\r?\n/);
 
 function closes(opened: string, [, mark = "", rest = ""]: RegExpExecArray): boolean {
   return mark[0] === opened[0] && mark.length >= opened.length && rest.trim() === "";

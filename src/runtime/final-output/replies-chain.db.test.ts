@@ -75,7 +75,7 @@ for (const kind of storeKinds)
           const [told, ...more] = await board(stage);
           assert.deepEqual([told?.from.kind, more], ["system", []]);
           assert.match(told?.body ?? "", stopped);
-          assert.match(told?.body ?? "", /\n\nping from Bob$/);
+          assert.match(told?.body ?? "", /\n\nBob's message:\n> ping from Bob$/);
           for (const id of [ada, bob]) assert.deepEqual((await org.board(agentInbox, { id })).messages, []);
           first.session = 7;
           assert.deepEqual(await playing(stage, bob, script), ["Bob", "Ada", "Bob", "Ada", "Bob", "Ada"]);

@@ -146,18 +146,27 @@ for (const kind of storeKinds)
       assert.deepEqual(
         told.map(([from, body]) => [from, body?.slice(0, 200)]),
         [
-          ["system", "Nia wrote this to @Ann, but Nia has no mail route to Ann:\n\nto Ann"],
-          ["system", "Nia wrote this to @Nobody, but there is no agent called Nobody:\n\nto nobody"],
-          ["system", "Nia wrote this to @Nia, but there is no agent called Nia:\n\nto myself"],
-          ["system", "Nia wrote this to @gone, but there is no agent called gone:\n\nto one who left"],
+          ["system", "Nia wrote to @Ann, but Nia has no mail route to Ann.\n\nNia's message:\n> to Ann"],
           [
             "system",
-            "Nia wrote this to @here is all that I know of it, but there is no agent called here is all that I know of it:\n\n@here is all that I know of it",
+            "Nia wrote to @Nobody, but there is no agent called Nobody.\n\nNia's message:\n> to nobody",
           ],
-          ["system", "Nia wrote this to @the board, but Nia has no mail route to the board:\n\nto the board"],
+          ["system", "Nia wrote to @Nia, but there is no agent called Nia.\n\nNia's message:\n> to myself"],
           [
             "system",
-            `Nia wrote this to @${"x".repeat(80)}…, but there is no agent called ${"x".repeat(80)}…:\n\nto something long`.slice(
+            "Nia wrote to @gone, but there is no agent called gone.\n\nNia's message:\n> to one who left",
+          ],
+          [
+            "system",
+            "Nia wrote to @here is all that I know of it, but there is no agent called here is all that I know of it.\n\nNia's message:\n> @here is all that I know of it",
+          ],
+          [
+            "system",
+            "Nia wrote to @the board, but Nia has no mail route to the board.\n\nNia's message:\n> to the board",
+          ],
+          [
+            "system",
+            `Nia wrote to @${"x".repeat(80)}…, but there is no agent called ${"x".repeat(80)}….\n\nNia's message:\n> to something long`.slice(
               0,
               200,
             ),
@@ -174,7 +183,7 @@ for (const kind of storeKinds)
       "with autoReply, text without an address answers the sender; without autoReply nothing is sent",
       async (stage) => {
         const { org, runner } = stage;
-        const boss = await org.agent("Boss");
+        const boss = await org.agent("Chief");
         const loud = await made(stage, { name: "Loud" }, boss.call);
         const quiet = await made(stage, { name: "Quiet", autoReply: false }, boss.call);
         await person(stage, boss.id);

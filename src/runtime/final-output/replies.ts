@@ -3,7 +3,7 @@ import { bySystem, type Writing } from "../../dispatch/context.ts";
 import { nameKey } from "../../contract/names.ts";
 import { Refusal } from "../../contract/refusal.ts";
 import { agentById, type AgentRow } from "../../agents/table.ts";
-import { type Member, memberById } from "../../capabilities/members.ts";
+import { isActive, type Member, memberById, memberCalled } from "../../capabilities/members.ts";
 import { holds } from "../../capabilities/rights.ts";
 import { append, system } from "../../events/ledger.ts";
 import { tellOfLimit, tellOnce } from "../../mail/notices.ts";
@@ -149,8 +149,8 @@ async function called(tx: ReadTx, agent: AgentRow, name: string): Promise<Target
     const key = nameKey(spelling);
     if (["human", "user", "board"].includes(key)) return null;
     if (key === "boss") return memberOrBoard(tx, agent.boss_id);
-    const found = await tx.first(addressed, { company_id: agent.company_id, key });
-    if (found !== undefined && found.id !== agent.id) return memberOrBoard(tx, found.id);
+    const found = await memberCalled(tx, agent.company_id, spelling);
+    if (found !== undefined && found.id !== agent.id && isActive(found)) return memberOrBoard(tx, found.id);
   }
   return undefined;
 }
@@ -222,11 +222,4 @@ const wokenBy = selection(
   ["to_id"],
   (p: { started: number }) => sql`and delivered_at <= ${p.started}
     and (acknowledged_at is null or acknowledged_at > ${p.started}) order by num limit 1`,
-);
-
-const addressed = selection(
-  "agents",
-  ["company_id"],
-  (p: { key: string }) => sql`and status in ('idle', 'paused')
-    and (id = ${p.key} or slug = ${p.key} or name_key = ${p.key}) order by created_at limit 1`,
 );

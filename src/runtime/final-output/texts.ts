@@ -1,4 +1,5 @@
-import { notCarriedOut } from "../../contract/phrases.ts";
+import { onOneLine } from "../../contract/visible-text.ts";
+import { notCarriedOut, quotation, quoteBlock } from "../../contract/phrases.ts";
 import { refused, type Refusal } from "../../contract/refusal.ts";
 
 /** Everything that agents, managers and the board hear about a session's final output. */
@@ -8,7 +9,10 @@ interface Named {
 }
 
 /** To the agent. */
-export const refusedLines = (lines: readonly string[]): string => `${notCarriedOut}:\n${lines.join("\n")}`;
+export const refusedLines = (lines: readonly { readonly line: string; readonly why: string }[]): string =>
+  [`${notCarriedOut}:`, ...lines.flatMap(({ line, why }) => [quoteBlock(line), `  ${onOneLine(why)}`])].join(
+    "\n",
+  );
 
 /** To the board, instead of another message to the agent. */
 export const keepsAsking = (agent: { readonly id: string; readonly name: string }, refused: string): string =>
@@ -33,19 +37,20 @@ export const verdictMissing = ({ id, title }: Named): string =>
 
 /** To the manager of an agent whose message could not be sent. */
 export const misaddressed = (name: string, to: string, why: string, body: string): string =>
-  `${name} wrote this to @${to}, but ${why}:\n\n${body}`;
+  `${name} wrote to @${onOneLine(to)}, but ${onOneLine(why)}.\n\n${quotation(name, "message", body)}`;
 export const unknownReceiver = (to: string): string => `there is no agent called ${to}`;
 export const withoutRoute = (name: string, to: string): string => `${name} has no mail route to ${to}`;
 
 /** To the board. */
 export const chainStopped = (name: string, other: string, turns: number, body: string): string =>
-  `${name} and ${other} have answered each other ${turns} times without a person, so Agency stopped them. The last message of ${name} was not sent:\n\n${body}`;
+  `${name} and ${other} have answered each other ${turns} times without a person, so Agency stopped them. The last message of ${name} was not sent.\n\n${quotation(name, "message", body)}`;
 
 /** Why a directive can't be parsed. */
 export const cannotParse = (why: string): string => `This can't be parsed: ${why}.`;
 
 export const malformed = {
   notAtStart: "a directive must be in capitals and at the very start of its line",
+  repeated: "it repeats text that you were given. If you want this, write it differently",
   openFence: "its code fence is not closed",
   tooMany: (most: number): string => `an output may have at most ${most} directives`,
   format: (word: string): string => `the format is ${word}[…]: …, on one line`,
