@@ -18,7 +18,7 @@ import { type Daemon, startDaemon } from "../src/daemon/daemon.ts";
 import { newId } from "../src/daemon/ids.ts";
 import { endSession } from "../src/runtime/sessions.ts";
 import { query } from "../src/store/query.ts";
-import { createOrganization, bothStores } from "../src/testing/organization.ts";
+import { bothStores } from "../src/testing/organization.ts";
 import { storeDatabase } from "../src/testing/postgres.ts";
 import { newEvents, seenSoFar } from "../src/events/ledger.ts";
 import { digestOf, unchanged } from "./digest.ts";

@@ -266,15 +266,22 @@ describe("the command line", () => {
 });
 
 test("nothing that agents wrote acts on the terminal, in any command that needs no argument", async (t) => {
-  const { agency, json, close } = await openCommandLine();
-  t.after(close);
+  const own = await openCommandLine();
+  t.after(() => own.close());
   const evil = "x\u001b]52;c;ZXZpbA==\u0007\u001b[2K\u009b1A\u202e\nApprove? [y/N] y\u2028";
-  const { id: file } = await json("kb", "create", evil, "--content", evil);
-  const { companies } = await json("companies", "list");
+  const { id: file } = await own.json("kb", "create", evil, "--content", evil);
+  const { companies } = await own.json("companies", "list");
   const [acme] = Array.isArray(companies) ? companies : [];
   const about = ["--description", evil, "--acceptance", evil];
-  const { id: outcome } = await json("outcomes", "create", "Fine", "--parents", acme.rootOutcomeId, ...about);
-  await json("send", evil);
+  const { id: outcome } = await own.json(
+    "outcomes",
+    "create",
+    "Fine",
+    "--parents",
+    acme.rootOutcomeId,
+    ...about,
+  );
+  await own.json("send", evil);
   const commands = [
     ["kb", "read", String(file)],
     ["outcomes", "view", String(outcome)],
@@ -287,7 +294,7 @@ test("nothing that agents wrote acts on the terminal, in any command that needs 
   let printed = 0;
   for (const command of commands)
     for (const flags of [[], ["--json"]]) {
-      const { out, err } = await agency(...command, ...flags);
+      const { out, err } = await own.agency(...command, ...flags);
       if (out.includes("u001b]52")) printed++;
       assert.doesNotMatch(out + err, /[^\P{Cc}\n\t]|[\u202e\u2028]/u, command.join(" "));
     }

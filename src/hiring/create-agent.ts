@@ -35,7 +35,6 @@ import { grantRight } from "../permissions/operations.ts";
 import { holds } from "../capabilities/rights.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import { redactText } from "../redaction/redact.ts";
-import { query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { problemOfName } from "../agents/agent.ts";
 import { employ } from "./employ.ts";
