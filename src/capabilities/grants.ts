@@ -17,7 +17,7 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { isActive, type Member } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
 import { structuralRank } from "./structure.ts";
-import { type GrantRow, grantById, heldOn, insertGrant, markRevoked } from "./table.ts";
+import { type GrantRow, grantById, heldOn, insertGrant, markRevoked, rootless } from "./table.ts";
 import * as texts from "./texts.ts";
 
 /**
@@ -91,12 +91,8 @@ export async function giveCreator(
     level: ranks.write,
     scope_id: made.creator.mandate_id,
     origin: "creation",
-    granted_by: null,
-    parent_id: null,
-    structural: 0,
-    broken: 0,
+    ...rootless,
     created_at: tx.now,
-    revoked_at: null,
   });
 }
 

@@ -113,6 +113,14 @@ export async function presentGrant(tx: ReadTx, row: GrantRow, stands: boolean): 
 
 export const grantById = selection("grants", ["id"]);
 export const insertGrant = insertion("grants");
+/** A valid grant that was made from no other right. */
+export const rootless = {
+  granted_by: null,
+  parent_id: null,
+  structural: 0,
+  broken: 0,
+  revoked_at: null,
+} as const;
 
 const byHolderAndResource = selection("grants", ["grantee_id", "resource"], sql`order by level desc, num`);
 const byHolderAndGiver = selection(

@@ -1,7 +1,8 @@
 import { ranks } from "../contract/resources.ts";
-import { employ, type NewAgent } from "../hiring/employ.ts";
+import type { AgentRow } from "../agents/table.ts";
+import { employ } from "../hiring/employ.ts";
 import type { Writing } from "../dispatch/context.ts";
-import { insertGrant } from "../capabilities/table.ts";
+import { insertGrant, rootless } from "../capabilities/table.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import { insertion } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
@@ -13,25 +14,11 @@ export interface Founding {
   readonly name: string;
   /** The settings as stored JSON. */
   readonly settings: string;
-  readonly root: Omit<
-    NewAgent,
-    "id" | "companyId" | "pending" | "bossId" | "mandateId" | "madeForMandate" | "generation" | "stateFileId"
-  >;
+  /** Its brain, and what a definition says about it. */
+  readonly root: Pick<AgentRow, "brain_type" | "brain_config"> & Partial<AgentRow>;
   readonly purpose: string;
   readonly mayHire: boolean;
 }
-
-export const plainRoot = {
-  name: "Root",
-  role: "CEO",
-  title: null,
-  capabilities: null,
-  prompt: null,
-  model: null,
-  effort: null,
-  budget: null,
-  autoReply: false,
-};
 
 export async function foundCompany(call: Writing, founding: Founding): Promise<Row<"companies">> {
   const { tx, actor } = call;
@@ -46,32 +33,14 @@ export async function foundCompany(call: Writing, founding: Founding): Promise<R
       kind: "perpetual",
       title: `Help the board of ${name} accomplish its work`,
       description: founding.purpose,
-      acceptance: null,
       responsible_id: rootId,
       delegated: 1,
-      delegated_by: null,
-      urgent: 0,
-      important: 0,
       parents: [],
-      dependsOn: [],
     },
     actor,
   );
-  await employ(
-    tx,
-    {
-      ...founding.root,
-      id: rootId,
-      companyId: id,
-      pending: false,
-      bossId: null,
-      mandateId: rootId,
-      madeForMandate: false,
-      generation: 1,
-      stateFileId: call.newId(),
-    },
-    actor,
-  );
+  const place = { id: rootId, company_id: id, boss_id: null, mandate_id: rootId };
+  await employ(call, { name: "Root", role: "CEO", ...founding.root, ...place });
   // The root agent may hire from the start. Every other agent needs a grant for it.
   if (founding.mayHire)
     await tx.run(insertGrant, {
@@ -82,12 +51,8 @@ export async function foundCompany(call: Writing, founding: Founding): Promise<R
       level: ranks.use,
       scope_id: rootId,
       origin: "board",
-      granted_by: null,
-      parent_id: null,
-      structural: 0,
-      broken: 0,
+      ...rootless,
       created_at: tx.now,
-      revoked_at: null,
     });
   return row;
 }

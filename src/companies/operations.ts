@@ -12,7 +12,7 @@ import { chooseBrain } from "../hiring/employ.ts";
 import { dynamic, selection, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { foundCompany, plainRoot } from "./founding.ts";
+import { foundCompany } from "./founding.ts";
 import { standingPurpose } from "./texts.ts";
 
 const onCreate = guarded(contract.createCompany, async (call) => {
@@ -21,7 +21,7 @@ const onCreate = guarded(contract.createCompany, async (call) => {
     rootId: call.newId(),
     name: call.input.name,
     settings: "{}",
-    root: { ...plainRoot, brain: await chooseBrain(call, {}) },
+    root: await chooseBrain(call, {}),
     purpose: standingPurpose,
     mayHire: true,
   });

@@ -58,8 +58,7 @@ export async function fanOut(
     const owner: Pick<OutcomeRow, "responsible_id" | "delegated" | "delegated_by"> = isHanded(to)
       ? { responsible_id: to.id, delegated: 1, delegated_by: from.id }
       : { responsible_id: from.id, delegated: 0, delegated_by: null };
-    const said = { kind: "work" as const, title, description, acceptance };
-    await insertOutcome(tx, { id, ...base, ...said, ...owner, dependsOn }, actor);
+    await insertOutcome(tx, { id, ...base, title, description, acceptance, ...owner, dependsOn }, actor);
     await call.record(id, { title, parents: [whole.id], dependsOn }, "outcome.create");
     if (isHanded(to)) {
       await call.record(id, { from: from.id, to: to.id, moved: [id] }, "outcome.delegate");
@@ -78,8 +77,6 @@ export async function fanOut(
       description: texts.integrationDescription(whole),
       acceptance: whole.acceptance,
       responsible_id: from.id,
-      delegated: 0,
-      delegated_by: null,
       dependsOn: ids,
     },
     actor,

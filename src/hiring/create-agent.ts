@@ -33,11 +33,10 @@ import type { CallContext, Writing } from "../dispatch/context.ts";
 import { isActive, type Member, memberById, memberCalled, sameName } from "../capabilities/members.ts";
 import { grantRight } from "../permissions/operations.ts";
 import { holds } from "../capabilities/rights.ts";
-import { insertOutcome } from "../outcomes/table.ts";
 import { redactText } from "../redaction/redact.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { problemOfName } from "../agents/agent.ts";
-import { employ } from "./employ.ts";
+import { employ, insertMandate } from "./employ.ts";
 import { headcount } from "./headcount.ts";
 import { agentById } from "../agents/table.ts";
 import { creating, creationChanges, creationOutdated, creationTitle, onlyAgentsCreate } from "./texts.ts";
@@ -120,51 +119,22 @@ export const creation: ApprovalKind = {
     if (boss === undefined || !isActive(boss)) throw creationOutdated(true);
     if (next === undefined || (next !== null && !isActive(next))) throw creationOutdated(false);
     const id = call.newId();
-    await insertOutcome(
-      tx,
-      {
-        id,
-        company_id: companyId,
-        kind: "mandate",
-        title: redactText(`${name}: ${role ?? "agent"}`)
-          .slice(0, 300)
-          .toWellFormed(),
-        description: role ?? "",
-        acceptance: null,
-        responsible_id: id,
-        delegated: 1,
-        delegated_by: boss.id,
-        urgent: 0,
-        important: 0,
-        parents: [boss.mandate_id],
-        dependsOn: [],
-      },
-      call.actor,
-    );
-    await employ(
-      tx,
-      {
-        id,
-        companyId,
-        name,
-        role: [...(role ?? "agent")].slice(0, 64).join(""),
-        title: null,
-        capabilities: role,
-        prompt: systemPrompt,
-        brain: { type: provider, config: JSON.stringify(adapterConfig) },
-        model,
-        effort: null,
-        budget: null,
-        autoReply,
-        pending: false,
-        bossId: boss.id,
-        mandateId: id,
-        madeForMandate: false,
-        generation: 1,
-        stateFileId: call.newId(),
-      },
-      call.actor,
-    );
+    const title = redactText(`${name}: ${role ?? "agent"}`).slice(0, 300).toWellFormed();
+    await insertMandate(call, { id, title, description: role ?? "" }, boss);
+    await employ(call, {
+      id,
+      company_id: companyId,
+      name,
+      role: [...(role ?? "agent")].slice(0, 64).join(""),
+      capabilities: role,
+      prompt: systemPrompt,
+      brain_type: provider,
+      brain_config: JSON.stringify(adapterConfig),
+      model,
+      auto_reply: autoReply ? 1 : 0,
+      boss_id: boss.id,
+      mandate_id: id,
+    });
     await tx.run(nameAgent, { id: approval.id, agent_id: id });
     await call.record(id, { name, role, boss: boss.id, approval: approval.id }, "agent.create");
     await openRoute(call, id, next);

@@ -49,7 +49,7 @@ export async function configured(
   const brain =
     kept === undefined
       ? await chooseBrain(call, input)
-      : { type: kept.adapterType, config: JSON.stringify(kept.adapterConfig) };
+      : { brain_type: kept.adapterType, brain_config: JSON.stringify(kept.adapterConfig) };
   return {
     name: input.name,
     role: input.role,
@@ -58,8 +58,8 @@ export async function configured(
     capabilities: input.capabilities ?? null,
     mandate: mandate ?? input.mandate ?? "",
     prompt: input.prompt ?? null,
-    adapterType: brain.type,
-    adapterConfig: tables.agents.brain_config.parse(brain.config),
+    adapterType: brain.brain_type,
+    adapterConfig: tables.agents.brain_config.parse(brain.brain_config),
     model: input.model ?? null,
     effort: input.effort ?? null,
     budget: input.budget ?? null,
@@ -94,16 +94,21 @@ export function redrafted(
   throw invalidHire(sentencesOf(checked.problems), Object.keys(former));
 }
 
+/** The columns of an agent with this configuration. */
 export function rowOf(configuration: contract.HireConfiguration) {
-  const { name, role, title, capabilities, prompt, model, effort, budget } = configuration;
+  const {
+    adapterType,
+    adapterConfig,
+    budget,
+    reportsTo: _b,
+    mandate: _m,
+    grants: _g,
+    ...row
+  } = configuration;
   return {
-    name,
-    role,
-    title,
-    capabilities,
-    prompt,
-    model,
-    effort,
+    ...row,
+    brain_type: adapterType,
+    brain_config: JSON.stringify(adapterConfig),
     budget: budget === null ? null : JSON.stringify(budget),
   };
 }

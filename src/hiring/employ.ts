@@ -1,85 +1,73 @@
 import { checkBrainConfig, findBrain } from "../brains/registry.ts";
-import type { CallContext } from "../dispatch/context.ts";
-import type { Actor } from "../events/ledger.ts";
+import type { CallContext, Writing } from "../dispatch/context.ts";
 import { insertFile } from "../knowledge/table.ts";
-import type { Tx } from "../store/store.ts";
+import type { OutcomeRow } from "../outcomes/outcome.ts";
+import { insertOutcome } from "../outcomes/table.ts";
 import { freeName, freeSlug } from "../agents/naming.ts";
 import { type AgentRow, insertAgent } from "../agents/table.ts";
 import { brainNotAllowed } from "./texts.ts";
 
-/** What a new agent consists of: its row and its state document. The caller creates or delegates its mandate. */
-export interface NewAgent {
-  readonly id: string;
-  readonly companyId: string;
-  readonly name: string;
-  readonly role: string;
-  readonly title: string | null;
-  readonly capabilities: string | null;
-  readonly prompt: string | null;
-  readonly brain: BrainChoice;
-  readonly model: string | null;
-  readonly effort: AgentRow["effort"];
-  readonly budget: string | null;
-  readonly autoReply: boolean;
-  /** The agent can do nothing until its approval. */
-  readonly pending: boolean;
-  /** Null: the agent reports to the board. */
-  readonly bossId: string | null;
-  readonly mandateId: string;
-  readonly madeForMandate: boolean;
-  readonly generation: number;
-  readonly stateFileId: string;
-}
+/** The columns of a new agent. Without the optional ones it is an active agent with a standing mandate. */
+export type NewAgent = Pick<
+  AgentRow,
+  "id" | "company_id" | "name" | "role" | "brain_type" | "brain_config" | "boss_id" | "mandate_id"
+> &
+  Partial<AgentRow>;
 
-export interface BrainChoice {
-  readonly type: string;
-  readonly config: string;
-}
+type Brain = Pick<AgentRow, "brain_type" | "brain_config">;
 
-export async function employ(tx: Tx, agent: NewAgent, by: Actor): Promise<void> {
-  const key = await freeName(tx, agent.companyId, agent.name, agent.id);
-  const slug = await freeSlug(tx, agent.companyId, agent.name, agent.id);
-  await tx.run(insertAgent, {
-    id: agent.id,
-    company_id: agent.companyId,
-    name: agent.name,
-    name_key: key,
-    slug,
-    role: agent.role,
-    title: agent.title,
-    capabilities: agent.capabilities,
-    boss_id: agent.bossId,
-    mandate_id: agent.mandateId,
-    generation: agent.generation,
-    status: agent.pending ? "pending_approval" : "idle",
-    state_file_id: agent.stateFileId,
+/** Creates an agent: its row and its state document. The caller creates or delegates its mandate. */
+export async function employ({ tx, actor, newId }: Writing, agent: NewAgent): Promise<AgentRow> {
+  const row: AgentRow = {
+    title: null,
+    capabilities: null,
+    generation: 1,
+    status: "idle",
+    state_file_id: newId(),
     log_file_id: null,
     state_stale: 0,
-    brain_type: agent.brain.type,
-    brain_config: agent.brain.config,
-    prompt: agent.prompt,
-    model: agent.model,
-    effort: agent.effort,
-    budget: agent.budget,
-    auto_reply: agent.autoReply ? 1 : 0,
-    made_for_mandate: agent.madeForMandate ? 1 : 0,
+    prompt: null,
+    model: null,
+    effort: null,
+    budget: null,
+    auto_reply: 0,
+    made_for_mandate: 0,
     idle_sessions: 0,
     not_before: 0,
     last_session_at: 0,
     epoch: 0,
     created_at: tx.now,
     ended_at: null,
-  });
+    ...agent,
+    name_key: await freeName(tx, agent.company_id, agent.name, agent.id),
+    slug: await freeSlug(tx, agent.company_id, agent.name, agent.id),
+  };
+  await tx.run(insertAgent, row);
   await insertFile(tx, {
-    id: agent.stateFileId,
-    companyId: agent.companyId,
+    id: row.state_file_id,
+    companyId: row.company_id,
     kind: "state",
-    description: `State document of ${agent.name}`,
+    description: `State document of ${row.name}`,
     mediaType: "text/markdown",
-    ownerId: agent.id,
-    content: Buffer.from(`# State of ${agent.name}\n\nNothing has happened yet.\n`),
-    author: by,
+    ownerId: row.id,
+    content: Buffer.from(`# State of ${row.name}\n\nNothing has happened yet.\n`),
+    author: actor,
   });
+  return row;
+}
+
+/** The standing mandate of an agent below a manager. */
+export async function insertMandate(
+  call: Writing,
+  mandate: Pick<OutcomeRow, "id" | "title" | "description">,
+  boss: Pick<AgentRow, "id" | "mandate_id">,
+): Promise<void> {
+  const owner = { responsible_id: mandate.id, delegated: 1, delegated_by: boss.id } as const;
+  await insertOutcome(
+    call.tx,
+    { ...mandate, ...owner, company_id: call.companyId, kind: "mandate", parents: [boss.mandate_id] },
+    call.actor,
+  );
 }
 
 /**
@@ -89,14 +77,17 @@ export async function employ(tx: Tx, agent: NewAgent, by: Actor): Promise<void> 
 export async function chooseBrain(
   call: CallContext,
   asked: { adapterType?: string | undefined; adapterConfig?: Record<string, unknown> | undefined },
-): Promise<BrainChoice> {
+): Promise<Brain> {
   const { defaultAdapterType, defaultAdapterConfig, allowedAdapterTypes } = await call.settings();
   // Without a type the board's choice applies, but never together with a configuration that the agent proposes.
   const isAsked = asked.adapterType !== undefined || asked.adapterConfig !== undefined;
   if (!isAsked)
-    return { type: defaultAdapterType, config: checkBrainConfig(defaultAdapterType, defaultAdapterConfig) };
+    return {
+      brain_type: defaultAdapterType,
+      brain_config: checkBrainConfig(defaultAdapterType, defaultAdapterConfig),
+    };
   const type = findBrain(asked.adapterType ?? defaultAdapterType).type;
   if (call.actor.kind === "agent" && !allowedAdapterTypes.includes(type))
     throw brainNotAllowed(type, allowedAdapterTypes);
-  return { type, config: checkBrainConfig(type, asked.adapterConfig) };
+  return { brain_type: type, brain_config: checkBrainConfig(type, asked.adapterConfig) };
 }

@@ -13,14 +13,14 @@ import { grantRight } from "../permissions/operations.ts";
 import { markDeleted } from "../knowledge/table.ts";
 import { notify } from "../mail/operations.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
-import { insertOutcome, type NewOutcome, outcomeById, saveOutcome, setParents } from "../outcomes/table.ts";
+import { outcomeById, saveOutcome, setParents } from "../outcomes/table.ts";
 import { redactText } from "../redaction/redact.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { demandOwnToShare } from "../budgets/operations.ts";
 import { bossOf, configured, type HireInput, redrafted, rowOf, snapshotOf, weighGrants } from "./drafting.ts";
 import { freeName, freeSlug } from "../agents/naming.ts";
-import { employ } from "./employ.ts";
+import { employ, insertMandate } from "./employ.ts";
 import { demandNewRole, demandRoomForAgent, headcount } from "./headcount.ts";
 import { fire, reclaimAgents } from "../departures/leaving.ts";
 import { sendOrder } from "../agents/orders.ts";
@@ -101,25 +101,17 @@ export async function takeOn(
     made === undefined ? 1 : ((await tx.first(generations, { mandateId: made.outcome.id }))?.count ?? 0) + 1;
   const id = made !== undefined && generation === 1 ? made.outcome.id : (hire.id ?? call.newId());
   const mandateId = made?.outcome.id ?? id;
-  if (made === undefined) await insertMandate(call, id, configuration, boss);
-  await employ(
-    tx,
-    {
-      ...rowOf(configuration),
-      id,
-      companyId,
-      brain: { type: configuration.adapterType, config: JSON.stringify(configuration.adapterConfig) },
-      autoReply: false,
-      pending: hire.waits,
-      bossId: boss.id,
-      mandateId,
-      madeForMandate: made !== undefined,
-      generation,
-      stateFileId: call.newId(),
-    },
-    actor,
-  );
-  const agent = await agentById(tx, id);
+  if (made === undefined) await insertMandate(call, { id, ...mandateOf(configuration) }, boss);
+  const agent = await employ(call, {
+    ...rowOf(configuration),
+    id,
+    company_id: companyId,
+    status: hire.waits ? "pending_approval" : "idle",
+    boss_id: boss.id,
+    mandate_id: mandateId,
+    made_for_mandate: made === undefined ? 0 : 1,
+    generation,
+  });
   const giver = actor.agentId === null && made === undefined ? null : boss;
   await weighGrants(call, configuration, giver, agent);
   if (hire.waits) await weighBudget(tx, agent, configuration.budget ?? {});
@@ -210,8 +202,6 @@ export const hiring: ApprovalKind = {
       name_key: await freeName(tx, agent.company_id, configuration.name, agent.id),
       slug: await freeSlug(tx, agent.company_id, configuration.name, agent.id),
       boss_id: boss.id,
-      brain_type: configuration.adapterType,
-      brain_config: JSON.stringify(configuration.adapterConfig),
     };
     await saveAgent(tx, saved);
     await renameHeld(tx, saved);
@@ -220,8 +210,7 @@ export const hiring: ApprovalKind = {
     if (!made) {
       await setParents(tx, agent.mandate_id, [boss.mandate_id]);
       const mandate = await outcomeById(tx, agent.mandate_id);
-      const said = { title: mandateTitle(configuration), description: configuration.mandate };
-      await saveOutcome(tx, { ...mandate, ...said, delegated_by: boss.id }, call.actor);
+      await saveOutcome(tx, { ...mandate, ...mandateOf(configuration), delegated_by: boss.id }, call.actor);
     }
     return { ...payloadOf(approval), requestedConfigurationSnapshot: configuration };
   },
@@ -243,31 +232,10 @@ export const hiring: ApprovalKind = {
   title: (approval) => hireTitle(snapshotOf(approval).name),
 };
 
-const mandateTitle = ({ name, role }: contract.HireConfiguration): string => redactText(`${name}: ${role}`);
-
-async function insertMandate(
-  call: CallContext,
-  id: string,
-  configuration: contract.HireConfiguration,
-  boss: Member,
-): Promise<void> {
-  const mandate: NewOutcome = {
-    id,
-    company_id: call.companyId,
-    kind: "mandate",
-    title: mandateTitle(configuration),
-    description: configuration.mandate,
-    acceptance: null,
-    responsible_id: id,
-    delegated: 1,
-    delegated_by: boss.id,
-    urgent: 0,
-    important: 0,
-    parents: [boss.mandate_id],
-    dependsOn: [],
-  };
-  await insertOutcome(call.tx, mandate, call.actor);
-}
+const mandateOf = ({ name, role, mandate }: contract.HireConfiguration) => ({
+  title: redactText(`${name}: ${role}`),
+  description: mandate,
+});
 
 async function giveGrants(
   call: Writing,

@@ -35,13 +35,10 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
     {
       id,
       company_id: companyId,
-      kind: "work",
       title: input.title,
       description: input.description ?? "",
       acceptance: input.acceptance ?? null,
       responsible_id: actor.agentId ?? rows[0]?.responsible_id ?? null,
-      delegated: 0,
-      delegated_by: null,
       urgent: input.urgent === true ? 1 : 0,
       important: input.important === true ? 1 : 0,
       parents,

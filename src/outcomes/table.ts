@@ -8,24 +8,27 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import { isLive, type OutcomeRow, render } from "./outcome.ts";
 
 /** The rows of outcomes, their edges (parents and dependencies), and the knowledge file that shows each outcome. */
-export type NewOutcome = Pick<
+export type NewOutcome = Pick<OutcomeRow, "id" | "company_id" | "title" | "responsible_id"> &
+  Partial<typeof plainWork> & { readonly parents: readonly string[]; readonly dependsOn?: readonly string[] };
+
+/** What an outcome is unless it is created as something else. */
+const plainWork: Pick<
   OutcomeRow,
-  | "id"
-  | "company_id"
-  | "kind"
-  | "title"
-  | "description"
-  | "acceptance"
-  | "responsible_id"
-  | "delegated"
-  | "delegated_by"
-  | "urgent"
-  | "important"
-> & { readonly parents: readonly string[]; readonly dependsOn: readonly string[] };
+  "kind" | "description" | "acceptance" | "delegated" | "delegated_by" | "urgent" | "important"
+> = {
+  kind: "work",
+  description: "",
+  acceptance: null,
+  delegated: 0,
+  delegated_by: null,
+  urgent: 0,
+  important: 0,
+};
 
 export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor): Promise<void> {
-  const { parents, dependsOn, ...columns } = outcome;
+  const { parents, dependsOn = [], ...columns } = outcome;
   const row: NewRow<"outcomes"> = {
+    ...plainWork,
     ...columns,
     status: "open",
     rationale: null,

@@ -1,9 +1,10 @@
 import { type Move, moveSentence } from "../contract/reorganization.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { isActive, memberById } from "../capabilities/members.ts";
+import { liveWorkOf } from "../agents/table.ts";
+import { grantById } from "../capabilities/table.ts";
 import { notify } from "../mail/operations.ts";
 import { outcomeById } from "../outcomes/table.ts";
-import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { Difference } from "./images.ts";
 import { movesForAgent, movesForBoard, news } from "./texts.ts";
@@ -50,7 +51,7 @@ export async function announceMoves(
       tell(waiter.responsible_id, news.noLongerWaits(waiter.title, waiter.id));
     }
     if (table === "grants" && after !== null && before?.["broken"] === 0) {
-      const grant = await tx.first(holderOf, { id });
+      const grant = await tx.first(grantById, { id });
       tell(grant?.grantee_id, news.rightEnded(grant?.resource ?? ""));
     }
   }
@@ -65,21 +66,7 @@ const noteOf = (warnings: readonly string[]): string[] =>
 
 /** The open work of a position, for the brain or person that takes it over. */
 async function workOf(tx: ReadTx, agentId: string): Promise<string[]> {
-  const work = await tx.all(liveWork, { agentId });
+  const live = await tx.all(liveWorkOf, { responsible_id: agentId });
+  const work = live.filter(({ kind }) => kind !== "inbox").slice(0, mostLines);
   return work.length === 0 ? [news.newPosition] : work.map(({ id, title }) => news.newWork(title, id));
 }
-
-const liveWork = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("outcomes")
-    .select(["id", "title"])
-    .where("responsible_id", "=", p.agentId)
-    .where("status", "in", ["open", "submitted"])
-    .where("kind", "<>", "inbox")
-    .orderBy("num")
-    .limit(mostLines),
-);
-
-const holderOf = query((db, p: { id: string }) =>
-  db.selectFrom("grants").select(["grantee_id", "resource"]).where("id", "=", p.id),
-);

@@ -193,20 +193,15 @@ async function handOver(call: CallContext, change: Of<"hand_over">): Promise<Pre
   const agent = await active(call, change.agent);
   const brain = await chooseBrain(call, change);
   return {
-    summary: `${agent.name} to ${brain.type === "human" ? "a person" : brain.type}`,
+    summary: `${agent.name} to ${brain.brain_type === "human" ? "a person" : brain.brain_type}`,
     agents: [agent.id],
     warnings: [],
     run: async () => {
       const { tx } = call;
       const row = await agentById(tx, agent.id);
-      await saveAgent(tx, {
-        ...row,
-        brain_type: brain.type,
-        brain_config: brain.config,
-        epoch: row.epoch + 1,
-      });
+      await saveAgent(tx, { ...row, ...brain, epoch: row.epoch + 1 });
       await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: reasons.handedOver });
-      await call.record(agent.id, { from: row.brain_type, to: brain.type }, "agent.hand_over");
+      await call.record(agent.id, { from: row.brain_type, to: brain.brain_type }, "agent.hand_over");
       return [];
     },
   };

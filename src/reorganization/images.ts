@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
+import { statusIsLive } from "../outcomes/outcome.ts";
 import type { Value } from "../store/columns.ts";
 import { dynamic } from "../store/query.ts";
 import { imagedNames, type ImagedTable, rowKeys } from "../store/schema.ts";
@@ -19,95 +20,65 @@ export interface Difference {
   readonly after: Image | null;
 }
 
-export const textOf = (table: ImagedTable, row: Image): string =>
+const textOf = (table: ImagedTable, row: Image): string =>
   rowKeys[table].map((column) => row[column]).join(" ");
+
+/** A value of a stored row as text. */
+export function textIn(value: Value | undefined): string {
+  return typeof value === "string" ? value : String(value ?? "");
+}
 
 /** All rows that moving or ending these agents can touch. */
 export async function imagesAround(tx: ReadTx, agents: readonly string[]): Promise<Images> {
-  const live = sql`status in ('open', 'submitted')`;
   const own = listOf(agents);
-  const outcomes = await rowsOf(
-    tx,
-    sql<Image>`select * from outcomes where responsible_id in (${own}) and (${live} or kind <> 'inbox')
-      union select * from outcomes where delegated_by in (${own})
-      union select * from outcomes where for_agent_id in (${own})`,
+  const read = async (table: ImagedTable, where: RawBuilder<unknown>): Promise<Map<string, Image>> =>
+    mapOf(table, await rowsOf(tx, sql`select * from ${sql.table(table)} where ${where}`));
+  const outcomes = mapOf(
+    "outcomes",
+    await rowsOf(
+      tx,
+      sql`select * from outcomes where responsible_id in (${own}) and (${statusIsLive} or kind <> 'inbox')
+        union select * from outcomes where delegated_by in (${own})
+        union select * from outcomes where for_agent_id in (${own})`,
+    ),
   );
-  const outcomeIds = listOf(outcomes.map(({ id }) => String(id)));
+  const outcomeIds = listOf([...outcomes.keys()]);
   const halted = sql`select agent_id from budget_pauses
     where company_id in (select company_id from agents where id in (${own}))`;
   const mandates = sql`select mandate_id from agents where id in (${own})`;
+  const openApproval = sql`status in ('pending', 'revision_requested')`;
   return {
-    agents: mapOf(
-      "agents",
-      await rowsOf(
-        tx,
-        // A freed budget can resume agents elsewhere that a budget had paused.
-        sql`select * from agents where id in (${own}) or boss_id in (${own}) or id in (${halted})`,
-      ),
-    ),
-    outcomes: mapOf("outcomes", outcomes),
-    edges: mapOf(
+    // A freed budget can resume agents elsewhere that a budget had paused.
+    agents: await read("agents", sql`id in (${own}) or boss_id in (${own}) or id in (${halted})`),
+    outcomes,
+    edges: await read(
       "edges",
-      await rowsOf(
-        tx,
-        sql`select * from edges where child_id in (${outcomeIds})
-          or child_id in (select child_id from edges where parent_id in (${mandates}))`,
-      ),
+      sql`child_id in (${outcomeIds})
+        or child_id in (select child_id from edges where parent_id in (${mandates}))`,
     ),
-    dependencies: mapOf(
-      "dependencies",
-      await rowsOf(tx, sql`select * from dependencies where depends_on_id in (${outcomeIds})`),
-    ),
-    grants: mapOf(
+    dependencies: await read("dependencies", sql`depends_on_id in (${outcomeIds})`),
+    grants: await read(
       "grants",
-      await rowsOf(
-        tx,
-        sql`with recursive around(id) as (
+      sql`id in (with recursive around(id) as (
             select id from grants where grantee_id in (${own}) or scope_id in (${outcomeIds})
             union select g.id from grants g join around a on g.parent_id = a.id)
-          select g.* from grants g join around a on a.id = g.id`,
-      ),
+          select id from around)`,
     ),
-    approvals: mapOf(
+    approvals: await read(
       "approvals",
-      await rowsOf(
-        tx,
-        sql`select * from approvals where status in ('pending', 'revision_requested')
-          and (requested_by in (${own})
-            or agent_id in (select id from agents where id in (${own}) or boss_id in (${own})))`,
-      ),
+      sql`${openApproval} and (requested_by in (${own})
+        or agent_id in (select id from agents where id in (${own}) or boss_id in (${own})))`,
     ),
-    permission_requests: mapOf(
-      "permission_requests",
-      await rowsOf(
-        tx,
-        sql`select * from permission_requests where answered_at is null and agent_id in (${own})`,
-      ),
-    ),
+    permission_requests: await read("permission_requests", sql`answered_at is null and agent_id in (${own})`),
     // Session tokens are left out: they end with their session, and undoing restores no session.
-    credentials: mapOf(
-      "credentials",
-      await rowsOf(
-        tx,
-        sql`select * from credentials where revoked_at is null and kind = 'key' and agent_id in (${own})`,
-      ),
-    ),
-    messages: mapOf(
+    credentials: await read("credentials", sql`revoked_at is null and kind = 'key' and agent_id in (${own})`),
+    messages: await read(
       "messages",
-      await rowsOf(
-        tx,
-        sql`select * from messages where to_id in (${own}) and delivered_at is not null and acknowledged_at is null`,
-      ),
+      sql`to_id in (${own}) and delivered_at is not null and acknowledged_at is null`,
     ),
-    budgets: mapOf("budgets", await rowsOf(tx, sql`select * from budgets where agent_id in (${own})`)),
-    budget_pauses: mapOf(
-      "budget_pauses",
-      await rowsOf(
-        tx,
-        sql`select * from budget_pauses where agent_id in (${own}) or agent_id in (${halted})`,
-      ),
-    ),
-    charges: mapOf("charges", await rowsOf(tx, sql`select * from charges where pool_id in (${own})`)),
+    budgets: await read("budgets", sql`agent_id in (${own})`),
+    budget_pauses: await read("budget_pauses", sql`agent_id in (${own}) or agent_id in (${halted})`),
+    charges: await read("charges", sql`pool_id in (${own})`),
   };
 }
 
@@ -142,30 +113,29 @@ export async function rowAt(tx: ReadTx, table: ImagedTable, key: Image): Promise
 }
 
 export async function setColumns(tx: Tx, table: ImagedTable, key: Image, columns: Image): Promise<void> {
-  const set = Object.entries(columns).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
-  if (set.length > 0)
-    await tx.run(statement(sql`update ${sql.table(table)} set ${sql.join(set)} where ${at(key)}`), {});
-}
-
-export async function insertRow(tx: Tx, table: ImagedTable, row: Image): Promise<void> {
-  const columns = Object.keys(row);
+  if (Object.keys(columns).length === 0) return;
   await tx.run(
-    statement(
-      sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))})
-        values (${sql.join(columns.map((column) => sql`${row[column] ?? null}`))}) on conflict do nothing`,
-    ),
+    statement(sql`update ${sql.table(table)} set ${equal(columns, sql`, `)} where ${at(key)}`),
     {},
   );
 }
 
-export async function deleteLink(tx: Tx, table: "edges" | "dependencies", key: Image): Promise<void> {
+export async function insertRow(tx: Tx, table: ImagedTable, row: Image): Promise<void> {
+  const columns = sql.join(Object.keys(row).map((column) => sql.ref(column)));
+  const text = sql<Image>`insert into ${sql.table(table)} (${columns}) values (${sql.join(Object.values(row))})`;
+  await tx.run(statement(sql`${text} on conflict do nothing`), {});
+}
+
+export async function deleteRow(tx: Tx, table: ImagedTable, key: Image): Promise<void> {
   await tx.run(statement(sql`delete from ${sql.table(table)} where ${at(key)}`), {});
 }
 
-const at = (key: Image) =>
+const at = (key: Image) => equal(key, sql` and `);
+
+const equal = (columns: Image, separator: RawBuilder<unknown>) =>
   sql.join(
-    Object.entries(key).map(([column, value]) => sql`${sql.ref(column)} = ${value}`),
-    sql` and `,
+    Object.entries(columns).map(([column, value]) => sql`${sql.ref(column)} = ${value}`),
+    separator,
   );
 
 /** SQL has no empty list, so an empty one becomes a list with an id that does not exist. */

@@ -1,244 +1,169 @@
 import { levelOf } from "../capabilities/table.ts";
+import { memberById } from "../capabilities/members.ts";
+import { outcomeById } from "../outcomes/table.ts";
 import { tables } from "../store/schema.ts";
 import { JsonObject } from "../contract/words.ts";
 import type { Move } from "../contract/reorganization.ts";
 import { isResource } from "../contract/resources.ts";
 import { unknownValue, type Value } from "../store/columns.ts";
-import { query } from "../store/query.ts";
 import type { ImagedTable } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { type Difference, type Images, type Image, rowAt } from "./images.ts";
+import { type Difference, type Image, rowAt, textIn } from "./images.ts";
 
 /** Describes the difference between two states. `what` together with `to` reads as a sentence: "Ada reports to" + "Bob". */
 export async function movesIn(
   tx: ReadTx,
   found: readonly Difference[],
-  before: Images,
-): Promise<{ moves: Move[]; warnings: string[] }> {
-  const tell = new Telling(tx, before);
-  for (const difference of found) await tell[tellers[difference.table]](difference);
-  return { moves: tell.moves, warnings: tell.warnings };
+): Promise<{ readonly moves: Move[]; readonly warnings: string[] }> {
+  const telling = new Telling(tx);
+  for (const { table, key, before, after } of found) {
+    const now = (await rowAt(tx, table, key)) ?? before ?? {};
+    const was = { ...now, ...before };
+    await tellers[table]?.(telling, { id: textIn(key["id"]), key, before, after, now, was });
+  }
+  return telling;
 }
 
-const tellers = {
-  agents: "agent",
-  outcomes: "outcome",
-  edges: "edge",
-  dependencies: "dependency",
-  grants: "grant",
-  approvals: "approval",
-  permission_requests: "request",
-  credentials: "credential",
-  messages: "message",
-  // funding.ts describes these, because the tree decides which budget is part of which.
-  budgets: "nothing",
-  budget_pauses: "nothing",
-  charges: "nothing",
-} as const satisfies Readonly<Record<ImagedTable, string>>;
+/** One changed row, with all its columns of before and of now. */
+interface Changed extends Omit<Difference, "table"> {
+  readonly id: string;
+  readonly was: Image;
+  readonly now: Image;
+}
 
 class Telling {
   readonly moves: Move[] = [];
   readonly warnings: string[] = [];
+  readonly leaving = new Set<string>();
   readonly #tx: ReadTx;
-  readonly #before: Images;
-  readonly #leaving = new Set<string>();
 
-  constructor(tx: ReadTx, before: Images) {
+  constructor(tx: ReadTx) {
     this.#tx = tx;
-    this.#before = before;
   }
 
-  async nothing(): Promise<void> {}
+  move(kind: Move["kind"], id: string, what: string, from: string | null, to: string | null): void {
+    this.moves.push({ kind, id, what, from, to });
+  }
 
-  async agent({ key, before, after }: Difference): Promise<void> {
-    const id = textIn(key["id"]);
-    const now = await this.#row("agents", id);
+  /** A link that is told if it was made, and told as ended if it is gone. */
+  link(id: string, what: string, to: string, { before, after }: Changed): void {
+    this.move("outcome", id, what, before === null ? null : to, after === null ? null : to);
+  }
+
+  async who<N extends string | null>(id: Value | undefined, none: N): Promise<string | N> {
+    return typeof id === "string" ? ((await memberById(this.#tx, id))?.name ?? "no one") : none;
+  }
+
+  async title(id: Value | undefined): Promise<string> {
+    return `"${(await outcomeById(this.#tx, textIn(id))).title}"`;
+  }
+}
+
+/** Budgets are not told here: the tree decides which budget is part of which (effects.ts). */
+const tellers: { [table in ImagedTable]?: (tell: Telling, changed: Changed) => Promise<void> } = {
+  agents: async (tell, { id, before, after, was, now }) => {
     const name = textIn(now["name"]);
-    const boss = async (of: Value | undefined) => (of === null ? "the board" : this.#agent(textIn(of)));
-    if (before === null || after === null) {
-      const to = await boss(now["boss_id"]);
-      this.#move("agent", id, `${name} joins as ${textIn(now["role"])} and reports to`, null, to);
-      this.#move("mail", id, mailRoute(name), null, to);
-      return;
-    }
+    const from = await tell.who(was["boss_id"], "the board");
+    const to = await tell.who(now["boss_id"], "the board");
+    const reports = (what: string, manager: string | null): void => {
+      tell.move("agent", id, `${name} ${what}`, manager, to);
+      tell.move("mail", id, `Mail route: ${name} ↔`, manager, to);
+    };
+    if (before === null || after === null)
+      return reports(`joins as ${textIn(now["role"])} and reports to`, null);
     if (after["status"] === "terminated") {
-      const was = { ...now, ...before };
-      const from = await boss(was["boss_id"]);
-      this.#leaving.add(id);
-      this.#move("agent", id, `${name} leaves and is`, textIn(before["status"]), "terminated");
-      this.#move("mail", id, mailRoute(name), from, null);
-    } else if ("boss_id" in after) {
-      const [from, to] = [await boss(before["boss_id"]), await boss(after["boss_id"])];
-      this.#move("agent", id, `${name} reports to`, from, to);
-      this.#move("mail", id, mailRoute(name), from, to);
-    } else if ("status" in after)
-      this.#move("agent", id, `${name} is`, textIn(before["status"]), textIn(after["status"]));
+      tell.leaving.add(id);
+      tell.move("agent", id, `${name} leaves and is`, textIn(before["status"]), "terminated");
+      tell.move("mail", id, `Mail route: ${name} ↔`, from, null);
+    } else if ("boss_id" in after) reports("reports to", from);
+    else if ("status" in after)
+      tell.move("agent", id, `${name} is`, textIn(before["status"]), textIn(after["status"]));
     if ("brain_type" in after || "brain_config" in after)
-      this.#move(
-        "agent",
-        id,
-        `The brain of ${name} is`,
-        textIn(before["brain_type"] ?? now["brain_type"]),
-        textIn(now["brain_type"]),
-      );
-  }
-
-  async outcome({ key, before, after }: Difference): Promise<void> {
-    const id = textIn(key["id"]);
-    const now = await this.#row("outcomes", id);
+      tell.move("agent", id, `The brain of ${name} is`, textIn(was["brain_type"]), textIn(now["brain_type"]));
+  },
+  outcomes: async (tell, { id, before, after, now }) => {
     const title = `"${textIn(now["title"])}"`;
     if (before === null || after === null)
-      return this.#move(
+      return tell.move(
         "outcome",
         id,
         `${title} is created for`,
         null,
-        await this.#who(now["responsible_id"]),
+        await tell.who(now["responsible_id"], null),
       );
-    if ("responsible_id" in after)
-      this.#move(
-        "outcome",
-        id,
-        `${title} is the responsibility of`,
-        await this.#who(before["responsible_id"]),
-        await this.#who(after["responsible_id"]),
-      );
-    if ("delegated_by" in after)
-      this.#move(
-        "outcome",
-        id,
-        `${title} is verified by`,
-        await this.#who(before["delegated_by"]),
-        await this.#who(after["delegated_by"]),
-      );
-    if ("for_agent_id" in after)
-      this.#move(
-        "outcome",
-        id,
-        `${title} waits for the hire of`,
-        await this.#who(before["for_agent_id"]),
-        await this.#who(after["for_agent_id"]),
-      );
+    for (const [column, role] of Object.entries(roles))
+      if (column in after) {
+        const [from, to] = [await tell.who(before[column], null), await tell.who(after[column], null)];
+        tell.move("outcome", id, `${title} ${role}`, from, to);
+      }
     if ("status" in after)
-      this.#move("outcome", id, `${title} is`, textIn(before["status"]), textIn(after["status"]));
-  }
-
-  async edge({ key, before, after }: Difference): Promise<void> {
-    const [child, parent] = [textIn(key["child_id"]), await this.#title(key["parent_id"])];
-    const what = `${await this.#title(child)} is a child of`;
-    this.#move("outcome", child, what, before === null ? null : parent, after === null ? null : parent);
-  }
-
-  async dependency({ key, before, after }: Difference): Promise<void> {
-    const [waiter, target] = [textIn(key["outcome_id"]), await this.#title(key["depends_on_id"])];
-    const what = `${await this.#title(waiter)} depends on`;
-    this.#move("outcome", waiter, what, before === null ? null : target, after === null ? null : target);
-  }
-
-  async grant({ key, before, after }: Difference): Promise<void> {
-    const id = textIn(key["id"]);
-    const now = await this.#row("grants", id);
-    const was = before === null ? now : { ...now, ...before };
-    const holder = await this.#agent(textIn(now["grantee_id"]));
+      tell.move("outcome", id, `${title} is`, textIn(before["status"]), textIn(after["status"]));
+  },
+  edges: async (tell, changed) => {
+    const { child_id: child, parent_id: parent } = changed.key;
+    const what = `${await tell.title(child)} is a child of`;
+    tell.link(textIn(child), what, await tell.title(parent), changed);
+  },
+  dependencies: async (tell, changed) => {
+    const { outcome_id: waiter, depends_on_id: target } = changed.key;
+    tell.link(textIn(waiter), `${await tell.title(waiter)} depends on`, await tell.title(target), changed);
+  },
+  grants: async (tell, { id, before, after, was, now }) => {
+    const holder = await tell.who(now["grantee_id"], "");
     const resource = textIn(now["resource"]);
     if (!isResource(resource)) throw unknownValue("grants.resource", resource);
     const level = levelOf("grants", { resource, level: Number(now["level"]) });
     const what = `${holder} holds ${level} on ${resource}, granted by`;
-    const giver = async (of: Value | undefined) =>
-      of === null || of === undefined ? "the board" : this.#agent(textIn(of));
-    if (before === null || after === null)
-      return this.#move("grant", id, what, null, await giver(now["granted_by"]));
-    const [stood, stands] = [was["broken"] === 0, now["broken"] === 0];
-    if (stood && !stands) {
-      const from = await giver(was["granted_by"]);
-      this.#move("grant", id, what, from, null);
-      if (!this.#leaving.has(textIn(now["grantee_id"])))
-        this.warnings.push(
-          `${holder} loses ${level ?? "a right"} on ${resource}, because its new manager doesn't hold it.`,
+    const from = await tell.who(was["granted_by"], "the board");
+    const to = await tell.who(now["granted_by"], "the board");
+    if (before === null || after === null) return tell.move("grant", id, what, null, to);
+    if (was["broken"] === 0 && now["broken"] !== 0) {
+      tell.move("grant", id, what, from, null);
+      if (!tell.leaving.has(textIn(now["grantee_id"])))
+        tell.warnings.push(
+          `${holder} loses ${level} on ${resource}, because its new manager doesn't hold it.`,
         );
-    } else if ("granted_by" in after || "parent_id" in after)
-      this.#move("grant", id, what, await giver(was["granted_by"]), await giver(now["granted_by"]));
-    else if ("revoked_at" in after)
-      this.#move("grant", id, `(not in force) ${what}`, await giver(was["granted_by"]), null);
-  }
-
-  async approval({ key, before, after }: Difference): Promise<void> {
-    const now = await this.#row("approvals", textIn(key["id"]));
+    } else if ("granted_by" in after || "parent_id" in after) tell.move("grant", id, what, from, to);
+    else if ("revoked_at" in after) tell.move("grant", id, `(not in force) ${what}`, from, null);
+  },
+  approvals: async (tell, { id, before, after, now }) => {
     const what = `The approval (${textIn(now["type"])})`;
-    const id = textIn(key["id"]);
-    if (after !== null && "status" in after)
-      this.#move("approval", id, `${what} is`, textIn(before?.["status"]), textIn(after["status"]));
-    if (after !== null && "payload" in after) {
-      const [from, to] = [bossNamedIn(before?.["payload"]), bossNamedIn(after["payload"])];
-      this.#move("approval", id, `${what} names as manager`, await this.#who(from), await this.#who(to));
+    if (before === null || after === null) return;
+    if ("status" in after)
+      tell.move("approval", id, `${what} is`, textIn(before["status"]), textIn(after["status"]));
+    if ("payload" in after) {
+      const from = await tell.who(bossNamedIn(before["payload"]), null);
+      tell.move(
+        "approval",
+        id,
+        `${what} names as manager`,
+        from,
+        await tell.who(bossNamedIn(after["payload"]), null),
+      );
     }
-  }
-
-  async request({ key }: Difference): Promise<void> {
-    const now = await this.#row("permission_requests", textIn(key["id"]));
-    this.#move(
-      "approval",
-      textIn(key["id"]),
-      `The request for ${textIn(now["resource"])} is`,
-      "open",
-      "withdrawn",
-    );
-  }
-
-  async credential({ key }: Difference): Promise<void> {
-    const now = await this.#row("credentials", textIn(key["id"]));
-    const whose = await this.#agent(textIn(now["agent_id"]));
-    this.#move(
-      "agent",
-      textIn(now["agent_id"]),
-      `The key "${textIn(now["label"])}" of ${whose} is`,
-      "valid",
-      null,
-    );
-  }
-
-  async message({ key, before, after }: Difference): Promise<void> {
+  },
+  permission_requests: async (tell, { id, now }) =>
+    tell.move("approval", id, `The request for ${textIn(now["resource"])} is`, "open", "withdrawn"),
+  credentials: async (tell, { now }) => {
+    const what = `The key "${textIn(now["label"])}" of ${await tell.who(now["agent_id"], "")} is`;
+    tell.move("agent", textIn(now["agent_id"]), what, "valid", null);
+  },
+  messages: async (tell, { id, before, after }) => {
     if (before === null || after === null || !("to_id" in after)) return;
-    const [from, to] = [await this.#who(before["to_id"]), await this.#who(after["to_id"])];
-    this.#move("mail", textIn(key["id"]), "A message waits in the inbox of", from, to);
-  }
+    const from = await tell.who(before["to_id"], null);
+    tell.move("mail", id, "A message waits in the inbox of", from, await tell.who(after["to_id"], null));
+  },
+};
 
-  #move(kind: Move["kind"], id: string, what: string, from: string | null, to: string | null): void {
-    this.moves.push({ kind, id, what, from, to });
-  }
-
-  async #row(table: ImagedTable, id: string): Promise<Image> {
-    return (await rowAt(this.#tx, table, { id })) ?? this.#before[table].get(id) ?? {};
-  }
-
-  async #agent(id: string): Promise<string> {
-    return (await this.#tx.first(agentName, { id }))?.name ?? "no one";
-  }
-
-  async #who(id: Value | undefined): Promise<string | null> {
-    return typeof id === "string" ? this.#agent(id) : null;
-  }
-
-  async #title(id: Value | undefined): Promise<string> {
-    return `"${(await this.#tx.first(outcomeTitle, { id: textIn(id) }))?.title ?? ""}"`;
-  }
-}
+/** What the agent in a column of an outcome is to it. */
+const roles = {
+  responsible_id: "is the responsibility of",
+  delegated_by: "is verified by",
+  for_agent_id: "waits for the hire of",
+};
 
 /** The manager that the payload of a hire names. */
 function bossNamedIn(payload: Value | undefined): string {
   const { requestedConfigurationSnapshot: asked } = tables.approvals.payload.parse(textIn(payload));
   return String(JsonObject.parse(asked)["reportsTo"]);
 }
-
-const mailRoute = (name: string): string => `Mail route: ${name} ↔`;
-
-function textIn(value: Value | undefined): string {
-  return typeof value === "string" ? value : String(value ?? "");
-}
-
-const agentName = query((db, p: { id: string }) =>
-  db.selectFrom("agents").select("name").where("id", "=", p.id),
-);
-const outcomeTitle = query((db, p: { id: string }) =>
-  db.selectFrom("outcomes").select("title").where("id", "=", p.id),
-);

@@ -11,10 +11,9 @@ import { presentAgent } from "../agents/table.ts";
 import type { Tx } from "../store/store.ts";
 import { announceMoves } from "./announcing.ts";
 import { prepare } from "./changes.ts";
-import { fundingMoves, fundingOf } from "./funding.ts";
+import { effectsOn } from "./effects.ts";
 import { type Difference, differences, imagesAround } from "./images.ts";
 import { movesIn } from "./moves.ts";
-import { lost, onTheirWay } from "./posted.ts";
 import {
   differencesOf,
   insertReorganization,
@@ -142,20 +141,17 @@ async function perform(call: CallContext, change: contract.Change) {
   const { tx } = call;
   const prepared = await prepare(call, change);
   const before = await imagesAround(tx, prepared.agents);
-  const concerned = [...before.agents.keys()];
-  const funding = await fundingOf(tx, call.companyId, concerned);
-  const posted = await onTheirWay(tx, concerned);
+  const effects = await effectsOn(tx, call.companyId, [...before.agents.keys()]);
   const made = await prepared.run();
   const found = (await differences(tx, before, prepared.agents, made)).map(kept);
-  const rows = await movesIn(tx, found, before);
-  const paid = await fundingMoves(tx, funding, await fundingOf(tx, call.companyId, concerned), found);
-  const told = { moves: [...rows.moves, ...paid, ...(await lost(tx, posted))], warnings: rows.warnings };
+  const told = await movesIn(tx, found);
+  const moves = [...told.moves, ...(await effects(found))];
   const warnings = [...prepared.warnings, ...told.warnings];
-  const foreseen = await withoutIds(call, told.moves, found);
+  const foreseen = await withoutIds(call, moves, found);
   // New ids differ each time, and the order of moves depends on them. Sorting makes the hash independent of both.
   const sorted = { moves: foreseen.map(canonicalJson).toSorted(), warnings: warnings.toSorted() };
   const digest = hash("sha256", canonicalJson({ change, ...sorted }));
-  return { summary: prepared.summary, moves: told.moves, foreseen, warnings, hash: digest, found };
+  return { summary: prepared.summary, moves, foreseen, warnings, hash: digest, found };
 }
 
 /** Keeps only the key of a new row: undoing ends the new agent instead of deleting its columns. */

@@ -5,7 +5,7 @@ import { haltAgain } from "../budgets/halting.ts";
 import { fire } from "../departures/leaving.ts";
 import { agentById, agentOfMandate, endSessions, saveAgent } from "../agents/table.ts";
 import { left, monthOf } from "../budgets/budget.ts";
-import { budgetsUnder, charge, drawnFrom, setAmount } from "../budgets/table.ts";
+import { budgetsUnder, charge, drawnFrom } from "../budgets/table.ts";
 import { measures } from "../contract/budgets.ts";
 import { balanceInbox } from "../mail/post.ts";
 import { isLive } from "../outcomes/outcome.ts";
@@ -14,7 +14,7 @@ import { known, type Value } from "../store/columns.ts";
 import { query } from "../store/query.ts";
 import type { ImagedTable } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { deleteLink, type Difference, insertRow, type Image, rowAt, setColumns } from "./images.ts";
+import { deleteRow, type Difference, insertRow, type Image, rowAt, setColumns, textIn } from "./images.ts";
 import { takeAway } from "../permissions/operations.ts";
 import { notUndoable, reasons as endings } from "./texts.ts";
 
@@ -46,6 +46,10 @@ export async function putBack(call: CallContext, all: readonly Difference[]): Pr
   demandNone(await unfitting(tx, found));
 }
 
+/** The agent left with the change, and comes back. */
+const isLeaving = ({ table, before, after }: Difference): boolean =>
+  table === "agents" && before !== null && after?.["status"] === "terminated";
+
 /** The change freed a budget, which resumed this agent. */
 const isResuming = ({ table, before, after }: Difference): boolean =>
   table === "agents" && before?.["status"] === "paused" && after?.["status"] === "idle";
@@ -71,22 +75,10 @@ function withoutResuming(difference: Difference, resumed: readonly string[]): Di
  * charges since then must stay, so amounts are added here and rows are not restored.
  */
 async function returnBudgets(tx: Tx, all: readonly Difference[]): Promise<void> {
-  const back = new Set(
-    all
-      .filter(
-        ({ table, before, after }) =>
-          table === "agents" && before !== null && after?.["status"] === "terminated",
-      )
-      .map(({ key }) => textIn(key["id"])),
-  );
+  const back = new Set(all.filter(isLeaving).map(({ key }) => textIn(key["id"])));
   for (const { table, key, before } of all)
     if (table === "budgets" && before !== null && back.has(textIn(key["agent_id"])))
-      await tx.run(setAmount, {
-        agent_id: textIn(key["agent_id"]),
-        measure: known(measures, key["measure"] ?? null, "budgets.measure"),
-        company_id: textIn(before["company_id"]),
-        amount: Number(before["amount"]),
-      });
+      await insertRow(tx, table, before);
   for (const { table, key, before, after } of all) {
     const id = textIn(key["pool_id"]);
     if (table !== "charges" || !back.has(id) || key["month"] !== monthOf(tx.now)) continue;
@@ -144,8 +136,7 @@ async function changedSince(tx: ReadTx, found: readonly Difference[]): Promise<s
 /** Whether the name, the slug and the mandate of a returning agent are still free. */
 async function takenSince(tx: ReadTx, found: readonly Difference[]): Promise<string[]> {
   const reasons: string[] = [];
-  for (const { table, key, before, after } of found) {
-    if (table !== "agents" || before === null || after?.["status"] !== "terminated") continue;
+  for (const { key } of found.filter(isLeaving)) {
     const agent = await agentById(tx, textIn(key["id"]));
     const { company_id, name, name_key, slug } = agent;
     const other =
@@ -166,7 +157,7 @@ async function restore(tx: Tx, { table, key, before, after }: Difference): Promi
     ).map(textIn);
     // The files of both outcomes name the link, so they have to be rendered again.
     for (const id of [waiter ?? "", target ?? ""]) await tx.run(markStale, { id });
-    if (before === null) return deleteLink(tx, table, key);
+    if (before === null) return deleteRow(tx, table, key);
     if (await wouldWaitForItself(tx, waiter ?? "", target ?? ""))
       demandNone([`${await nameOf(tx, table, key)} would make an outcome depend on itself`]);
     return insertRow(tx, table, before);
@@ -214,16 +205,12 @@ async function endMade(call: CallContext, id: string, found: readonly Difference
   await fire(call, agent, agent.boss_id, endings.undone);
 }
 
+/** The agents whose inbox the undo changes: readers of moved messages, and agents that come back. */
 function readersIn(found: readonly Difference[]): Set<string> {
-  const readers = new Set<string>();
-  for (const { table, before, after } of found)
-    for (const row of [before, after]) {
-      const reader = table === "messages" ? row?.["to_id"] : undefined;
-      if (typeof reader === "string") readers.add(reader);
-    }
-  for (const { table, key, after } of found)
-    if (table === "agents" && after?.["status"] === "terminated") readers.add(textIn(key["id"]));
-  return readers;
+  const messages = found.filter(({ table }) => table === "messages");
+  const readers = messages.flatMap(({ before, after }) => [before?.["to_id"], after?.["to_id"]]);
+  const back = found.filter(isLeaving).map(({ key }) => key["id"]);
+  return new Set([...readers, ...back].filter((id) => typeof id === "string"));
 }
 
 /** Reasons why the restored rows do not fit the rest of the organization. */
@@ -290,37 +277,26 @@ function demandNone(reasons: readonly string[]): void {
 }
 
 async function nameOf(tx: ReadTx, table: ImagedTable, key: Image): Promise<string> {
-  const row = await rowAt(tx, table, key);
+  const row = (await rowAt(tx, table, key)) ?? {};
   const id = textIn(key["id"]);
   const title = async (of: Value | undefined) => `"${(await outcomeById(tx, textIn(of))).title}"`;
-  switch (table) {
-    case "agents":
-      return `${textIn(row?.["name"])} (${id})`;
-    case "outcomes":
-      return `"${textIn(row?.["title"])}" (${id})`;
-    case "edges":
-      return `the parent ${await title(key["parent_id"])} of ${await title(key["child_id"])}`;
-    case "dependencies":
-      return `the dependency of ${await title(key["outcome_id"])} on ${await title(key["depends_on_id"])}`;
-    case "grants":
-      return `the right on ${textIn(row?.["resource"])} (${id})`;
-    case "approvals":
-      return `the approval ${id}`;
-    case "permission_requests":
-      return `the request for ${textIn(row?.["resource"])}`;
-    case "credentials":
-      return `the key "${textIn(row?.["label"])}"`;
-    case "messages":
-      return `the message ${id}`;
-    case "budgets":
-    case "budget_pauses":
-    case "charges":
-      return `the budget ${textIn(key["measure"])}`;
-  }
-}
-
-function textIn(value: Value | undefined): string {
-  return typeof value === "string" ? value : String(value ?? "");
+  if (table === "edges")
+    return `the parent ${await title(key["parent_id"])} of ${await title(key["child_id"])}`;
+  if (table === "dependencies")
+    return `the dependency of ${await title(key["outcome_id"])} on ${await title(key["depends_on_id"])}`;
+  const budget = `the budget ${textIn(key["measure"])}`;
+  return {
+    agents: `${textIn(row["name"])} (${id})`,
+    outcomes: `"${textIn(row["title"])}" (${id})`,
+    grants: `the right on ${textIn(row["resource"])} (${id})`,
+    approvals: `the approval ${id}`,
+    permission_requests: `the request for ${textIn(row["resource"])}`,
+    credentials: `the key "${textIn(row["label"])}"`,
+    messages: `the message ${id}`,
+    budgets: budget,
+    budget_pauses: budget,
+    charges: budget,
+  }[table];
 }
 
 const handedByOthers = query((db, p: { agentId: string; bossId: string }) =>

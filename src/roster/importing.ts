@@ -12,7 +12,7 @@ import { type CallContext, callContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { grantRight } from "../permissions/operations.ts";
 import { marker } from "../redaction/redact.ts";
-import { foundCompany, plainRoot } from "../companies/founding.ts";
+import { foundCompany } from "../companies/founding.ts";
 import { standingPurpose } from "../companies/texts.ts";
 import { putServer } from "../companies/mcp-servers.ts";
 import { readSkills, type Skill } from "../companies/skill.ts";
@@ -60,9 +60,8 @@ const onImport = guarded(importCompany, async (call) => {
     name,
     settings: JSON.stringify(manifest?.settings ?? {}),
     root: {
-      ...plainRoot,
       ...(root === undefined ? {} : describedBy(root)),
-      brain: await inFile(root?.file, () => chooseBrain(within, root ?? {})),
+      ...(await inFile(root?.file, () => chooseBrain(within, root ?? {}))),
     },
     purpose: root === undefined || root.mandate === "" ? standingPurpose : root.mandate,
     mayHire: root?.grants === undefined,
@@ -245,7 +244,7 @@ const definitionsOf = ({ root, others }: Tree): Definition[] => [
   ...others.map(({ definition }) => definition),
 ];
 
-function describedBy(definition: Definition) {
+function describedBy(definition: Definition): Partial<AgentRow> {
   const { name, role, title, capabilities, prompt, model, effort, budget, autoReply } = definition;
   return {
     name,
@@ -256,7 +255,7 @@ function describedBy(definition: Definition) {
     model: model ?? null,
     effort: effort ?? null,
     budget: budget === undefined ? null : JSON.stringify(budget),
-    autoReply: autoReply ?? false,
+    auto_reply: autoReply === true ? 1 : 0,
   };
 }
 

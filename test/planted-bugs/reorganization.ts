@@ -140,7 +140,7 @@ export const reorganizationBugs: readonly Bug[] = [
   },
   {
     name: "a change of owner is not reported",
-    edits: [{ in: "Telling", find: 'if ("responsible_id" in after)', replace: 'if ("nothing" in after)' }],
+    edits: [{ in: "roles", find: 'responsible_id: "is the responsibility of",', replace: "" }],
   },
   {
     name: "a budget that became part of another one is not reported",
@@ -184,8 +184,8 @@ export const reorganizationBugs: readonly Bug[] = [
     edits: [
       {
         in: "imagesAround",
-        find: "where depends_on_id in (${outcomeIds})",
-        replace: "where depends_on_id in ('')",
+        find: "sql`depends_on_id in (${outcomeIds})`",
+        replace: "sql`depends_on_id in ('')`",
       },
     ],
   },

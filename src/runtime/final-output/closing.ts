@@ -191,17 +191,11 @@ async function outcomeFrom(
     {
       id,
       company_id: companyId,
-      kind: "work",
       title: onOneLine(title).slice(0, 200).toWellFormed(),
       description: body,
-      acceptance: null,
       responsible_id: agent.id,
-      delegated: 0,
-      delegated_by: null,
-      urgent: 0,
       important: 1,
       parents: [agent.mandate_id],
-      dependsOn: [],
     },
     actor,
   );
