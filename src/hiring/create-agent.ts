@@ -119,7 +119,9 @@ export const creation: ApprovalKind = {
     if (boss === undefined || !isActive(boss)) throw creationOutdated(true);
     if (next === undefined || (next !== null && !isActive(next))) throw creationOutdated(false);
     const id = call.newId();
-    const title = redactText(`${name}: ${role ?? "agent"}`).slice(0, 300).toWellFormed();
+    const title = redactText(`${name}: ${role ?? "agent"}`)
+      .slice(0, 300)
+      .toWellFormed();
     await insertMandate(call, { id, title, description: role ?? "" }, boss);
     await employ(call, {
       id,
