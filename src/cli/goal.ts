@@ -1,16 +1,27 @@
 import type { Command } from "commander";
 import { type Client, createClient, NoDaemon } from "../client/client.ts";
+import { approve, listApprovals, reject, viewApproval } from "../contract/approvals.ts";
 import { boardInbox, type Message, sendMessage, viewMessage } from "../contract/mail.ts";
 import { listCompanies, viewCompany } from "../contract/companies.ts";
 import { listAgents, viewAgent } from "../contract/agents.ts";
 import { viewSubtree } from "../contract/outcomes.ts";
 import { listSessions } from "../contract/sessions.ts";
 import { plural } from "../contract/phrases.ts";
-import { type Asking, decidePending } from "./approvals.ts";
+import { Refusal } from "../contract/refusal.ts";
 import { firstCompany } from "./first-company.ts";
 import { isolationOf } from "./isolation.ts";
-import { clientOf, companyOf, type Context, homeOf, tokenOf, urlOf } from "./terminal.ts";
-import { companyFlag, example, rootIsPaused } from "./texts.ts";
+import { indented } from "./show.ts";
+import {
+  clientOf,
+  companyOf,
+  type Context,
+  daemonOptions,
+  homeOf,
+  print,
+  tokenOf,
+  urlOf,
+} from "./terminal.ts";
+import { companyFlag, example, howToDecide, rootIsPaused } from "./texts.ts";
 import { drawTree } from "./tree.ts";
 
 /**
@@ -46,8 +57,7 @@ export function addRun(program: Command, context: Context): void {
           },
           ...(context.terminal.ask === undefined || flags.json === true ? {} : { ask: context.terminal.ask }),
         });
-        if (flags.json === true) context.terminal.out(JSON.stringify(result));
-        else context.terminal.out(describe(result));
+        print(context, flags, result, describe(result));
         if (result.status !== "done") context.exitCode = 1;
       } finally {
         await daemon.stop();
@@ -83,13 +93,7 @@ async function daemonFor(
     if (!(error instanceof NoDaemon)) throw error;
   }
   const { startDaemon } = await import("../daemon/daemon.ts");
-  const daemon = await startDaemon({
-    home: homeOf(env),
-    port: 0,
-    databaseUrl: env["DATABASE_URL"],
-    ...isolationOf(context, flags),
-    log: (line) => context.terminal.err(JSON.stringify(line)),
-  });
+  const daemon = await startDaemon({ ...daemonOptions(context), ...isolationOf(context, flags), port: 0 });
   return { client: createClient(daemon), stop: () => daemon.stop() };
 }
 
@@ -131,6 +135,47 @@ async function watchGoal(
     return { status: reported ? "done" : "at_rest", messages, seconds: elapsed() };
   }
   return { status: "timeout", messages: [], seconds: elapsed() };
+}
+
+/** How to put pending approvals before the person at the terminal. */
+interface Asking {
+  /** Approve everything without asking. */
+  readonly yes: boolean;
+  /** Absent if the terminal is not interactive. Approvals are then only announced. */
+  readonly ask?: (question: string) => Promise<string>;
+  readonly say: (text: string) => void;
+}
+
+/** Decides each pending approval, or announces it once. Returns how many are still pending. */
+async function decidePending(
+  client: Client,
+  companyId: string,
+  asking: Asking,
+  told: Set<string>,
+): Promise<number> {
+  const { approvals } = await client.call(listApprovals, { companyId, status: "pending", limit: 100 });
+  let waiting = 0;
+  for (const { id } of approvals.toReversed()) {
+    const { changes, payloadHash } = await client.call(viewApproval, { id });
+    const what = changes.map((change) => `  ${indented(change)}`).join("\n");
+    if (!asking.yes && asking.ask === undefined) {
+      waiting++;
+      if (!told.has(id)) asking.say(`Approval ${id} needs your decision:\n${what}\n${howToDecide(id)}\n`);
+      told.add(id);
+      continue;
+    }
+    const says = asking.yes ? "y" : await asking.ask?.(`Approval ${id}:\n${what}\nApprove? [y/N] `);
+    const isYes = /^\s*y(es)?\s*$/i.test(says ?? "");
+    try {
+      // The hash ties the decision to what was shown. If the request has changed since, it is shown again.
+      await client.call(isYes ? approve : reject, { id, payloadHash });
+      asking.say(`${isYes ? "Approved" : "Rejected"}:\n${what}\n`);
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== "conflict") throw error;
+      waiting++;
+    }
+  }
+  return waiting;
 }
 
 async function inboxOf(client: Client, companyId: string): Promise<Message[]> {

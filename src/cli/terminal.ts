@@ -45,6 +45,13 @@ export function portOf(env: NodeJS.ProcessEnv): number {
   return port;
 }
 
+/** What a daemon takes from the environment. */
+export const daemonOptions = ({ env, terminal }: Context) => ({
+  home: homeOf(env),
+  databaseUrl: env["DATABASE_URL"],
+  log: (line: Record<string, unknown>): void => terminal.err(JSON.stringify(line)),
+});
+
 /** The daemon's address: AGENCY_URL, else the address the daemon wrote to this home, else the default. */
 export function urlOf(env: NodeJS.ProcessEnv): string {
   if (env["AGENCY_URL"] !== undefined) return env["AGENCY_URL"];

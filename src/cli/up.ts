@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { createClient } from "../client/client.ts";
 import { firstCompany } from "./first-company.ts";
 import { isolationOf, sandboxNotice } from "./isolation.ts";
-import { type Context, homeOf, portOf } from "./terminal.ts";
+import { type Context, daemonOptions, homeOf, portOf, print } from "./terminal.ts";
 import { example } from "./texts.ts";
 
 /** `agency up` runs the daemon in the foreground until a signal stops it, and creates the first company. */
@@ -46,13 +46,12 @@ export function addUp(program: Command, context: Context): void {
         const { startDaemon } = await import("../daemon/daemon.ts");
         const home = flags.home ?? homeOf(env);
         const daemon = await startDaemon({
+          ...daemonOptions(context),
           home,
           port: flags.port ?? portOf(env),
-          databaseUrl: env["DATABASE_URL"],
           ...isolationOf(context, flags),
           schedule: flags.agents && env["AGENCY_AGENTS"] !== "off",
           failAt: env["AGENCY_FAIL_AT"],
-          log: (line) => terminal.err(JSON.stringify(line)),
         });
         const stopped = new Promise<void>((resolve, reject) => {
           for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -70,24 +69,23 @@ export function addUp(program: Command, context: Context): void {
           throw error;
         });
         setFlagsFromString("--semi-space-growth-factor=2");
-        terminal.out(
-          flags.json === true
-            ? JSON.stringify({ url: daemon.url, home, companyId: company.id, sandbox: daemon.sandbox() })
-            : [
-                `Agency is running at ${daemon.url} (data in ${home}).`,
-                `Company: ${company.name}. You are its board. Its root agent reports to you.`,
-                ...sandboxNotice(daemon.sandbox()),
-                ``,
-                `In another terminal, try:`,
-                `  agency run "Write a guide to bread"    give the organization a goal and watch it work`,
-                `  agency org                             see the agents and what they are doing`,
-                `  agency tree                            see the outcomes and who is responsible`,
-                `  agency inbox                           read your messages`,
-                `  agency approvals                       see the requests that need your decision`,
-                `  agency --help                          see all commands`,
-                ``,
-                `If the command \`agency\` is not installed, use \`npx agency\`. Press Ctrl-C to stop.`,
-              ].join("\n"),
+        print(
+          context,
+          flags,
+          { url: daemon.url, home, companyId: company.id, sandbox: daemon.sandbox() },
+          `Agency is running at ${daemon.url} (data in ${home}).`,
+          `Company: ${company.name}. You are its board. Its root agent reports to you.`,
+          ...sandboxNotice(daemon.sandbox()),
+          ``,
+          `In another terminal, try:`,
+          `  agency run "Write a guide to bread"    give the organization a goal and watch it work`,
+          `  agency org                             see the agents and what they are doing`,
+          `  agency tree                            see the outcomes and who is responsible`,
+          `  agency inbox                           read your messages`,
+          `  agency approvals                       see the requests that need your decision`,
+          `  agency --help                          see all commands`,
+          ``,
+          `If the command \`agency\` is not installed, use \`npx agency\`. Press Ctrl-C to stop.`,
         );
         await stopped;
       },

@@ -1,7 +1,18 @@
 import { z } from "zod";
 import { BudgetChange } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { AdapterType, AgentRef, CompanyId, Data, idOf, Name, nextCursor, Page, text } from "./words.ts";
+import {
+  AdapterType,
+  AgentRef,
+  CompanyId,
+  Data,
+  idOf,
+  Name,
+  nextCursor,
+  Page,
+  Reason,
+  text,
+} from "./words.ts";
 
 /** Agents and their keys. */
 
@@ -94,16 +105,11 @@ export const updateAgent = operation("agent.update", "PATCH /api/agents/:id", {
   cli: { command: "agents update <id>", example: 'ada --role "Senior editor"' },
 });
 
-const Reason = text(2000).min(1).optional();
-
 export const pauseAgent = operation("agent.pause", "POST /api/agents/:id/pause", {
   summary: "Pause an agent. Its running session ends and no new one starts.",
   guidance:
     "Managers use it for their direct reports; the board can use it for any agent. The agent keeps its work and its mail; resume_agent ends the pause. To stop only one piece of work, use reclaim_outcome.",
-  input: z.strictObject({
-    id: reportId,
-    reason: Reason.describe("Why, up to 2,000 characters. Kept in the record."),
-  }),
+  input: z.strictObject({ id: reportId, reason: Reason }),
   output: AgentDetail,
   needs: "member",
   mcp: { server: "org", tool: "pause_agent" },
@@ -131,10 +137,7 @@ export const wakeAgent = operation("agent.wakeup", "POST /api/agents/:id/wakeup"
 export const terminateAgent = operation("agent.terminate", "POST /api/agents/:id/terminate", {
   summary:
     "Terminate an agent. Its reports and open work go to its manager, its keys and rights end, its documents stay.",
-  input: z.strictObject({
-    id: agentId,
-    reason: Reason.describe("Why, up to 2,000 characters. Kept in the record."),
-  }),
+  input: z.strictObject({ id: agentId, reason: Reason }),
   output: AgentDetail,
   cli: { command: "agents terminate <id>", example: 'ada --reason "The project is finished."' },
 });

@@ -2,17 +2,34 @@ import { z } from "zod";
 import { operation } from "./operation.ts";
 import { idOf, numeric } from "./words.ts";
 
+export const defaultWaitSeconds = 50;
+export const longestWaitSeconds = 240;
+
+const described = (type: string, description: string) => z.unknown().optional().meta({ type, description });
+
 /**
  * create_agent: an agent asks a person for another agent and waits for the answer. The result is always JSON of one shape,
  * even when an argument is wrong. For that reason the schema accepts anything, and the handler checks the arguments.
  */
 export const createAgentArguments = {
-  name: "string",
-  autoReply: "boolean",
-  role: "string",
-  nextAgent: "string",
-  waitSeconds: "number",
-} as const;
+  name: described(
+    "string",
+    "Name of the new agent: 1 to 64 characters, any script, unique in the company. Required.",
+  ),
+  autoReply: described(
+    "boolean",
+    "Whether its final output is sent as a reply to the message that woke it. Default true.",
+  ),
+  role: described("string", "What the agent does. Only the first 240 characters are used. Default: no role."),
+  nextAgent: described(
+    "string",
+    "Who the agent replies to: an agent's id, slug or name, or `human` (the board). Default `human`.",
+  ),
+  waitSeconds: described(
+    "number",
+    `How many seconds this call waits for the decision, from 0 to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`,
+  ),
+};
 
 /** Other spellings of the arguments. The canonical key wins. */
 export const createAgentAliases: Readonly<Record<string, keyof typeof createAgentArguments>> = {
@@ -22,8 +39,6 @@ export const createAgentAliases: Readonly<Record<string, keyof typeof createAgen
   "next-agent": "nextAgent",
   next_agent: "nextAgent",
 };
-
-const described = (type: string, description: string) => z.unknown().optional().meta({ type, description });
 
 const Result = z.object({
   ok: z.boolean(),
@@ -50,9 +65,6 @@ const Result = z.object({
 });
 export type CreateAgentResult = z.infer<typeof Result>;
 
-export const defaultWaitSeconds = 50;
-export const longestWaitSeconds = 240;
-
 export const waitForApproval = operation("agent.wait_for_approval", "GET /api/approvals/:requestId/result", {
   summary: "Wait for a person's answer to a create_agent request.",
   guidance:
@@ -67,53 +79,23 @@ export const waitForApproval = operation("agent.wait_for_approval", "GET /api/ap
   effect: "record",
   needs: "member",
   mcp: { server: "org", tool: "wait_for_approval" },
-  waits: {
-    seconds: ({ waitSeconds }) => secondsIn(waitSeconds),
-    again: (output) => pendingIn(output),
-  },
+  waits: { seconds: secondsIn, again: pendingIn },
 });
 
 export const requestAgent = operation("agent.request", "POST /api/create-agent", {
   summary: "Create an agent that reports to you, once a person approves it.",
   guidance:
     'Any agent can call this; no right is needed, because a person decides every time. The call waits for the decision. Returns `status`: `created` with the agent, `denied`, `pending` with a `requestId` for wait_for_approval, or `error` with the reason. To fill a lasting position with its own mandate and rights, use hire_agent. Example: {"name": "Rita", "role": "proofreader"}.',
-  input: z
-    .looseObject({
-      name: described(
-        "string",
-        "Name of the new agent: 1 to 64 characters, any script, unique in the company. Required.",
-      ),
-      autoReply: described(
-        "boolean",
-        "Whether its final output is sent as a reply to the message that woke it. Default true.",
-      ),
-      role: described(
-        "string",
-        "What the agent does. Only the first 240 characters are used. Default: no role.",
-      ),
-      nextAgent: described(
-        "string",
-        "Who the agent replies to: an agent's id, slug or name, or `human` (the board). Default `human`.",
-      ),
-      waitSeconds: described(
-        "number",
-        `How many seconds this call waits for the decision, from 0 to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`,
-      ),
-    })
-    .meta({ required: ["name"], additionalProperties: false }),
+  input: z.looseObject(createAgentArguments).meta({ required: ["name"], additionalProperties: false }),
   output: Result,
   needs: "member",
   mcp: { server: "org", tool: "create_agent" },
-  waits: {
-    seconds: ({ waitSeconds }) => secondsIn(waitSeconds),
-    again: (output) => pendingIn(output),
-    by: waitForApproval,
-  },
+  waits: { seconds: secondsIn, again: pendingIn, by: waitForApproval },
 });
 
 /** In a query string a number arrives as text. */
-function secondsIn(value: unknown): number {
-  const seconds = typeof value === "string" ? Number(value) : value;
+function secondsIn({ waitSeconds }: Readonly<Record<string, unknown>>): number {
+  const seconds = typeof waitSeconds === "string" ? Number(waitSeconds) : waitSeconds;
   return typeof seconds === "number" && Number.isFinite(seconds)
     ? Math.min(Math.max(seconds, 0), longestWaitSeconds)
     : defaultWaitSeconds;

@@ -28,7 +28,7 @@ export const hireShape = {
   ),
 };
 
-export const Mandate = text(20_000)
+const Mandate = text(20_000)
   .optional()
   .describe("What the agent is responsible for. Becomes its standing outcome.");
 
@@ -37,15 +37,16 @@ export const hireGrants = ResourceGrants.optional().describe(
   "Rights the agent starts with. Its manager must hold each of them.",
 );
 
+/** A new agent with its mandate and its rights. */
+export const positionShape = { ...hireShape, mandate: Mandate, grants: hireGrants };
+
 export const createAgent = operation("agent.create", "POST /api/companies/:companyId/agents", {
   summary: "Create an agent without an approval.",
   guidance: "Only the board can. It takes the same arguments as a hire; the agent can work immediately.",
   input: z.strictObject({
     companyId: CompanyId,
-    ...hireShape,
+    ...positionShape,
     reportsTo: idOf("agent").optional().describe("Id of its manager (UUID). Default: the root agent."),
-    mandate: Mandate,
-    grants: hireGrants,
   }),
   output: AgentDetail,
   cli: { command: "agents create <name>", example: 'Ada --role Editor --mandate "Edit every article."' },
@@ -75,14 +76,12 @@ export const hireAgent = operation("agent.hire", "POST /api/companies/:companyId
     'Needs the right `org:hire`. Use it for a lasting position; for one outcome use delegate_outcome with `hire`, and to divide work use plan_work. Returns `agent` and `approval`. With an approval, the agent is `pending_approval` and can do nothing until the board approves it; the decision arrives by mail, so don\'t hire again. Example: {"name": "Kim", "role": "Tester", "mandate": "Every release is tested."}.',
   input: z.strictObject({
     companyId: CompanyId,
-    ...hireShape,
+    ...positionShape,
     reportsTo: idOf("agent")
       .optional()
       .describe(
         "Id of its manager: you or an agent below you. Defaults to you, or to the root agent when the board hires.",
       ),
-    mandate: Mandate,
-    grants: hireGrants,
   }),
   output: z.object({ agent: AgentDetail, approval: Approval.nullable() }),
   needs: () => [{ on: "org:hire", level: "use" }],

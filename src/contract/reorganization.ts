@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { hireGrants, hireShape, Mandate } from "./hiring.ts";
+import { positionShape } from "./hiring.ts";
 import {
   AdapterType,
   AgentRef,
@@ -10,6 +10,7 @@ import {
   idOf,
   nextCursor,
   Page,
+  Reason,
   shownInTools,
   text,
 } from "./words.ts";
@@ -20,15 +21,9 @@ const AgentName = text(100).min(1).describe("Id or slug of the agent.");
 const AgentNames = z.array(text(100).min(1)).min(1).max(200);
 
 const Newcomer = z
-  .strictObject({
-    ...hireShape,
-    mandate: Mandate,
-    grants: hireGrants,
-  })
+  .strictObject(positionShape)
   .describe("A new agent, as for hire_agent. Needs the right `org:hire`.");
 export type Newcomer = z.infer<typeof Newcomer>;
-
-const Reason = text(2000).min(1).optional().describe("Why, up to 2,000 characters. Kept in the record.");
 
 export const Change = z
   .discriminatedUnion("kind", [

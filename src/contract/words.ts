@@ -70,6 +70,11 @@ const wellFormed = (text: string): boolean => text.isWellFormed() && !text.inclu
 export const text = (max: number): z.ZodString =>
   z.string().max(max).refine(wellFormed, "valid Unicode text without NUL characters");
 
+export const Reason = text(2000)
+  .min(1)
+  .optional()
+  .describe("Why, up to 2,000 characters. Kept in the record.");
+
 export const Title = text(300)
   .refine((title) => title.trim().length > 0, "a title with at least one visible character")
   .refine(isOneLine, oneLine);

@@ -168,8 +168,9 @@ export function argumentsIn(input: Readonly<Record<string, unknown>>): Asked | s
     given.delete(alias);
   }
   for (const [key, value] of given) {
-    const type = Object.entries(createAgentArguments).find(([known]) => known === key)?.[1];
-    if (type === undefined) return creating.unknownKey(key.slice(0, 60), Object.keys(createAgentArguments));
+    const known = Object.entries(createAgentArguments).find(([name]) => name === key)?.[1];
+    if (known === undefined) return creating.unknownKey(key.slice(0, 60), Object.keys(createAgentArguments));
+    const type = String(known.meta()?.["type"]);
     if (typeof value !== type) return creating.wrongType(key, type);
     if (typeof value === "string" && (!value.isWellFormed() || value.includes("\u0000")))
       return creating.badText(key);
