@@ -1,6 +1,7 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { type Operation, takesBody } from "../contract/operation.ts";
 import { Refusal, refusalCodes, type RefusalCode } from "../contract/refusal.ts";
+import { Data } from "../contract/words.ts";
 
 /** Calls any operation of the contract over HTTP, with its types. Used by the command line and by end-to-end tests. */
 export interface Client {
@@ -74,29 +75,20 @@ export function requestFor(
   return { path: search === "" ? path : `${path}?${search}`, body: undefined };
 }
 
+const Refused = z.object({
+  error: z.object({ code: z.string(), message: z.string(), hint: z.string(), details: Data.optional() }),
+});
+
 function refusalIn(body: unknown, status: number): Error {
-  if (
-    typeof body === "object" &&
-    body !== null &&
-    "error" in body &&
-    typeof body.error === "object" &&
-    body.error !== null
-  ) {
-    const { code, message, hint, details }: Record<string, unknown> = { ...body.error };
-    if (isCode(code))
-      return new Refusal(
-        code,
-        String(message),
-        String(hint),
-        typeof details === "object" && details !== null ? { ...details } : undefined,
-      );
-    return new Error(`${String(message)} ${String(hint)}`);
-  }
-  return new Error(
-    `The daemon answered with HTTP status ${status} and no explanation. Check the daemon's log.`,
-  );
+  const { data } = Refused.safeParse(body);
+  if (data === undefined)
+    return new Error(
+      `The daemon answered with HTTP status ${status} and no explanation. Check the daemon's log.`,
+    );
+  const { code, message, hint, details } = data.error;
+  return isCode(code) ? new Refusal(code, message, hint, details) : new Error(`${message} ${hint}`);
 }
 
-function isCode(code: unknown): code is RefusalCode {
-  return typeof code === "string" && code in refusalCodes;
+function isCode(code: string): code is RefusalCode {
+  return code in refusalCodes;
 }

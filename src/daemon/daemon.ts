@@ -17,7 +17,7 @@ import { keepSandbox, type SandboxKeeper } from "../processes/sandbox.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
 import { admitBoard, createCore, tidy } from "./core.ts";
 import { runScheduler } from "./drive.ts";
-import { announceDaemon, boardToken, lockHome, nodeId, openHome, retract } from "./home.ts";
+import { announceDaemon, boardToken, type Home, lockHome, nodeId, openHome, retract } from "./home.ts";
 import { newId, newSecret } from "./ids.ts";
 import { keepRosterFiles } from "./roster-file.ts";
 import { version } from "./version.ts";
@@ -68,7 +68,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 async function startLocked(
   options: DaemonOptions,
-  home: ReturnType<typeof openHome>,
+  home: Home,
   sandbox: SandboxKeeper,
   release: () => void,
 ): Promise<Daemon> {
@@ -210,7 +210,7 @@ function listeningOn(address: string | AddressInfo | null): AddressInfo {
   return address;
 }
 
-async function openStore(options: DaemonOptions, home: ReturnType<typeof openHome>): Promise<Store> {
+async function openStore(options: DaemonOptions, home: Home): Promise<Store> {
   if (options.databaseUrl !== undefined) {
     const { openPostgres } = await import("../store/postgres.ts");
     return openPostgres({ url: options.databaseUrl });

@@ -7,19 +7,9 @@ import { DatabaseSync } from "node:sqlite";
  * `board-token` (mode 0600, made on first start). While a daemon runs, it also holds `daemon.json` (the daemon's address) and
  * a lock that is released when the process ends.
  */
-export interface Home {
-  readonly path: string;
-  readonly database: string;
-  readonly knowledge: string;
-  readonly workspaces: string;
-  readonly transcripts: string;
-  /** Files that every sandbox shows. */
-  readonly sandbox: string;
-  /** Definitions for the first company, read only once, and roster.json, written after every change. */
-  readonly agents: string;
-}
+export type Home = ReturnType<typeof openHome>;
 
-export function openHome(path: string): Home {
+export function openHome(path: string) {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   chmodSync(path, 0o700);
   const home = {
@@ -28,7 +18,9 @@ export function openHome(path: string): Home {
     knowledge: join(path, "knowledge"),
     workspaces: join(path, "workspaces"),
     transcripts: join(path, "transcripts"),
+    /** Files that every sandbox shows. */
     sandbox: join(path, "sandbox"),
+    /** Definitions for the first company, read only once, and roster.json, written after every change. */
     agents: join(path, "agents"),
   };
   mkdirSync(home.workspaces, { recursive: true, mode: 0o700 });

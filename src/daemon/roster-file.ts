@@ -8,13 +8,7 @@ import type { Store } from "../store/store.ts";
  * Keeps roster.json up to date: the list of employed agents, for people and programs that read files. It is written from the
  * database after a change and never read. The first company has `roster.json`, every other one `roster-<company id>.json`.
  * The next start after a crash compares every file with the database and writes what is missing.
- */
-export interface RosterFiles {
-  /** Writes the last changes, then stops. */
-  stop(): Promise<void>;
-}
-
-/**
+ *
  * Changes within 200 ms are written together. A long roster takes long to write: the pauses grow with it, to 3 seconds at most,
  * and keep writing below a twentieth of the time.
  */
@@ -42,7 +36,7 @@ export function keepRosterFiles(parts: {
   /** Called before a file is written. Tests stop the daemon there. */
   at: (step: string) => Promise<void> | void;
   reportBug: (error: unknown, about: string) => void;
-}): RosterFiles {
+}) {
   const { store, folder } = parts;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const changed = new Set<string>();
@@ -115,7 +109,8 @@ export function keepRosterFiles(parts: {
 
   const working = work();
   return {
-    stop: async () => {
+    /** Writes the last changes, then stops. */
+    stop: async (): Promise<void> => {
       stopping.abort();
       await working;
     },

@@ -12,15 +12,18 @@ import type { PatientDispatch } from "./waiting.ts";
  * The HTTP door. It finds the operation for a method and path, takes the input from path, query and body, calls dispatch and
  * sends the result or the refusal. It makes no decision about rights.
  */
-export interface HttpParts {
-  readonly dispatch: PatientDispatch;
-  /** Logs an error that is not a Refusal, and returns the id under which the log has it. The caller gets only the id. */
-  readonly reportBug: (error: unknown, about: string) => string;
-  readonly version: string;
+export interface HttpParts extends DoorParts {
   readonly hosts: () => readonly string[];
   /** Doors with another protocol, by path prefix. */
   readonly others: readonly OtherDoor[];
+}
+
+export interface DoorParts {
+  readonly dispatch: PatientDispatch;
   readonly authenticate: (token: string | undefined) => Promise<unknown>;
+  /** Logs an error that is not a Refusal, and returns the id under which the log has it. The caller gets only the id. */
+  readonly reportBug: (error: unknown, about: string) => string;
+  readonly version: string;
 }
 
 export interface OtherDoor {

@@ -12,21 +12,16 @@ import { mcpServers, type McpServerName, type Operation, toolDescription } from 
 import { operations } from "../contract/operation-table.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
-import { bearer, goneWith, maxBodyBytes, type OtherDoor, send } from "./http.ts";
+import { bearer, type DoorParts, goneWith, maxBodyBytes, type OtherDoor, send } from "./http.ts";
 import { answerTo, plainCallIn } from "./mcp-call.ts";
 import { internalError, stillWaiting, toolsHere, unreadNotice } from "./texts.ts";
-import type { PatientDispatch } from "./waiting.ts";
 
 /**
  * The MCP door: one stateless streamable-HTTP endpoint per server, `/mcp/<server>`. The credential is checked before the
  * protocol handler sees the request, and again inside each call's transaction. A refusal is a tool result with isError: the
  * model must read why the call failed and what to do next.
  */
-export interface McpParts {
-  readonly dispatch: PatientDispatch;
-  readonly authenticate: (token: string | undefined) => Promise<unknown>;
-  readonly reportBug: (error: unknown, about: string) => string;
-  readonly version: string;
+export interface McpParts extends DoorParts {
   /** How many messages the session has not read. A notice about them is added to every tool result. */
   readonly unread: (token: string | undefined) => Promise<number>;
 }

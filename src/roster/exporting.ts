@@ -53,9 +53,11 @@ const onExport = guarded(exportCompany, async (call) => {
     redacted.push(...result.redactedPaths.map((path) => (path === "" ? file : `${file}: ${path}`)));
     return result.value;
   };
-  const taken = async (path: string, file: { id: string; hash: string }): Promise<Uint8Array> => {
-    await call.record(file.id, { export: companyId }, "knowledge.read");
-    return changedText(await tx.blobs.read(file.id, file.hash), (words) => String(shown(path, words)));
+  const contents: { path: string; content: Uint8Array }[] = [];
+  const add = async (path: string, { id, hash }: { id: string; hash: string }): Promise<void> => {
+    await call.record(id, { export: companyId }, "knowledge.read");
+    const read = await tx.blobs.read(id, hash);
+    contents.push({ path, content: changedText(read, (words) => String(shown(path, words))) });
   };
   const numbers = new Map<string, string>();
   for (const [index, { id }] of [...files, ...ofSkills].entries()) numbers.set(id, numberedFile(index + 1));
@@ -64,16 +66,14 @@ const onExport = guarded(exportCompany, async (call) => {
     numbers.set(mandate_id, numberedAgent(index + 1));
   }
 
-  const knowledge: { entry: Manifest["knowledge"][number]; content: Uint8Array }[] = [];
+  const knowledge: Manifest["knowledge"] = [];
   for (const [index, row] of files.entries()) {
-    const { id, description, media_type } = row;
-    const file = `knowledge/${fileName(index + 1, description, media_type)}`;
-    const entry = { file, id, description: String(shown(manifestFile, description)), mediaType: media_type };
-    knowledge.push({ entry, content: await taken(file, row) });
+    const file = `knowledge/${fileName(index + 1, row.description, row.media_type)}`;
+    const description = String(shown(manifestFile, row.description));
+    knowledge.push({ file, id: row.id, description, mediaType: row.media_type });
+    await add(file, row);
   }
-  const skills: { file: string; id: string; content: Uint8Array }[] = [];
-  for (const row of ofSkills)
-    skills.push({ file: row.path, id: row.id, content: await taken(`skills/${row.path}`, row) });
+  for (const row of ofSkills) await add(`skills/${row.path}`, row);
   const drafts: { file: string; agent: AgentRow; front: Record<string, unknown>; mandate: string }[] = [];
   for (const agent of agents) {
     const file = `agents/${Buffer.byteLength(agent.slug) > 200 ? agent.id.slice(0, 8) : agent.slug}.md`;
@@ -103,18 +103,18 @@ const onExport = guarded(exportCompany, async (call) => {
         })),
       }),
     ),
-    knowledge: knowledge.map(({ entry }) => entry),
+    knowledge,
   };
 
   const words = [
     JSON.stringify(stated),
     ...drafts.map(({ front, mandate }) => JSON.stringify([front, mandate])),
-    ...[...knowledge, ...skills]
+    ...contents
       .map(({ content }) => encodeContent(content))
       .map((one) => (one.encoding === "utf8" ? one.content : "")),
   ];
   const meant = new Set(words.flatMap(idsIn));
-  const named = skills.filter(({ id }) => meant.has(id)).map(({ file, id }) => ({ file, id }));
+  const named = ofSkills.filter(({ id }) => meant.has(id)).map(({ path, id }) => ({ file: path, id }));
   const manifest = { ...stated, ...(named.length === 0 ? {} : { skills: named }) };
   const text = (path: string, content: string): CompanyFile => ({
     path,
@@ -131,11 +131,8 @@ const onExport = guarded(exportCompany, async (call) => {
         ),
       ),
     ),
-    ...[
-      ...skills.map(({ file, content }) => ({ file: `skills/${file}`, content })),
-      ...knowledge.map(({ entry: { file }, content }) => ({ file, content })),
-    ].map(({ file, content }) => ({
-      path: file,
+    ...contents.map(({ path, content }) => ({
+      path,
       ...encodeContent(changedText(content, (body) => renumber(body, numbers))),
     })),
   ];
@@ -144,7 +141,7 @@ const onExport = guarded(exportCompany, async (call) => {
   await call.record(companyId, {
     agents: agents.length,
     files: files.length,
-    skillFiles: skills.length,
+    skillFiles: ofSkills.length,
     redacted: redacted.length,
   });
   return { files: output, redacted: [...new Set(redacted)], leftOut };

@@ -15,7 +15,7 @@ import { marker } from "../redaction/redact.ts";
 import { foundCompany } from "../companies/founding.ts";
 import { standingPurpose } from "../companies/texts.ts";
 import { putServer } from "../companies/mcp-servers.ts";
-import { readSkills, type Skill } from "../companies/skill.ts";
+import { readSkills } from "../companies/skill.ts";
 import { demandRead, demandRoomForSkill, keepSkill } from "../companies/skill-operations.ts";
 import { checkDefaultBrain, presentCompany } from "../companies/operations.ts";
 import { tooLarge } from "../knowledge/texts.ts";
@@ -97,20 +97,10 @@ const onImport = guarded(importCompany, async (call) => {
 
 export const importHandlers = [onImport];
 
-interface Draft {
-  readonly manifest: Manifest | undefined;
-  readonly settings: Settings;
-  readonly tree: Tree;
-  readonly files: readonly (Manifest["knowledge"][number] & { readonly content: Uint8Array })[];
-  readonly skills: readonly Skill[];
-  readonly idOfSkill: (path: string) => string;
-  /** The id that the agent of a definition gets. Undefined means the root agent without a definition. */
-  readonly idOf: (definition: Definition | undefined) => string;
-  readonly notices: string[];
-}
+type Draft = Awaited<ReturnType<typeof draftOf>>;
 
 /** Checks everything that can be checked before something is created. The numbers in the files become ids. */
-async function draftOf(folder: Folder, newId: () => string): Promise<Draft> {
+async function draftOf(folder: Folder, newId: () => string) {
   const ids = new Map<string, string>();
   const give = (number: string, file: string): void => {
     if (ids.has(number)) throw texts.idTwice(file);
@@ -158,8 +148,9 @@ async function draftOf(folder: Folder, newId: () => string): Promise<Draft> {
     files,
     skills,
     notices,
-    idOf: (definition) => made.get(definition) ?? "",
-    idOfSkill: (path) => skillIds.get(path) ?? newId(),
+    /** The id that the agent of a definition gets. Undefined means the root agent without a definition. */
+    idOf: (definition: Definition | undefined): string => made.get(definition) ?? "",
+    idOfSkill: (path: string): string => skillIds.get(path) ?? newId(),
   };
 }
 
