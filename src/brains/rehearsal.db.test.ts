@@ -1,4 +1,3 @@
-import { JsonObject } from "../contract/words.ts";
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { updateCompany } from "../contract/companies.ts";
@@ -7,7 +6,6 @@ import { listEvents, verifyLedger } from "../contract/ledger.ts";
 import { acknowledgeMessage, boardInbox, sendMessage } from "../contract/mail.ts";
 import { listAgents, terminateAgent, viewAgent } from "../contract/agents.ts";
 import { listOutcomes, viewSubtree, why } from "../contract/outcomes.ts";
-import { operations } from "../contract/operation-table.ts";
 import { listSessions } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
@@ -16,10 +14,9 @@ import { play } from "./rehearsal/player.ts";
 
 /** The player as it is, its tools called through dispatch instead of over MCP. */
 const rehearse: Script = async ({ call }) => {
-  const { words } = await play(async (server, tool, args) => {
-    const operation = operations.find(({ mcp }) => mcp?.server === server && mcp.tool === tool);
-    assert.ok(operation !== undefined, `there is no tool ${server} ${tool}`);
-    return JsonObject.parse(await call(operation, args));
+  const { words } = await play((operation, input) => {
+    assert.ok(operation.mcp !== undefined, `${operation.name} is not a tool`);
+    return call(operation, input);
   });
   return { output: words };
 };

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { play } from "./player.ts";
+import { type Call, play } from "./player.ts";
 
 /** The process of a rehearsal with tools: it plays one session over MCP, prints its final output and ends. */
 const url = process.env["AGENCY_URL"] ?? "";
@@ -21,11 +21,8 @@ const Answer = z.object({
     .optional(),
 });
 
-async function call(
-  server: string,
-  tool: string,
-  args: Record<string, unknown>,
-): Promise<Record<string, unknown>> {
+const call: Call = async ({ mcp, output }, args) => {
+  const { server = "", tool = "" } = mcp ?? {};
   if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
   const response = await fetch(`${url}/mcp/${server}`, {
     method: "POST",
@@ -56,8 +53,8 @@ async function call(
   const answer = result?.structuredContent ?? {};
   console.error(`${tool} ${JSON.stringify(args).slice(0, 200)}`);
   if (result?.isError === true) throw new Error(`${tool} was refused: ${JSON.stringify(answer)}`);
-  return answer;
-}
+  return output.parse(answer);
+};
 
 const { heard, words } = await play(call);
 if (words !== "") console.log(words);

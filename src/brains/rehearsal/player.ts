@@ -1,5 +1,19 @@
-import { z } from "zod";
+import type { z } from "zod";
+import { grantPermission, listPermissions, requestPermission } from "../../contract/capabilities.ts";
+import { createFile, listFiles, writeFile } from "../../contract/knowledge.ts";
+import { acknowledgeMessage, readInbox, sendMessage } from "../../contract/mail.ts";
+import type { Operation, Output } from "../../contract/operation.ts";
+import {
+  completeOutcome,
+  createOutcome,
+  myOutcomes,
+  submitOutcome,
+  updateOutcome,
+  viewOutcome,
+} from "../../contract/outcomes.ts";
 import { notCarriedOut } from "../../contract/phrases.ts";
+import { listRoster } from "../../contract/roster.ts";
+import { submitSummary } from "../../contract/sessions.ts";
 import { placeholder } from "./speaker.ts";
 
 /**
@@ -12,53 +26,11 @@ import { placeholder } from "./speaker.ts";
  *   - Every other agent does the work itself.
  *   - A submission is completed. An integration combines the results. The root agent reports the whole to the board.
  */
-type Call = (server: string, tool: string, args: Record<string, unknown>) => Promise<Record<string, unknown>>;
-
-const Named = z.object({ id: z.string(), name: z.string() });
-const Inbox = z.object({
-  messages: z.array(
-    z.object({
-      id: z.string(),
-      from: z.object({ kind: z.string(), name: z.string() }),
-      body: z.string().nullable(),
-      file: z.string(),
-    }),
-  ),
-});
-const Ref = z.object({ id: z.string(), title: z.string(), status: z.string() });
-const Outcome = Ref.extend({
-  kind: z.string(),
-  delegated: z.boolean(),
-  description: z.string(),
-  acceptance: z.string().nullable(),
-  children: z.array(Ref),
-  dependsOn: z.array(Ref),
-  responsible: Named.nullable(),
-});
-const Mine = z.object({
-  outcomes: z.array(
-    Ref.extend({
-      kind: z.string(),
-      workable: z.boolean(),
-      blocked: z.object({ reason: z.string() }).nullable(),
-    }),
-  ),
-});
-const Roster = z.object({
-  agents: z.array(
-    z.object({
-      id: z.string(),
-      name: z.string(),
-      role: z.string(),
-      boss: Named.nullable(),
-      status: z.string(),
-    }),
-  ),
-});
-const Permissions = z.object({
-  grants: z.array(z.object({ resource: z.string(), to: Named, stands: z.boolean() })),
-  requests: z.array(z.object({ agent: Named, resource: z.string() })),
-});
+export type Call = <I extends z.ZodObject, O extends z.ZodType>(
+  operation: Operation<I, O>,
+  input: z.input<I>,
+) => Promise<z.infer<O>>;
+type Viewed = Output<typeof viewOutcome>;
 
 /** Returns the messages it read and its final output: directives, if it delegates, or nothing. */
 export async function play(call: Call): Promise<{ heard: string[]; words: string }> {
@@ -68,12 +40,12 @@ export async function play(call: Call): Promise<{ heard: string[]; words: string
   let isRefused = false;
   const me = await whoAmI(call);
   for (let turns = 0; turns < 20; turns++) {
-    const { messages } = Inbox.parse(await call("mail", "read_inbox", {}));
+    const { messages } = await call(readInbox, {});
     // Verify before acknowledging the messages about submissions. If the session dies in between, only those messages start
     // another one.
     const verified = await verifyReports(call, did);
     // Read rights after the inbox: a right that a message announces is effective by then.
-    const rights = Permissions.parse(await call("permissions", "list_permissions", {}));
+    const rights = await call(listPermissions, {});
     await answerRequests(call, rights.requests, did);
     await sortInbox(call, me, messages, did);
     for (const { from, body } of messages) if (from.kind !== "system" && body !== null) heard.push(body);
@@ -88,7 +60,7 @@ export async function play(call: Call): Promise<{ heard: string[]; words: string
     if (messages.length === 0 && !verified && !worked) break;
   }
   await saveState(call, did);
-  await call("audit", "submit_summary", {
+  await call(submitSummary, {
     summary: did.length === 0 ? "There was nothing to do." : did.map((line) => `- ${line}`).join("\n"),
   });
   return { heard, words };
@@ -107,70 +79,61 @@ interface Standing extends Me {
 }
 
 async function whoAmI(call: Call): Promise<Me> {
-  const { agents } = Roster.parse(await call("org", "list_roster", { limit: 1000 }));
-  const { outcomes } = Mine.parse(await call("outcome", "my_outcomes", { limit: 1000 }));
+  const { agents } = await call(listRoster, { limit: 1000 });
+  const { outcomes } = await call(myOutcomes, { limit: 1000 });
   const own =
-    outcomes[0] === undefined
-      ? undefined
-      : Outcome.parse(await call("outcome", "view_outcome", { id: outcomes[0].id })).responsible;
+    outcomes[0] === undefined ? undefined : (await call(viewOutcome, { id: outcomes[0].id })).responsible;
   const row = agents.find(({ id }) => id === own?.id);
   if (row === undefined) throw new Error("the agent has no outcome, so there is nothing to rehearse");
-  return {
-    id: row.id,
-    role: row.role,
-    isRoot: row.boss === null,
-  };
+  return { id: row.id, role: row.role, isRoot: row.boss === null };
 }
 
 async function sortInbox(
   call: Call,
   me: Me,
-  messages: z.infer<typeof Inbox>["messages"],
+  messages: Output<typeof readInbox>["messages"],
   did: string[],
 ): Promise<void> {
   for (const { id, from, body } of messages) {
     let result = "noted";
     if (me.isRoot && from.kind === "board" && body !== null) {
-      const made = Outcome.parse(
-        await call("outcome", "create_outcome", {
-          title: titleOf(body),
-          description: body,
-          parents: [me.id],
-          important: true,
-          acceptance: "- the result is a knowledge file\n- the board has a message with the link",
-        }),
-      );
+      const made = await call(createOutcome, {
+        title: titleOf(body),
+        description: body,
+        parents: [me.id],
+        important: true,
+        acceptance: "- the result is a knowledge file\n- the board has a message with the link",
+      });
       result = `outcome ${made.id}`;
       did.push(`took on "${made.title}" from the board`);
     }
-    await call("mail", "acknowledge_message", { id, result });
+    await call(acknowledgeMessage, { id, result });
   }
 }
 
 /** Grants the right to hire to every report that requests it. */
 async function answerRequests(
   call: Call,
-  requests: z.infer<typeof Permissions>["requests"],
+  requests: Output<typeof listPermissions>["requests"],
   did: string[],
 ): Promise<void> {
   for (const { agent, resource } of requests) {
     if (resource !== "org:hire") continue;
-    await call("permissions", "grant_permission", { to: agent.id, resource });
-    await call("mail", "send_message", { to: agent.id, body: "You may hire now. Please continue." });
+    await call(grantPermission, { to: agent.id, resource });
+    await call(sendMessage, { to: agent.id, body: "You may hire now. Please continue." });
     did.push(`let ${agent.name} hire`);
   }
 }
 
 /** Does one piece of work. Returns false if there was none, or directives to end the session with. */
 async function workOnce(call: Call, me: Standing, did: string[]): Promise<boolean | string> {
-  const { outcomes } = Mine.parse(await call("outcome", "my_outcomes", { status: "open", limit: 1000 }));
+  const { outcomes } = await call(myOutcomes, { status: "open", limit: 1000 });
   const waits = outcomes.find(({ blocked }) => blocked?.reason === noRightToHire);
-  if (waits !== undefined && me.mayHire)
-    await call("outcome", "update_outcome", { id: waits.id, blocked: null });
+  if (waits !== undefined && me.mayHire) await call(updateOutcome, { id: waits.id, blocked: null });
   const next =
     (me.mayHire ? waits : undefined) ?? outcomes.find(({ workable, kind }) => workable && kind !== "inbox");
   if (next === undefined) return false;
-  const outcome = Outcome.parse(await call("outcome", "view_outcome", { id: next.id }));
+  const outcome = await call(viewOutcome, { id: next.id });
   if (outcome.kind === "integration") {
     await combine(call, me, outcome, did);
     return true;
@@ -192,23 +155,18 @@ async function workOnce(call: Call, me: Standing, did: string[]): Promise<boolea
 const coordinator = "Coordinator";
 const noRightToHire = "needs the right to hire";
 
-async function askToHire(call: Call, outcome: z.infer<typeof Outcome>, did: string[]): Promise<void> {
-  await call("permissions", "request_permission", {
+async function askToHire(call: Call, outcome: Viewed, did: string[]): Promise<void> {
+  await call(requestPermission, {
     resource: "org:hire",
     reason: `"${outcome.title}" needs a writer and a checker`,
   });
-  await call("outcome", "update_outcome", { id: outcome.id, blocked: { reason: noRightToHire } });
+  await call(updateOutcome, { id: outcome.id, blocked: { reason: noRightToHire } });
   did.push("requested the right to hire");
 }
 
 /** Delegates to the coordinator. If there is none, the same output hires one. */
-async function toCoordinator(
-  call: Call,
-  me: Me,
-  outcome: z.infer<typeof Outcome>,
-  did: string[],
-): Promise<string> {
-  const { agents } = Roster.parse(await call("org", "list_roster", { limit: 1000 }));
+async function toCoordinator(call: Call, me: Me, outcome: Viewed, did: string[]): Promise<string> {
+  const { agents } = await call(listRoster, { limit: 1000 });
   const there = agents.find(
     ({ boss, role, status }) => boss?.id === me.id && role === coordinator && status !== "paused",
   );
@@ -220,7 +178,7 @@ async function toCoordinator(
 }
 
 /** A plan for a writer and a checker. The daemon hires the roles the team lacks. */
-function toSpecialists(outcome: z.infer<typeof Outcome>, did: string[]): string {
+function toSpecialists(outcome: Viewed, did: string[]): string {
   const title = outcome.title
     .replace(/^Organize: /, "")
     .slice(0, 280)
@@ -236,13 +194,13 @@ function toSpecialists(outcome: z.infer<typeof Outcome>, did: string[]): string 
 
 /** Completes every submission of its reports. Returns whether there was one. */
 async function verifyReports(call: Call, did: string[]): Promise<boolean> {
-  const { outcomes } = Mine.parse(await call("outcome", "my_outcomes", { status: "open", limit: 1000 }));
+  const { outcomes } = await call(myOutcomes, { status: "open", limit: 1000 });
   let any = false;
   for (const { id } of outcomes) {
-    const outcome = Outcome.parse(await call("outcome", "view_outcome", { id }));
+    const outcome = await call(viewOutcome, { id });
     for (const child of outcome.children) {
       if (child.status !== "submitted") continue;
-      await call("outcome", "complete_outcome", {
+      await call(completeOutcome, {
         id: child.id,
         note: "Checked against the acceptance criteria.",
       });
@@ -253,13 +211,13 @@ async function verifyReports(call: Call, did: string[]): Promise<boolean> {
   return any;
 }
 
-async function doIt(call: Call, me: Me, outcome: z.infer<typeof Outcome>, did: string[]): Promise<void> {
+async function doIt(call: Call, me: Me, outcome: Viewed, did: string[]): Promise<void> {
   const { id, title } = outcome;
   const text = `${placeholder}\n\nOutcome: kb://${id}`;
   // The board is told about the whole only, never about a part.
   const isWhole = me.isRoot && !/^(Organize|Draft|Check): /.test(title);
   const result = await writeDown(call, title, text, isWhole);
-  await call("outcome", outcome.delegated ? "submit_outcome" : "complete_outcome", {
+  await call(outcome.delegated ? submitOutcome : completeOutcome, {
     id,
     note: `The result is ${result}`,
   });
@@ -267,35 +225,32 @@ async function doIt(call: Call, me: Me, outcome: z.infer<typeof Outcome>, did: s
 }
 
 /** Writes one file that links all results, and completes the integration. The divided outcome is completed with it. */
-async function combine(call: Call, me: Me, outcome: z.infer<typeof Outcome>, did: string[]): Promise<void> {
+async function combine(call: Call, me: Me, outcome: Viewed, did: string[]): Promise<void> {
   const title = outcome.title.replace(/^Integrate: /, "");
   const parts = outcome.dependsOn.map((part) => `- ${part.title} (${part.status}) kb://${part.id}`);
   const result = await writeDown(call, title, `Combined from:\n\n${parts.join("\n")}`, me.isRoot);
-  await call("outcome", "complete_outcome", { id: outcome.id, note: `The result is ${result}` });
+  await call(completeOutcome, { id: outcome.id, note: `The result is ${result}` });
   did.push(`combined the results of "${title}" in ${result}`);
 }
 
 /** Writes the result to a file and sends the file to the boss. The board also gets a message about a whole. */
 async function writeDown(call: Call, title: string, text: string, isWhole: boolean): Promise<string> {
-  const { id } = await call("kb", "create_file", {
+  const { id } = await call(createFile, {
     description: `Result of ${title}`.slice(0, 900),
     content: `# ${title}\n\n${text}\n`,
   });
-  const result = `kb://${String(id)}`;
-  await call("mail", "send_message", { to: "boss", file: String(id) });
-  if (isWhole)
-    await call("mail", "send_message", { to: "board", body: `Done: ${title}\n\nThe result is ${result}` });
+  const result = `kb://${id}`;
+  await call(sendMessage, { to: "boss", file: id });
+  if (isWhole) await call(sendMessage, { to: "board", body: `Done: ${title}\n\nThe result is ${result}` });
   return result;
 }
 
 async function saveState(call: Call, did: string[]): Promise<void> {
-  const { files } = z
-    .object({ files: z.array(z.object({ id: z.string(), version: z.number(), hash: z.string() })) })
-    .parse(await call("kb", "list_files", { kind: "state" }));
+  const { files } = await call(listFiles, { kind: "state" });
   const state = files[0];
   if (state === undefined) return;
   const content = `# State\n\n${did.length === 0 ? "Nothing to do." : did.map((line) => `- ${line}`).join("\n")}\n`;
-  await call("kb", "write_file", { id: state.id, content, version: state.version, hash: state.hash });
+  await call(writeFile, { id: state.id, content, version: state.version, hash: state.hash });
 }
 
 function titleOf(body: string): string {
