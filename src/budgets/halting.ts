@@ -3,7 +3,7 @@ import { settingsOf, storedSettings } from "../dispatch/company-settings.ts";
 import { tables } from "../store/schema.ts";
 import { z } from "zod";
 import { type Measure, measures } from "../contract/budgets.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { refusalOf } from "../contract/refusal.ts";
 import type { ApprovalKind } from "../approvals/operations.ts";
 import { type ApprovalRow, approvalById, openApproval, payloadOf, setStatus } from "../approvals/table.ts";
 import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth } from "./budget.ts";
@@ -196,13 +196,9 @@ export const overriding: ApprovalKind = {
 async function obstacle(tx: ReadTx, approval: ApprovalRow, limit: number): Promise<string[]> {
   const { pool: id, measure } = wanted(approval);
   if (id === approval.company_id) return [];
-  try {
-    await weighBudget(tx, await agentById(tx, id), { [measure]: fromUnits(measure, limit) });
-    return [];
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return [notPossibleYet(error)];
-  }
+  const raised = { [measure]: fromUnits(measure, limit) };
+  const refusal = await refusalOf(weighBudget(tx, await agentById(tx, id), raised));
+  return refusal === undefined ? [] : [notPossibleYet(refusal)];
 }
 
 const Wanted = z.object({

@@ -44,6 +44,17 @@ export class Refusal extends Error {
   }
 }
 
+/** The refusal by which this work failed; undefined if it succeeded. Any other error is passed on. */
+export async function refusalOf(work: Promise<unknown>): Promise<Refusal | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
 export interface RefusalBody {
   error: { code: string; message: string; hint: string; details?: Readonly<Record<string, unknown>> };
 }

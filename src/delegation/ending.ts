@@ -1,6 +1,6 @@
 import { quotation } from "../contract/phrases.ts";
 import * as contract from "../contract/outcomes.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { refusalOf } from "../contract/refusal.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { type Guarded, guarded } from "../dispatch/guarded.ts";
 import { memberById, memberName } from "../capabilities/members.ts";
@@ -94,11 +94,7 @@ async function rollUp(call: CallContext, integration: OutcomeRow): Promise<void>
     const whole = await outcomeById(tx, id);
     const isItsOwn = whole.kind === "work" && whole.responsible_id === integration.responsible_id;
     if (!isItsOwn || whole.status !== "open" || whole.blocked_reason !== null) continue;
-    try {
-      await tx.attempt(() => (whole.delegated === 1 ? submit : complete)(call, whole, note));
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-    }
+    await refusalOf(tx.attempt(() => (whole.delegated === 1 ? submit : complete)(call, whole, note)));
   }
 }
 
@@ -220,13 +216,9 @@ async function answer(
   const content = { fileId: newId(), text: words === null ? heading : `${heading}\n\n${words}` };
   const from = outcome.responsible_id;
   const letter = { id: newId(), companyId, from, to: null, content, deliverAt: tx.now, autoTurn };
-  try {
-    await tx.attempt(() => post(tx, letter, newId));
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    // The board has too many unread messages of this agent. The result stays readable with the outcome.
-    await tellOfLimit(call, from, error);
-  }
+  const refusal = await refusalOf(tx.attempt(() => post(tx, letter, newId)));
+  // The board has too many unread messages of this agent. The result stays readable with the outcome.
+  if (refusal !== undefined) await tellOfLimit(call, from, refusal);
 }
 
 const unblocked = { blocked_reason: null, blocked_until: null, blocked_on: null, for_agent_id: null };

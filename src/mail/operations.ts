@@ -40,16 +40,21 @@ const onReadInbox = guarded(contract.readInbox, async (call) => {
 });
 
 const onAcknowledge = guarded(contract.acknowledgeMessage, async (call) => {
-  const { tx, actor, companyId, input } = call;
+  const { tx, actor, input } = call;
   const message = await messageById(tx, input.id);
   await demandReceiver(tx, actor.agentId, message);
   if (message.delivered_at === null) throw notFound("message", input.id);
   if (message.acknowledged_at !== null) throw texts.alreadyAcknowledged(message.id);
-  await tx.run(markAcknowledged, { id: message.id, result: input.result ?? null, now: tx.now });
-  await call.record(message.to_id ?? companyId, { message: message.id, result: input.result ?? null });
-  if (message.to_id !== null) await settleInbox(tx, companyId, message.to_id);
+  await acknowledge(call, message, input.result ?? null);
   return presentMessage(call, await messageById(tx, message.id));
 });
+
+export async function acknowledge(call: Writing, message: MessageRow, result: string | null): Promise<void> {
+  const { tx, companyId } = call;
+  await tx.run(markAcknowledged, { id: message.id, result, now: tx.now });
+  await call.record(message.to_id ?? companyId, { message: message.id, result }, "mail.acknowledge");
+  if (message.to_id !== null) await settleInbox(tx, companyId, message.to_id);
+}
 
 const onView = guarded(contract.viewMessage, async (call) => {
   const { actor, input } = call;

@@ -1,5 +1,6 @@
+import { sql } from "kysely";
 import { parseData } from "../events/ledger.ts";
-import { query } from "../store/query.ts";
+import { textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
@@ -13,13 +14,7 @@ export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<S
   const agents = new Set<string>();
   const outcomes = new Set<string>();
   for (const { operation, subject, data } of events) {
-    if (
-      operation.startsWith("knowledge.") ||
-      operation.startsWith("access.") ||
-      operation.startsWith("permission.") ||
-      operation === "session.usage"
-    )
-      continue;
+    if (/^(?:knowledge|access|permission)\.|^session\.usage$/.test(operation)) continue;
     if (operation.startsWith("outcome.") && subject !== null) outcomes.add(subject);
     else if (subject !== null) agents.add(subject);
     const { boss, parentsLeft } = parseData(data);
@@ -33,24 +28,10 @@ export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<S
 }
 
 /** The owners of the outcome, of its parents, of the outcomes that depend on it, and of those that are blocked on it. */
-const around = query((db, p: { id: string }) =>
-  db
-    .selectFrom("outcomes")
-    .select("responsible_id as agent")
-    .where("id", "=", p.id)
-    .union(
-      db
-        .selectFrom("edges as e")
-        .innerJoin("outcomes as o", "o.id", "e.parent_id")
-        .select("o.responsible_id as agent")
-        .where("e.child_id", "=", p.id),
-    )
-    .union(
-      db
-        .selectFrom("dependencies as d")
-        .innerJoin("outcomes as o", "o.id", "d.outcome_id")
-        .select("o.responsible_id as agent")
-        .where("d.depends_on_id", "=", p.id),
-    )
-    .union(db.selectFrom("outcomes").select("responsible_id as agent").where("blocked_on", "=", p.id)),
+const around = textQuery(
+  (p: { id: string }) => sql<{ agent: string | null }>`
+    select responsible_id as agent from outcomes where id = ${p.id} or blocked_on = ${p.id}
+    union select o.responsible_id from edges e join outcomes o on o.id = e.parent_id where e.child_id = ${p.id}
+    union select o.responsible_id from dependencies d join outcomes o on o.id = d.outcome_id
+      where d.depends_on_id = ${p.id}`,
 );

@@ -9,7 +9,7 @@ import { holds } from "../capabilities/rights.ts";
 import { fileById } from "../knowledge/table.ts";
 import { countWaiting } from "../mail/table.ts";
 import { outcomeById } from "../outcomes/table.ts";
-import { query } from "../store/query.ts";
+import { selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { assignmentFor } from "./final-output/assignment.ts";
 import { systemPromptFor, promptVersion } from "./prompt.ts";
@@ -63,8 +63,8 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
       : ""
   }. It says:`;
   // The state document gets its share first. Reports come last, because list_roster shows them too.
-  const quoted = quoteBlock(stateText);
-  const reserved = Math.min(Buffer.byteLength(quoted), leastState);
+  const stateQuoted = quoteBlock(stateText);
+  const reserved = Math.min(Buffer.byteLength(stateQuoted), leastState);
   let room = mostBytes - reserved - Buffer.byteLength([...opening, stateLine].join("\n")) - 100;
   const shownOutcomes = thatFit(outcomes, room);
   room -= Buffer.byteLength(shownOutcomes.join("\n"));
@@ -80,7 +80,7 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
   ];
   const head = parts.join("\n");
   return {
-    text: `${head}\n${cut(quoted, mostBytes - Buffer.byteLength(head) - 2)}\n`,
+    text: `${head}\n${cut(stateQuoted, mostBytes - Buffer.byteLength(head) - 2)}\n`,
     assignment: isPlain(agent.brain_type, agent.brain_config) ? await assignmentFor(tx, agent, work[0]) : "",
     systemPrompt: systemPromptFor(agent, boss?.id ?? null),
     firstOutcomeId: work[0]?.id ?? null,
@@ -91,7 +91,7 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
 
 /** The MCP servers of the company that the agent has a right to use. Only these get into a session's settings. */
 async function grantedServers(tx: ReadTx, agent: AgentRow): Promise<McpEntry[]> {
-  const rows = await tx.all(serversFor, { agentId: agent.id, companyId: agent.company_id });
+  const rows = await tx.all(serversFor, { agentId: agent.id, company_id: agent.company_id });
   return rows.map(({ name, config }) => ({ name, config: tables.mcp_servers.config.parse(config) }));
 }
 
@@ -128,20 +128,9 @@ function cut(text: string, most: number): string {
         .replace(/\uFFFD+$/, "") + "\n> …";
 }
 
-const serversFor = query((db, p: { agentId: string; companyId: string }) =>
-  db
-    .selectFrom("mcp_servers as m")
-    .select(["m.name", "m.config"])
-    .where("m.company_id", "=", p.companyId)
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom("grants as g")
-          .select("g.id")
-          .where("g.grantee_id", "=", p.agentId)
-          .where("g.broken", "=", 0)
-          .where(sql<boolean>`g.resource = 'mcp:' || m.name`),
-      ),
-    )
-    .orderBy("m.name"),
+const serversFor = selection(
+  "mcp_servers",
+  ["company_id"],
+  (p: { agentId: string }) => sql`and exists (select 1 from grants g
+    where g.grantee_id = ${p.agentId} and g.broken = 0 and g.resource = 'mcp:' || mcp_servers.name) order by name`,
 );

@@ -1,5 +1,6 @@
+import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
-import { query } from "../store/query.ts";
+import { selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
@@ -18,14 +19,14 @@ export async function activityOf(
   agent: AgentRow,
 ): Promise<Activity> {
   const calls = await tx.all(callsOf, { sessionId: session.id });
-  const subjects = await tx.all(writesOf, { sessionId: session.id });
+  const subjects = await tx.all(writesOf, { session_id: session.id });
   const files = subjects
     .filter(({ operation }) => operation.startsWith("knowledge."))
     .map(({ subject }) => subject ?? "");
   return {
     progress: subjects.some(({ subject }) => subject !== agent.state_file_id),
     updatedState: files.includes(agent.state_file_id),
-    calls: calls.map(({ operation, count }) => ({ operation, count })),
+    calls,
     files: [...new Set(files)],
   };
 }
@@ -39,20 +40,14 @@ const idle = [
   "permission.request",
 ] as const;
 
-const callsOf = query((db, p: { sessionId: string }) =>
-  db
-    .selectFrom("events")
-    .select((eb) => ["operation", eb.fn.countAll<number>().as("count")])
-    .where("session_id", "=", p.sessionId)
-    .groupBy("operation")
-    .orderBy("operation"),
+const callsOf = textQuery(
+  (p: { sessionId: string }) => sql<{ operation: string; count: number }>`
+    select operation, count(*) as count from events where session_id = ${p.sessionId}
+    group by operation order by operation`,
 );
 
-const writesOf = query((db, p: { sessionId: string }) =>
-  db
-    .selectFrom("events")
-    .select(["operation", "subject"])
-    .where("session_id", "=", p.sessionId)
-    .where("operation", "not in", [...idle])
-    .limit(1000),
+const writesOf = selection(
+  "events",
+  ["session_id"],
+  () => sql`and operation not in (${sql.join(idle.map((name) => sql.lit(name)))}) limit 1000`,
 );

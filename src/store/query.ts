@@ -84,7 +84,7 @@ export function dynamic<R>(
 }
 
 /** A query as text. Its columns are not checked by the compiler, but a test prepares it on both stores. */
-function written<P extends Params, R>(
+export function textQuery<P extends Params, R>(
   text: (p: P) => RawBuilder<R>,
   checks: readonly Check[] = [],
 ): Query<P, R> {
@@ -96,7 +96,7 @@ export function insertion<T extends TableName, R = never>(
   table: T,
   ending: RawBuilder<R> = sql``,
 ): Query<NewRow<T>, R> {
-  return written((p: Params) => {
+  return textQuery((p: Params) => {
     const names = columnsOf(table).map((column) => sql.ref(column));
     const values = columnsOf(table).map((column) => sql`${p[column]}`);
     return sql<R>`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.join(values)}) ${ending}`;
@@ -110,7 +110,7 @@ export function saving<T extends TableName, F extends keyof NewRow<T> & string>(
 ): Query<Omit<NewRow<T>, F>, never> {
   const kept: readonly string[] = ["id", ...fixed];
   const columns = columnsOf(table).filter((column) => !kept.includes(column));
-  return written(
+  return textQuery(
     (p: Params) =>
       sql<never>`update ${sql.table(table)} set ${equal(columns, p, sql`, `)} where id = ${p["id"]}`,
   );
@@ -125,7 +125,7 @@ export function selection<
   B extends keyof Row<T> & string,
   E extends Params = Record<never, never>,
 >(table: T, by: readonly B[], ending?: Ending<E>): Query<Found<T, B> & E, Row<T>> {
-  return written(
+  return textQuery(
     (p: Found<T, B> & E) => sql<Row<T>>`select * from ${sql.table(table)} where ${matching(by, p, ending)}`,
     checksIn(table),
   );
@@ -137,7 +137,7 @@ export function counting<
   B extends keyof Row<T> & string,
   E extends Params = Record<never, never>,
 >(table: T, by: readonly B[], ending?: Ending<E>): Query<Found<T, B> & E, { count: number }> {
-  return written(
+  return textQuery(
     (p: Found<T, B> & E) =>
       sql<{
         count: number;
@@ -159,7 +159,7 @@ export function updating<
   by: readonly B[],
   ending?: RawBuilder<unknown>,
 ): Query<Pick<Row<T>, S> & Found<T, B>, never> {
-  return written(
+  return textQuery(
     (p: Params) =>
       sql<never>`update ${sql.table(table)} set ${equal(set, p, sql`, `)} where ${matching(by, p, ending)}`,
   );
@@ -170,7 +170,7 @@ export function deleting<T extends TableName, B extends keyof Row<T> & string>(
   table: T,
   by: readonly B[],
 ): Query<Found<T, B>, never> {
-  return written((p: Params) => sql<never>`delete from ${sql.table(table)} where ${matching(by, p)}`);
+  return textQuery((p: Params) => sql<never>`delete from ${sql.table(table)} where ${matching(by, p)}`);
 }
 
 /** Rows of a table that numbers them, on from `from`. A condition that is undefined does not count. */

@@ -1,18 +1,17 @@
 import { sql } from "kysely";
 import { onOneLine } from "../../contract/visible-text.ts";
-import { Refusal } from "../../contract/refusal.ts";
+import { refusalOf } from "../../contract/refusal.ts";
 import { complete, submit } from "../../delegation/ending.ts";
 import { fanOut, type PlannedPart } from "../../delegation/fan-out.ts";
 import { hireForRole, plan } from "../../delegation/planning.ts";
 import { agentById, type AgentRow } from "../../agents/table.ts";
 import { findReport } from "../../delegation/team.ts";
 import { isPlain } from "../../brains/registry.ts";
-import { bySystem, type CallContext, callContext, type Writing } from "../../dispatch/context.ts";
+import { bySystem, type CallContext, callContext } from "../../dispatch/context.ts";
 import { memberById } from "../../capabilities/members.ts";
 import { tellOfLimit, tellOnce } from "../../mail/notices.ts";
-import { notify } from "../../mail/operations.ts";
-import { settleInbox } from "../../mail/post.ts";
-import { markAcknowledged, type MessageRow } from "../../mail/table.ts";
+import { acknowledge, notify } from "../../mail/operations.ts";
+import type { MessageRow } from "../../mail/table.ts";
 import { demandFanOut, demandRoomForOutcomes } from "../../outcomes/limits.ts";
 import type { OutcomeRow } from "../../outcomes/outcome.ts";
 import { excerpt } from "../../outcomes/results.ts";
@@ -58,17 +57,20 @@ export async function applyFinalOutput(tx: Tx, session: SessionRow, said: string
   const first =
     session.first_outcome_id === null ? undefined : await outcomeById(tx, session.first_outcome_id);
   const isTriage = first?.kind === "inbox";
-  if (directives.length > 0) await carryOut({ call, agent, session, directives, messages });
+  if (directives.length > 0) await carryOut({ call, agent, first, directives, messages });
   const isResult = isSilent && !isTriage && words.to === null;
   if (words.to !== null || (directives.length === 0 && !isResult))
-    await routeWords(tx, session, said, ids.newId, isSilent && isTriage ? messages : []);
+    await routeWords(call, agent, session, words, isSilent && isTriage ? messages : []);
   if (!isSilent) return;
   if (directives.length === 0 && words.to === null && words.body !== "") {
-    if (!isTriage) await takeAsResult(call, agent, session, words.body);
-    else if (agent.auto_reply === 0) await tellNotSent(call, agent, messages, words.body);
+    if (first !== undefined && !isTriage) await takeAsResult(call, agent, first, words.body);
+    else if (isTriage && agent.auto_reply === 0) await tellNotSent(call, agent, messages, words.body);
   }
   await recordMissingVerdicts(call, agent, reviews);
-  if (isTriage) await acknowledgeNotices(call, agent, messages);
+  // A brain without tools can't acknowledge notices, so they count as read. Messages from agents and people stay. It is
+  // recorded as an act of the system, because being shown a notice does not count as progress of the session.
+  const notices = isTriage ? messages.filter(({ from_system }) => from_system === 1) : [];
+  for (const notice of notices) await acknowledge(bySystem(tx, agent.company_id, ids.newId), notice, "shown");
 }
 
 /** The output had no address, although a message waits for an answer. Without a hint the agent would print it again. */
@@ -88,7 +90,8 @@ const lastTurn = (messages: readonly MessageRow[]): number =>
 interface Scene {
   readonly call: CallContext;
   readonly agent: AgentRow;
-  readonly session: SessionRow;
+  /** The outcome the session was started for. */
+  readonly first: OutcomeRow | undefined;
   readonly directives: readonly Directive[];
   readonly messages: readonly MessageRow[];
 }
@@ -100,21 +103,13 @@ async function carryOut(scene: Scene): Promise<void> {
   if (manager === undefined) throw new Error("an agent is missing");
   const woken = messages.find(({ from_system }) => from_system === 0);
   const refused: { line: string; why: string }[] = [];
-  const tried = async (line: string, work: () => Promise<unknown>): Promise<boolean> => {
-    try {
-      await tx.attempt(work);
-      return true;
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      refused.push({ line, why: `${error.message} ${error.hint}` });
-      await call.record(
-        null,
-        { operation: "session.words", code: error.code, message: error.message },
-        "access.refused",
-      );
-      if (error.code === "limited") await tellOfLimit(call, agent.id, error);
-      return false;
-    }
+  const tried = async (line: string, work: () => Promise<unknown>): Promise<void> => {
+    const refusal = await refusalOf(tx.attempt(work));
+    if (refusal === undefined) return;
+    const { code, message, hint } = refusal;
+    refused.push({ line, why: `${message} ${hint}` });
+    await call.record(null, { operation: "session.words", code, message }, "access.refused");
+    if (code === "limited") await tellOfLimit(call, agent.id, refusal);
   };
   const asksForWork = directives.some(
     ({ kind }) => kind === "hire" || kind === "plan" || kind === "delegate",
@@ -158,12 +153,10 @@ async function carryOut(scene: Scene): Promise<void> {
 
 /** The outcome to divide: the one the session was started for or, for a message, a new one made from the message. */
 async function wholeFor(
-  { call, agent, session }: Scene,
+  { call, agent, first }: Scene,
   woken: MessageRow | undefined,
 ): Promise<OutcomeRow | undefined> {
   const { tx } = call;
-  const first =
-    session.first_outcome_id === null ? undefined : await outcomeById(tx, session.first_outcome_id);
   const isOwn = ({ status, responsible_id }: OutcomeRow) => status === "open" && responsible_id === agent.id;
   if (first !== undefined && first.kind !== "inbox") return isOwn(first) ? first : undefined;
   if (woken !== undefined) return outcomeFrom(call, agent, woken);
@@ -177,12 +170,7 @@ async function outcomeFrom(
   message: MessageRow,
 ): Promise<OutcomeRow | undefined> {
   const { tx, companyId, actor } = call;
-  try {
-    await demandRoomForOutcomes(call, agent.id, 1);
-  } catch (error) {
-    if (error instanceof Refusal) return undefined;
-    throw error;
-  }
+  if ((await refusalOf(demandRoomForOutcomes(call, agent.id, 1))) !== undefined) return undefined;
   const body = await bodyOf(tx, message, 90_000);
   const id = call.newId();
   const title = (body.split("\n").find((line) => line.trim() !== "") ?? "A message").slice(0, 1000);
@@ -205,51 +193,23 @@ async function outcomeFrom(
     { title: outcome.title, parents: [agent.mandate_id], dependsOn: [], message: message.id },
     "outcome.create",
   );
-  await acknowledge(call, agent, message, `outcome ${id}`);
+  await acknowledge(call, message, `outcome ${id}`);
   return outcome;
 }
 
 async function takeAsResult(
   call: CallContext,
   agent: AgentRow,
-  session: SessionRow,
+  outcome: OutcomeRow,
   text: string,
 ): Promise<void> {
-  const { tx } = call;
-  const outcome =
-    session.first_outcome_id === null ? undefined : await outcomeById(tx, session.first_outcome_id);
-  const isIts = outcome?.status === "open" && outcome.responsible_id === agent.id;
-  if (outcome === undefined || !isIts || !["work", "integration"].includes(outcome.kind)) return;
-  try {
-    await tx.attempt(() => (outcome.delegated === 1 ? submit : complete)(call, outcome, text));
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    await tellAuthor(call, agent, [{ line: "your result", why: `${error.message} ${error.hint}` }], 1);
-  }
-}
-
-/** A brain without tools can't acknowledge notices, so they count as read. Messages from agents and people stay. */
-async function acknowledgeNotices(
-  call: CallContext,
-  agent: AgentRow,
-  messages: readonly MessageRow[],
-): Promise<void> {
-  // Recorded as an act of the system, because being shown a notice does not count as progress of the session.
-  const writing = bySystem(call.tx, call.companyId, call.newId);
-  for (const message of messages)
-    if (message.from_system === 1) await acknowledge(writing, agent, message, "shown");
-}
-
-async function acknowledge(
-  call: Writing,
-  agent: AgentRow,
-  message: MessageRow,
-  result: string,
-): Promise<void> {
-  const { tx, companyId } = call;
-  await tx.run(markAcknowledged, { id: message.id, result, now: tx.now });
-  await call.record(agent.id, { message: message.id, result }, "mail.acknowledge");
-  await settleInbox(tx, companyId, agent.id);
+  const { status, responsible_id, kind, delegated } = outcome;
+  if (status !== "open" || responsible_id !== agent.id || !["work", "integration"].includes(kind)) return;
+  const refusal = await refusalOf(
+    call.tx.attempt(() => (delegated === 1 ? submit : complete)(call, outcome, text)),
+  );
+  if (refusal !== undefined)
+    await tellAuthor(call, agent, [{ line: "your result", why: `${refusal.message} ${refusal.hint}` }], 1);
 }
 
 /** Tells the agent what was refused. After a few turns the board is told instead, and the agent gets no more answers. */

@@ -1,17 +1,16 @@
 import { sql } from "kysely";
-import { bySystem, type Writing } from "../../dispatch/context.ts";
+import { bySystem, type CallContext, type Writing } from "../../dispatch/context.ts";
 import { nameKey } from "../../contract/names.ts";
-import { Refusal } from "../../contract/refusal.ts";
+import { refusalOf } from "../../contract/refusal.ts";
 import { agentById, type AgentRow } from "../../agents/table.ts";
 import { isActive, type Member, memberById, memberCalled } from "../../capabilities/members.ts";
 import { holds } from "../../capabilities/rights.ts";
-import { append, system } from "../../events/ledger.ts";
 import { tellOfLimit, tellOnce } from "../../mail/notices.ts";
-import { notify } from "../../mail/operations.ts";
-import { post, settleInbox } from "../../mail/post.ts";
-import { markAcknowledged, type MessageRow } from "../../mail/table.ts";
+import { acknowledge, notify } from "../../mail/operations.ts";
+import { post } from "../../mail/post.ts";
+import type { MessageRow } from "../../mail/table.ts";
 import { selection } from "../../store/query.ts";
-import type { ReadTx, Tx } from "../../store/store.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { usageIn } from "../../processes/processes.ts";
 import type { SessionRow } from "../sessions.ts";
 import { chainStopped, misaddressed, unknownReceiver, withoutRoute } from "./texts.ts";
@@ -31,23 +30,20 @@ interface Words {
 }
 
 export async function routeWords(
-  tx: Tx,
+  call: CallContext,
+  agent: AgentRow,
   session: SessionRow,
-  said: string,
-  newId: () => string,
+  words: Words,
   /** For a brain without tools: the messages it was shown. Its reply acknowledges one of them. */
-  shown: readonly MessageRow[] = [],
+  shown: readonly MessageRow[],
 ): Promise<void> {
-  const agent = await agentById(tx, session.agent_id);
-  const words = wordsIn(said);
-  if (session.ended_at !== null || (words.to === null && (words.body === "" || agent.auto_reply === 0)))
-    return;
+  const { tx, companyId, newId } = call;
+  if (words.to === null && (words.body === "" || agent.auto_reply === 0)) return;
   const woken = await tx.first(wokenBy, { to_id: agent.id, started: session.started_at });
   const { target, body } = await addressIn(tx, agent, words, woken);
   if (body === "") return;
-  const call = bySystem(tx, agent.company_id, newId);
   const turn = (woken?.auto_turn ?? 0) + 1;
-  const reply = { call, agent, session, words: { ...words, body }, turn };
+  const reply = { call: bySystem(tx, companyId, newId), agent, session, words: { ...words, body }, turn };
   if (target === undefined) {
     // An output without an address after a notice of the system is dropped. An unknown address is reported.
     if (words.to !== null) await toBoss(reply, unknownReceiver(nameIn(words.to)), nameIn(words.to));
@@ -56,42 +52,23 @@ export async function routeWords(
     await toBoss(reply, withoutRoute(agent.name, name), name);
   } else if (isProgram(target) && turn > mostTurns) await stop(reply, target);
   else {
-    const id = newId();
-    const letter = {
-      id,
-      companyId: agent.company_id,
-      from: agent.id,
-      to: target?.id ?? null,
-      content: { fileId: newId(), text: body },
-      deliverAt: tx.now,
-      autoTurn: turn,
-    };
-    try {
-      await tx.attempt(async () => {
-        await record(tx, agent, session, { to: letter.to, message: id, turn });
+    const [id, to] = [newId(), target?.id ?? null];
+    const content = { fileId: newId(), text: body };
+    const letter = { id, companyId, from: agent.id, to, content, deliverAt: tx.now, autoTurn: turn };
+    const refusal = await refusalOf(
+      tx.attempt(async () => {
+        await recordReply(reply, { to, message: id, turn });
         await post(tx, letter, newId);
-      });
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      await tellOfLimit(call, agent.id, error);
-    }
+      }),
+    );
+    if (refusal !== undefined) await tellOfLimit(reply.call, agent.id, refusal);
   }
   // A brain without tools can't acknowledge a message. Its reply does that.
   const written = shown.filter(({ from_system }) => from_system === 0);
   const from = target?.id ?? null;
   const settled =
     agent.auto_reply === 1 ? woken : (written.find(({ from_id }) => from_id === from) ?? written[0]);
-  if (settled?.acknowledged_at === null) {
-    await tx.run(markAcknowledged, { id: settled.id, result: "answered", now: tx.now });
-    append(tx, {
-      companyId: agent.company_id,
-      actor: { kind: "agent", agentId: agent.id, sessionId: session.id },
-      operation: "mail.acknowledge",
-      subject: agent.id,
-      data: { message: settled.id, result: "answered" },
-    });
-    await settleInbox(tx, agent.company_id, agent.id);
-  }
+  if (settled?.acknowledged_at === null) await acknowledge(call, settled, "answered");
 }
 
 /** Takes the whole first line after the @ as the address; addressIn() finds where it ends. NUL can't be stored. */
@@ -181,8 +158,8 @@ async function toBoss(reply: Reply, why: string, to: string): Promise<void> {
 }
 
 async function stop(reply: Reply, target: Member): Promise<void> {
-  const { call, agent, session, words, turn } = reply;
-  await record(call.tx, agent, session, { to: target.id, stopped: turn });
+  const { call, agent, words, turn } = reply;
+  await recordReply(reply, { to: target.id, stopped: turn });
   await tellOnce(call, {
     about: agent.id,
     kind: `chain with ${target.id}`,
@@ -198,19 +175,11 @@ function isProgram(target: Target): target is Member & { brain_type: string } {
 /** The text in place of a name can be long. */
 const nameIn = (to: string): string => (to.length > 80 ? `${to.slice(0, 80).toWellFormed()}…` : to);
 
-async function record(
-  tx: Tx,
-  agent: AgentRow,
-  session: SessionRow,
+async function recordReply(
+  { call, agent, session }: Reply,
   data: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  append(tx, {
-    companyId: agent.company_id,
-    actor: { ...system, agentId: null },
-    operation: "mail.reply",
-    subject: agent.id,
-    data: { session: session.id, ...data },
-  });
+  await call.record(agent.id, { session: session.id, ...data }, "mail.reply");
 }
 
 /**
