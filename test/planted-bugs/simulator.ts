@@ -454,24 +454,20 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "around",
-        find: '.where("d.depends_on_id", "=", p.id)',
-        replace: '.where("d.depends_on_id", "=", "")',
+        find: "where d.depends_on_id = ${p.id}",
+        replace: "where d.depends_on_id = ''",
       },
     ],
     calm: true,
   },
   {
     name: "a wakeup is lost: the owner of the parent is not woken",
-    edits: [
-      { in: "around", find: '.where("e.child_id", "=", p.id)', replace: '.where("e.child_id", "=", "")' },
-    ],
+    edits: [{ in: "around", find: "where e.child_id = ${p.id}", replace: "where e.child_id = ''" }],
     calm: true,
   },
   {
     name: "a wakeup is lost: an agent that is blocked on an outcome is not woken",
-    edits: [
-      { in: "around", find: '.where("blocked_on", "=", p.id)', replace: '.where("blocked_on", "=", "")' },
-    ],
+    edits: [{ in: "around", find: "or blocked_on = ${p.id}", replace: "" }],
     calm: true,
   },
   {
