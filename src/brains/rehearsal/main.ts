@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { type Call, play } from "./player.ts";
+import { type CallTool, play } from "./player.ts";
 
 /** The process of a rehearsal with tools: it plays one session over MCP, prints its final output and ends. */
 const url = process.env["AGENCY_URL"] ?? "";
@@ -21,7 +21,7 @@ const Answer = z.object({
     .optional(),
 });
 
-const call: Call = async ({ mcp, output }, args) => {
+const call: CallTool = async ({ mcp, output }, args) => {
   const { server = "", tool = "" } = mcp ?? {};
   if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
   const response = await fetch(`${url}/mcp/${server}`, {

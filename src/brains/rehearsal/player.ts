@@ -26,14 +26,14 @@ import { placeholder } from "./speaker.ts";
  *   - Every other agent does the work itself.
  *   - A submission is completed. An integration combines the results. The root agent reports the whole to the board.
  */
-export type Call = <I extends z.ZodObject, O extends z.ZodType>(
+export type CallTool = <I extends z.ZodObject, O extends z.ZodType>(
   operation: Operation<I, O>,
   input: z.input<I>,
 ) => Promise<z.infer<O>>;
 type Viewed = Output<typeof viewOutcome>;
 
 /** Returns the messages it read and its final output: directives, if it delegates, or nothing. */
-export async function play(call: Call): Promise<{ heard: string[]; words: string }> {
+export async function play(call: CallTool): Promise<{ heard: string[]; words: string }> {
   const did: string[] = [];
   const heard: string[] = [];
   let words = "";
@@ -78,7 +78,7 @@ interface Standing extends Me {
   readonly isRefused: boolean;
 }
 
-async function whoAmI(call: Call): Promise<Me> {
+async function whoAmI(call: CallTool): Promise<Me> {
   const { agents } = await call(listRoster, { limit: 1000 });
   const { outcomes } = await call(myOutcomes, { limit: 1000 });
   const own =
@@ -89,7 +89,7 @@ async function whoAmI(call: Call): Promise<Me> {
 }
 
 async function sortInbox(
-  call: Call,
+  call: CallTool,
   me: Me,
   messages: Output<typeof readInbox>["messages"],
   did: string[],
@@ -113,7 +113,7 @@ async function sortInbox(
 
 /** Grants the right to hire to every report that requests it. */
 async function answerRequests(
-  call: Call,
+  call: CallTool,
   requests: Output<typeof listPermissions>["requests"],
   did: string[],
 ): Promise<void> {
@@ -126,7 +126,7 @@ async function answerRequests(
 }
 
 /** Does one piece of work. Returns false if there was none, or directives to end the session with. */
-async function workOnce(call: Call, me: Standing, did: string[]): Promise<boolean | string> {
+async function workOnce(call: CallTool, me: Standing, did: string[]): Promise<boolean | string> {
   const { outcomes } = await call(myOutcomes, { status: "open", limit: 1000 });
   const waits = outcomes.find(({ blocked }) => blocked?.reason === noRightToHire);
   if (waits !== undefined && me.mayHire) await call(updateOutcome, { id: waits.id, blocked: null });
@@ -155,7 +155,7 @@ async function workOnce(call: Call, me: Standing, did: string[]): Promise<boolea
 const coordinator = "Coordinator";
 const noRightToHire = "needs the right to hire";
 
-async function askToHire(call: Call, outcome: Viewed, did: string[]): Promise<void> {
+async function askToHire(call: CallTool, outcome: Viewed, did: string[]): Promise<void> {
   await call(requestPermission, {
     resource: "org:hire",
     reason: `"${outcome.title}" needs a writer and a checker`,
@@ -165,7 +165,7 @@ async function askToHire(call: Call, outcome: Viewed, did: string[]): Promise<vo
 }
 
 /** Delegates to the coordinator. If there is none, the same output hires one. */
-async function toCoordinator(call: Call, me: Me, outcome: Viewed, did: string[]): Promise<string> {
+async function toCoordinator(call: CallTool, me: Me, outcome: Viewed, did: string[]): Promise<string> {
   const { agents } = await call(listRoster, { limit: 1000 });
   const there = agents.find(
     ({ boss, role, status }) => boss?.id === me.id && role === coordinator && status !== "paused",
@@ -193,7 +193,7 @@ function toSpecialists(outcome: Viewed, did: string[]): string {
 }
 
 /** Completes every submission of its reports. Returns whether there was one. */
-async function verifyReports(call: Call, did: string[]): Promise<boolean> {
+async function verifyReports(call: CallTool, did: string[]): Promise<boolean> {
   const { outcomes } = await call(myOutcomes, { status: "open", limit: 1000 });
   let any = false;
   for (const { id } of outcomes) {
@@ -211,7 +211,7 @@ async function verifyReports(call: Call, did: string[]): Promise<boolean> {
   return any;
 }
 
-async function doIt(call: Call, me: Me, outcome: Viewed, did: string[]): Promise<void> {
+async function doIt(call: CallTool, me: Me, outcome: Viewed, did: string[]): Promise<void> {
   const { id, title } = outcome;
   const text = `${placeholder}\n\nOutcome: kb://${id}`;
   // The board is told about the whole only, never about a part.
@@ -225,7 +225,7 @@ async function doIt(call: Call, me: Me, outcome: Viewed, did: string[]): Promise
 }
 
 /** Writes one file that links all results, and completes the integration. The divided outcome is completed with it. */
-async function combine(call: Call, me: Me, outcome: Viewed, did: string[]): Promise<void> {
+async function combine(call: CallTool, me: Me, outcome: Viewed, did: string[]): Promise<void> {
   const title = outcome.title.replace(/^Integrate: /, "");
   const parts = outcome.dependsOn.map((part) => `- ${part.title} (${part.status}) kb://${part.id}`);
   const result = await writeDown(call, title, `Combined from:\n\n${parts.join("\n")}`, me.isRoot);
@@ -234,7 +234,7 @@ async function combine(call: Call, me: Me, outcome: Viewed, did: string[]): Prom
 }
 
 /** Writes the result to a file and sends the file to the boss. The board also gets a message about a whole. */
-async function writeDown(call: Call, title: string, text: string, isWhole: boolean): Promise<string> {
+async function writeDown(call: CallTool, title: string, text: string, isWhole: boolean): Promise<string> {
   const { id } = await call(createFile, {
     description: `Result of ${title}`.slice(0, 900),
     content: `# ${title}\n\n${text}\n`,
@@ -245,7 +245,7 @@ async function writeDown(call: Call, title: string, text: string, isWhole: boole
   return result;
 }
 
-async function saveState(call: Call, did: string[]): Promise<void> {
+async function saveState(call: CallTool, did: string[]): Promise<void> {
   const { files } = await call(listFiles, { kind: "state" });
   const state = files[0];
   if (state === undefined) return;
