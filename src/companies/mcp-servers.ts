@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import * as contract from "../contract/companies.ts";
 import { notFound } from "../contract/refusal.ts";
 import { JsonObject } from "../contract/words.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { redact } from "../redaction/redact.ts";
 import { deleting, insertion, selection } from "../store/query.ts";
@@ -10,18 +11,19 @@ import { type Row, tables } from "../store/schema.ts";
 /** Further MCP servers are records of the company. A grant of `mcp:<name>` lets an agent use one. */
 type ServerRow = Row<"mcp_servers">;
 
-const onPut = guarded(contract.putMcpServer, async (call) => {
-  const { tx, companyId, input } = call;
-  const row = {
-    company_id: companyId,
-    name: input.name,
-    config: JSON.stringify(input.config),
-    created_at: tx.now,
-  };
+const onPut = guarded(contract.putMcpServer, async (call) => present(await keepServer(call, call.input)));
+
+export async function keepServer(
+  call: Writing,
+  server: { name: string; config: object },
+): Promise<ServerRow> {
+  const { tx, companyId: company_id } = call;
+  const { name, config } = server;
+  const row = { company_id, name, config: JSON.stringify(config), created_at: tx.now };
   await tx.run(putServer, row);
-  await call.record(companyId, { server: input.name });
-  return present(row);
-});
+  await call.record(company_id, { server: name }, "mcp_server.put");
+  return row;
+}
 
 const onList = guarded(contract.listMcpServers, async ({ tx, companyId }) => ({
   servers: (await tx.all(serversOf, { company_id: companyId })).map(present),
@@ -47,7 +49,7 @@ function present(row: ServerRow) {
   };
 }
 
-export const putServer = insertion(
+const putServer = insertion(
   "mcp_servers",
   sql`on conflict (company_id, name) do update set config = excluded.config`,
 );

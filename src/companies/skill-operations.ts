@@ -56,18 +56,8 @@ export async function keepSkill(
     const file = row === undefined ? undefined : await fileById(tx, row.id);
     if (file === undefined) {
       const id = idFor(path);
-      const saved = await insertFile(tx, {
-        id,
-        companyId,
-        kind: "skill",
-        description,
-        mediaType,
-        ownerId: null,
-        content,
-        author: actor,
-      });
+      await keepNewFile(call, { id, kind: "skill", description, mediaType, content });
       await tx.run(place, { company_id: companyId, path, file_id: id });
-      await call.record(id, { ...saved, description }, "knowledge.create");
     } else if (
       file.description !== description ||
       !Buffer.from(content).equals(await tx.blobs.read(file.id, file.hash))
@@ -86,6 +76,16 @@ export async function keepSkill(
     await tx.run(displace, { company_id: companyId, path });
     await call.record(id, { version: file.version, reason: `skill ${skill.name}` }, "knowledge.delete");
   }
+}
+
+/** Creates a file that belongs to no agent. */
+export async function keepNewFile(
+  call: Writing,
+  file: Pick<Parameters<typeof insertFile>[1], "id" | "kind" | "description" | "mediaType" | "content">,
+): Promise<void> {
+  const { tx, companyId, actor } = call;
+  const saved = await insertFile(tx, { ...file, companyId, ownerId: null, author: actor });
+  await call.record(file.id, { ...saved, description: file.description }, "knowledge.create");
 }
 
 export function demandRead(commands: readonly string[], isRead: boolean): void {

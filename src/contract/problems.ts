@@ -88,18 +88,18 @@ const typeWords: Readonly<Record<string, string>> = {
   record: "an object",
 };
 
+const units: Readonly<Record<string, string>> = { string: "characters", array: "entries" };
+
 function tooMuch({ origin, maximum, input }: z.core.$ZodIssueTooBig, name: string): string {
-  if (origin === "string") return `${name} has ${sizeOf(input)} characters. The limit is ${String(maximum)}.`;
-  if (origin === "array") return `${name} has ${sizeOf(input)} entries. The limit is ${String(maximum)}.`;
-  return `${name} is ${quoted(input)}. The maximum is ${String(maximum)}.`;
+  return units[origin] === undefined
+    ? `${name} is ${quoted(input)}. The maximum is ${String(maximum)}.`
+    : `${name} has ${sizeOf(input)} ${units[origin]}. The limit is ${String(maximum)}.`;
 }
 
 function tooLittle({ origin, minimum, inclusive, input }: z.core.$ZodIssueTooSmall, name: string): string {
-  if (origin === "string" || origin === "array")
-    return sizeOf(input) === 0
-      ? `${name} is empty.`
-      : `${name} has ${sizeOf(input)} ${origin === "string" ? "characters" : "entries"}. The minimum is ${String(minimum)}.`;
-  return `${name} is ${quoted(input)}. ${inclusive === false ? `It must be more than ${String(minimum)}` : `The minimum is ${String(minimum)}`}.`;
+  const rule = `${inclusive === false ? "It must be more than" : "The minimum is"} ${String(minimum)}.`;
+  if (units[origin] === undefined) return `${name} is ${quoted(input)}. ${rule}`;
+  return sizeOf(input) === 0 ? `${name} is empty.` : `${name} has ${sizeOf(input)} ${units[origin]}. ${rule}`;
 }
 
 const sizeOf = (input: unknown): number =>

@@ -14,12 +14,11 @@ import { grantRight } from "../permissions/operations.ts";
 import { marker } from "../redaction/redact.ts";
 import { foundCompany } from "../companies/founding.ts";
 import { standingPurpose } from "../companies/texts.ts";
-import { putServer } from "../companies/mcp-servers.ts";
+import { keepServer } from "../companies/mcp-servers.ts";
 import { readSkills } from "../companies/skill.ts";
-import { demandRead, demandRoomForSkill, keepSkill } from "../companies/skill-operations.ts";
+import { demandRead, demandRoomForSkill, keepNewFile, keepSkill } from "../companies/skill-operations.ts";
 import { checkDefaultBrain, presentCompany } from "../companies/operations.ts";
 import { tooLarge } from "../knowledge/texts.ts";
-import { insertFile } from "../knowledge/table.ts";
 import { commandsIn } from "./commands.ts";
 import { type Definition, readDefinition } from "./definition.ts";
 import {
@@ -73,16 +72,9 @@ const onImport = guarded(importCompany, async (call) => {
     files: draft.files.length,
     commands,
   });
-  for (const server of manifest?.mcpServers ?? []) {
-    await tx.run(putServer, {
-      company_id: id,
-      name: server.name,
-      config: JSON.stringify(server.config),
-      created_at: tx.now,
-    });
-    await within.record(id, { server: server.name }, "mcp_server.put");
-  }
-  await keepFiles(within, draft);
+  for (const server of manifest?.mcpServers ?? []) await keepServer(within, server);
+  for (const { id: fileId, description, mediaType, content } of draft.files)
+    await keepNewFile(within, { id: fileId, kind: "file", description, mediaType, content });
   for (const skill of draft.skills) await keepSkill(within, skill, draft.idOfSkill);
   await hireAll(within, draft);
   await giveAll(within, draft);
@@ -179,21 +171,6 @@ function noticesOf(settings: Settings, manifest: Manifest | undefined, tree: Tre
   ];
 }
 
-async function keepFiles(call: CallContext, { files }: Draft): Promise<void> {
-  for (const { id, description, mediaType, content } of files) {
-    const file = {
-      id,
-      companyId: call.companyId,
-      kind: "file" as const,
-      description,
-      mediaType,
-      ownerId: null,
-    };
-    const saved = await insertFile(call.tx, { ...file, content, author: call.actor });
-    await call.record(id, { ...saved, description }, "knowledge.create");
-  }
-}
-
 /** Hires every boss before its reports: the tree has that order. */
 async function hireAll(call: CallContext, { tree, idOf }: Draft): Promise<void> {
   const budget = tree.root?.budget;
@@ -236,7 +213,7 @@ const definitionsOf = ({ root, others }: Tree): Definition[] => [
 ];
 
 function describedBy(definition: Definition): Partial<AgentRow> {
-  const { name, role, title, capabilities, prompt, model, effort, budget, autoReply } = definition;
+  const { name, role, title, capabilities, prompt, model, effort, budget } = definition;
   return {
     name,
     role,
@@ -246,7 +223,6 @@ function describedBy(definition: Definition): Partial<AgentRow> {
     model: model ?? null,
     effort: effort ?? null,
     budget: budget === undefined ? null : JSON.stringify(budget),
-    auto_reply: autoReply === true ? 1 : 0,
   };
 }
 
