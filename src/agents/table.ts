@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Agent } from "../contract/agents.ts";
 import { notFound } from "../contract/refusal.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { reviewsOf } from "../outcomes/review.ts";
 import { statusIsLive } from "../outcomes/outcome.ts";
@@ -111,6 +112,19 @@ export const endCredentials = updating(
   ["agent_id"],
   sql`and revoked_at is null`,
 );
+
+/** Ends the sessions that were started for one of these outcomes. Sessions that work on something else continue. */
+export async function stopWorkOn(
+  { tx, companyId }: Writing,
+  outcomes: ReadonlySet<string>,
+  reason: string,
+): Promise<void> {
+  for (const { agent_id, first_outcome_id } of await tx.all(liveSessions, { company_id: companyId }))
+    if (first_outcome_id !== null && outcomes.has(first_outcome_id))
+      await tx.run(endSessions, { agent_id, ended_at: tx.now, end_reason: reason });
+}
+
+const liveSessions = selection("sessions", ["company_id"], sql`and ended_at is null`);
 
 export const endSessions = updating(
   "sessions",

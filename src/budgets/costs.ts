@@ -3,8 +3,9 @@ import { type Cost, listCosts, measures } from "../contract/budgets.ts";
 import { notFound } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { memberById, rootAgentOf } from "../capabilities/members.ts";
+import { upward } from "../capabilities/structure.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
-import { dynamic, insertion, query, selection } from "../store/query.ts";
+import { dynamic, insertion, selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { lineOf, monthOf, unused, type Used, usedColumns } from "./budget.ts";
@@ -161,17 +162,7 @@ const addRow = insertion(
 );
 
 /** The outcome and all its ancestors. */
-const whysOf = query((db, p: { id: string }) =>
-  db
-    .withRecursive("up(id)", (q) =>
-      q
-        .selectFrom("outcomes")
-        .select("id")
-        .where("id", "=", p.id)
-        .union(
-          q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id"),
-        ),
-    )
-    .selectFrom("up")
-    .select("up.id"),
+const whysOf = textQuery(
+  (p: { id: string }) =>
+    sql<{ id: string }>`${upward(sql`select id from outcomes where id = ${p.id}`)} select id from up`,
 );

@@ -11,12 +11,12 @@ import {
   resourceId,
   resourceKind,
 } from "../contract/resources.ts";
-import { query } from "../store/query.ts";
+import { query, textQuery } from "../store/query.ts";
 import type { NewRow } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isActive, type Member } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
-import { structuralRank } from "./structure.ts";
+import { structuralRank, upward } from "./structure.ts";
 import { type GrantRow, grantById, heldOn, insertGrant, markRevoked, rootless } from "./table.ts";
 import * as texts from "./texts.ts";
 
@@ -204,21 +204,10 @@ const agentCompany = query((db, p: { id: string }) =>
   db.selectFrom("agents").select(["company_id", "status"]).where("id", "=", p.id),
 );
 
-const isBelow = query((db, p: { id: string; above: string }) =>
-  db
-    .withRecursive("up(id)", (q) =>
-      q
-        .selectFrom("edges")
-        .select("parent_id as id")
-        .where("child_id", "=", p.id)
-        .union(
-          q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id"),
-        ),
-    )
-    .selectFrom("up")
-    .select(sql<number>`1`.as("yes"))
-    .where("up.id", "=", p.above)
-    .limit(1),
+const isBelow = textQuery(
+  (p: { id: string; above: string }) =>
+    sql<{ yes: number }>`${upward(sql`select parent_id from edges where child_id = ${p.id}`)}
+      select 1 as yes from up where id = ${p.above} limit 1`,
 );
 
 const answerRequests = query((db, p: { agentId: string; resource: Resource; level: number; at: number }) =>

@@ -1,6 +1,6 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { noRight, ranks, type Resource, resourceId, resourceKind } from "../contract/resources.ts";
-import { query } from "../store/query.ts";
+import { query, textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
@@ -100,50 +100,24 @@ const dependsOnIt = query((db, p: { agent: string; id: string }) =>
     .limit(1),
 );
 
-const ownsAncestor = query((db, p: { agent: string; id: string }) =>
-  db
-    .withRecursive("up(id)", (q) =>
-      q
-        .selectFrom("outcomes")
-        .select("id")
-        .where("id", "=", p.id)
-        .union(
-          q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id"),
-        ),
-    )
-    .selectFrom("up")
-    .select(sql<number>`1`.as("yes"))
+/** Starts a query with `up`: the outcomes that `start` selects, and all their ancestors. */
+export const upward = (start: RawBuilder<unknown>) =>
+  sql`with recursive up(id) as (
+    ${start} union select e.parent_id from edges e join up on up.id = e.child_id)`;
+
+const ownsAncestor = textQuery(
+  (p: { agent: string; id: string }) =>
     // An exists, not a join: SQLite would start a join with all outcomes of the agent instead of the few ancestors.
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom("outcomes as o")
-          .select("o.id")
-          .whereRef("o.id", "=", "up.id")
-          .where((o) => o.or([o("o.responsible_id", "=", p.agent), o("o.delegated_by", "=", p.agent)])),
-      ),
-    )
-    .limit(1),
+    sql<{ yes: number }>`${upward(sql`select id from outcomes where id = ${p.id}`)}
+      select 1 as yes from up where exists (select 1 from outcomes o where o.id = up.id
+        and (o.responsible_id = ${p.agent} or o.delegated_by = ${p.agent})) limit 1`,
 );
 
-const isWhyOf = query((db, p: { agent: string; id: string }) =>
-  db
-    .withRecursive("up(id)", (q) =>
-      q
-        .selectFrom("outcomes")
-        .select("id")
-        .where("responsible_id", "=", p.agent)
-        .where("delegated", "=", 1)
-        .where("status", "in", ["open", "submitted"])
-        .union(
-          q.selectFrom("edges").innerJoin("up", "up.id", "edges.child_id").select("edges.parent_id as id"),
-        ),
-    )
-    .selectFrom("up")
-    .select(sql<number>`1`.as("yes"))
-    .where("up.id", "=", p.id)
-    .limit(1),
-);
+const isWhyOf = textQuery((p: { agent: string; id: string }) => {
+  const delegated = sql`select id from outcomes where responsible_id = ${p.agent} and delegated = 1
+    and status in ('open', 'submitted')`;
+  return sql<{ yes: number }>`${upward(delegated)} select 1 as yes from up where id = ${p.id} limit 1`;
+});
 
 /** `sent` is 1 if this agent wrote the message or received it. */
 const fileSeenBy = query((db, p: { agent: string; id: string }) =>

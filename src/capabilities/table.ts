@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Grant } from "../contract/capabilities.ts";
 import { type GrantableLevel, levelAt, resourceKind, type Resource } from "../contract/resources.ts";
 import { unknownValue } from "../store/columns.ts";
-import { insertion, query, selection, updating } from "../store/query.ts";
+import { insertion, query, selection, textQuery, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
@@ -165,19 +165,13 @@ const shift = (where: "scope_id" | "grantee_id" | "id", value: string, by: numbe
       from (select id, count(*) as times from carried group by id) as counted
       where grants.id = counted.id`;
 
-const shiftByScope = raw((p: { scopeId: string; by: number }) =>
+const shiftByScope = textQuery((p: { scopeId: string; by: number }) =>
   shift("scope_id", p.scopeId, sql`cast(${p.by} as integer)`),
 );
-const shiftByHolder = raw((p: { agentId: string; by: number }) =>
+const shiftByHolder = textQuery((p: { agentId: string; by: number }) =>
   shift("grantee_id", p.agentId, sql`cast(${p.by} as integer)`),
 );
-const shiftByGrant = raw((p: { id: string }) => shift("id", p.id, sql`1`));
-
-function raw<P extends Readonly<Record<string, string | number>>>(
-  build: (params: P) => ReturnType<typeof sql>,
-) {
-  return query((db, p: P) => ({ compile: () => build(p).compile(db) }));
-}
+const shiftByGrant = textQuery((p: { id: string }) => shift("id", p.id, sql`1`));
 
 const namesAround = query((db, p: { id: string }) =>
   db

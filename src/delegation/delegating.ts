@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import * as contract from "../contract/outcomes.ts";
 import type { Input } from "../contract/operation.ts";
 import type { CallContext } from "../dispatch/context.ts";
@@ -14,12 +15,12 @@ import { demandLive, isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import { presentOutcome } from "../outcomes/presenting.ts";
 import { assign, childrenOf, outcomeById, parentsOf, saveOutcome } from "../outcomes/table.ts";
 import { fileById } from "../knowledge/table.ts";
-import { query } from "../store/query.ts";
+import { selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { takeOn } from "../hiring/hiring.ts";
 import { reclaimAgents } from "../departures/leaving.ts";
 import { sendOrder } from "../agents/orders.ts";
-import { agentById, agentOfMandate, type AgentRow, endSessions } from "../agents/table.ts";
+import { agentById, agentOfMandate, type AgentRow, stopWorkOn } from "../agents/table.ts";
 import { findReport } from "./team.ts";
 import * as texts from "./texts.ts";
 
@@ -97,7 +98,7 @@ async function reclaimWork(call: Call<{ reason: string }>, outcome: OutcomeRow):
   const { tx, input } = call;
   const from = outcome.responsible_id;
   const { owner, moved } = await takeBack(call, outcome);
-  await stopWorkOn(call, new Set(moved));
+  await stopWorkOn(call, new Set(moved), texts.workReclaimed);
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
   await call.record(outcome.id, { from, to: owner.id, moved, reason: input.reason });
   if (from !== null)
@@ -107,14 +108,6 @@ async function reclaimWork(call: Call<{ reason: string }>, outcome: OutcomeRow):
       texts.reclaimed(await memberName(tx, call.actor.agentId), outcome, input.reason),
     );
   return presentOutcome(tx, saved);
-}
-
-/** Ends the sessions that were started for the texts.reclaimed outcomes. Sessions that work on something else continue. */
-async function stopWorkOn(call: Call<{ reason: string }>, moved: ReadonlySet<string>): Promise<void> {
-  const { tx, companyId } = call;
-  for (const { agent_id, first_outcome_id } of await tx.all(atWork, { companyId }))
-    if (first_outcome_id !== null && moved.has(first_outcome_id))
-      await tx.run(endSessions, { agent_id: agent_id, ended_at: tx.now, end_reason: texts.workReclaimed });
 }
 
 /**
@@ -143,8 +136,8 @@ async function takeBack(
     const status = row.status === "submitted" ? { status: "open" as const } : {};
     await assign(tx, id, { responsibleId: owner.id, delegated: 0, delegatedBy: null, ...status });
     moved.push(id);
-    for (const { id: grantId } of await tx.all(grantsFor, { scopeId: id, keeper: owner.id }))
-      await markRevoked(tx, grantId);
+    for (const { id: grantId, grantee_id: keeper } of await tx.all(grantsFor, { scope_id: id }))
+      if (keeper !== owner.id) await markRevoked(tx, grantId);
     for (const child of await childrenOf(tx, id)) {
       const isHolders = child.responsible_id === holder && child.delegated === 0;
       const wasHandedOn = child.delegated_by === holder && child.kind !== "mandate";
@@ -211,19 +204,4 @@ export async function outcomeOwnerOf(tx: ReadTx, outcome: OutcomeRow): Promise<M
   return owner;
 }
 
-const atWork = query((db, p: { companyId: string }) =>
-  db
-    .selectFrom("sessions")
-    .select(["agent_id", "first_outcome_id"])
-    .where("company_id", "=", p.companyId)
-    .where("ended_at", "is", null),
-);
-
-const grantsFor = query((db, p: { scopeId: string; keeper: string }) =>
-  db
-    .selectFrom("grants")
-    .select("id")
-    .where("scope_id", "=", p.scopeId)
-    .where("grantee_id", "<>", p.keeper)
-    .where("revoked_at", "is", null),
-);
+const grantsFor = selection("grants", ["scope_id"], sql`and revoked_at is null`);

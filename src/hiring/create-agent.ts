@@ -67,7 +67,7 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
     return failed("validation_error", creating.noSuchNext(asked.nextAgent.slice(0, 100).toWellFormed()));
   if (await isTaken(tx, companyId, key)) return failed("agent_exists", creating.nameTaken(asked.name));
   const settings = await call.settings();
-  const count = (await tx.first(headcount, { companyId }))?.count ?? 0;
+  const count = await headcount(tx, companyId);
   if (settings.maxAgents !== null && count >= settings.maxAgents)
     return failed("limit_reached", creating.companyFull(count));
   if (await isTooEager(tx, actor.agentId)) return failed("limit_reached", creating.tooManyOpen);
@@ -145,7 +145,7 @@ export const creation: ApprovalKind = {
   changes: async (tx, approval) => {
     const { name, role, provider, model, nextAgent, autoReply } = wanted(approval);
     const boss = await memberById(tx, approval.requested_by);
-    const count = (await tx.first(headcount, { companyId: approval.company_id }))?.count ?? 0;
+    const count = await headcount(tx, approval.company_id);
     return creationChanges({
       name,
       role,

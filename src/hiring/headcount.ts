@@ -1,6 +1,8 @@
+import { sql } from "kysely";
 import type { CallContext } from "../dispatch/context.ts";
 import { type Member, reportsOf } from "../capabilities/members.ts";
-import { query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { counting } from "../store/query.ts";
 import { companyFull, roleFilled } from "./texts.ts";
 
 /** The limits on hiring by agents. They do not bind the board. */
@@ -17,7 +19,7 @@ export async function demandRoomForAgent(
   const { maxAgents } = await call.settings();
   const most = maxAgents ?? (how.waits && !how.byItself ? null : mostUnset);
   if (most === null) return;
-  const count = (await call.tx.first(headcount, { companyId: call.companyId }))?.count ?? 0;
+  const count = await headcount(call.tx, call.companyId);
   if (count < most) return;
   throw companyFull(count, most);
 }
@@ -38,10 +40,9 @@ export const roleKey = (role: string): string =>
 
 const mostUnset = 16;
 
-export const headcount = query((db, p: { companyId: string }) =>
-  db
-    .selectFrom("agents")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("company_id", "=", p.companyId)
-    .where("status", "in", ["idle", "paused", "pending_approval"]),
-);
+/** How many agents the company has, pending ones included. */
+export async function headcount(tx: ReadTx, companyId: string): Promise<number> {
+  return (await tx.first(employed, { company_id: companyId }))?.count ?? 0;
+}
+
+const employed = counting("agents", ["company_id"], sql`and status <> 'terminated'`);

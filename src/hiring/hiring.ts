@@ -15,7 +15,7 @@ import { notify } from "../mail/operations.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { outcomeById, saveOutcome, setParents } from "../outcomes/table.ts";
 import { redactText } from "../redaction/redact.ts";
-import { query } from "../store/query.ts";
+import { counting, deleting } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { demandOwnToShare } from "../budgets/operations.ts";
 import { bossOf, configured, type HireInput, redrafted, rowOf, snapshotOf, weighGrants } from "./drafting.ts";
@@ -98,7 +98,7 @@ export async function takeOn(
   // The first agent of a mandate has the mandate's id. A successor gets a new id: with the old one, the tokens, mail and
   // grants of its predecessor would work again.
   const generation =
-    made === undefined ? 1 : ((await tx.first(generations, { mandateId: made.outcome.id }))?.count ?? 0) + 1;
+    made === undefined ? 1 : ((await tx.first(generations, { mandate_id: made.outcome.id }))?.count ?? 0) + 1;
   const id = made !== undefined && generation === 1 ? made.outcome.id : (hire.id ?? call.newId());
   const mandateId = made?.outcome.id ?? id;
   if (made === undefined) await insertMandate(call, { id, ...mandateOf(configuration) }, boss);
@@ -217,7 +217,7 @@ export const hiring: ApprovalKind = {
   changes: async (tx, approval) => {
     const { name, role, reportsTo, adapterType, grants, budget, mandate } = snapshotOf(approval);
     const boss = await memberById(tx, reportsTo);
-    const count = (await tx.first(headcount, { companyId: approval.company_id }))?.count ?? 0;
+    const count = await headcount(tx, approval.company_id);
     return hireChanges({
       name,
       role,
@@ -261,11 +261,5 @@ async function pendingOf(tx: ReadTx, approval: ApprovalRow): Promise<AgentRow> {
 
 const wordsIn = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-const generations = query((db, p: { mandateId: string }) =>
-  db
-    .selectFrom("agents")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("mandate_id", "=", p.mandateId),
-);
-
-const deleteRow = query((db, p: { id: string }) => db.deleteFrom("agents").where("id", "=", p.id));
+const generations = counting("agents", ["mandate_id"]);
+const deleteRow = deleting("agents", ["id"]);

@@ -2,7 +2,8 @@ import { sql } from "kysely";
 import { notFound } from "../contract/refusal.ts";
 import { type Actor, system } from "../events/ledger.ts";
 import { addVersion, fileById, type FileRow, insertFile } from "../knowledge/table.ts";
-import { insertion, query, saving } from "../store/query.ts";
+import { checksIn } from "../store/checks.ts";
+import { deleting, insertion, query, saving, selection, textQuery, updating } from "../store/query.ts";
 import type { NewRow } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isLive, type OutcomeRow, render } from "./outcome.ts";
@@ -104,19 +105,21 @@ export async function outcomeById(tx: ReadTx, id: string): Promise<OutcomeRow> {
 const refs = ["id", "title", "status", "responsible_id", "delegated", "delegated_by", "kind"] as const;
 export type Ref = Pick<OutcomeRow, (typeof refs)[number]>;
 
-export const parentsOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(parents, { id });
-export const childrenOf = (tx: ReadTx, id: string): Promise<Ref[]> =>
-  tx.all(children, { id, limit: Number.MAX_SAFE_INTEGER });
-export const dependenciesOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(dependencies, { id });
+const everyOne = Number.MAX_SAFE_INTEGER;
+export const parentsOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(parents, { id, limit: everyOne });
+export const childrenOf = (tx: ReadTx, id: string): Promise<Ref[]> => firstChildrenOf(tx, id, everyOne);
+export const dependenciesOf = (tx: ReadTx, id: string): Promise<Ref[]> =>
+  tx.all(dependencies, { id, limit: everyOne });
 export const firstChildrenOf = (tx: ReadTx, id: string, limit: number): Promise<Ref[]> =>
   tx.all(children, { id, limit });
-export const liveChildrenOf = (tx: ReadTx, id: string): Promise<Ref[]> => tx.all(liveChildren, { id });
+export const liveChildrenOf = (tx: ReadTx, id: string): Promise<Ref[]> =>
+  tx.all(liveChildren, { id, limit: everyOne });
 
 export async function setParents(tx: Tx, id: string, wanted: readonly string[]): Promise<void> {
   const now = new Set((await parentsOf(tx, id)).map((parent) => parent.id));
   for (const parentId of now) {
     if (wanted.includes(parentId)) continue;
-    await tx.run(deleteEdge, { parentId, childId: id });
+    await tx.run(deleteEdge, { parent_id: parentId, child_id: id });
     await tx.run(markStale, { id: parentId });
   }
   for (const parentId of wanted) if (!now.has(parentId)) await addParent(tx, id, parentId);
@@ -130,30 +133,33 @@ export async function addParent(tx: Tx, id: string, parentId: string): Promise<v
 
 /** Replaces one parent by another and keeps the other parents. */
 export async function replaceParent(tx: Tx, id: string, from: string, to: string): Promise<void> {
-  await tx.run(deleteEdge, { parentId: from, childId: id });
+  await tx.run(deleteEdge, { parent_id: from, child_id: id });
   await tx.run(markStale, { id: from });
   await addParent(tx, id, to);
 }
 
 /** Removes every dependency on this outcome and returns the ids of the outcomes that had one. */
 export async function freeDependents(tx: Tx, dependsOnId: string): Promise<string[]> {
-  const freed = (await tx.all(dependents, { id: dependsOnId })).map(({ id }) => id);
+  const freed = (await tx.all(dependents, { depends_on_id: dependsOnId })).map(
+    ({ outcome_id }) => outcome_id,
+  );
   for (const id of freed) {
-    await tx.run(deleteDependency, { outcomeId: id, dependsOnId });
+    await tx.run(deleteDependency, { outcome_id: id, depends_on_id: dependsOnId });
     await tx.run(markStale, { id });
   }
   return freed;
 }
 
 export async function setDependencies(tx: Tx, id: string, wanted: readonly string[]): Promise<void> {
-  await tx.run(deleteDependencies, { id });
+  await tx.run(deleteDependencies, { outcome_id: id });
   for (const dependsOnId of wanted)
     await tx.run(insertDependency, { outcome_id: id, depends_on_id: dependsOnId });
 }
 
 export async function liveDependentsOf(tx: ReadTx, id: string): Promise<OutcomeRow[]> {
   const rows = [];
-  for (const dependent of await tx.all(dependents, { id })) rows.push(await outcomeById(tx, dependent.id));
+  for (const { outcome_id } of await tx.all(dependents, { depends_on_id: id }))
+    rows.push(await outcomeById(tx, outcome_id));
   return rows.filter(isLive);
 }
 
@@ -162,9 +168,9 @@ export async function liveDependentsOf(tx: ReadTx, id: string): Promise<OutcomeR
  * because the new one would be a circle.
  */
 export async function repointDependents(tx: Tx, fromId: string, toId: string): Promise<void> {
-  for (const { id } of await tx.all(dependents, { id: fromId })) {
+  for (const { outcome_id: id } of await tx.all(dependents, { depends_on_id: fromId })) {
     if (await wouldWaitForItself(tx, id, toId)) continue;
-    await tx.run(deleteDependency, { outcomeId: id, dependsOnId: fromId });
+    await tx.run(deleteDependency, { outcome_id: id, depends_on_id: fromId });
     await tx.run(insertDependency, { outcome_id: id, depends_on_id: toId });
     await tx.run(markStale, { id });
   }
@@ -199,14 +205,11 @@ export async function assign(
     status?: OutcomeRow["status"];
   },
 ): Promise<void> {
-  await tx.run(setOwner, {
-    id,
-    responsibleId: to.responsibleId,
-    delegated: to.delegated,
-    delegatedBy: to.delegatedBy,
-    status: to.status ?? null,
-    now: tx.now,
-  });
+  const { responsibleId: responsible_id, delegated, delegatedBy: delegated_by, status } = to;
+  // A new owner starts with a clean review record.
+  const rest = { reworks: 0, stale: 1, updated_at: tx.now } as const;
+  await tx.run(setOwner, { id, responsible_id, delegated, delegated_by, ...rest });
+  if (status !== undefined) await tx.run(setStatus, { id, status });
 }
 
 /** The file of an outcome lists no more of its children. */
@@ -225,51 +228,22 @@ async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<v
   await addVersion(tx, file, { content: Buffer.from(text), description: outcome.title, author });
 }
 
-const refColumns = refs.map((column) => `o.${column}` as const);
+const byId = selection("outcomes", ["id"]);
 
-const byId = query((db, p: { id: string }) => db.selectFrom("outcomes").selectAll().where("id", "=", p.id));
-
-const parents = query((db, p: { id: string }) =>
-  db
-    .selectFrom("edges as e")
-    .innerJoin("outcomes as o", "o.id", "e.parent_id")
-    .select(refColumns)
-    .where("e.child_id", "=", p.id)
-    .orderBy("o.num"),
-);
-
-const children = query((db, p: { id: string; limit: number }) =>
-  db
-    .selectFrom("edges as e")
-    .innerJoin("outcomes as o", "o.id", "e.child_id")
-    .select(refColumns)
-    .where("e.parent_id", "=", p.id)
-    .orderBy("o.num")
-    .limit(p.limit),
-);
-
-const liveChildren = query((db, p: { id: string }) =>
-  db
-    .selectFrom("edges as e")
-    .innerJoin("outcomes as o", "o.id", "e.child_id")
-    .select(refColumns)
-    .where("e.parent_id", "=", p.id)
-    .where("o.status", "in", ["open", "submitted"])
-    .orderBy("o.num"),
-);
-
-const dependencies = query((db, p: { id: string }) =>
-  db
-    .selectFrom("dependencies as d")
-    .innerJoin("outcomes as o", "o.id", "d.depends_on_id")
-    .select(refColumns)
-    .where("d.outcome_id", "=", p.id)
-    .orderBy("o.num"),
-);
-
-const dependents = query((db, p: { id: string }) =>
-  db.selectFrom("dependencies").select("outcome_id as id").where("depends_on_id", "=", p.id),
-);
+/** The outcomes at one end of a link (`other`), for the outcome at its other end (`own`). */
+const neighbours = (link: "edges" | "dependencies", other: string, own: string, and = sql``) =>
+  textQuery(
+    (p: { id: string; limit: number }) =>
+      sql<Ref>`select ${sql.join(refs.map((column) => sql.ref(`o.${column}`)))}
+        from ${sql.table(link)} l join outcomes o on o.id = ${sql.ref(`l.${other}`)}
+        where ${sql.ref(`l.${own}`)} = ${p.id} ${and} order by o.num limit ${p.limit}`,
+    checksIn("outcomes").filter(({ as }) => refs.some((column) => column === as)),
+  );
+const parents = neighbours("edges", "parent_id", "child_id");
+const children = neighbours("edges", "child_id", "parent_id");
+const liveChildren = neighbours("edges", "child_id", "parent_id", sql`and o.status in ('open', 'submitted')`);
+const dependencies = neighbours("dependencies", "depends_on_id", "outcome_id");
+const dependents = selection("dependencies", ["depends_on_id"]);
 
 const waitersOn = query((db, p: { id: string }) =>
   db
@@ -283,32 +257,12 @@ const insertRow = insertion("outcomes");
 
 const updateRow = saving("outcomes", ["company_id", "created_at"]);
 
-const setOwner = query(
-  (
-    db,
-    p: {
-      id: string;
-      responsibleId: string | null;
-      delegated: 0 | 1;
-      delegatedBy: string | null;
-      status: OutcomeRow["status"] | null;
-      now: number;
-    },
-  ) =>
-    db
-      .updateTable("outcomes")
-      .set({
-        responsible_id: p.responsibleId,
-        delegated: p.delegated,
-        delegated_by: p.delegatedBy,
-        status: sql<OutcomeRow["status"]>`coalesce(cast(${p.status} as text), status)`,
-        // A new owner starts with a clean review record.
-        reworks: 0,
-        stale: 1,
-        updated_at: p.now,
-      })
-      .where("id", "=", p.id),
+const setOwner = updating(
+  "outcomes",
+  ["responsible_id", "delegated", "delegated_by", "reworks", "stale", "updated_at"],
+  ["id"],
 );
+const setStatus = updating("outcomes", ["status"], ["id"]);
 
 export const markStale = query((db, p: { id: string }) =>
   db.updateTable("outcomes").set({ stale: 1 }).where("id", "=", p.id).where("stale", "=", 0),
@@ -316,19 +270,9 @@ export const markStale = query((db, p: { id: string }) =>
 
 const insertEdge = insertion("edges", sql`on conflict do nothing`);
 
-const deleteEdge = query((db, p: { parentId: string; childId: string }) =>
-  db.deleteFrom("edges").where("parent_id", "=", p.parentId).where("child_id", "=", p.childId),
-);
+const deleteEdge = deleting("edges", ["parent_id", "child_id"]);
 
 const insertDependency = insertion("dependencies", sql`on conflict do nothing`);
 
-const deleteDependencies = query((db, p: { id: string }) =>
-  db.deleteFrom("dependencies").where("outcome_id", "=", p.id),
-);
-
-const deleteDependency = query((db, p: { outcomeId: string; dependsOnId: string }) =>
-  db
-    .deleteFrom("dependencies")
-    .where("outcome_id", "=", p.outcomeId)
-    .where("depends_on_id", "=", p.dependsOnId),
-);
+const deleteDependencies = deleting("dependencies", ["outcome_id"]);
+const deleteDependency = deleting("dependencies", ["outcome_id", "depends_on_id"]);

@@ -8,10 +8,10 @@ import { chooseBrain } from "../hiring/employ.ts";
 import { takeOn } from "../hiring/hiring.ts";
 import { demandThere } from "../agents/standing.ts";
 import { fire, reclaimAgents } from "../departures/leaving.ts";
-import { agentById, endSessions, saveAgent } from "../agents/table.ts";
+import { agentById, endSessions, saveAgent, stopWorkOn } from "../agents/table.ts";
 import { isLive } from "../outcomes/outcome.ts";
 import { outcomeById } from "../outcomes/table.ts";
-import { moveReport, moveRights, moveWork, stopWorkOn } from "./moving.ts";
+import { moveReport, moveRights, moveWork } from "./moving.ts";
 import { takeAway } from "../permissions/operations.ts";
 import { chooseLeavers } from "./shrinking.ts";
 import {
@@ -38,9 +38,9 @@ export interface PreparedChange {
   readonly summary: string;
   /** The agents whose rows the change may touch, without the newcomers. */
   readonly agents: readonly string[];
-  readonly warnings: readonly string[];
-  /** Makes the change and returns the ids of new agents. */
-  readonly run: () => Promise<string[]>;
+  readonly warnings?: readonly string[];
+  /** Makes the change and returns the ids of new agents, if there are any. */
+  readonly run: () => Promise<string[] | void>;
 }
 
 type Of<K extends Change["kind"]> = Extract<Change, { kind: K }>;
@@ -73,7 +73,6 @@ async function insertLayer(call: CallContext, change: Of<"insert_layer">): Promi
   return {
     summary: `${change.manager.name} between ${boss.name} and ${reports.map(({ name }) => name).join(", ")}`,
     agents: reports.map(({ id }) => id),
-    warnings: [],
     run: async () => {
       const manager = await hire(call, change.manager, boss);
       for (const { id } of reports) await moveReport(call, id, manager, new Set([manager.id]));
@@ -85,18 +84,10 @@ async function insertLayer(call: CallContext, change: Of<"insert_layer">): Promi
 async function removeLayer(call: CallContext, change: Of<"remove_layer">): Promise<PreparedChange> {
   const agent = await active(call, change.agent);
   const boss = await bossOf(call, agent);
-  const reports = await reportsOf(call.tx, agent.id);
   return {
     summary: `${agent.name} leaves; its reports go to ${boss.name}`,
-    agents: [agent.id, ...reports.map(({ id }) => id)],
-    warnings: [],
-    run: async () => {
-      // Its budget returns first, because the budgets of its reports were part of it.
-      await dissolveAll(call.tx, await agentById(call.tx, agent.id));
-      for (const report of reports) if (isActive(report)) await moveReport(call, report.id, boss, new Set());
-      await fire(call, await agentById(call.tx, agent.id), boss.id, change.reason ?? reasons.layerRemoved);
-      return [];
-    },
+    agents: await withReports(call, [agent]),
+    run: () => replace(call, agent, boss, change.reason ?? reasons.layerRemoved),
   };
 }
 
@@ -109,11 +100,7 @@ async function moveOne(call: CallContext, change: Of<"move_report">): Promise<Pr
   return {
     summary: `${agent.name} from ${from.name} to ${to.name}`,
     agents: [agent.id],
-    warnings: [],
-    run: async () => {
-      await moveReport(call, agent.id, to, new Set());
-      return [];
-    },
+    run: () => moveReport(call, agent.id, to, new Set()),
   };
 }
 
@@ -129,11 +116,9 @@ async function split(call: CallContext, change: Of<"split">): Promise<PreparedCh
   }
   demandOnce(parts.flatMap(({ reports }) => reports.map(({ id }) => id)));
   demandOnce(parts.flatMap(({ outcomes }) => outcomes));
-  const all = await reportsOf(tx, agent.id);
   return {
     summary: `${agent.name} into ${[agent.name, ...parts.map(({ newcomer }) => newcomer.name)].join(", ")}`,
-    agents: [agent.id, ...all.map(({ id }) => id)],
-    warnings: [],
+    agents: await withReports(call, [agent]),
     run: async () => {
       const row = await agentById(tx, agent.id);
       const made: string[] = [];
@@ -147,7 +132,7 @@ async function split(call: CallContext, change: Of<"split">): Promise<PreparedCh
         const left = await moveRights(call, moved, row, member);
         for (const { id } of reports) await moveReport(call, id, member, new Set(made));
         for (const grant of left) await takeAway(call, grant);
-        await stopWorkOn(call, agent.id, moved);
+        await stopWorkOn(call, moved, reasons.workMoved);
       }
       return made;
     },
@@ -155,7 +140,6 @@ async function split(call: CallContext, change: Of<"split">): Promise<PreparedCh
 }
 
 async function merge(call: CallContext, change: Of<"merge">): Promise<PreparedChange> {
-  const { tx } = call;
   const into = await active(call, change.into);
   const boss = await bossOf(call, into);
   const agents: Member[] = [];
@@ -165,26 +149,12 @@ async function merge(call: CallContext, change: Of<"merge">): Promise<PreparedCh
     agents.push(agent);
   }
   demandOnce(agents.map(({ id }) => id));
-  const around = [];
-  for (const { id } of agents) around.push(id, ...(await reportsOf(tx, id)).map((report) => report.id));
   return {
     summary: `${agents.map(({ name }) => name).join(", ")} into ${into.name}`,
-    agents: around,
-    warnings: [],
+    agents: await withReports(call, agents),
     run: async () => {
-      for (const { id } of agents) {
-        await dissolveAll(tx, await agentById(tx, id));
-        for (const report of await reportsOf(tx, id))
-          if (isActive(report)) await moveReport(call, report.id, into, new Set());
-        await fire(
-          call,
-          await agentById(tx, id),
-          boss.id,
-          change.reason ?? reasons.mergedInto(into.name),
-          into.id,
-        );
-      }
-      return [];
+      for (const agent of agents)
+        await replace(call, agent, into, change.reason ?? reasons.mergedInto(into.name));
     },
   };
 }
@@ -195,14 +165,12 @@ async function handOver(call: CallContext, change: Of<"hand_over">): Promise<Pre
   return {
     summary: `${agent.name} to ${brain.brain_type === "human" ? "a person" : brain.brain_type}`,
     agents: [agent.id],
-    warnings: [],
     run: async () => {
       const { tx } = call;
       const row = await agentById(tx, agent.id);
       await saveAgent(tx, { ...row, ...brain, epoch: row.epoch + 1 });
       await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: reasons.handedOver });
       await call.record(agent.id, { from: row.brain_type, to: brain.brain_type }, "agent.hand_over");
-      return [];
     },
   };
 }
@@ -236,12 +204,10 @@ async function letGo(
     leavers.push(agent);
   }
   demandOnce(leavers.map(({ id }) => id));
-  const around = [];
-  for (const { id } of leavers) around.push(id, ...(await reportsOf(tx, id)).map((report) => report.id));
   const by = call.actor.agentId === null ? reasons.byBoard : reasons.byManager;
   return {
     summary: `${leavers.map(({ name }) => name).join(", ")} leave${leavers.length === 1 ? "s" : ""}`,
-    agents: around,
+    agents: await withReports(call, leavers),
     warnings,
     run: async () => {
       for (const { id } of leavers) {
@@ -252,9 +218,25 @@ async function letGo(
           await reclaimAgents(call, agent, boss, reason ?? by);
         else await fire(call, agent, boss, reason ?? by);
       }
-      return [];
     },
   };
+}
+
+/** Moves the active reports of an agent to its heir, and lets the agent go. */
+async function replace(call: CallContext, { id }: Member, heir: Member, reason: string): Promise<void> {
+  const { tx } = call;
+  const agent = await agentById(tx, id);
+  // Its budget returns first, because the budgets of its reports were part of it.
+  await dissolveAll(tx, agent);
+  for (const report of await reportsOf(tx, id))
+    if (isActive(report)) await moveReport(call, report.id, heir, new Set());
+  await fire(call, await agentById(tx, id), agent.boss_id ?? heir.id, reason, heir.id);
+}
+
+async function withReports(call: CallContext, agents: readonly Member[]): Promise<string[]> {
+  const ids = [];
+  for (const { id } of agents) ids.push(id, ...(await reportsOf(call.tx, id)).map((report) => report.id));
+  return ids;
 }
 
 /** Finds an agent of this company below the caller. The board may name any agent. */

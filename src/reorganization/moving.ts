@@ -1,5 +1,6 @@
+import { sql } from "kysely";
 import { Refusal } from "../contract/refusal.ts";
-import { mandateCircle, reasons } from "./texts.ts";
+import { mandateCircle } from "./texts.ts";
 import { sourceFor } from "../capabilities/grants.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
@@ -7,7 +8,7 @@ import { grantRight, takeAway } from "../permissions/operations.ts";
 import { worthOf } from "../capabilities/rights.ts";
 import { chainOf, givenTo, type GrantRow, levelOf, rebase } from "../capabilities/table.ts";
 import { demandRoomFor } from "../budgets/carving.ts";
-import { agentById, type AgentRow, endSessions, saveAgent } from "../agents/table.ts";
+import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
 import {
   assign,
   childrenOf,
@@ -16,7 +17,8 @@ import {
   replaceParent,
   wouldWaitForItself,
 } from "../outcomes/table.ts";
-import { query } from "../store/query.ts";
+import { statusIsLive } from "../outcomes/outcome.ts";
+import { query, selection } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
@@ -82,7 +84,7 @@ export async function moveRights(
 ): Promise<GrantRow[]> {
   const { tx } = call;
   const left: GrantRow[] = [];
-  for (const grant of await tx.all(heldBy, { agentId: from.id })) {
+  for (const grant of await tx.all(heldBy, { grantee_id: from.id })) {
     if (!moved.has(grant.scope_id)) continue;
     left.push(grant);
     if (await isWhole(tx, grant)) await handOn(call, grant, to);
@@ -90,20 +92,12 @@ export async function moveRights(
   return left;
 }
 
-/** Ends a session that was started for work that has moved away. */
-export async function stopWorkOn(call: Writing, agentId: string, moved: ReadonlySet<string>): Promise<void> {
-  const session = await call.tx.first(atWork, { agentId });
-  if (session?.first_outcome_id === undefined || session.first_outcome_id === null) return;
-  if (!moved.has(session.first_outcome_id)) return;
-  await call.tx.run(endSessions, { agent_id: agentId, ended_at: call.tx.now, end_reason: reasons.workMoved });
-}
-
 /**
  * Hangs the standing mandate, and work directly below the old manager's mandate, below the new manager's mandate. Work that
  * hangs below other outcomes of the old manager stays there.
  */
 async function rehang(tx: Tx, agent: AgentRow, from: Member, to: Member): Promise<void> {
-  for (const { id, kind } of await tx.all(handedTo, { agentId: agent.id, from: from.id })) {
+  for (const { id, kind } of await tx.all(handedTo, { responsible_id: agent.id, delegated_by: from.id })) {
     if (!(await parentsOf(tx, id)).some((parent) => parent.id === from.mandate_id)) continue;
     if (!(await wouldWaitForItself(tx, to.mandate_id, id)))
       await replaceParent(tx, id, from.mandate_id, to.mandate_id);
@@ -152,14 +146,10 @@ async function orNothing<T>(asked: Promise<T>): Promise<T | null> {
   }
 }
 
-const handedTo = query((db, p: { agentId: string; from: string }) =>
-  db
-    .selectFrom("outcomes")
-    .select(["id", "kind"])
-    .where("responsible_id", "=", p.agentId)
-    .where("delegated_by", "=", p.from)
-    .where("status", "in", ["open", "submitted"])
-    .orderBy("num"),
+const handedTo = selection(
+  "outcomes",
+  ["responsible_id", "delegated_by"],
+  sql`and ${statusIsLive} order by num`,
 );
 
 /** Ended outcomes are included. If one is reopened later, the new manager verifies it. */
@@ -171,19 +161,4 @@ const rerouteOf = query((db, p: { agentId: string; from: string; to: string; now
     .where("delegated_by", "=", p.from),
 );
 
-const heldBy = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("grants")
-    .selectAll()
-    .where("grantee_id", "=", p.agentId)
-    .where("revoked_at", "is", null)
-    .orderBy("num"),
-);
-
-const atWork = query((db, p: { agentId: string }) =>
-  db
-    .selectFrom("sessions")
-    .select("first_outcome_id")
-    .where("agent_id", "=", p.agentId)
-    .where("ended_at", "is", null),
-);
+const heldBy = selection("grants", ["grantee_id"], sql`and revoked_at is null order by num`);

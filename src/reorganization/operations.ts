@@ -6,7 +6,7 @@ import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
-import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
+import { pageByNumber } from "../dispatch/page.ts";
 import { presentAgent } from "../agents/table.ts";
 import type { Tx } from "../store/store.ts";
 import { announceMoves } from "./announcing.ts";
@@ -18,7 +18,6 @@ import {
   differencesOf,
   insertReorganization,
   markUndone,
-  pageOfReorganizations,
   presentReorganization,
   presentSummary,
   type ReorganizationRow,
@@ -54,7 +53,7 @@ const onUndo = guarded(contract.undoReorganization, async (call) => {
   const row = await visible(call);
   if (row.undone_at !== null) throw alreadyUndone();
   await putBack(call, differencesOf(row));
-  await tx.run(markUndone, { id: row.id, now: tx.now });
+  await tx.run(markUndone, { id: row.id, undone_at: tx.now });
   await call.record(row.id, { kind: row.kind, summary: row.summary });
   const back = await presentReorganization(tx, { ...row, undone_at: tx.now });
   const moves = back.moves.map((move) => ({ ...move, from: move.to, to: move.from }));
@@ -72,12 +71,8 @@ const onView = guarded(contract.viewReorganization, async (call) =>
 );
 
 const onList = guarded(contract.listReorganizations, async ({ tx, actor, companyId, input }) => {
-  const limit = input.limit ?? defaultPage;
-  const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
-  const filter = { companyId, appliedBy: actor.agentId, before, limit: limit + 1 };
-  const { page, nextCursor } = pageAfter(await pageOfReorganizations(tx, filter), limit, ({ num }) =>
-    String(num),
-  );
+  const where = { company_id: companyId, applied_by: actor.agentId ?? undefined };
+  const { page, nextCursor } = await pageByNumber(tx, "reorganizations", where, "newest first", input);
   const reorganizations = [];
   for (const row of page) reorganizations.push(await presentSummary(tx, row));
   return { reorganizations, nextCursor };
@@ -94,7 +89,7 @@ async function apply(
   const done = await perform(call, change);
   if (expected !== undefined && expected !== done.hash) throw planOutdated(done.hash);
   const id = call.newId();
-  await insertReorganization(tx, {
+  await tx.run(insertReorganization, {
     id,
     company_id: companyId,
     kind: change.kind,
@@ -143,10 +138,10 @@ async function perform(call: CallContext, change: contract.Change) {
   const before = await imagesAround(tx, prepared.agents);
   const effects = await effectsOn(tx, call.companyId, [...before.agents.keys()]);
   const made = await prepared.run();
-  const found = (await differences(tx, before, prepared.agents, made)).map(kept);
+  const found = (await differences(tx, before, prepared.agents, made ?? [])).map(kept);
   const told = await movesIn(tx, found);
   const moves = [...told.moves, ...(await effects(found))];
-  const warnings = [...prepared.warnings, ...told.warnings];
+  const warnings = [...(prepared.warnings ?? []), ...told.warnings];
   const foreseen = await withoutIds(call, moves, found);
   // New ids differ each time, and the order of moves depends on them. Sorting makes the hash independent of both.
   const sorted = { moves: foreseen.map(canonicalJson).toSorted(), warnings: warnings.toSorted() };

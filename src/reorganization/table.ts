@@ -4,9 +4,9 @@ import { notFound } from "../contract/refusal.ts";
 import { memberById } from "../capabilities/members.ts";
 import { redact, redactText } from "../redaction/redact.ts";
 import { brainMarks } from "../brains/registry.ts";
-import { dynamic, insertion, query } from "../store/query.ts";
-import { type NewRow, type Row, tables } from "../store/schema.ts";
-import type { ReadTx, Tx } from "../store/store.ts";
+import { insertion, selection, updating } from "../store/query.ts";
+import { type Row, tables } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
 import type { Difference } from "./images.ts";
 
 const stored = tables.reorganizations;
@@ -14,39 +14,14 @@ const stored = tables.reorganizations;
 /** Rows of reorganizations. */
 export type ReorganizationRow = Row<"reorganizations">;
 
-export async function insertReorganization(tx: Tx, row: NewRow<"reorganizations">): Promise<void> {
-  await tx.run(insertRow, row);
-}
-
 export async function reorganizationById(tx: ReadTx, id: string): Promise<ReorganizationRow> {
   const row = await tx.first(byId, { id });
   if (row === undefined) throw notFound("reorganization", id);
   return row;
 }
 
-/** Newest first. For an agent, only those it applied itself. */
-export function pageOfReorganizations(
-  tx: ReadTx,
-  filter: { companyId: string; appliedBy: string | null; before: number; limit: number },
-): Promise<ReorganizationRow[]> {
-  return tx.all(
-    dynamic((db) => {
-      const rows = db
-        .selectFrom("reorganizations")
-        .selectAll()
-        .where("company_id", "=", filter.companyId)
-        .where("num", "<", filter.before)
-        .orderBy("num", "desc")
-        .limit(filter.limit);
-      return filter.appliedBy === null ? rows : rows.where("applied_by", "=", filter.appliedBy);
-    }),
-    {},
-  );
-}
-
-export const markUndone = query((db, p: { id: string; now: number }) =>
-  db.updateTable("reorganizations").set({ undone_at: p.now }).where("id", "=", p.id),
-);
+export const insertReorganization = insertion("reorganizations");
+export const markUndone = updating("reorganizations", ["undone_at"], ["id"]);
 
 export async function presentSummary(tx: ReadTx, row: ReorganizationRow) {
   const by = await memberById(tx, row.applied_by);
@@ -88,8 +63,4 @@ export function differencesOf(row: ReorganizationRow): Difference[] {
   return stored.images.parse(row.images);
 }
 
-const byId = query((db, p: { id: string }) =>
-  db.selectFrom("reorganizations").selectAll().where("id", "=", p.id),
-);
-
-const insertRow = insertion("reorganizations");
+const byId = selection("reorganizations", ["id"]);

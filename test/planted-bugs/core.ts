@@ -139,8 +139,8 @@ export const coreBugs: readonly Bug[] = [
     edits: [
       {
         in: "isWhyOf",
-        find: '.where("status", "in", ["open", "submitted"])\n        .union(',
-        replace: ".union(",
+        find: "\n    and status in ('open', 'submitted')",
+        replace: "",
       },
     ],
   },

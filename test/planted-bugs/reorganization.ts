@@ -103,7 +103,7 @@ export const reorganizationBugs: readonly Bug[] = [
     edits: [
       {
         in: "freeDependents",
-        find: "await tx.run(deleteDependency, { outcomeId: id, dependsOnId });",
+        find: "await tx.run(deleteDependency, { outcome_id: id, depends_on_id: dependsOnId });",
         replace: "",
       },
     ],

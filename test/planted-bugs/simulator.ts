@@ -409,7 +409,7 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "freeDependents",
-        find: "await tx.run(deleteDependency, { outcomeId: id, dependsOnId });",
+        find: "await tx.run(deleteDependency, { outcome_id: id, depends_on_id: dependsOnId });",
         replace: "",
       },
     ],
