@@ -1,6 +1,6 @@
 import type { Settings } from "../contract/companies.ts";
 import { type Actor, append, system } from "../events/ledger.ts";
-import type { Tx } from "../store/store.ts";
+import type { Store, Tx } from "../store/store.ts";
 import { settingsOf } from "./company-settings.ts";
 import type { Caller } from "./identity.ts";
 
@@ -33,6 +33,19 @@ export interface CallContext extends Writing {
 /** For a change that happens without a call: a report of use, a decision that is due, a limit that was reached. */
 export function bySystem(tx: Tx, companyId: string, newId: () => string): Writing {
   return writing(tx, { companyId, newId, actor: system, operation: "system" });
+}
+
+/** A transaction of the scheduler in one company. Like every write there, it takes the company's lock first. */
+export function writeIn<T>(
+  store: Store,
+  companyId: string,
+  newId: () => string,
+  work: (call: Writing) => Promise<T>,
+): Promise<T> {
+  return store.write(async (tx) => {
+    await tx.lock(companyId);
+    return work(bySystem(tx, companyId, newId));
+  });
 }
 
 /** What a handler is given. Also for the directives in an agent's final output, which come through no door. */

@@ -4,16 +4,18 @@ import { tables } from "../store/schema.ts";
 import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
 import { isPlain } from "../brains/registry.ts";
+import { skillFiles } from "../companies/skill-operations.ts";
+import { append } from "../events/ledger.ts";
 import { memberById, reportsOf } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { fileById } from "../knowledge/table.ts";
 import { countWaiting } from "../mail/table.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import { selection } from "../store/query.ts";
-import type { ReadTx } from "../store/store.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
 import { assignmentFor } from "./final-output/assignment.ts";
 import { systemPromptFor, promptVersion } from "./prompt.ts";
-import type { McpEntry } from "../processes/runner.ts";
+import type { McpEntry, SkillCopy } from "../processes/runner.ts";
 import { workOf } from "./work.ts";
 
 /**
@@ -93,6 +95,26 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
 async function grantedServers(tx: ReadTx, agent: AgentRow): Promise<McpEntry[]> {
   const rows = await tx.all(serversFor, { agentId: agent.id, company_id: agent.company_id });
   return rows.map(({ name, config }) => ({ name, config: tables.mcp_servers.config.parse(config) }));
+}
+
+/** The current skills of the company. A session gets a copy of each file, so each is recorded as read. */
+export async function takeSkills(
+  tx: Tx,
+  agent: Pick<AgentRow, "id" | "company_id">,
+  sessionId: string,
+): Promise<SkillCopy[]> {
+  const copies: SkillCopy[] = [];
+  for (const { path, id, version, hash } of await tx.all(skillFiles, { companyId: agent.company_id })) {
+    copies.push({ path, content: await tx.blobs.read(id, hash) });
+    append(tx, {
+      companyId: agent.company_id,
+      actor: { kind: "agent", agentId: agent.id, sessionId },
+      operation: "knowledge.read",
+      subject: id,
+      data: { version },
+    });
+  }
+  return copies;
 }
 
 /** The text as one line and as a JSON string of at most `most` bytes. */

@@ -1,4 +1,4 @@
-import { bySystem } from "../dispatch/context.ts";
+import { writeIn } from "../dispatch/context.ts";
 import { sql } from "kysely";
 import type { Settings } from "../contract/companies.ts";
 import { plural } from "../contract/phrases.ts";
@@ -45,13 +45,12 @@ export async function suggestGrowth(
     return found;
   });
   for (const { id, companyId } of loaded)
-    await store.write(async (tx) => {
-      await tx.lock(companyId);
+    await writeIn(store, companyId, newId, async (call) => {
+      const { tx } = call;
       const agent = await tx.first(agentRow, { id });
       if (agent === undefined) return;
       // Check again under the lock: another node may have made the suggestion, or the work may be done.
       for (const { kind, measured, says, could } of await unsaidSigns(tx, id)) {
-        const call = bySystem(tx, companyId, newId);
         await call.record(id, { kind, ...measured }, "growth.suggest");
         const words = [
           `${agent.name} (${agent.role}) may be overloaded. ${says}`,

@@ -1,8 +1,8 @@
-import { bySystem } from "../dispatch/context.ts";
+import { writeIn } from "../dispatch/context.ts";
 import type { Usage } from "../budgets/budget.ts";
 import { setAside } from "../budgets/reservations.ts";
 import type { Store } from "../store/store.ts";
-import { brief, promptVersion } from "./briefing.ts";
+import { brief, promptVersion, takeSkills } from "./briefing.ts";
 import { applyFinalOutput } from "./final-output/closing.ts";
 import type { Exit, Runner, Running } from "../processes/runner.ts";
 import {
@@ -18,7 +18,6 @@ import {
   type SessionRow,
   unsettledSessions,
 } from "./sessions.ts";
-import { takeSkills } from "./skill-copies.ts";
 import { endReasons } from "./texts.ts";
 import { createMeter, noteUsage } from "./usage.ts";
 import { readinessOf } from "./work.ts";
@@ -97,8 +96,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     const id = newId();
     const token = parts.newSecret();
     await at("intent");
-    const intent = await store.write(async (tx) => {
-      await tx.lock(companyId);
+    const intent = await writeIn(store, companyId, newId, async (call) => {
+      const { tx } = call;
       const verdict = await readinessOf(tx, agentId, (type) => runner.canStart(type));
       if (!verdict.start) {
         if (verdict.why === "full") places.full(companyId, agentId);
@@ -120,7 +119,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
         assignment: briefing.assignment,
       });
       const money = { id, agentId, firstOutcomeId: briefing.firstOutcomeId };
-      const share = await setAside(bySystem(tx, companyId, newId), money, verdict.place, verdict.settings);
+      const share = await setAside(call, money, verdict.place, verdict.settings);
       const skills = await takeSkills(tx, verdict.agent, id);
       return { share, spec: { agent: verdict.agent, briefing, skills, workspace } };
     });
@@ -158,8 +157,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     exits.set(session.id, { session, exit });
     await at("exited");
     const { usage } = exit;
-    await store.write(async (tx) => {
-      await tx.lock(session.company_id);
+    await writeIn(store, session.company_id, newId, async ({ tx }) => {
       if (usage !== undefined) await noteUsage(tx, session.id, usage, newId);
       await forgetProcess(tx, session.id);
     });
@@ -201,8 +199,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     /** The final output, which may be empty. Null if it must not be applied, because the process did not exit with 0. */
     said: string | null = null,
   ): Promise<void> {
-    await store.write(async (tx) => {
-      await tx.lock(session.company_id);
+    await writeIn(store, session.company_id, newId, async ({ tx }) => {
       const row = said === null ? undefined : await sessionById(tx, session.id);
       if (said !== null && row !== undefined && row.settled === 0)
         await applyFinalOutput(tx, row, said, parts);
@@ -225,8 +222,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
 
   /** Checks the lease again inside the transaction, because its node may have come back meanwhile. */
   async function takeOver({ id, company_id }: Pick<SessionRow, "id" | "company_id">): Promise<void> {
-    await store.write(async (tx) => {
-      await tx.lock(company_id);
+    await writeIn(store, company_id, newId, async ({ tx }) => {
       const session = await sessionById(tx, id);
       if (session === undefined || session.ended_at !== null || session.lease_until >= tx.now) return;
       await endSession(tx, id, { reason: endReasons.nodeSilent, exitCode: null }, newId);

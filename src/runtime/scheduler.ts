@@ -1,12 +1,15 @@
 import { monthOf } from "../budgets/budget.ts";
 import { markSeen, newEvents, type Seen, seenSoFar } from "../events/ledger.ts";
-import { nextExpiry } from "../approvals/table.ts";
+import { approvalById, dueApprovals, expire, nextExpiry } from "../approvals/table.ts";
+import { companiesWithHalted, pauseFor, resumeHalted } from "../budgets/halting.ts";
+import { type Writing, writeIn } from "../dispatch/context.ts";
+import { notify } from "../mail/operations.ts";
 import { deliver } from "../mail/post.ts";
 import { dueMessages, messageById, nextDue } from "../mail/table.ts";
 import { concerned } from "./attention.ts";
-import { expireApprovals, pauseForBudget, renewBudgets } from "./decisions.ts";
 import { suggestGrowth } from "./growth.ts";
 import { createNodeSessions, type NodeParts } from "./node-sessions.ts";
+import { approvalExpired } from "./texts.ts";
 import { agentsAfter, alarmed, readinessOf, nextAlarm, type Readiness } from "./work.ts";
 
 /**
@@ -48,6 +51,8 @@ const freesAPlace = new Set([
 export function createScheduler(parts: NodeParts): Scheduler {
   const { store, newId, sweepEvery = usualSweep } = parts;
   const at = async (step: string): Promise<void> => parts.at?.(step);
+  const writeFor = (companyId: string, work: (call: Writing) => Promise<void>): Promise<void> =>
+    writeIn(store, companyId, newId, work);
   const canStart = (brainType: string): boolean => parts.runner.canStart(brainType);
   /** Agents that may have work. Each is looked at once in this tick. */
   const toLookAt = new Set<string>();
@@ -72,10 +77,10 @@ export function createScheduler(parts: NodeParts): Scheduler {
     await follow();
     await deliverDue();
     await ringAlarms();
-    await expireApprovals(store, newId);
+    await expireApprovals();
     await sessions.catchUp();
     if (month !== monthOf(now)) {
-      await renewBudgets(store, newId);
+      await renewBudgets();
       month = monthOf(now);
     }
     if (now - renewed >= renewEvery) {
@@ -117,8 +122,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
       const byCompany = Map.groupBy(due, (message) => message.company_id);
       for (const [companyId, messages] of byCompany) {
         await at("delivery");
-        await store.write(async (tx) => {
-          await tx.lock(companyId);
+        await writeFor(companyId, async ({ tx }) => {
           for (const { id } of messages) {
             const message = await messageById(tx, id);
             // Another node may have delivered it since.
@@ -155,6 +159,25 @@ export function createScheduler(parts: NodeParts): Scheduler {
       );
   }
 
+  /** An approval that is not decided in time is denied, and its requester is told. */
+  async function expireApprovals(): Promise<void> {
+    const due = await store.read((tx) => tx.all(dueApprovals, { now: tx.now, limit: 100 }));
+    for (const { id, company_id } of due)
+      await writeFor(company_id, async (call) => {
+        const approval = await approvalById(call.tx, id);
+        if (!(await expire(call.tx, approval)) || approval.requested_by === null) return;
+        // A budget request ends with its month, when the budget starts again. There is nothing to tell.
+        if (approval.type !== "budget_override")
+          await notify(call, approval.requested_by, approvalExpired(id));
+      });
+  }
+
+  /** Resumes the agents that a used-up budget had paused, once a new month has begun. */
+  async function renewBudgets(): Promise<void> {
+    for (const { company_id } of await store.read((tx) => tx.all(companiesWithHalted, {})))
+      await writeFor(company_id, resumeHalted);
+  }
+
   /** There may be a free place, so the agents that waited for one are looked at again. */
   function lookAgain(companyId: string): void {
     for (const id of waiting.get(companyId) ?? []) toLookAt.add(id);
@@ -188,7 +211,12 @@ export function createScheduler(parts: NodeParts): Scheduler {
     if (time !== null) later.set(id, time);
     if (why !== "full" || companyId === null) return;
     wait(companyId, id);
-    if (lacks !== undefined) await pauseForBudget(store, newId, id, lacks);
+    // Pauses an agent that has work but no budget, and asks the board to raise it, unless the board was asked already.
+    if (lacks !== undefined)
+      await writeFor(companyId, async (call) => {
+        const again = await readinessOf(call.tx, id);
+        if (!again.start && again.lacks !== undefined) await pauseFor(call, id, again.lacks);
+      });
   }
 
   function wait(companyId: string, agentId: string): void {

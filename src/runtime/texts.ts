@@ -33,6 +33,10 @@ export function withoutSummary(
   return deeds.length === 0 ? `${end} It changed nothing.` : [end, ...deeds].join("\n");
 }
 
+/** To the agent that requested it. */
+export const approvalExpired = (id: string): string =>
+  `Approval ${id} was not decided in time, so it is denied. Request it again if you still need it.`;
+
 /** A blocked reason: a clause without a full stop, because other texts continue it. */
 export const noProgress = (sessions: number, name: string): string =>
   `${sessions} sessions of ${name} in a row made no progress`;

@@ -1,4 +1,4 @@
-import { bySystem } from "../dispatch/context.ts";
+import { bySystem, writeIn } from "../dispatch/context.ts";
 import { distrust, halt } from "../budgets/halting.ts";
 import { type Allowance, isIncredible, isUsed, type Usage } from "../budgets/budget.ts";
 import { reportUsage } from "../budgets/reservations.ts";
@@ -53,10 +53,9 @@ export function createMeter(parts: {
   async function writeAll(id: string): Promise<void> {
     for (let next = pending.get(id); next !== undefined; next = pending.get(id)) {
       const { companyId, usage } = next;
-      const { mayContinue, allowance } = await parts.store.write(async (tx) => {
-        await tx.lock(companyId);
-        return noteUsage(tx, id, usage, parts.newId);
-      });
+      const { mayContinue, allowance } = await writeIn(parts.store, companyId, parts.newId, ({ tx }) =>
+        noteUsage(tx, id, usage, parts.newId),
+      );
       const newest = pending.get(id);
       if (newest === next) pending.delete(id);
       if (!mayContinue) parts.stop(id);

@@ -117,8 +117,8 @@ export function saving<T extends TableName, F extends keyof NewRow<T> & string>(
 }
 
 /**
- * Whole rows of one table, found by the columns in `by`. `ending` adds more conditions (`and …`), an order or a limit, and may
- * have parameters of its own.
+ * Whole rows of one table, found by the columns in `by`. `ending` adds more conditions (`and …`), an order or a limit. A
+ * function can use more parameters.
  */
 export function selection<
   T extends TableName,
