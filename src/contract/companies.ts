@@ -149,8 +149,8 @@ export const putMcpServer = operation("mcp_server.put", "POST /api/companies/:co
             url: z.url({ protocol: /^https?$/, error: "an http or https URL" }).describe("Its URL."),
           }),
           z.strictObject({
-            command: z.string().min(1).max(4096).describe("The program to start."),
-            args: z.array(z.string().max(4096)).max(100).optional().describe("Its arguments. Default: none."),
+            command: text(4096).min(1).describe("The program to start."),
+            args: z.array(text(4096)).max(100).optional().describe("Its arguments. Default: none."),
           }),
         ],
         '{"type":"http","url":"https://…"} or {"command":"npx","args":["…"]}',

@@ -1,4 +1,5 @@
 import { howToFind } from "./listing.ts";
+import { shown } from "./visible-text.ts";
 
 /**
  * A Refusal is an expected no: what happened and what to do next. Anything else that is thrown is a bug.
@@ -26,9 +27,10 @@ export class Refusal extends Error {
   readonly details: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: RefusalCode, message: string, hint: string, details?: Readonly<Record<string, unknown>>) {
-    super(message);
+    // A refusal may repeat what the caller gave. Others read it too, in notices and in the ledger.
+    super(shown(message));
     this.code = code;
-    this.hint = hint;
+    this.hint = shown(hint);
     this.details = details;
   }
 

@@ -7,7 +7,10 @@ import { foreignOrigin, unknownHost } from "./texts.ts";
  */
 export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly string[]): void {
   const host = request.headers.host?.toLowerCase();
-  if (host === undefined || !hosts.includes(host)) throw unknownHost(hosts);
+  // Of several Host headers, Node keeps the first. Others on the way may have decided by another one.
+  const isOnly =
+    request.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host").length < 2;
+  if (host === undefined || !isOnly || !hosts.includes(host)) throw unknownHost(hosts);
   const { origin } = request.headers;
   if (origin !== undefined && !hosts.some((known) => origin.toLowerCase() === `http://${known}`))
     throw foreignOrigin();

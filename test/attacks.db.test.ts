@@ -1,0 +1,89 @@
+// The attack suite: a table of attacks by class, run against a daemon. The rows that need processes of agents, a flood or a
+// database file run in suites of their own and are counted here.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { createKey } from "../src/contract/agents.ts";
+import { operations } from "../src/contract/operation-table.ts";
+import { startDaemon } from "../src/daemon/daemon.ts";
+import { storeDatabase } from "../src/testing/postgres.ts";
+import { storeKinds } from "../src/testing/organization.ts";
+import { attackClasses, type DaemonAttack, type Place, send } from "./attacks/attack.ts";
+import { agentKeyAttacks } from "./attacks/agent-key.ts";
+import { importAttacks } from "./attacks/import.ts";
+import { injectionAttacks } from "./attacks/injection.ts";
+import { kindAt, placesOf, textFieldAttacks } from "./attacks/text-fields.ts";
+import { webPageAttacks } from "./attacks/web-page.ts";
+import { createWorld } from "./walk-world.ts";
+import { table } from "./walk-table.ts";
+
+const attacks: readonly DaemonAttack[] = [
+  ...webPageAttacks,
+  ...agentKeyAttacks,
+  ...importAttacks,
+  ...injectionAttacks,
+  ...textFieldAttacks,
+];
+
+describe("the table of attacks", () => {
+  test("has every route, tool and text field", () => {
+    const walked = new Set(table.map(({ operation }) => operation.name));
+    for (const { name } of operations) assert.ok(walked.has(name), `${name} is missing in the walk`);
+    for (const operation of operations)
+      for (const place of placesOf(operation))
+        assert.ok(
+          kindAt(place) !== undefined,
+          `${operation.name} takes text in ${place}: add it to fieldKinds`,
+        );
+  });
+
+  test("names each attack once, with its threat and what must happen", () => {
+    const named = attacks.map((one) => `${one.class}: ${one.attempt}`);
+    assert.deepEqual(
+      named.filter((name, at) => named.indexOf(name) !== at),
+      [],
+    );
+    for (const { threat, attempt, expected } of attacks)
+      assert.ok(threat !== "" && attempt !== "" && expected !== "");
+    for (const one of attacks) assert.ok(attackClasses.includes(one.class));
+    // Fields of operations are generated. The others were thought of.
+    assert.ok(
+      attacks.length - textFieldAttacks.length >= 120,
+      `${attacks.length - textFieldAttacks.length} attacks`,
+    );
+  });
+});
+
+for (const kind of storeKinds)
+  describe(`attacks on a daemon with ${kind}`, () => {
+    const home = mkdtempSync(join(tmpdir(), "agency-attacks-"));
+    const bugs: unknown[] = [];
+    let database: Awaited<ReturnType<typeof storeDatabase>> | undefined;
+    let place: Place;
+
+    before(async () => {
+      database = kind === "postgres" ? await storeDatabase() : undefined;
+      const log = (line: unknown): unknown => bugs.push(line);
+      const daemon = await startDaemon({ home, port: 0, databaseUrl: database?.url, schedule: false, log });
+      const world = await createWorld(daemon.store);
+      const other = await world.org.another();
+      const { key: token } = await other.board(createKey, { id: other.rootId });
+      place = { daemon, world, foreign: { token, companyId: other.companyId, rootId: other.rootId } };
+    });
+    after(async () => {
+      await place.daemon.stop();
+      await database?.drop();
+      rmSync(home, { recursive: true, force: true });
+      assert.deepEqual(bugs, [], "no attack may cause an internal error");
+    });
+
+    for (const attack of attacks)
+      test(`${attack.class}: ${attack.attempt} → ${attack.expected}`, async () => {
+        await attack.run(place);
+        const { host } = new URL(place.daemon.url);
+        const { status } = await send(place.daemon.url, { path: "/api/health", headers: { host } });
+        assert.equal(status, 200, "the daemon must stay up");
+      });
+  });
