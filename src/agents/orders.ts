@@ -22,13 +22,5 @@ export async function sendOrder(
     `Outcome: "${outcome.title}" kb://${outcome.id}`,
     ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", outcome.acceptance]),
   ].join("\n");
-  const letter = {
-    id: call.newId(),
-    companyId: call.companyId,
-    from,
-    to: to.id,
-    content: { fileId: call.newId(), text },
-    deliverAt: call.tx.now,
-  };
-  await post(call.tx, letter, call.newId);
+  await post(call, { from, to: to.id, content: { text } });
 }

@@ -7,7 +7,7 @@ import { readInbox, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { listAgents, terminateAgent, updateAgent, viewAgent, deleteAgent } from "../contract/agents.ts";
 import { createOutcome, delegateOutcome, viewOutcome, why } from "../contract/outcomes.ts";
-import { configurationOf } from "../hiring/snapshot.ts";
+import { configurationOf } from "../hiring/drafting.ts";
 import { agentById } from "../agents/table.ts";
 import {
   createOrganization,

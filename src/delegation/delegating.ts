@@ -173,21 +173,9 @@ async function reclaimMandate(
   return presentOutcome(tx, await outcomeById(tx, outcome.id));
 }
 
-async function sendDocument(
-  call: Pick<Call<unknown>, "tx" | "companyId" | "newId">,
-  to: string,
-  fileId: string,
-): Promise<void> {
-  const letter = {
-    id: call.newId(),
-    companyId: call.companyId,
-    from: null,
-    bySystem: true,
-    to,
-    content: { fileId, version: (await fileById(call.tx, fileId))?.version ?? 1 },
-    deliverAt: call.tx.now,
-  };
-  await post(call.tx, letter, call.newId);
+async function sendDocument(call: CallContext, to: string, fileId: string): Promise<void> {
+  const version = (await fileById(call.tx, fileId))?.version ?? 1;
+  await post(call, { from: null, bySystem: true, to, content: { fileId, version } });
 }
 
 /** The limits on depth and number of parts. A delegated outcome counts as one part of each of its parents. */

@@ -12,7 +12,6 @@ import { post } from "../mail/post.ts";
 import { messageById } from "../mail/table.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { demandDecided } from "../outcomes/operations.ts";
-import { releaseDependents } from "./closed-dependencies.ts";
 import {
   demandEndable,
   demandNoLiveChildren,
@@ -25,14 +24,27 @@ import { presentOutcome } from "../outcomes/presenting.ts";
 import { excerpt, keepResult, resultOf } from "../outcomes/results.ts";
 import { demandUndisputed, escalation, questionOf, recordReview } from "../outcomes/review.ts";
 import {
+  dependenciesOf,
   liveChildrenOf,
+  liveDependentsOf,
   outcomeById,
   parentsOf,
   type Ref,
   repointDependents,
   saveOutcome,
+  setDependencies,
 } from "../outcomes/table.ts";
-import { closed, closedWithParent, done, lastReason, othersWorkBelow, reopened, submitted } from "./texts.ts";
+import {
+  closed,
+  closedWithParent,
+  dependencyClosed,
+  done,
+  lastReason,
+  othersWorkBelow,
+  partIsMissing,
+  reopened,
+  submitted,
+} from "./texts.ts";
 
 /** Submitting, completing, closing and reopening outcomes, and what each means for agents and mail. */
 export async function submit(
@@ -204,7 +216,7 @@ async function answer(
   heading: string,
   words: string | null,
 ): Promise<void> {
-  const { tx, companyId, newId } = call;
+  const { tx } = call;
   if (outcome.reply_to === null) return;
   const asked = await messageById(tx, outcome.reply_to);
   const autoTurn = asked.auto_turn + 1;
@@ -213,10 +225,9 @@ async function answer(
     const told = words === null ? heading : `${heading}\n\n${quotation(who, "words", words)}`;
     return notify(call, asked.from_id, told, autoTurn);
   }
-  const content = { fileId: newId(), text: words === null ? heading : `${heading}\n\n${words}` };
+  const content = { text: words === null ? heading : `${heading}\n\n${words}` };
   const from = outcome.responsible_id;
-  const letter = { id: newId(), companyId, from, to: null, content, deliverAt: tx.now, autoTurn };
-  const refusal = await refusalOf(tx.attempt(() => post(tx, letter, newId)));
+  const refusal = await refusalOf(tx.attempt(() => post(call, { from, to: null, content, autoTurn })));
   // The board has too many unread messages of this agent. The result stays readable with the outcome.
   if (refusal !== undefined) await tellOfLimit(call, from, refusal);
 }
@@ -279,4 +290,55 @@ async function ownerAfterReopening(
     return { responsible_id, delegated, delegated_by, reworks };
   const heir = parents.find(isLive)?.responsible_id ?? null;
   return { responsible_id: heir, delegated: 0, delegated_by: null, reworks: 0 };
+}
+
+/**
+ * A closed outcome never completes, so outcomes that depend on it would wait for ever. An integration drops the dependency
+ * and notes in its description that the part is missing. For any other outcome, the agent that decides about it gets a
+ * message: its delegator if it was delegated, otherwise its owner.
+ */
+async function releaseDependents(
+  call: CallContext,
+  closed: readonly Pick<OutcomeRow, "id" | "title">[],
+  rationale: string,
+): Promise<void> {
+  const { tx, actor } = call;
+  for (const one of closed) {
+    const { id } = one;
+    const stuck = new Map<string | null, OutcomeRow[]>();
+    for (const dependent of await liveDependentsOf(tx, id)) {
+      if (dependent.kind === "integration") {
+        const left = (await dependenciesOf(tx, dependent.id)).filter((dependency) => dependency.id !== id);
+        await setDependencies(
+          tx,
+          dependent.id,
+          left.map((dependency) => dependency.id),
+        );
+        const without = partIsMissing(one, excerpt(rationale, null, 1000));
+        const description = `${dependent.description}\n\n${without}`;
+        await saveOutcome(tx, { ...dependent, description }, actor);
+        await call.record(
+          dependent.id,
+          { changed: ["dependsOn"], without: id, rationale: without },
+          "outcome.update",
+        );
+      } else {
+        const decides = dependent.delegated === 1 ? dependent.delegated_by : dependent.responsible_id;
+        stuck.set(decides, [...(stuck.get(decides) ?? []), dependent]);
+      }
+    }
+    for (const [to, waiting] of stuck)
+      if (to !== actor.agentId)
+        await tellOnce(call, {
+          about: id,
+          kind: `given up, to ${to ?? "the board"}`,
+          to,
+          text: dependencyClosed(
+            await memberName(tx, actor.agentId),
+            one,
+            excerpt(rationale, null, 2000),
+            waiting,
+          ),
+        });
+  }
 }

@@ -14,7 +14,7 @@ import { holds } from "../capabilities/rights.ts";
 import { heldOn } from "../capabilities/table.ts";
 import { cannotHoldRights, configurationsForHirers, onlyBoardAllowsHiring } from "./texts.ts";
 import type { ReadTx } from "../store/store.ts";
-import { configurationOf } from "./snapshot.ts";
+import { configurationOf } from "./drafting.ts";
 import {
   agentById,
   type AgentRow,

@@ -143,19 +143,8 @@ export const creation: ApprovalKind = {
   },
   deny: async () => undefined,
   changes: async (tx, approval) => {
-    const { name, role, provider, model, nextAgent, autoReply } = wanted(approval);
     const boss = await memberById(tx, approval.requested_by);
-    const count = await headcount(tx, approval.company_id);
-    return creationChanges({
-      name,
-      role,
-      manager: boss?.name,
-      agents: count,
-      brain: provider,
-      model,
-      nextAgent,
-      autoReply,
-    });
+    return creationChanges(wanted(approval), boss?.name, await headcount(tx, approval.company_id));
   },
   title: (approval) => creationTitle(wanted(approval).name),
 };

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { tables } from "../store/schema.ts";
 import { JsonObject } from "../contract/words.ts";
 import * as contract from "../contract/hiring.ts";
@@ -12,6 +13,10 @@ import { isActive, type Member, memberById, rootAgentOf } from "../capabilities/
 import { brainMarks } from "../brains/registry.ts";
 import { restore } from "../redaction/redact.ts";
 import { holds } from "../capabilities/rights.ts";
+import { levelOf } from "../capabilities/table.ts";
+import { outcomeById } from "../outcomes/table.ts";
+import { selection } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
 import { chooseBrain } from "./employ.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { cannotManage, fixedInPayload, grantBeyondYours, invalidHire, outsideYourTeam } from "./texts.ts";
@@ -127,3 +132,29 @@ export async function weighGrants(
       throw grantBeyondYours(resource, level);
   }
 }
+
+/** The configuration an agent runs with, in the shape of a hire request. The two can be compared field by field. */
+export async function configurationOf(tx: ReadTx, agent: AgentRow): Promise<contract.HireConfiguration> {
+  const grants = await tx.all(givenFor, { grantee_id: agent.id, scope_id: agent.mandate_id });
+  return {
+    name: agent.name,
+    role: agent.role,
+    title: agent.title,
+    reportsTo: agent.boss_id,
+    capabilities: agent.capabilities,
+    mandate: (await outcomeById(tx, agent.mandate_id)).description,
+    prompt: agent.prompt,
+    adapterType: agent.brain_type,
+    adapterConfig: tables.agents.brain_config.parse(agent.brain_config),
+    model: agent.model,
+    effort: agent.effort,
+    budget: tables.agents.budget.parse(agent.budget),
+    grants: grants.map((grant) => ({ resource: grant.resource, level: levelOf("grants", grant) })),
+  };
+}
+
+const givenFor = selection(
+  "grants",
+  ["grantee_id", "scope_id"],
+  sql`and origin in ('board', 'boss') and revoked_at is null order by num`,
+);

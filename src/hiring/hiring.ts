@@ -215,19 +215,9 @@ export const hiring: ApprovalKind = {
     return { ...payloadOf(approval), requestedConfigurationSnapshot: configuration };
   },
   changes: async (tx, approval) => {
-    const { name, role, reportsTo, adapterType, grants, budget, mandate } = snapshotOf(approval);
-    const boss = await memberById(tx, reportsTo);
-    const count = await headcount(tx, approval.company_id);
-    return hireChanges({
-      name,
-      role,
-      manager: boss?.name,
-      agents: count,
-      brain: adapterType,
-      grants,
-      budget,
-      mandate,
-    });
+    const hire = snapshotOf(approval);
+    const boss = await memberById(tx, hire.reportsTo);
+    return hireChanges(hire, boss?.name, await headcount(tx, approval.company_id));
   },
   title: (approval) => hireTitle(snapshotOf(approval).name),
 };

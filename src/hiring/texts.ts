@@ -1,6 +1,8 @@
 import { conflict, forbidden, invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 
+import type { HireConfiguration } from "../contract/hiring.ts";
+
 /** What the product says about hires, create_agent and configurations. */
 interface Named {
   readonly name: string;
@@ -39,19 +41,11 @@ export const boundToOutcome = (name: string): Refusal =>
     "Cancel the request, change the outcome, and delegate it again.",
   );
 
-export const hireChanges = (hire: {
-  readonly name: string;
-  readonly role: string;
-  readonly manager: string | undefined;
-  readonly agents: number;
-  readonly brain: string;
-  readonly grants: readonly { readonly resource: string; readonly level: string }[];
-  readonly budget: unknown;
-  readonly mandate: string;
-}): string[] => [
-  `${hire.name} (${hire.role}) will report to ${hire.manager ?? "the board"}.`,
-  `Agents: ${hire.agents - 1} now, ${hire.agents} after.`,
-  `Brain: ${hire.brain}.`,
+/** `agents` counts the pending agent. */
+export const hireChanges = (hire: HireConfiguration, manager = "the board", agents: number): string[] => [
+  `${hire.name} (${hire.role}) will report to ${manager}.`,
+  `Agents: ${agents - 1} now, ${agents} after.`,
+  `Brain: ${hire.adapterType}.`,
   `Rights: ${hire.grants.length === 0 ? "only those that come with the position" : hire.grants.map(({ resource, level }) => `${level} on ${resource}`).join(", ")}.`,
   `Budget: ${hire.budget === null ? "shared with its manager" : JSON.stringify(hire.budget)}.`,
   `Mandate: ${hire.mandate === "" ? "not described" : hire.mandate}`,
@@ -153,19 +147,23 @@ export const creationOutdated = (isRequester: boolean): Refusal =>
     "Reject the request. It can be asked again with another nextAgent.",
   );
 
-export const creationChanges = (agent: {
+interface Creation {
   readonly name: string;
   readonly role: string | null;
-  readonly manager: string | undefined;
-  readonly agents: number;
-  readonly brain: string;
+  readonly provider: string;
   readonly model: string | null;
   readonly nextAgent: string;
   readonly autoReply: boolean;
-}): string[] => [
-  `${agent.name}${agent.role === null ? "" : ` (${agent.role})`} will report to ${agent.manager ?? "the agent that asked"}.`,
-  `Agents: ${agent.agents} now, ${agent.agents + 1} after.`,
-  `Brain: ${agent.brain}${agent.model === null ? "" : `, ${agent.model}`}.`,
+}
+
+export const creationChanges = (
+  agent: Creation,
+  manager = "the agent that asked",
+  agents: number,
+): string[] => [
+  `${agent.name}${agent.role === null ? "" : ` (${agent.role})`} will report to ${manager}.`,
+  `Agents: ${agents} now, ${agents + 1} after.`,
+  `Brain: ${agent.provider}${agent.model === null ? "" : `, ${agent.model}`}.`,
   `It replies to @${agent.nextAgent} and may send mail there.${agent.autoReply ? " Replies are sent automatically." : ""}`,
   "Budget: shared with its manager.",
 ];

@@ -113,8 +113,7 @@ export async function notify(call: Writing, to: string | null, text: string, aut
     append(tx, { companyId, actor: system, operation: "mail.drop", subject: to ?? companyId, data });
     return;
   }
-  const letter = { id, companyId, from: null, bySystem: true, to, deliverAt: tx.now, autoTurn };
-  await post(call.tx, { ...letter, content: { fileId: call.newId(), text } }, call.newId);
+  await post(call, { id, from: null, bySystem: true, to, autoTurn, content: { text } });
 }
 
 const mostWaiting = 1000;
@@ -133,19 +132,13 @@ async function send(
   else if (to === null) throw texts.boardToItself();
   // A route to an inactive agent may still exist, but a message to it would wait unread or fail on delivery.
   if (to !== null && !isActive(to)) throw texts.getsNoMail(to);
-  const letter: Letter = {
-    id: call.newId(),
-    companyId,
-    from: actor.agentId,
-    to: to?.id ?? null,
-    content: await contentOf(call, input),
-    deliverAt,
-  };
+  const content = await contentOf(call, input);
+  const letter = { id: call.newId(), from: actor.agentId, to: to?.id ?? null, content, deliverAt };
   // Recorded before delivery, because post() records the delivery and the ledger must show the two in order.
-  await call.record(letter.to ?? companyId, { message: letter.id, file: letter.content.fileId, deliverAt });
+  await call.record(letter.to ?? companyId, { message: letter.id, file: content.fileId, deliverAt });
   // The sender has just written or named the content, so showing it again is not logged as a reading.
   const quietly = { ...call, record: async (): Promise<void> => undefined };
-  return presentMessage(quietly, await post(tx, letter, call.newId));
+  return presentMessage(quietly, await post(call, letter));
 }
 
 async function contentOf(

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { isActive, type Member, memberById, memberName } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { shiftScope } from "../capabilities/table.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { type Actor, append, system } from "../events/ledger.ts";
 import { insertFile } from "../knowledge/table.ts";
 import { insertOutcome, outcomeById, saveOutcome } from "../outcomes/table.ts";
@@ -29,8 +30,7 @@ import * as texts from "./texts.ts";
  * receiver; it completes when the last message is acknowledged.
  */
 export interface Letter {
-  readonly id: string;
-  readonly companyId: string;
+  readonly id?: string;
   /** The agent that sends; null for the board. Messages of the system need no route. */
   readonly from: string | null;
   readonly bySystem?: boolean;
@@ -39,35 +39,41 @@ export interface Letter {
   /** An existing file, or the text of a new one. */
   readonly content:
     | { readonly fileId: string; readonly version: number }
-    | { readonly fileId: string; readonly text: string };
-  readonly deliverAt: number;
+    | { readonly fileId?: string; readonly text: string };
+  /** Default: now. */
+  readonly deliverAt?: number;
   /** For an automatic reply: its number in the chain of replies, counted from 1. */
   readonly autoTurn?: number;
 }
 
-export async function post(tx: Tx, letter: Letter, newId: () => string): Promise<MessageRow> {
+export async function post(
+  { tx, companyId, newId }: Pick<Writing, "tx" | "companyId" | "newId">,
+  letter: Letter,
+): Promise<MessageRow> {
+  const { id = newId(), content, deliverAt = tx.now } = letter;
+  const fileId = content.fileId ?? newId();
   if (letter.from !== null && letter.bySystem !== true) await demandPatience(tx, letter.from, letter.to);
-  if ("text" in letter.content)
+  if ("text" in content)
     await insertFile(tx, {
-      id: letter.content.fileId,
-      companyId: letter.companyId,
+      id: fileId,
+      companyId,
       kind: "message",
-      description: firstLine(letter.content.text),
+      description: firstLine(content.text),
       mediaType: "text/markdown",
       ownerId: null,
-      content: Buffer.from(letter.content.text),
+      content: Buffer.from(content.text),
       author: authorOf(letter),
     });
   const row: NewRow<"messages"> = {
-    id: letter.id,
-    company_id: letter.companyId,
-    file_id: letter.content.fileId,
-    version: "text" in letter.content ? 1 : letter.content.version,
+    id,
+    company_id: companyId,
+    file_id: fileId,
+    version: "text" in content ? 1 : content.version,
     from_id: letter.from,
     from_system: letter.bySystem === true ? 1 : 0,
     to_id: letter.to,
     sent_at: tx.now,
-    deliver_at: Math.max(letter.deliverAt, tx.now),
+    deliver_at: Math.max(deliverAt, tx.now),
     delivered_at: null,
     read_at: null,
     acknowledged_at: null,
@@ -77,7 +83,7 @@ export async function post(tx: Tx, letter: Letter, newId: () => string): Promise
   };
   await insertMessage(tx, row);
   if (row.deliver_at <= tx.now) await deliver(tx, row, newId);
-  return messageById(tx, letter.id);
+  return messageById(tx, id);
 }
 
 /** One sender can't fill an inbox, including its own with deferred messages. */
@@ -133,8 +139,7 @@ async function tellSender(
   const member = await memberById(tx, sender);
   if (sender !== null && (member === undefined || !isActive(member))) return;
   const text = texts.notDelivered(fileId, why);
-  const letter = { id: newId(), companyId, from: null, bySystem: true, to: sender, deliverAt: tx.now };
-  await post(tx, { ...letter, content: { fileId: newId(), text } }, newId);
+  await post({ tx, companyId, newId }, { from: null, bySystem: true, to: sender, content: { text } });
 }
 
 /** Completes the inbox outcome if no message is waiting. */

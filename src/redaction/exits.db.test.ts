@@ -11,7 +11,7 @@ import { operations } from "../contract/operation-table.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { applyReorganization, type Change, planReorganization } from "../contract/reorganization.ts";
 import { submitSummary } from "../contract/sessions.ts";
-import { configurationOf } from "../hiring/snapshot.ts";
+import { configurationOf } from "../hiring/drafting.ts";
 import { agentById } from "../agents/table.ts";
 import { rosterText } from "../roster/roster.ts";
 import { sharedOrganization, storeKinds } from "../testing/organization.ts";

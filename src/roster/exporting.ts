@@ -5,7 +5,7 @@ import { JsonObject } from "../contract/words.ts";
 import { type CompanyFile, exportCompany, mostFileBytes } from "../contract/roster.ts";
 import type { HireConfiguration } from "../contract/hiring.ts";
 import { resourceId, resourceKind } from "../contract/resources.ts";
-import { configurationOf } from "../hiring/snapshot.ts";
+import { configurationOf } from "../hiring/drafting.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { parseSettings, storedSettings } from "../dispatch/company-settings.ts";
 import { guarded } from "../dispatch/guarded.ts";

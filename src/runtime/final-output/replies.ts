@@ -53,12 +53,11 @@ export async function routeWords(
   } else if (isProgram(target) && turn > mostTurns) await stop(reply, target);
   else {
     const [id, to] = [newId(), target?.id ?? null];
-    const content = { fileId: newId(), text: body };
-    const letter = { id, companyId, from: agent.id, to, content, deliverAt: tx.now, autoTurn: turn };
+    const letter = { id, from: agent.id, to, content: { text: body }, autoTurn: turn };
     const refusal = await refusalOf(
       tx.attempt(async () => {
         await recordReply(reply, { to, message: id, turn });
-        await post(tx, letter, newId);
+        await post(call, letter);
       }),
     );
     if (refusal !== undefined) await tellOfLimit(reply.call, agent.id, refusal);
