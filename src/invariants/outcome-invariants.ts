@@ -1,8 +1,9 @@
+import { sql } from "kysely";
 import { hash as digest } from "node:crypto";
 import { system } from "../events/ledger.ts";
 import { type OutcomeRow, render } from "../outcomes/outcome.ts";
 import { mostChildrenShown, outcomeById, saveOutcome } from "../outcomes/table.ts";
-import { dynamic } from "../store/query.ts";
+import { textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { invariantsOf, live } from "./invariant.ts";
 import { type Scope, scoped } from "./scope.ts";
@@ -147,17 +148,9 @@ const waitsFor = scoped<Wait>(
 );
 
 const waitsForAny = (ids: readonly string[]) =>
-  dynamic((db) =>
-    db
-      .selectFrom("edges")
-      .select(["parent_id as waiter", "child_id as target"])
-      .where("child_id", "in", ids)
-      .unionAll(
-        db
-          .selectFrom("dependencies")
-          .select(["outcome_id as waiter", "depends_on_id as target"])
-          .where("depends_on_id", "in", ids),
-      ),
+  textQuery(
+    () => sql<Wait>`select parent_id as waiter, child_id as target from edges where child_id in (${sql.join(ids)})
+      union all select outcome_id, depends_on_id from dependencies where depends_on_id in (${sql.join(ids)})`,
   );
 
 /** What waits for the outcomes in the scope, and what waits for that, up to the root. */
@@ -190,17 +183,13 @@ const idsHere = scoped<{ id: string }>("outcomes", "select o.id from outcomes o 
  * away leaf by leaf; whatever is left waits for itself or is waited for by a circle.
  */
 async function findCircles(tx: ReadTx, scope: Scope): Promise<string[]> {
-  const waiters = new Map<string, string[]>();
+  const waits = await waitsAbove(tx, scope);
+  const waiters = Map.groupBy(waits, ({ target }) => target);
   const pending = new Map<string, number>();
-  for (const { waiter, target } of await waitsAbove(tx, scope)) {
-    const known = waiters.get(target);
-    if (known === undefined) waiters.set(target, [waiter]);
-    else known.push(waiter);
-    pending.set(waiter, (pending.get(waiter) ?? 0) + 1);
-  }
+  for (const { waiter } of waits) pending.set(waiter, (pending.get(waiter) ?? 0) + 1);
   const free = [...waiters.keys()].filter((id) => !pending.has(id));
   for (let id = free.pop(); id !== undefined; id = free.pop())
-    for (const waiter of waiters.get(id) ?? []) {
+    for (const { waiter } of waiters.get(id) ?? []) {
       const left = (pending.get(waiter) ?? 0) - 1;
       if (left > 0) pending.set(waiter, left);
       else {
@@ -214,16 +203,11 @@ async function findCircles(tx: ReadTx, scope: Scope): Promise<string[]> {
 }
 
 /** Is it on a circle itself, and not only above one? */
-function reaches(waiters: ReadonlyMap<string, readonly string[]>, start: string): boolean {
-  const seen = new Set<string>();
-  const open = [...(waiters.get(start) ?? [])];
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    if (id === start) return true;
-    if (seen.has(id)) continue;
-    seen.add(id);
-    open.push(...(waiters.get(id) ?? []));
-  }
-  return false;
+function reaches(waiters: ReadonlyMap<string, readonly Wait[]>, start: string): boolean {
+  // A set visits what is added to it while it is walked through.
+  const above = new Set((waiters.get(start) ?? []).map(({ waiter }) => waiter));
+  for (const id of above) for (const { waiter } of waiters.get(id) ?? []) above.add(waiter);
+  return above.has(start);
 }
 
 const rendered = scoped<OutcomeRow & { file_hash: string }>(
@@ -243,17 +227,15 @@ const dependencies = partsOf("outcome_id", "depends_on_id", "dependencies");
 async function findOutdated(tx: ReadTx, scope: Scope): Promise<string[]> {
   const rows = await rendered(tx, scope);
   if (rows.length === 0) return [];
-  const [above, below, before] = [
-    grouped(await parents(tx, scope)),
-    grouped(await children(tx, scope)),
-    grouped(await dependencies(tx, scope)),
-  ];
+  const above = grouped(await parents(tx, scope));
+  const below = grouped(await children(tx, scope));
+  const before = grouped(await dependencies(tx, scope));
   return rows
     .filter((row) => {
       const text = render(row, {
-        parents: above.get(row.id) ?? [],
-        children: (below.get(row.id) ?? []).slice(0, mostChildrenShown),
-        dependsOn: before.get(row.id) ?? [],
+        parents: above(row.id),
+        children: below(row.id).slice(0, mostChildrenShown),
+        dependsOn: before(row.id),
         responsible: row.responsible_id,
       });
       return digest("sha256", text) !== row.file_hash;
@@ -261,12 +243,7 @@ async function findOutdated(tx: ReadTx, scope: Scope): Promise<string[]> {
     .map(({ id }) => id);
 }
 
-function grouped(rows: readonly { of: string; id: string }[]): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
-  for (const { of, id } of rows) {
-    const group = groups.get(of);
-    if (group === undefined) groups.set(of, [id]);
-    else group.push(id);
-  }
-  return groups;
+function grouped(rows: readonly { of: string; id: string }[]): (of: string) => string[] {
+  const groups = Map.groupBy(rows, ({ of }) => of);
+  return (of) => (groups.get(of) ?? []).map(({ id }) => id);
 }

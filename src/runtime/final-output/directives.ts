@@ -88,15 +88,12 @@ export function directivesIn(output: string, given = ""): Directive[] {
   // Only the end of a long output is kept, so a mark that seems to open a fence may have closed one. Directives after it
   // would then be skipped silently.
   const swallowed = fence?.isPlan === true ? "a plan" : fence?.lines.find((line) => begins.test(line));
-  if (swallowed !== undefined) found.push({ kind: "malformed", line: swallowed, why: malformed.openFence });
+  if (swallowed !== undefined) found.push(cannotUse(swallowed, malformed.openFence));
   if (found.length <= mostDirectives) return found;
-  const rest = {
-    kind: "malformed",
-    line: "the rest",
-    why: malformed.tooMany(mostDirectives),
-  } as const;
-  return [...found.slice(0, mostDirectives), rest];
+  return [...found.slice(0, mostDirectives), cannotUse("the rest", malformed.tooMany(mostDirectives))];
 }
+
+const cannotUse = (line: string, why: string): Directive => ({ kind: "malformed", line, why });
 
 const linesOf = (text: string): string[] => text.split(/\r?\n/);
 
@@ -105,7 +102,7 @@ function closes(opened: string, [, mark = "", rest = ""]: RegExpExecArray): bool
 }
 
 function readLine(word: string, line: string): Directive {
-  const no = (why: string): Directive => ({ kind: "malformed", line, why });
+  const no = (why: string): Directive => cannotUse(line, why);
   const parts = /^[A-Z]+\[([^[\]]*)\]:[ \t]*(.*)$/.exec(line);
   if (parts === null) return no(malformed.format(word));
   const inside = (parts[1] ?? "").trim();
@@ -145,18 +142,10 @@ function planIn(json: string): Directive {
   try {
     value = JSON.parse(json);
   } catch (error) {
-    return {
-      kind: "malformed",
-      line,
-      why: malformed.notJson(error instanceof Error ? error.message : ""),
-    };
+    return cannotUse(line, malformed.notJson(error instanceof Error ? error.message : ""));
   }
   const list = typeof value === "object" && value !== null && "tasks" in value ? value.tasks : value;
   const checked = check(PlanTasks, list, "tasks");
   if ("data" in checked) return { kind: "plan", line, tasks: checked.data };
-  return {
-    kind: "malformed",
-    line,
-    why: malformed.notTasks(sentencesOf(checked.problems).replace(/\.$/, "")),
-  };
+  return cannotUse(line, malformed.notTasks(sentencesOf(checked.problems).replace(/\.$/, "")));
 }
