@@ -2,13 +2,15 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { z } from "zod";
 import { type Client, createClient } from "../client/client.ts";
 import { listCompanies } from "../contract/companies.ts";
+import { Limits } from "../contract/limits.ts";
 import { nameKey } from "../contract/names.ts";
 import { listAgents } from "../contract/agents.ts";
 import { shown } from "../contract/visible-text.ts";
 import { Id } from "../contract/words.ts";
-import { noCompanyYet, noSuchAgent, notAPort, severalAgents, whichCompany } from "./texts.ts";
+import { badLimits, noCompanyYet, noSuchAgent, notAPort, severalAgents, whichCompany } from "./texts.ts";
 
 export interface Terminal {
   readonly out: (text: string) => void;
@@ -49,8 +51,18 @@ export function portOf(env: NodeJS.ProcessEnv): number {
 export const daemonOptions = ({ env, terminal }: Context) => ({
   home: homeOf(env),
   databaseUrl: env["DATABASE_URL"],
+  limits: limitsIn(env),
   log: (line: Record<string, unknown>): void => terminal.err(JSON.stringify(line)),
 });
+
+/** The limits of AGENCY_LIMITS, and the defaults of all others. */
+export function limitsIn(env: NodeJS.ProcessEnv): Limits {
+  try {
+    return Limits.parse(JSON.parse(env["AGENCY_LIMITS"] ?? "{}"));
+  } catch (error) {
+    throw badLimits(error instanceof z.ZodError ? z.prettifyError(error) : String(error));
+  }
+}
 
 /** The daemon's address: AGENCY_URL, else the address the daemon wrote to this home, else the default. */
 export function urlOf(env: NodeJS.ProcessEnv): string {

@@ -39,6 +39,12 @@ export const howToDecide = (id: string): string =>
 export const notAPort = (value: string) =>
   invalid(`AGENCY_PORT is "${value}", which is not a port.`, "Use a number from 0 to 65535.");
 
+export const badLimits = (why: string) =>
+  invalid(
+    `AGENCY_LIMITS is not valid. ${why}`,
+    `Use JSON, such as {"callsAtOnce":64}. The guide limits.md lists all limits.`,
+  );
+
 export const notANumber = (flag: string) =>
   invalid(`--${flag} is not a whole number.`, `Use a number, such as --${flag} 42.`);
 

@@ -31,6 +31,7 @@ export const examineDeeply = operation("doctor.deep", "GET /api/doctor/deep", {
     findings: z.array(Finding),
     nextCursor,
   }),
+  heavy: () => true,
   within: "installation",
 });
 

@@ -74,5 +74,6 @@ export const verifyLedger = operation("event.verify", "GET /api/events/verify", 
     problems: z.array(LedgerProblem),
     nextCursor,
   }),
+  heavy: () => true,
   within: "installation",
 });

@@ -44,6 +44,10 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
     readonly again: (output: unknown) => Readonly<Record<string, unknown>> | null;
     readonly by?: Operation;
   };
+  /** The input may carry whole files. Other inputs are small (limits.ts). */
+  readonly carriesFiles?: true;
+  /** Whether the call takes long. The daemon runs one such call at a time. */
+  readonly heavy?: (input: Readonly<Record<string, unknown>>) => boolean;
   /** Output keys that are secrets. They are not stored, so a repeated idempotency key does not show them again. */
   readonly shownOnce?: readonly string[];
   /** Its answer shows the ids of these things. A refusal about a wrong id points to this operation. */

@@ -72,6 +72,7 @@ export const exportCompany = operation("company.export", "GET /api/companies/:co
       .describe("What the files don't contain, because it has no meaning elsewhere."),
   }),
   effect: "record",
+  heavy: () => true,
 });
 
 export const importCompany = operation("company.import", "POST /api/companies/import", {
@@ -97,5 +98,7 @@ export const importCompany = operation("company.import", "POST /api/companies/im
     files: z.number().describe("Number of knowledge files."),
     notices: z.array(z.string()),
   }),
+  carriesFiles: true,
+  heavy: () => true,
   within: "installation",
 });

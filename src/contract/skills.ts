@@ -48,6 +48,7 @@ export const putSkill = operation("skill.put", "POST /api/companies/:companyId/s
     ),
   }),
   output: Skill,
+  carriesFiles: true,
 });
 
 export const listSkills = operation("skill.list", "GET /api/companies/:companyId/skills", {

@@ -2,8 +2,10 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbox } from "../contract/installation.ts";
+import { Limits } from "../contract/limits.ts";
 import { authenticate } from "../dispatch/identity.ts";
 import { patient } from "../doors/waiting.ts";
+import { Callers } from "../doors/callers.ts";
 import { createHttpDoor, type OtherDoor } from "../doors/http.ts";
 import { hostsFor } from "../doors/host.ts";
 import { eventStream } from "../doors/stream.ts";
@@ -38,6 +40,8 @@ export interface DaemonOptions {
   readonly mayRunUnsandboxed?: (found: Sandbox) => Promise<boolean>;
   /** The step at which to die, for tests (runtime/fail-points.ts). */
   readonly failAt?: string | undefined;
+  /** Other values than the defaults. */
+  readonly limits?: Partial<Limits>;
   readonly log: (line: Record<string, unknown>) => void;
 }
 
@@ -109,10 +113,17 @@ async function startLocked(
       const { actor } = await authenticate(tx, given).catch(() => ({ actor: system }));
       return actor.sessionId === null || actor.agentId === null ? 0 : countUnread(tx, actor.agentId);
     });
-  const dispatch = patient(core.dispatch, () => somethingChanged(store, closing.signal), closing.signal);
-  const doorParts = { dispatch, authenticate: check, reportBug, version, unread };
+  const limits = Limits.parse(options.limits ?? {});
+  const callers = new Callers({ limits, authenticate: check, clock: () => performance.now() });
+  const dispatch = patient(
+    callers.fairly(core.dispatch),
+    () => somethingChanged(store, closing.signal),
+    closing.signal,
+  );
+  const doorParts = { dispatch, authenticate: check, reportBug, version, unread, limits };
   const server = createHttpDoor({
     ...doorParts,
+    admit: (given) => callers.admit(given),
     hosts: () => hosts,
     others: [
       lazily("/mcp", async () => (await import("../doors/mcp.ts")).mcpDoor(doorParts)),
@@ -224,6 +235,6 @@ function lazily(prefix: string, load: () => Promise<OtherDoor>): OtherDoor {
   let door: Promise<OtherDoor> | undefined;
   return {
     prefix,
-    handle: async (request, response, url) => (await (door ??= load())).handle(request, response, url),
+    handle: async (...given) => (await (door ??= load())).handle(...given),
   };
 }

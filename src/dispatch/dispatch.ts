@@ -31,6 +31,8 @@ export interface DispatchRequest {
   readonly token: string | undefined;
   readonly input: unknown;
   readonly key?: string | undefined;
+  /** Size of the request. A door counts a large one as work that takes long. */
+  readonly bytes?: number;
 }
 
 export interface DispatcherParts {

@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Refusal } from "../contract/refusal.ts";
-import { readJson } from "./body.ts";
+import { readJson, Shape } from "./body.ts";
 
 describe("a JSON body", () => {
-  const read = (text: string | Uint8Array): unknown => readJson(Buffer.from(text));
+  /** In pieces of a few bytes, as it may arrive. */
+  const read = (text: string | Uint8Array): unknown => {
+    const bytes = Buffer.from(text);
+    const shape = new Shape();
+    const size = Math.max(7, bytes.length >> 8);
+    for (let start = 0; start < bytes.length; start += size) shape.check(bytes.subarray(start, start + size));
+    return readJson(bytes);
+  };
 
   test("is what JSON.parse makes of it", () => {
     for (const text of [
@@ -36,6 +43,20 @@ describe("a JSON body", () => {
     assert.deepEqual(read(`[${"[],".repeat(1000)}[]]`), JSON.parse(`[${"[],".repeat(1000)}[]]`));
     // A string whose end is escaped away does not hide what follows.
     assert.throws(() => read(`{"a":"\\\\",${'"b":['.repeat(1)}${"[".repeat(40)}`), invalid);
+  });
+
+  test("has at most 25,000 values, commas in strings not counted", () => {
+    const many = (count: number): string => `[${"0,".repeat(count)}0]`;
+    const keys = (count: number): string =>
+      `{${Array.from({ length: count }, (_, index) => `"${index}":{}`).join(",")}}`;
+    assert.deepEqual(read(many(24_999)), JSON.parse(many(24_999)));
+    for (const text of [many(25_000), keys(12_501), many(5_000_000)])
+      assert.throws(
+        () => read(text),
+        (error) => error instanceof Refusal && error.code === "too_large",
+      );
+    const string = JSON.stringify({ text: ",[{".repeat(30_000) });
+    assert.deepEqual(read(string), JSON.parse(string));
   });
 
   test("is refused when it is not JSON, not UTF-8, or never ends", () => {

@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Limits } from "../contract/limits.ts";
 import { type Operation, takesBody } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
 import { notFound, Refusal, refusalCodes } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
+import type { Account } from "./callers.ts";
 import { checkHostAndOrigin } from "./host.ts";
 import { openApi } from "./openapi.ts";
 import { bodyNotDeclared, bodyNotObject, givenTwice, internalError } from "./texts.ts";
@@ -16,6 +18,8 @@ export interface HttpParts extends DoorParts {
   readonly hosts: () => readonly string[];
   /** Doors with another protocol, by path prefix. */
   readonly others: readonly OtherDoor[];
+  /** Finds the account of a credential before anything else is done for the request (callers.ts). */
+  readonly admit: (token: string | undefined) => Promise<Account>;
 }
 
 export interface DoorParts {
@@ -24,22 +28,29 @@ export interface DoorParts {
   /** Logs an error that is not a Refusal, and returns the id under which the log has it. The caller gets only the id. */
   readonly reportBug: (error: unknown, about: string) => string;
   readonly version: string;
+  readonly limits: Limits;
 }
 
 export interface OtherDoor {
   readonly prefix: string;
-  readonly handle: (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>;
+  readonly handle: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: URL,
+    account: Account,
+  ) => Promise<void>;
 }
-
-export const maxBodyBytes = 64 * 1024 * 1024;
 
 export function createHttpDoor(parts: HttpParts): Server {
   const router = routesOf(operations);
-  const server = createServer((request, response) => {
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
     answer(parts, router, request, response).catch((error: unknown) => fail(parts, request, response, error));
-  });
-  server.requestTimeout = 120_000;
-  server.headersTimeout = 20_000;
+  };
+  const server = createServer({ connectionsCheckingInterval: 2000 }, handle);
+  // The client asks before it sends its body. answer() tells it to continue once the caller is known.
+  server.on("checkContinue", handle);
+  server.requestTimeout = parts.limits.uploadSeconds * 1000;
+  server.headersTimeout = Math.min(20_000, server.requestTimeout);
   server.keepAliveTimeout = 65_000;
   return server;
 }
@@ -58,17 +69,18 @@ async function answer(
   const other = parts.others.find(
     ({ prefix }) => url.pathname === prefix || url.pathname.startsWith(`${prefix}/`),
   );
+  const account = await parts.admit(bearer(request));
+  if (request.headers.expect !== undefined) response.writeContinue();
   const route = router(method, url.pathname);
-  if (route === undefined && other !== undefined) return other.handle(request, response, url);
+  if (route === undefined && other !== undefined) return other.handle(request, response, url, account);
   if (route === undefined) {
     await parts.authenticate(bearer(request));
     if (url.pathname === "/api/openapi.json" && method === "GET")
       return send(response, 200, openApi(parts.version));
     throw notFound("route", `${method} ${url.pathname}`.slice(0, 200));
   }
-  // A large body is read only with a valid credential. For a small one, checking the credential twice would cost more.
-  if (mayBeLarge(request)) await parts.authenticate(bearer(request));
-  const input = await inputOf(request, url, route).catch(async (error: unknown) => {
+  const held = holding(account, response);
+  const input = await inputOf(request, url, route, held, parts.limits).catch(async (error: unknown) => {
     // Without a credential the caller must not learn what is wrong with its request.
     await parts.authenticate(bearer(request));
     throw error;
@@ -78,6 +90,7 @@ async function answer(
     token: bearer(request),
     input,
     key: headerOf(request, "idempotency-key"),
+    bytes: held.bytes,
   };
   const output = await parts.dispatch(
     call,
@@ -89,6 +102,26 @@ async function answer(
     route.operation.effect === "write" && method === "POST" && isCreation(route.operation) ? 201 : 200,
     output,
   );
+}
+
+export interface Held {
+  readonly bytes: number;
+  hold(bytes: number): void;
+}
+
+/** Counts the bytes of a request on the caller's account until the response is sent or the connection is closed. */
+export function holding(account: Account, response: ServerResponse): Held {
+  let bytes = 0;
+  response.once("close", () => account.release(bytes));
+  return {
+    get bytes() {
+      return bytes;
+    },
+    hold: (more) => {
+      account.hold(more);
+      bytes += more;
+    },
+  };
 }
 
 /** A signal that aborts when the client closes the connection before it has its answer. */
@@ -146,6 +179,8 @@ export function fail(
     return;
   }
   if (error instanceof Refusal) {
+    const { retryAfterSeconds } = error.details ?? {};
+    if (typeof retryAfterSeconds === "number") response.setHeader("retry-after", retryAfterSeconds);
     const text = writeHead(response, refusalCodes[error.code].http, error.toBody());
     if (request.complete) response.end(text);
     else linger(request, response, text);
@@ -221,26 +256,34 @@ function isCreation(operation: Operation): boolean {
 }
 
 /** The input from query, body and path. The strict schema of the operation refuses every unknown key later, a token too. */
-async function inputOf(request: IncomingMessage, url: URL, route: Route): Promise<Record<string, unknown>> {
-  const body = takesBody(route.operation) ? await bodyOf(request, route.operation) : {};
+async function inputOf(
+  request: IncomingMessage,
+  url: URL,
+  route: Route,
+  held: Held,
+  limits: Limits,
+): Promise<Record<string, unknown>> {
+  const body = takesBody(route.operation) ? await bodyOf(request, route.operation, held, limits) : {};
   // Spread, not assigned: a key named __proto__ stays a plain key, and is refused like every unknown key.
   const input = { ...Object.fromEntries(url.searchParams), ...body };
   for (const key of Object.keys(route.params)) if (Object.hasOwn(input, key)) throw givenTwice(key);
   return { ...input, ...route.params };
 }
 
-async function bodyOf(request: IncomingMessage, operation: Operation): Promise<Record<string, unknown>> {
-  const bytes = await readBody(request, maxBodyBytes);
+async function bodyOf(
+  request: IncomingMessage,
+  operation: Operation,
+  held: Held,
+  limits: Limits,
+): Promise<Record<string, unknown>> {
+  const most = operation.carriesFiles === true ? limits.uploadBytes : limits.bodyBytes;
+  const bytes = await readBody(request, most, held);
   if (bytes.byteLength === 0) return {};
   const type = headerOf(request, "content-type") ?? "";
   if (!/^application\/json\b/i.test(type)) throw bodyNotDeclared();
   const body = readJson(bytes);
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw bodyNotObject(operation.name);
   return { ...body };
-}
-
-function mayBeLarge({ headers }: IncomingMessage): boolean {
-  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 65_536;
 }
 
 export function headerOf(request: IncomingMessage, name: string): string | undefined {

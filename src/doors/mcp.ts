@@ -12,7 +12,7 @@ import { mcpServers, type McpServerName, type Operation, toolDescription } from 
 import { operations } from "../contract/operation-table.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { readBody, readJson } from "./body.ts";
-import { bearer, type DoorParts, goneWith, maxBodyBytes, type OtherDoor, send } from "./http.ts";
+import { bearer, type DoorParts, goneWith, holding, type OtherDoor, send } from "./http.ts";
 import { answerTo, plainCallIn } from "./mcp-call.ts";
 import { internalError, stillWaiting, toolsHere, unreadNotice } from "./texts.ts";
 
@@ -32,17 +32,19 @@ export function mcpDoor(parts: McpParts): OtherDoor {
   );
   return {
     prefix: "/mcp",
-    handle: async (request, response, url) => {
+    handle: async (request, response, url, account) => {
       const token = bearer(request);
       await parts.authenticate(token);
       const name = url.pathname.slice("/mcp/".length);
       const served = servers.get(name);
       if (served === undefined) throw notFound("MCP server", name.slice(0, 100));
-      const body = request.method === "POST" ? readJson(await readBody(request, maxBodyBytes)) : undefined;
+      const held = holding(account, response);
+      const body =
+        request.method === "POST" ? readJson(await readBody(request, served.maxBytes, held)) : undefined;
       const gone = goneWith(response);
       const call = plainCallIn(request, body);
       if (call !== undefined) {
-        const answer = await answerTo(served.newServer(token), call, gone);
+        const answer = await answerTo(served.newServer(token, held.bytes), call, gone);
         if (answer !== undefined) send(response, 200, answer);
         return;
       }
@@ -53,7 +55,7 @@ export function mcpDoor(parts: McpParts): OtherDoor {
         ...(body === undefined ? {} : { body: "{}" }),
       });
       const answer = await served.handler.fetch(webRequest, {
-        authInfo: { token: token ?? "", clientId: "agency", scopes: [] },
+        authInfo: { token: token ?? "", clientId: "agency", scopes: [], extra: { bytes: held.bytes } },
         ...(body === undefined ? {} : { parsedBody: body }),
       });
       await relay(answer, response);
@@ -84,11 +86,17 @@ function toolFor(operation: Operation) {
 function serve(
   parts: McpParts,
   name: McpServerName,
-): { newServer: (token: string | undefined) => Server; handler: McpHttpHandler } {
+): {
+  newServer: (token: string | undefined, bytes: number) => Server;
+  handler: McpHttpHandler;
+  maxBytes: number;
+} {
   const tools = toolsOf(name);
   const byName = new Map(tools.map(({ operation, tool }) => [tool.name, operation]));
   const list = tools.map(({ tool }) => tool);
-  const newServer = (token: string | undefined): Server => {
+  const carriesFiles = tools.some(({ operation }) => operation.carriesFiles === true);
+  const maxBytes = carriesFiles ? parts.limits.uploadBytes : parts.limits.bodyBytes;
+  const newServer = (token: string | undefined, bytes: number): Server => {
     const server = new Server(
       { name: `agency-${name}`, version: parts.version },
       { capabilities: { tools: {} } },
@@ -100,7 +108,7 @@ function serve(
       try {
         const { progressToken } = params._meta ?? {};
         const output = await parts.dispatch(
-          { operation, token, input: params.arguments ?? {}, key: keyIn(params._meta) },
+          { operation, token, input: params.arguments ?? {}, key: keyIn(params._meta), bytes },
           {
             gone: mcpReq.signal,
             ...(progressToken === undefined
@@ -129,10 +137,13 @@ function serve(
     });
     return server;
   };
-  const handler = createMcpHandler(({ authInfo }) => newServer(authInfo?.token), {
-    maxRequestBodySize: maxBodyBytes,
-  });
-  return { newServer, handler };
+  const handler = createMcpHandler(
+    ({ authInfo }) => newServer(authInfo?.token, Number(authInfo?.extra?.["bytes"] ?? 0)),
+    {
+      maxRequestBodySize: maxBytes,
+    },
+  );
+  return { newServer, handler, maxBytes };
 }
 
 /** An unknown tool is not a refusal: the protocol defines its own error for it. */

@@ -1,5 +1,5 @@
 import { plural } from "../contract/phrases.ts";
-import { forbidden, invalid, Refusal } from "../contract/refusal.ts";
+import { forbidden, invalid, limited, Refusal } from "../contract/refusal.ts";
 
 /** What the doors themselves say. Every other refusal comes from behind them. */
 export const unknownHost = (hosts: readonly string[]) =>
@@ -16,6 +16,37 @@ export const bodyTooLarge = (most: number) =>
     "too_large",
     `The request is larger than ${most} bytes, the maximum.`,
     "Send less, or split the content into several files.",
+  );
+
+export const bodyTooManyValues = (most: number) =>
+  new Refusal(
+    "too_large",
+    `The body has more than ${most} values, the maximum.`,
+    "Send fewer values in a call, and make several calls.",
+  );
+
+/** A refusal that ends by itself: the answer has the header Retry-After. */
+const soon = { retryAfterSeconds: 1 };
+
+export const tooManyCalls = (perSecond: number) =>
+  limited(
+    `You sent more than ${perSecond} calls per second for a longer time.`,
+    "Wait a second, then continue more slowly. The guide limits.md lists all limits.",
+    soon,
+  );
+
+export const tooManyAtOnce = (most: number) =>
+  limited(
+    `${plural(most, "call")} of yours are waiting, the maximum.`,
+    "Wait for answers before you send more calls.",
+    soon,
+  );
+
+export const tooManyBytes = (most: number, who: string) =>
+  limited(
+    `The requests of ${who} that are not answered yet would have more than ${most} bytes, the maximum.`,
+    "Wait until your other uploads are answered, then send this one again.",
+    soon,
   );
 
 export const bodyNotUtf8 = () =>

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { searchFiles, viewHistory } from "../contract/knowledge.ts";
+import { Limits } from "../contract/limits.ts";
+import { Refusal, type RefusalCode } from "../contract/refusal.ts";
+import type { Caller } from "../dispatch/identity.ts";
+import { unauthenticated } from "../dispatch/texts.ts";
+import { Callers } from "./callers.ts";
+
+const caller = (kind: "agent" | "board"): Caller => ({
+  actor: { kind, agentId: kind === "agent" ? "a" : null, sessionId: null },
+  companyId: null,
+  workspace: null,
+});
+
+function callersWith(limits: Partial<Limits>) {
+  const seen = { now: 0, asked: 0, revoked: false };
+  const callers = new Callers({
+    limits: Limits.parse(limits),
+    clock: () => seen.now,
+    authenticate: async (token) => {
+      seen.asked++;
+      if (token === undefined || token === "wrong" || seen.revoked) throw unauthenticated("no");
+      return caller(token === "board" ? "board" : "agent");
+    },
+  });
+  return { callers, seen };
+}
+
+const code =
+  (expected: RefusalCode) =>
+  (error: unknown): boolean =>
+    error instanceof Refusal && error.code === expected && error.hint !== "";
+
+describe("the rate of a caller", () => {
+  test("has a burst, then a steady rate; another caller has an account of its own", async () => {
+    const { callers, seen } = callersWith({ agentCallsPerSecond: 2, boardCallsPerSecond: 4 });
+    for (let count = 0; count < 50; count++) await callers.admit("one");
+    await assert.rejects(callers.admit("one"), code("limited"));
+    await callers.admit("two");
+    for (let count = 0; count < 100; count++) await callers.admit("board");
+    await assert.rejects(callers.admit("board"), code("limited"));
+    seen.now += 1000;
+    await callers.admit("one");
+    await callers.admit("one");
+    await assert.rejects(callers.admit("one"), code("limited"));
+  });
+
+  test("without a valid credential all callers share one account, and take nothing from the others", async () => {
+    const { callers } = callersWith({ strangerCallsPerSecond: 1 });
+    await callers.admit("one");
+    for (let count = 0; count < 25; count++)
+      await assert.rejects(callers.admit(count % 2 === 0 ? undefined : "wrong"), code("unauthenticated"));
+    await assert.rejects(callers.admit("wrong"), code("limited"));
+    await assert.rejects(callers.admit(undefined), code("limited"));
+    await callers.admit("one");
+    await callers.admit("new");
+  });
+
+  test("the credential is looked up again after two seconds, and an idle account is forgotten", async () => {
+    const { callers, seen } = callersWith({ agentCallsPerSecond: 1 });
+    for (let count = 0; count < 10; count++) await callers.admit("one");
+    assert.equal(seen.asked, 1);
+    seen.revoked = true;
+    seen.now += 2000;
+    await assert.rejects(callers.admit("one"), code("unauthenticated"));
+    seen.revoked = false;
+    seen.now += 120_000;
+    await callers.admit("one");
+    assert.equal(seen.asked, 3);
+  });
+});
+
+test("the bytes of unanswered requests are limited for a caller and for all together", async () => {
+  const { callers } = callersWith({ heldBytes: 4096, heldBytesPerCaller: 3000 });
+  const [one, two] = [await callers.admit("one"), await callers.admit("two")];
+  one.hold(3000);
+  assert.throws(() => one.hold(1), code("limited"));
+  two.hold(1096);
+  assert.throws(() => two.hold(1), code("limited"));
+  one.release(3000);
+  two.hold(1000);
+  two.release(2096);
+  one.hold(3000);
+});
+
+describe("the calls of a caller", () => {
+  /** Calls that stay open until they are let go. */
+  function open(limits: Partial<Limits>) {
+    const { callers } = callersWith(limits);
+    const running: { token: string | undefined; end: () => void }[] = [];
+    const dispatch = callers.fairly(({ token }) => {
+      const { promise, resolve } = Promise.withResolvers<unknown>();
+      running.push({ token, end: () => resolve(undefined) });
+      return promise;
+    });
+    return { callers, running, dispatch };
+  }
+  const light = (token: string, bytes = 0) => ({ operation: viewHistory, token, input: {}, bytes });
+  const heavy = (token: string) => ({ operation: searchFiles, token, input: {} });
+  const settle = () => new Promise(setImmediate);
+
+  test("run a few at a time; the next waits, and beyond the maximum they are refused", async () => {
+    const { callers, running, dispatch } = open({ callsAtOnce: 2, callsWaiting: 1 });
+    await callers.admit("one");
+    await callers.admit("two");
+    const calls = [dispatch(light("one")), dispatch(light("one")), dispatch(light("one"))];
+    await assert.rejects(dispatch(light("one")), code("limited"));
+    const other = dispatch(light("two"));
+    assert.deepEqual(
+      running.map(({ token }) => token),
+      ["one", "one", "two"],
+    );
+    running[0]?.end();
+    await calls[0];
+    await settle();
+    assert.equal(running.length, 4);
+    for (const { end } of running) end();
+    await Promise.all([...calls, other]);
+  });
+
+  test("that take long, or carry much, run one at a time in all, and each caller has one in line", async () => {
+    const { callers, running, dispatch } = open({ bodyBytes: 1024 });
+    await callers.admit("one");
+    await callers.admit("two");
+    const calls = [
+      dispatch(heavy("one")),
+      dispatch(light("one", 1025)),
+      dispatch(heavy("one")),
+      dispatch(heavy("two")),
+      dispatch(light("one")),
+    ];
+    const order: (string | undefined)[] = [];
+    for (let count = 0; count < calls.length; count++) {
+      await settle();
+      assert.ok(running.length <= 2, "one long call, one short");
+      const next = running.shift();
+      order.push(next?.token);
+      next?.end();
+    }
+    await Promise.all(calls);
+    // The second caller does not wait for every call that the first one sent before it.
+    assert.deepEqual(order, ["one", "one", "two", "one", "one"]);
+  });
+});
