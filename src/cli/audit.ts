@@ -9,10 +9,13 @@ import { jsonFlag } from "./texts.ts";
 export function addAuditVerify(program: Command, context: Context): void {
   nounOf(program, "audit")
     .command("verify")
-    .description("Verify the record of every company and name the first bad event of each.")
+    .description(
+      "Verify the record of every company against its hashes and its anchor, and name what was changed.",
+    )
+    .option("--deep", "Also compare every stored row with what the record says of it.")
     .option(...jsonFlag)
-    .action(async (flags: { json?: true }) => {
-      const result = await verifyAll(context.env);
+    .action(async (flags: { json?: true; deep?: true }) => {
+      const result = await verifyAll(context.env, flags.deep === true);
       print(context, flags, result, describeAudit(result));
       if (!result.ok) context.exitCode = 1;
     });
@@ -20,22 +23,34 @@ export function addAuditVerify(program: Command, context: Context): void {
 
 type Audit = Omit<Output<typeof verifyLedger>, "nextCursor">;
 
-export async function verifyAll(env: NodeJS.ProcessEnv): Promise<Audit> {
+export async function verifyAll(env: NodeJS.ProcessEnv, deep = false): Promise<Audit> {
   const client = clientOf(env);
-  let checked = 0;
+  let [checked, rows] = [0, 0];
   const problems: Audit["problems"] = [];
   for (let cursor: string | undefined; ;) {
-    const part = await client.call(verifyLedger, { cursor });
+    const part = await client.call(verifyLedger, { cursor, deep });
     checked += part.checked;
+    rows += part.rows;
     problems.push(...part.problems);
-    if (part.nextCursor === null) return { ok: problems.length === 0, checked, problems };
+    if (part.nextCursor === null) return { ok: problems.length === 0, checked, rows, problems };
     cursor = part.nextCursor;
   }
 }
 
-export function describeAudit({ checked, problems }: Audit): string {
-  if (problems.length === 0) return `${plural(checked, "event")} verified`;
+export function describeAudit({ checked, rows, problems }: Audit): string {
+  if (problems.length === 0)
+    return `${plural(checked, "event")}${rows === 0 ? "" : ` and ${plural(rows, "row")}`} verified`;
   return problems
-    .map(({ companyId, seq, what }) => `Event ${seq} of ${companyId ?? "the installation"}: ${what}`)
+    .map(({ companyId, seq, row, what, intactUntil, advice }) => {
+      const where = companyId === null ? "the installation" : `company ${companyId}`;
+      const subject = row === null ? `Event ${seq} of ${where}` : `Row ${row}`;
+      const since =
+        intactUntil === null
+          ? ""
+          : row === null
+            ? ` The record is intact until ${intactUntil}.`
+            : ` Event ${seq} of ${where} changed it last, at ${intactUntil}.`;
+      return `${subject}: ${what}${since} ${advice}`;
+    })
     .join("\n");
 }

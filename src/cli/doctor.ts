@@ -34,6 +34,8 @@ export function addDoctor(program: Command, context: Context): void {
       const answers = findings.some(({ check, ok: isFine }) => check === "daemon" && isFine);
       const isDeep = answers && (flags.deep === true || flags.fix === true);
       const deep = isDeep ? await examineDeep(context.env, flags) : undefined;
+      // Afterwards, because mending a row also puts the record of that row right.
+      if (answers) findings.push(await ledgerFinding(context.env, isDeep));
       const ok = findings.every((finding) => finding.ok) && deep?.ok !== false;
       const lines = findings.map(
         (found) =>
@@ -75,7 +77,6 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
     return [{ check: "daemon", ok: false, says: "There is no board token yet. Start the daemon: agency up" }];
   try {
     const { companies } = await clientOf(env).call(listCompanies, { limit: 1000 });
-    const audit = await verifyAll(env);
     const { sandbox } = await clientOf(env).call(viewInstallation, {});
     const running = `Running at ${urlOf(env)} with ${plural(companies.length, "company", "companies")}`;
     return [
@@ -88,11 +89,15 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
         says: sandboxNotice(sandbox)[0] ?? sandbox.says,
         sandbox,
       },
-      { check: "ledger", ok: audit.ok, says: describeAudit(audit) },
     ];
   } catch (error) {
     return [{ check: "daemon", ok: false, says: error instanceof Error ? error.message : String(error) }];
   }
+}
+
+async function ledgerFinding(env: NodeJS.ProcessEnv, isDeep: boolean): Promise<Finding> {
+  const audit = await verifyAll(env, isDeep);
+  return { check: "ledger", ok: audit.ok, says: describeAudit(audit) };
 }
 
 /** `agency doctor --deep` and `--fix`: every invariant of the stored rows, page after page. */

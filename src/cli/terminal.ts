@@ -52,6 +52,8 @@ export const daemonOptions = ({ env, terminal }: Context) => ({
   home: homeOf(env),
   databaseUrl: env["DATABASE_URL"],
   limits: limitsIn(env),
+  auditKey: env["AGENCY_AUDIT_KEY"],
+  anchorCopy: env["AGENCY_AUDIT_ANCHOR"],
   log: (line: Record<string, unknown>): void => terminal.err(JSON.stringify(line)),
 });
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { CompanyId, Data, idOf, nextCursor, Page, whole } from "./words.ts";
+import { CompanyId, Data, Flag, idOf, nextCursor, Page, whole } from "./words.ts";
 
 /** The ledger of a company, or of the installation: one event for every change, every read of a knowledge file and every refusal. */
 
@@ -26,9 +26,15 @@ export const Event = z.object({
 export type Event = z.infer<typeof Event>;
 
 const LedgerProblem = z.object({
-  companyId: z.string().nullable().describe("Null: the ledger of the installation."),
-  seq: z.number().describe("The first event that is wrong."),
+  companyId: z.string().nullable().describe("Null: the installation."),
+  seq: z.number().nullable().describe("The first event that is wrong, or the last one that changed the row."),
+  row: z
+    .string()
+    .nullable()
+    .describe("The row that differs from the ledger, such as agents/<id>. Null: the ledger itself."),
   what: z.string(),
+  intactUntil: z.string().nullable().describe("The time of the last event that is right. Null: unknown."),
+  advice: z.string(),
 });
 
 const After = whole(0)
@@ -61,16 +67,18 @@ export const listAgentEvents = operation("event.of_agent", "GET /api/agents/:id/
 
 export const verifyLedger = operation("event.verify", "GET /api/events/verify", {
   summary:
-    "Verify the ledger of every company and of the installation, and name the first bad event of each. An answer covers a limited number of events; call again with nextCursor until it is null.",
+    "Verify the ledger of every company and of the installation against its hashes and its anchor, and name the first bad event of each. An answer covers a limited number of events; call again with nextCursor until it is null.",
   input: z.strictObject({
     cursor: Page.cursor,
     limit: whole(1, 50_000)
       .optional()
       .describe("Maximum number of events to check in one call. Default 10000."),
+    deep: Flag.optional().describe("Also compare every stored row with what the ledger recorded."),
   }),
   output: z.object({
     ok: z.boolean(),
-    checked: z.number(),
+    checked: z.number().describe("How many events were checked."),
+    rows: z.number().describe("How many rows were compared."),
     problems: z.array(LedgerProblem),
     nextCursor,
   }),

@@ -15,6 +15,8 @@ export const refusalCodes = {
   too_large: { http: 413, exit: 1 },
   refused: { http: 422, exit: 1 },
   limited: { http: 429, exit: 1 },
+  /** Stored content is not what was written. */
+  damaged: { http: 500, exit: 1 },
 } as const;
 
 export type RefusalCode = keyof typeof refusalCodes;

@@ -8,6 +8,7 @@ import { query } from "../store/query.ts";
 import type { Sandbox } from "../contract/installation.ts";
 import type { Store } from "../store/store.ts";
 import type { Transcripts } from "../runtime/operations.ts";
+import type { AnchorReader } from "../readers/activity.ts";
 import { handlersFor } from "./handlers.ts";
 
 /** The program without its doors: a store and the dispatch of every operation. Tests and benchmarks start here. */
@@ -24,12 +25,15 @@ export interface CoreParts {
   readonly transcripts?: Transcripts;
   /** How sessions are isolated. Tests leave it out: every session has a sandbox. */
   readonly sandbox?: () => Sandbox;
+  /** What is noted of the ledger outside the database. Tests may leave it out. */
+  readonly anchor?: AnchorReader;
 }
 
 export function createCore(parts: CoreParts): Core {
   const handlers = handlersFor({
     transcripts: parts.transcripts ?? { read: () => ({ transcript: "", truncated: false }) },
     sandbox: parts.sandbox ?? (() => ({ status: "works", unsandboxedAllowed: false, says: "", remedy: "" })),
+    anchor: parts.anchor ?? { read: () => new Map() },
   });
   const handled = new Set(handlers.map(({ operation }) => operation));
   const missing = operations.filter((operation) => !handled.has(operation));

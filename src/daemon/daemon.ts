@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbox } from "../contract/installation.ts";
 import { Limits } from "../contract/limits.ts";
@@ -9,7 +11,8 @@ import { Callers } from "../doors/callers.ts";
 import { createHttpDoor, type OtherDoor } from "../doors/http.ts";
 import { hostsFor } from "../doors/host.ts";
 import { eventStream } from "../doors/stream.ts";
-import { system } from "../events/ledger.ts";
+import { allHeads, append, system } from "../events/ledger.ts";
+import { keyFits } from "../events/verify.ts";
 import { countUnread } from "../mail/table.ts";
 import { redactText } from "../redaction/redact.ts";
 import type { Store } from "../store/store.ts";
@@ -17,9 +20,20 @@ import { failPoint } from "../runtime/fail-points.ts";
 import { processRunner, readTranscript } from "../processes/processes.ts";
 import { keepSandbox, type SandboxKeeper } from "../processes/sandbox.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
+import { keepAnchor } from "./anchor.ts";
 import { admitBoard, createCore, tidy } from "./core.ts";
 import { runScheduler } from "./drive.ts";
-import { announceDaemon, boardToken, type Home, lockHome, nodeId, openHome, retract } from "./home.ts";
+import {
+  announceDaemon,
+  auditKey,
+  boardToken,
+  forgetAuditKey,
+  type Home,
+  lockHome,
+  nodeId,
+  openHome,
+  retract,
+} from "./home.ts";
 import { newId, newSecret } from "./ids.ts";
 import { keepRosterFiles } from "./roster-file.ts";
 import { version } from "./version.ts";
@@ -38,6 +52,10 @@ export interface DaemonOptions {
   readonly allowUnsandboxed?: boolean;
   /** Asked at the start if there is no sandbox and that is not allowed yet. */
   readonly mayRunUnsandboxed?: (found: Sandbox) => Promise<boolean>;
+  /** The key that seals the ledger. Default: the one in the home folder. */
+  readonly auditKey?: string | undefined;
+  /** A second place for the anchor of the ledger: a file or an address. */
+  readonly anchorCopy?: string | undefined;
   /** The step at which to die, for tests (runtime/fail-points.ts). */
   readonly failAt?: string | undefined;
   /** Other values than the defaults. */
@@ -78,10 +96,30 @@ async function startLocked(
 ): Promise<Daemon> {
   const token = boardToken(home, newSecret);
   const failing = failPoint(options.failAt, () => process.kill(process.pid, "SIGKILL"));
-  const opened = await openStore(options, home);
+  const opened = await openSealed(options, home);
   const store = failing?.watch(opened) ?? opened;
+  const pause = (milliseconds: number, signal: AbortSignal) =>
+    sleep(milliseconds, undefined, { ref: false, signal }).catch(() => undefined);
+  const reportBug = (error: unknown, about: string): string => {
+    const id = newId();
+    options.log({
+      level: "error",
+      id,
+      about,
+      error: redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    });
+    return id;
+  };
+  const anchor = await keepAnchor({
+    store,
+    file: home.anchor,
+    copy: options.anchorCopy,
+    sleep: pause,
+    reportBug,
+  });
   const core = createCore({
     store,
+    anchor,
     newId,
     newSecret,
     transcripts: { read: (id) => readTranscript(home.transcripts, id) },
@@ -95,16 +133,6 @@ async function startLocked(
   );
   sweep.unref();
 
-  const reportBug = (error: unknown, about: string): string => {
-    const id = newId();
-    options.log({
-      level: "error",
-      id,
-      about,
-      error: redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)),
-    });
-    return id;
-  };
   const closing = new AbortController();
   let hosts: readonly string[] = [];
   const check = (given: string | undefined) => store.read((tx) => authenticate(tx, given));
@@ -127,9 +155,7 @@ async function startLocked(
     hosts: () => hosts,
     others: [
       lazily("/mcp", async () => (await import("../doors/mcp.ts")).mcpDoor(doorParts)),
-      eventStream(store, closing.signal, (milliseconds) =>
-        sleep(milliseconds, undefined, { ref: false, signal: closing.signal }).catch(() => undefined),
-      ),
+      eventStream(store, closing.signal, (milliseconds) => pause(milliseconds, closing.signal)),
     ],
   });
 
@@ -138,6 +164,7 @@ async function startLocked(
     await once(server, "listening");
   } catch (error) {
     clearInterval(sweep);
+    await anchor.stop();
     await store.close();
     throw error;
   }
@@ -146,8 +173,7 @@ async function startLocked(
   const rosterFiles = keepRosterFiles({
     store,
     folder: home.agents,
-    sleep: (milliseconds, signal) =>
-      sleep(milliseconds, undefined, { ref: false, signal }).catch(() => undefined),
+    sleep: pause,
     at: (step) => failing?.at(step),
     reportBug,
   });
@@ -197,6 +223,7 @@ async function startLocked(
     await closed;
     clearInterval(idle);
     clearTimeout(cut);
+    await anchor.stop();
     await store.close();
     retract(home);
     release();
@@ -221,13 +248,32 @@ function listeningOn(address: string | AddressInfo | null): AddressInfo {
   return address;
 }
 
-async function openStore(options: DaemonOptions, home: Home): Promise<Store> {
+/** Opens the store if its ledger was sealed with this daemon's key, and begins the ledger of a new one. */
+async function openSealed(options: DaemonOptions, home: Home): Promise<Store> {
+  const hadKey = options.auditKey !== undefined || existsSync(join(home.path, "audit-key"));
+  const store = await openStore(options, home, auditKey(home, options.auditKey, newSecret));
+  const fits = await store.write(async (tx) => {
+    await tx.lock("ledger ");
+    const isNew = (await tx.all(allHeads, {})).length === 0;
+    if (isNew)
+      append(tx, { companyId: "", actor: system, operation: "ledger.begin", subject: null, data: {} });
+    return isNew || (await keyFits(tx));
+  });
+  if (fits) return store;
+  await store.close();
+  if (!hadKey) forgetAuditKey(home);
+  throw new Error(
+    `The ledger of this database was sealed with another audit key${hadKey ? "" : ", and this home has none"}. Copy the file audit-key from a backup or from another node to ${home.path}, or set AGENCY_AUDIT_KEY.`,
+  );
+}
+
+async function openStore(options: DaemonOptions, home: Home, key: string): Promise<Store> {
   if (options.databaseUrl !== undefined) {
     const { openPostgres } = await import("../store/postgres.ts");
-    return openPostgres({ url: options.databaseUrl });
+    return openPostgres({ url: options.databaseUrl, key });
   }
   const { openSqlite } = await import("../store/sqlite.ts");
-  return openSqlite({ path: home.database, blobFolder: home.knowledge, clock: Date.now });
+  return openSqlite({ path: home.database, blobFolder: home.knowledge, clock: Date.now, key });
 }
 
 /** A door that is loaded with its first request, which makes start-up faster. */

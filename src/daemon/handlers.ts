@@ -23,7 +23,7 @@ import { mailHandlers } from "../mail/operations.ts";
 import { doctorHandlers } from "../invariants/operations.ts";
 import { outcomeHandlers } from "../outcomes/operations.ts";
 import { refreshOutcomeFile } from "../outcomes/table.ts";
-import { activityHandlers } from "../readers/activity.ts";
+import { activityHandlers, type AnchorReader } from "../readers/activity.ts";
 import { orgHandlers } from "../readers/org.ts";
 import { whyHandlers } from "../readers/why.ts";
 import { reorganizationHandlers } from "../reorganization/operations.ts";
@@ -43,6 +43,7 @@ const approvalKinds = {
 interface HandlerParts {
   readonly transcripts: Transcripts;
   readonly sandbox: () => Sandbox;
+  readonly anchor: AnchorReader;
 }
 
 /** The handlers of all operations. A missing one makes the start fail (core.ts). */
@@ -73,7 +74,7 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...rosterHandlers,
   ...exportHandlers,
   ...importHandlers,
-  ...activityHandlers,
+  ...activityHandlers(parts.anchor),
   ...costHandlers,
   ...doctorHandlers,
 ];

@@ -1,10 +1,11 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { privateFile } from "../store/blob-files.ts";
 
 /**
- * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `sandbox/`, `agents/`
- * `board-token` (mode 0600, made on first start). While a daemon runs, it also holds `daemon.json` (the daemon's address) and
+ * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `sandbox/`, `agents/`,
+ * `audit-anchor.log`, and `board-token` and `audit-key` (made on first start). Every file has mode 0600. While a daemon runs, it also holds `daemon.json` (the daemon's address) and
  * a lock that is released when the process ends.
  */
 export type Home = ReturnType<typeof openHome>;
@@ -15,6 +16,7 @@ export function openHome(path: string) {
   const home = {
     path,
     database: join(path, "agency.db"),
+    anchor: join(path, "audit-anchor.log"),
     knowledge: join(path, "knowledge"),
     workspaces: join(path, "workspaces"),
     transcripts: join(path, "transcripts"),
@@ -27,18 +29,35 @@ export function openHome(path: string) {
   return home;
 }
 
-/** Reads the board's token, or makes one. The file appears complete and with mode 0600, by a rename. */
 export function boardToken(home: Home, newSecret: () => string): string {
-  const file = join(home.path, "board-token");
+  return secretIn(join(home.path, "board-token"), () => `agb_${newSecret()}`);
+}
+
+/**
+ * The key that seals the ledger: the given one, the one in `audit-key`, or a new one in that file. It must not be lost, and
+ * every daemon that shares the database needs it.
+ */
+export function auditKey(home: Home, given: string | undefined, newSecret: () => string): string {
+  if (given !== undefined && given.length < 32)
+    throw new Error("AGENCY_AUDIT_KEY has fewer than 32 characters.");
+  return given ?? secretIn(join(home.path, "audit-key"), newSecret);
+}
+
+export function forgetAuditKey(home: Home): void {
+  rmSync(join(home.path, "audit-key"), { force: true });
+}
+
+/** Reads a secret, or makes one. The file appears complete and with mode 0600, by a rename. */
+function secretIn(file: string, newSecret: () => string): string {
   if (existsSync(file)) {
     chmodSync(file, 0o600);
-    const token = readFileSync(file, "utf8").trim();
-    if (token.length >= 32) return token;
+    const secret = readFileSync(file, "utf8").trim();
+    if (secret.length >= 32) return secret;
   }
-  const token = `agb_${newSecret()}`;
-  writeFileSync(`${file}.tmp`, `${token}\n`, { mode: 0o600 });
+  const secret = newSecret();
+  writeFileSync(`${file}.tmp`, `${secret}\n`, { mode: 0o600 });
   renameSync(`${file}.tmp`, file);
-  return token;
+  return secret;
 }
 
 /**
@@ -46,7 +65,7 @@ export function boardToken(home: Home, newSecret: () => string): string {
  * for any reason. A pid file was not used: the process it names may be gone, or be another program by now.
  */
 export function lockHome(home: Home): { release: () => void } {
-  const lock = new DatabaseSync(join(home.path, "daemon.lock"), { timeout: 0 });
+  const lock = new DatabaseSync(privateFile(join(home.path, "daemon.lock")), { timeout: 0 });
   try {
     lock.exec("pragma journal_mode = delete; begin exclusive; create table if not exists held (at integer)");
   } catch (error) {

@@ -7,7 +7,7 @@ import type { Operation } from "../contract/operation.ts";
 import { problemsIn, sentencesOf } from "../contract/problems.ts";
 import { invalid, notFound, Refusal } from "../contract/refusal.ts";
 import { JsonObject } from "../contract/words.ts";
-import { type Actor, append } from "../events/ledger.ts";
+import { aboutSubject, type Actor, append } from "../events/ledger.ts";
 import { redact, redactText } from "../redaction/redact.ts";
 import { insertion, query } from "../store/query.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
@@ -79,6 +79,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
         const isLimit = error.code === "limited" && agentId !== null && within !== "";
         await parts.store.write(async (tx) => {
           if (isLimit) await tx.lock(within);
+          if (error.code === "damaged") return recordDamage(tx, within, caller.actor, error);
           append(tx, {
             companyId: within,
             actor: caller.actor,
@@ -219,8 +220,18 @@ function isKey(key: string): boolean {
  * only "refused" does: it may look for things that don't exist.
  */
 function isOnRecord(refusal: Refusal, caller: Caller): boolean {
-  if (caller.actor.kind !== "agent") return refusal.code === "refused";
-  return ["forbidden", "refused", "limited", "not_found", "gone"].includes(refusal.code);
+  if (caller.actor.kind !== "agent") return ["refused", "damaged"].includes(refusal.code);
+  return ["forbidden", "refused", "limited", "not_found", "gone", "damaged"].includes(refusal.code);
+}
+
+/** Once for each content: the board learns of it, however many readers meet it. */
+async function recordDamage(tx: Tx, companyId: string, actor: Actor, { details }: Refusal): Promise<void> {
+  const subject = String(details?.["file"]);
+  const known = await tx.all(aboutSubject, { subject, before: Number.MAX_SAFE_INTEGER, limit: 1000 });
+  const data = { hash: details?.["hash"] };
+  const operation = "knowledge.damaged";
+  if (known.some((event) => event.operation === operation && event.data === JSON.stringify(data))) return;
+  append(tx, { companyId, actor, operation, subject, data });
 }
 
 function withoutSecrets(operation: Operation, output: unknown): unknown {

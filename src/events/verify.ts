@@ -1,18 +1,29 @@
 import { brokenLink, genesis, hashOf, headOf, sealOf } from "../store/chain.ts";
-import { query } from "../store/query.ts";
+import { query, selection } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { listAfter } from "./ledger.ts";
-import { wrong } from "./texts.ts";
+import { allHeads, listAfter, parseData } from "./ledger.ts";
+import { advice, wrong } from "./texts.ts";
 
 /** Checks the chains of the ledger, one after another: the installation's first, then each company's. */
 export interface Damage {
   /** Empty: the installation. */
   readonly companyId: string;
-  /** The first event that is wrong. */
-  readonly seq: number;
+  /** The first event that is wrong, or the last one that changed the row. */
+  readonly seq: number | null;
+  /** `agents/<id>`. Null: the ledger itself is damaged. */
+  readonly row: string | null;
   readonly what: string;
+  /** The time of the last event that is right. */
+  readonly intactUntil: number | null;
+  readonly advice: string;
 }
+
+/** What a place outside the database remembers of the chains: by company and number, the hash and when it was noted. */
+export type Anchors = ReadonlyMap<
+  string,
+  ReadonlyMap<number, { readonly hash: string; readonly at: number }>
+>;
 
 /** Where a check continues: after this event of this chain. */
 export interface ChainPlace {
@@ -28,9 +39,18 @@ export interface Verified {
   readonly next: ChainPlace | null;
 }
 
+/** The operation of the event in the installation's chain that seals the heads of the companies. */
+export const sealOperation = "ledger.seal";
+
 /** Checks at most `limit` events. */
-export async function verify(tx: ReadTx, from: ChainPlace | null, limit: number): Promise<Verified> {
-  const chains = (await tx.all(allChains, {})).map(({ id }) => id);
+export async function verify(
+  tx: ReadTx,
+  anchors: Anchors,
+  from: ChainPlace | null,
+  limit: number,
+): Promise<Verified> {
+  const known = (await tx.all(allChains, {})).map(({ id }) => id);
+  const chains = [...new Set([...known, ...anchors.keys()])].toSorted();
   const start = from ?? { companyId: "", after: 0 };
   const problems: Damage[] = [];
   let checked = 0;
@@ -39,8 +59,9 @@ export async function verify(tx: ReadTx, from: ChainPlace | null, limit: number)
     if (checked >= limit) return { checked, problems, next: { companyId, after } };
     const rows = await tx.all(listAfter, { companyId, after, limit: limit - checked });
     checked += rows.length;
-    const found = await problemIn(tx, companyId, after, rows);
+    const found = await damageIn(tx, anchors, { companyId, after }, rows);
     if (found !== null) problems.push(found);
+    if (companyId === "") problems.push(...(await unsealed(tx, rows)));
     const last = rows.at(-1);
     if (found === null && last !== undefined && checked >= limit)
       return { checked, problems, next: { companyId, after: last.seq } };
@@ -48,16 +69,27 @@ export async function verify(tx: ReadTx, from: ChainPlace | null, limit: number)
   return { checked, problems, next: null };
 }
 
-async function problemIn(
+async function damageIn(
   tx: ReadTx,
-  companyId: string,
-  after: number,
+  anchors: Anchors,
+  { companyId, after }: ChainPlace,
   rows: readonly Row<"events">[],
 ): Promise<Damage | null> {
-  const bad = (seq: number, what: string): Damage => ({ companyId, seq, what });
-  const before = after === 0 ? undefined : await tx.first(hashAt, { companyId, seq: after });
+  const before = after === 0 ? undefined : await tx.first(eventAt, { company_id: companyId, seq: after });
+  let { hash: previous, at: intactUntil }: { hash: string; at: number | null } = before ?? {
+    hash: genesis,
+    at: null,
+  };
+  const bad = (seq: number, what: string, todo = advice.ledger): Damage => ({
+    companyId,
+    seq,
+    row: null,
+    what,
+    intactUntil,
+    advice: todo,
+  });
   if (after > 0 && before === undefined) return bad(after, wrong.missing(after));
-  let previous = before?.hash ?? genesis;
+  const anchored = anchors.get(companyId) ?? new Map<number, never>();
   let seq = after;
   for (const row of rows) {
     seq += 1;
@@ -65,13 +97,51 @@ async function problemIn(
     if (row.previous === brokenLink) return bad(seq, wrong.headBefore);
     if (row.previous !== previous) return bad(seq, wrong.order);
     if (row.hash !== hashOf(tx.mac, row)) return bad(seq, wrong.content);
-    previous = row.hash;
+    const noted = anchored.get(seq);
+    if (noted !== undefined && noted.hash !== row.hash)
+      return bad(seq, wrong.rewritten(noted.at), advice.rolledBack);
+    ({ hash: previous, at: intactUntil } = row);
   }
   if ((await tx.first(listAfter, { companyId, after: seq, limit: 1 })) !== undefined) return null;
-  const head = await tx.first(headOf, { companyId });
-  if (head === undefined) return seq === 0 ? null : bad(seq, wrong.noHead);
-  if (head.seal !== sealOf(tx.mac, head)) return bad(head.seq, wrong.head);
-  return head.seq === seq && head.hash === previous ? null : bad(seq + 1, wrong.cut(head.seq));
+  const head = await tx.first(headOf, { company_id: companyId });
+  if (head === undefined && seq > 0) return bad(seq, wrong.noHead);
+  if (head !== undefined && head.seal !== sealOf(tx.mac, head)) return bad(head.seq, wrong.head);
+  if (head !== undefined && (head.seq !== seq || head.hash !== previous))
+    return bad(seq + 1, wrong.cut(head.seq));
+  const newest = Math.max(0, ...anchored.keys());
+  const noted = anchored.get(newest);
+  return noted === undefined || newest <= seq
+    ? null
+    : bad(seq + 1, wrong.rolledBack(newest, noted.at), advice.rolledBack);
+}
+
+/** The chains that no longer have the head with which one of these events sealed them. */
+async function unsealed(tx: ReadTx, rows: readonly Row<"events">[]): Promise<Damage[]> {
+  const found = new Map<string, Damage>();
+  for (const row of rows)
+    if (row.operation === sealOperation)
+      for (const [companyId, head] of Object.entries(parseData(row.data))) {
+        const [seq, hash] = Array.isArray(head) ? head : [];
+        if (typeof seq !== "number" || found.has(companyId)) continue;
+        const event = await tx.first(eventAt, { company_id: companyId, seq });
+        if (event?.hash === hash) continue;
+        const what = event === undefined ? wrong.rolledBack(seq, row.at) : wrong.rewritten(row.at);
+        found.set(companyId, {
+          companyId,
+          seq,
+          row: null,
+          what,
+          intactUntil: null,
+          advice: advice.rolledBack,
+        });
+      }
+  return [...found.values()];
+}
+
+/** Whether the database was sealed with the key of this store. True for a new database. */
+export async function keyFits(tx: ReadTx): Promise<boolean> {
+  const heads = await tx.all(allHeads, {});
+  return heads.length === 0 || heads.some((head) => head.seal === sealOf(tx.mac, head));
 }
 
 /** Also finds a chain whose head was deleted. */
@@ -84,6 +154,4 @@ const allChains = query((db, _: Record<never, never>) =>
     .orderBy("id"),
 );
 
-const hashAt = query((db, p: { companyId: string; seq: number }) =>
-  db.selectFrom("events").select("hash").where("company_id", "=", p.companyId).where("seq", "=", p.seq),
-);
+const eventAt = selection("events", ["company_id", "seq"]);

@@ -2,9 +2,10 @@ import * as contract from "../contract/ledger.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { aboutAgent, listAfter, presentEvent } from "../events/ledger.ts";
-import { verify } from "../events/verify.ts";
+import { RowCheck } from "../events/rows.ts";
+import { type Anchors, type Damage, verify } from "../events/verify.ts";
 import type { ReadTx } from "../store/store.ts";
-import { boardHasLedger } from "./texts.ts";
+import { boardHasLedger, deepCheckLost } from "./texts.ts";
 
 const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => {
   const limit = input.limit ?? defaultPage;
@@ -20,19 +21,51 @@ const onMine = guarded(contract.readAuditLog, async ({ tx, actor, input }) => {
 
 const onAgent = guarded(contract.listAgentEvents, ({ tx, input }) => ofAgent(tx, input.id, input));
 
-const onVerify = guarded(contract.verifyLedger, async ({ tx, input }) => {
-  const [chain, after] = cursorParts(input.cursor, "chain number");
-  const from = chain === undefined ? null : { companyId: chain === "-" ? "" : chain, after: Number(after) };
-  const { checked, problems, next } = await verify(tx, from, input.limit ?? 10_000);
+/** What a place outside the database remembers of the ledger. Tests leave it out. */
+export interface AnchorReader {
+  readonly read: () => Anchors;
+}
+
+/** A deep check remembers what the ledger says of each row from one call to the next: here, for the newest check only. */
+function verifying(anchor: AnchorReader) {
+  let run = 0;
+  let rows = new RowCheck();
+  return guarded(contract.verifyLedger, async ({ tx, input }) => {
+    const isRows = input.cursor?.startsWith("rows ") === true;
+    if (isRows && input.cursor !== `rows ${run}`) throw deepCheckLost();
+    if (isRows) {
+      const { checked, problems, done } = await rows.step(tx);
+      return presentCheck({ rows: checked }, problems, done ? null : `rows ${run}`);
+    }
+    const [chain, after] = cursorParts(input.cursor, "chain number");
+    const from = chain === undefined ? null : { companyId: chain === "-" ? "" : chain, after: Number(after) };
+    const { checked, problems, next } = await verify(tx, anchor.read(), from, input.limit ?? 10_000);
+    if (next !== null) return presentCheck({ checked }, problems, `${next.companyId || "-"} ${next.after}`);
+    if (input.deep !== true) return presentCheck({ checked }, problems, null);
+    rows = new RowCheck();
+    return presentCheck({ checked }, problems, `rows ${++run}`);
+  });
+}
+
+function presentCheck(
+  counts: { readonly checked?: number; readonly rows?: number },
+  problems: readonly Damage[],
+  nextCursor: string | null,
+) {
   return {
     ok: problems.length === 0,
-    checked,
-    problems: problems.map((found) => ({ ...found, companyId: found.companyId || null })),
-    nextCursor: next === null ? null : `${next.companyId || "-"} ${next.after}`,
+    checked: counts.checked ?? 0,
+    rows: counts.rows ?? 0,
+    problems: problems.map(({ intactUntil, ...found }) => ({
+      ...found,
+      companyId: found.companyId || null,
+      intactUntil: intactUntil === null ? null : new Date(intactUntil).toISOString(),
+    })),
+    nextCursor,
   };
-});
+}
 
-export const activityHandlers = [onList, onMine, onAgent, onVerify];
+export const activityHandlers = (anchor: AnchorReader) => [onList, onMine, onAgent, verifying(anchor)];
 
 async function ofAgent(
   tx: ReadTx,

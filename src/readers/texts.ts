@@ -1,7 +1,13 @@
 import type { Sandbox } from "../contract/installation.ts";
 import type { Position } from "../contract/roster.ts";
-import { refused } from "../contract/refusal.ts";
+import { conflict, refused } from "../contract/refusal.ts";
 import { plural } from "../contract/phrases.ts";
+
+export const deepCheckLost = () =>
+  conflict(
+    "Another deep check was started, or the daemon was restarted.",
+    "Start again: `agency audit verify --deep`.",
+  );
 
 /** What `why` and the organization chart say. An outcome is named by its title, an agent by its name. */
 

@@ -1,7 +1,9 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { hash as digest } from "node:crypto";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { mkdir, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { Refusal } from "../contract/refusal.ts";
 
 /**
  * Moves the content of knowledge versions from the table `blobs` to files named `<folder>/<file id>/<sha256>`.
@@ -17,6 +19,8 @@ export class BlobFiles {
   #settling: Promise<void> | undefined;
   #waitingSince: number | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** There was a write since the move began. */
+  #isWanted = false;
   #closing = false;
 
   constructor(folder: string) {
@@ -24,21 +28,25 @@ export class BlobFiles {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
 
-  read(fileId: string, hash: string): Uint8Array {
-    return readFileSync(join(this.#folder, fileId, hash));
+  read(fileId: string, hash: string): Uint8Array | undefined {
+    const file = join(this.#folder, fileId, hash);
+    return existsSync(file) ? readFileSync(file) : undefined;
   }
 
   /** Starts the move once there was no write for 200 milliseconds. Under constant load it starts after about 5 seconds. */
   settleSoon(db: DatabaseSync): void {
+    this.#isWanted = true;
     if (this.#closing || this.#settling !== undefined) return;
     this.#waitingSince ??= performance.now();
     if (this.#timer !== undefined && performance.now() - this.#waitingSince > patienceMilliseconds) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
+      this.#isWanted = false;
       this.#settling = this.#settle(db, 64).finally(() => {
         this.#settling = undefined;
         this.#timer = undefined;
         this.#waitingSince = undefined;
+        if (this.#isWanted) this.settleSoon(db);
       });
     }, idleMilliseconds);
     this.#timer.unref();
@@ -84,6 +92,24 @@ export class BlobFiles {
     db.exec("commit");
     if (rows.length === limit && !this.#closing) await this.#settle(db, limit);
   }
+}
+
+/** The content of a version, if it still has the hash of the version. */
+export function intact(fileId: string, hash: string, content: unknown): Uint8Array {
+  if (content instanceof Uint8Array && digest("sha256", content) === hash) return content;
+  throw new Refusal(
+    "damaged",
+    `The stored content of file ${fileId} was ${content instanceof Uint8Array ? "changed" : "deleted"} outside Agency.`,
+    "Tell the board. It can restore the content from a backup; `agency doctor --deep` lists every damaged file.",
+    { file: fileId, hash },
+  );
+}
+
+/** Makes the file if it is missing, readable by its owner only. SQLite gives its other files (-wal, -shm) the same mode. */
+export function privateFile(path: string): string {
+  closeSync(openSync(path, "a", 0o600));
+  for (const name of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(name)) chmodSync(name, 0o600);
+  return path;
 }
 
 const idleMilliseconds = 200;

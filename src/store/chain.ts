@@ -1,7 +1,7 @@
 import { hash as digest } from "node:crypto";
 import { sql } from "kysely";
 import type { Column } from "./columns.ts";
-import { insertion, type PreparedQuery, query } from "./query.ts";
+import { insertion, type PreparedQuery, selection } from "./query.ts";
 import { type Row, rowKeys, type SealedTable, tables } from "./schema.ts";
 import type { Mac, NewEventRow, Tx } from "./store.ts";
 
@@ -128,9 +128,9 @@ function chainsOf(events: readonly NewEventRow[], rows: ReadonlyMap<string, Chan
 async function extend(tx: Tx, companyId: string, { events, rows }: Part): Promise<void> {
   const { mac } = tx;
   await tx.lock(`ledger ${companyId}`);
-  const head = await tx.first(headOf, { companyId });
+  const head = await tx.first(headOf, { company_id: companyId });
   const isRight = head?.seal === (head === undefined ? undefined : sealOf(mac, head));
-  const last = head === undefined ? await tx.first(lastNumber, { companyId }) : undefined;
+  const last = head === undefined ? await tx.first(lastEvent, { company_id: companyId }) : undefined;
   const lines = new Map(head !== undefined && isRight ? linesIn(head.rows) : []);
   for (const [name, { image }] of rows)
     lines.set(name, image === null ? deletedRow : digestOf(mac, name, image));
@@ -224,17 +224,13 @@ const sealedColumns = Object.fromEntries(
   ]),
 ) as Record<SealedTable, string[]>;
 
-export const headOf = query((db, p: { companyId: string }) =>
-  db.selectFrom("ledger_heads").selectAll().where("company_id", "=", p.companyId),
-);
+export const headOf = selection("ledger_heads", ["company_id"]);
 
 const moveHead = insertion(
   "ledger_heads",
   sql`on conflict (company_id) do update set seq = excluded.seq, hash = excluded.hash, rows = excluded.rows, seal = excluded.seal`,
 );
 
-const lastNumber = query((db, p: { companyId: string }) =>
-  db.selectFrom("events").select("seq").where("company_id", "=", p.companyId).orderBy("seq", "desc").limit(1),
-);
+const lastEvent = selection("events", ["company_id"], sql`order by seq desc limit 1`);
 
 const insertEvent = insertion("events");

@@ -4,6 +4,7 @@ import type { Mac, Store } from "./store.ts";
 import { missingMigrations } from "./migrations.ts";
 import { checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
+import { intact } from "./blob-files.ts";
 import { macOf, type PlainTx, sealing } from "./chain.ts";
 import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
 
@@ -132,9 +133,7 @@ function txOn(client: pg.PoolClient, now: number, mac: Mac): PlainTx {
     blobs: {
       read: async (fileId, hash) => {
         const { rows } = await ask(blobRow.on("postgres"), { file_id: fileId, hash });
-        const content: unknown = rows[0]?.content;
-        if (!(content instanceof Uint8Array)) throw new Error(`content ${fileId}/${hash} is missing`);
-        return content;
+        return intact(fileId, hash, rows[0]?.content);
       },
     },
     all: async (q, params) => typed(q, (await ask(q.on("postgres"), params)).rows),

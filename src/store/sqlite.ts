@@ -5,7 +5,7 @@ import { missingMigrations } from "./migrations.ts";
 import { type Check, checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
 import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
-import { BlobFiles } from "./blob-files.ts";
+import { BlobFiles, intact, privateFile } from "./blob-files.ts";
 import { macOf, type PlainTx, sealing } from "./chain.ts";
 
 /**
@@ -59,9 +59,7 @@ export function openSqlite(options: SqliteOptions): Store {
   const blobsOn = (connection: Connection): Blobs => ({
     read: async (fileId, hash) => {
       const row = connection.all(blobRow.on("sqlite"), { file_id: fileId, hash })[0];
-      if (row !== undefined) return asBytes(row["content"]);
-      if (files === undefined) throw new Error(`content ${fileId}/${hash} is missing`);
-      return files.read(fileId, hash);
+      return intact(fileId, hash, row === undefined ? files?.read(fileId, hash) : row["content"]);
     },
   });
 
@@ -241,6 +239,7 @@ function rowOf(columns: readonly string[], values: unknown, checks: readonly Che
 }
 
 function open(path: string, readOnly: boolean): DatabaseSync {
+  if (!readOnly && path !== ":memory:") privateFile(path);
   const db = new DatabaseSync(path, { readOnly, timeout: 5000, enableForeignKeyConstraints: false });
   if (!readOnly)
     db.exec("pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000;");
@@ -267,9 +266,4 @@ function migrate(db: DatabaseSync, clock: () => number): void {
 /** Gives the driver's rows the type that the query declares. This is the only place that does. */
 function typed<P, R>(_query: Query<P, R>, rows: Row[]): R[] {
   return rows as unknown as R[];
-}
-
-function asBytes(value: Value | undefined): Uint8Array {
-  if (value instanceof Uint8Array) return value;
-  throw new TypeError("content is not bytes");
 }

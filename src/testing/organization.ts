@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after } from "node:test";
+import pg from "pg";
 import type { z } from "zod";
 import type { Operation } from "../contract/operation.ts";
 import { createCompany, updateCompany } from "../contract/companies.ts";
@@ -35,16 +37,32 @@ export const storeKinds: readonly StoreKind[] =
 
 export interface TestStore {
   readonly store: Store;
+  /** Changes the database behind the store's back, as someone with access to its files would. */
+  readonly tamper: (sql: string) => Promise<void>;
+  /** Where content is on disk. Undefined: in the database. */
+  readonly blobFolder?: string;
   readonly close: () => Promise<void>;
 }
+
+/** The audit key of test stores. */
+export const testKey = "the audit key of the tests";
 
 /** Opens SQLite on a new file (in memory with `fast: true`) or a new PostgreSQL database. close() deletes it. */
 export async function openTestStore(kind: StoreKind, options: { fast?: boolean } = {}): Promise<TestStore> {
   if (kind === "postgres") {
     const database = await storeDatabase();
-    const store = await openPostgres({ url: database.url });
+    const store = await openPostgres({ url: database.url, key: testKey });
     return {
       store,
+      tamper: async (text) => {
+        const client = new pg.Client({ connectionString: database.url });
+        await client.connect();
+        try {
+          await client.query(text);
+        } finally {
+          await client.end();
+        }
+      },
       close: async () => {
         await store.close();
         await database.drop();
@@ -52,17 +70,22 @@ export async function openTestStore(kind: StoreKind, options: { fast?: boolean }
     };
   }
   if (options.fast === true) {
-    const store = openSqlite({ path: ":memory:", clock: Date.now });
-    return { store, close: () => store.close() };
+    const store = openSqlite({ path: ":memory:", clock: Date.now, key: testKey });
+    const tamper = () => Promise.reject(new Error("a database in memory has no files"));
+    return { store, tamper, close: () => store.close() };
   }
   const folder = mkdtempSync(join(tmpdir(), "agency-test-"));
-  const store = openSqlite({
-    path: join(folder, "agency.db"),
-    blobFolder: join(folder, "knowledge"),
-    clock: Date.now,
-  });
+  const path = join(folder, "agency.db");
+  const blobFolder = join(folder, "knowledge");
+  const store = openSqlite({ path, blobFolder, clock: Date.now, key: testKey });
   return {
     store,
+    blobFolder,
+    tamper: async (text) => {
+      const db = new DatabaseSync(path, { timeout: 5000 });
+      db.exec(`pragma synchronous = off; begin; ${text}; commit`);
+      db.close();
+    },
     close: async () => {
       await store.close();
       rmSync(folder, { recursive: true, force: true });

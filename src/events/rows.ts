@@ -1,0 +1,132 @@
+import { sql } from "kysely";
+import { deletedRow, digestOf, imageOf, linesIn, nameOf } from "../store/chain.ts";
+import type { Column, Value } from "../store/columns.ts";
+import { dynamic } from "../store/query.ts";
+import { isSealed, rowKeys, type SealedTable, tables } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
+import { allHeads, markSeen, newEvents, type Seen } from "./ledger.ts";
+import { advice, wrong } from "./texts.ts";
+import type { Damage } from "./verify.ts";
+
+/**
+ * Compares every row with the newest digest that the ledger has of it.
+ *
+ *   reading events ─▶ scanning the tables ─▶ looking up what the ledger has and no scan met ─▶ done
+ *
+ * Each step reads one state of the database, and first the events that were added since the step before. So a step compares
+ * rows and digests of the same moment, while others write. A digest is forgotten once its row was found right.
+ */
+export class RowCheck {
+  readonly #seen: Seen = new Map();
+  readonly #expected = new Map<string, string>();
+  readonly #tables = Object.keys(rowKeys).filter(isSealed);
+  /** The rows that were found wrong. */
+  readonly #named = new Set<string>();
+  #after: readonly Value[] | null = null;
+
+  /** Checks some thousand rows. `done`: all rows were checked. */
+  async step(tx: ReadTx): Promise<{ checked: number; problems: Damage[]; done: boolean }> {
+    const problems: Damage[] = [];
+    if (!(await this.#read(tx))) return { checked: 0, problems, done: false };
+    const waiting = new Map((await tx.all(allHeads, {})).flatMap(({ rows }) => linesIn(rows)));
+    const judge = async (name: string, row: RowImage | undefined): Promise<void> => {
+      const expected = waiting.get(name) ?? this.#expected.get(name) ?? deletedRow;
+      const found = row === undefined ? deletedRow : digestOf(tx.mac, name, imageOf(tableOf(name), at(row)));
+      this.#expected.delete(name);
+      if (found === expected || this.#named.has(name)) return;
+      this.#named.add(name);
+      const what =
+        found === deletedRow
+          ? wrong.rowDeleted
+          : expected === deletedRow
+            ? wrong.rowInserted
+            : wrong.rowChanged;
+      problems.push(await damageOf(tx, name, what, `${name} ${expected}`));
+    };
+    let checked = 0;
+    for (let table = this.#tables[0]; table !== undefined && checked < rowsAtOnce; table = this.#tables[0]) {
+      const rows = await tx.all(rowsAfter(table, this.#after), {});
+      for (const row of rows) await judge(nameOf(table, at(row)), row);
+      checked += rows.length;
+      const last = rows.at(-1);
+      this.#after = last === undefined ? null : rowKeys[table].map((column) => last[column] ?? null);
+      if (rows.length < rowsAtOnce) {
+        this.#tables.shift();
+        this.#after = null;
+      }
+    }
+    if (this.#tables.length > 0) return { checked, problems, done: false };
+    for (const [name, line] of [...this.#expected].slice(0, rowsAtOnce).concat([...waiting]))
+      if (line === deletedRow) this.#expected.delete(name);
+      else await judge(name, (await tx.all(rowNamed(name), {}))[0]);
+    return { checked, problems, done: this.#expected.size === 0 };
+  }
+
+  /** Reads the events since the last step. False: there are more. */
+  async #read(tx: ReadTx): Promise<boolean> {
+    for (let round = 0; round < 20; round++) {
+      const events = await newEvents(tx, this.#seen);
+      if (events.length === 0) return true;
+      for (const [name, line] of events.flatMap(({ rows }) => linesIn(rows))) this.#expected.set(name, line);
+      markSeen(this.#seen, events);
+    }
+    return false;
+  }
+}
+
+type RowImage = Readonly<Record<string, Value>>;
+const rowsAtOnce = 2000;
+
+const at =
+  (row: RowImage) =>
+  (column: string): unknown =>
+    row[column];
+
+function tableOf(name: string): SealedTable {
+  const [table = ""] = name.split("/");
+  if (!isSealed(table))
+    throw new Error(`the ledger names a row of ${table}, which this version does not know`);
+  return table;
+}
+
+const columnsIn = (table: SealedTable) => sql.join(rowKeys[table].map((column) => sql.ref(column)));
+
+function rowsAfter(table: SealedTable, after: readonly Value[] | null) {
+  const where = after === null ? sql`` : sql`where (${columnsIn(table)}) > (${sql.join(after)})`;
+  const text = sql<RowImage>`select * from ${sql.table(table)} ${where} order by ${columnsIn(table)} limit ${rowsAtOnce}`;
+  return dynamic((db) => ({ compile: () => text.compile(db) }));
+}
+
+function rowNamed(name: string) {
+  const table = tableOf(name);
+  const columns: Readonly<Record<string, Column>> = tables[table];
+  const key = name.split("/").slice(1).map(decodeURIComponent);
+  const conditions = rowKeys[table].map((column, index) => {
+    const value = key[index] ?? "";
+    return sql`${sql.ref(column)} = ${columns[column]?.type === "text" ? value : Number(value)}`;
+  });
+  const text = sql<RowImage>`select * from ${sql.table(table)} where ${sql.join(conditions, sql` and `)}`;
+  return dynamic((db) => ({ compile: () => text.compile(db) }));
+}
+
+async function damageOf(tx: ReadTx, name: string, what: string, line: string): Promise<Damage> {
+  const [event] = await tx.all(
+    dynamic((db) =>
+      db
+        .selectFrom("events")
+        .select(["company_id", "seq", "at"])
+        .where("rows", "like", `%${line}%`)
+        .orderBy("at", "desc")
+        .limit(1),
+    ),
+    {},
+  );
+  return {
+    companyId: event?.company_id ?? "",
+    seq: event?.seq ?? null,
+    row: name,
+    what,
+    intactUntil: event?.at ?? null,
+    advice: advice.row,
+  };
+}
