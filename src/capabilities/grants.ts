@@ -11,7 +11,7 @@ import {
   resourceId,
   resourceKind,
 } from "../contract/resources.ts";
-import { query, textQuery } from "../store/query.ts";
+import { type Query, query, selection, textQuery } from "../store/query.ts";
 import type { NewRow } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isActive, type Member } from "./members.ts";
@@ -145,7 +145,7 @@ async function checkResourceExists(
   const id = resourceId(resource);
   const kind = resourceKind(resource);
   if (resource === "mail:board") return;
-  const table =
+  const table: Query<{ id: string }, { company_id: string }> | null =
     kind === "kb" ? fileCompany : kind === "outcome" ? outcomeCompany : kind === "mail" ? agentCompany : null;
   if (table === null) return;
   const isHidden =
@@ -190,19 +190,9 @@ export async function sourceFor(
     : texts.heldForAnotherOutcome(resource, scope);
 }
 
-const fileCompany = query((db, p: { id: string }) =>
-  db
-    .selectFrom("files")
-    .select(["company_id", sql<string>`''`.as("status")])
-    .where("id", "=", p.id)
-    .where("deleted_at", "is", null),
-);
-const outcomeCompany = query((db, p: { id: string }) =>
-  db.selectFrom("outcomes").select(["id", "title", "company_id", "status"]).where("id", "=", p.id),
-);
-const agentCompany = query((db, p: { id: string }) =>
-  db.selectFrom("agents").select(["company_id", "status"]).where("id", "=", p.id),
-);
+const fileCompany = selection("files", ["id"], sql`and deleted_at is null`);
+const outcomeCompany = selection("outcomes", ["id"]);
+const agentCompany = selection("agents", ["id"]);
 
 const isBelow = textQuery(
   (p: { id: string; above: string }) =>

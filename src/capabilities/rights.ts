@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { type Level, noRight, ranks, type Resource, resourceId } from "../contract/resources.ts";
-import { query } from "../store/query.ts";
+import { query, selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { isActive, memberById } from "./members.ts";
 import { rootOf } from "./table.ts";
@@ -33,7 +33,7 @@ async function grantedRank(tx: ReadTx, agentId: string, resource: Resource): Pro
 
 async function handedOnRank(tx: ReadTx, agentId: string, resource: Resource): Promise<number> {
   let best = noRight;
-  for (const grant of await tx.all(handedOn, { agent: agentId, resource }))
+  for (const grant of await tx.all(handedOn, { grantee_id: agentId, resource }))
     if (grant.level > best) best = Math.max(best, await worthOf(tx, grant, resource));
   return best;
 }
@@ -67,12 +67,4 @@ const grantedRanks = query((db, p: { agent: string; resource: Resource }) =>
     .where("broken", "=", 0),
 );
 
-const handedOn = query((db, p: { agent: string; resource: Resource }) =>
-  db
-    .selectFrom("grants")
-    .select(["id", "level", "structural"])
-    .where("grantee_id", "=", p.agent)
-    .where("resource", "=", p.resource)
-    .where("broken", "=", 0)
-    .where("structural", "=", 1),
-);
+const handedOn = selection("grants", ["grantee_id", "resource"], sql`and broken = 0 and structural = 1`);

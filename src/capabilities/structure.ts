@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
 import { noRight, ranks, type Resource, resourceId, resourceKind } from "../contract/resources.ts";
-import { query, textQuery } from "../store/query.ts";
+import { checksIn } from "../store/checks.ts";
+import { query, selection, textQuery } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
@@ -60,7 +62,7 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
     }
     case "mail":
       if (id === "board")
-        return (await tx.first(answersToBoard, { agent: agentId })) === undefined ? noRight : ranks.send;
+        return (await tx.first(answersToBoard, { id: agentId })) === undefined ? noRight : ranks.send;
       return (await tx.first(isNeighbour, { agent: agentId, other: id })) === undefined
         ? noRight
         : ranks.send;
@@ -72,7 +74,7 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
 }
 
 async function readsResult(tx: ReadTx, agentId: string, fileId: string): Promise<boolean> {
-  const outcome = await tx.first(resultOf, { id: fileId });
+  const outcome = await tx.first(resultOf, { result_id: fileId });
   if (outcome === undefined) return false;
   if ((await outcomeRights(tx, agentId, outcome.id)).read) return true;
   return (await tx.first(dependsOnIt, { agent: agentId, id: outcome.id })) !== undefined;
@@ -86,18 +88,12 @@ const outcomeRow = query((db, p: { id: string }) =>
   db.selectFrom("outcomes").select(["responsible_id", "delegated", "delegated_by"]).where("id", "=", p.id),
 );
 
-const resultOf = query((db, p: { id: string }) =>
-  db.selectFrom("outcomes").select("id").where("result_id", "=", p.id),
-);
+const resultOf = selection("outcomes", ["result_id"]);
 
-const dependsOnIt = query((db, p: { agent: string; id: string }) =>
-  db
-    .selectFrom("dependencies as d")
-    .innerJoin("outcomes as o", "o.id", "d.outcome_id")
-    .select(sql<number>`1`.as("yes"))
-    .where("d.depends_on_id", "=", p.id)
-    .where("o.responsible_id", "=", p.agent)
-    .limit(1),
+const dependsOnIt = textQuery(
+  (p: { agent: string; id: string }) =>
+    sql<{ yes: number }>`select 1 as yes from dependencies d join outcomes o on o.id = d.outcome_id
+      where d.depends_on_id = ${p.id} and o.responsible_id = ${p.agent} limit 1`,
 );
 
 /** Starts a query with `up`: the outcomes that `start` selects, and all their ancestors. */
@@ -120,66 +116,26 @@ const isWhyOf = textQuery((p: { agent: string; id: string }) => {
 });
 
 /** `sent` is 1 if this agent wrote the message or received it. */
-const fileSeenBy = query((db, p: { agent: string; id: string }) =>
-  db
-    .selectFrom("files as f")
-    .select((eb) => [
-      "f.kind",
-      "f.owner_id",
-      eb
-        .case()
-        .when(
-          eb.exists(
-            eb
-              .selectFrom("messages as m")
-              .select("m.id")
-              .whereRef("m.file_id", "=", "f.id")
-              .where((m) =>
-                m.or([
-                  m("m.from_id", "=", p.agent),
-                  m.and([m("m.to_id", "=", p.agent), m("m.delivered_at", "is not", null)]),
-                ]),
-              ),
-          ),
-        )
-        .then(sql<number>`1`)
-        .else(sql<number>`0`)
-        .end()
-        .as("sent"),
-    ])
-    .where("f.id", "=", p.id),
+const fileSeenBy = textQuery(
+  (p: { agent: string; id: string }) =>
+    sql<Row<"files"> & { sent: number }>`select f.*, case when exists (
+        select 1 from messages m where m.file_id = f.id
+          and (m.from_id = ${p.agent} or (m.to_id = ${p.agent} and m.delivered_at is not null))
+      ) then 1 else 0 end as sent from files f where f.id = ${p.id}`,
+  checksIn("files"),
 );
 
-const isOfItsCompany = query((db, p: { agent: string; id: string }) =>
-  db
-    .selectFrom("files as f")
-    .innerJoin("agents as a", "a.company_id", "f.company_id")
-    .select(sql<number>`1`.as("yes"))
-    .where("f.id", "=", p.id)
-    .where("a.id", "=", p.agent),
+const isOfItsCompany = textQuery(
+  (p: { agent: string; id: string }) =>
+    sql<{ yes: number }>`select 1 as yes from files f join agents a on a.company_id = f.company_id
+      where f.id = ${p.id} and a.id = ${p.agent}`,
 );
 
-const answersToBoard = query((db, p: { agent: string }) =>
-  db
-    .selectFrom("agents")
-    .select(sql<number>`1`.as("yes"))
-    .where("id", "=", p.agent)
-    .where("boss_id", "is", null),
-);
+const answersToBoard = selection("agents", ["id"], sql`and boss_id is null`);
 
-const isNeighbour = query((db, p: { agent: string; other: string }) =>
-  db
-    .selectFrom("agents as a")
-    .innerJoin("agents as b", "b.company_id", "a.company_id")
-    .select(sql<number>`1`.as("yes"))
-    .where("a.id", "=", p.agent)
-    .where("b.id", "=", p.other)
-    .where("b.status", "not in", ["terminated", "pending_approval"])
-    .where((eb) =>
-      eb.or([
-        eb("a.id", "=", eb.ref("b.id")),
-        eb("a.boss_id", "=", eb.ref("b.id")),
-        eb("b.boss_id", "=", eb.ref("a.id")),
-      ]),
-    ),
+const isNeighbour = textQuery(
+  (p: { agent: string; other: string }) =>
+    sql<{ yes: number }>`select 1 as yes from agents a join agents b on b.company_id = a.company_id
+      where a.id = ${p.agent} and b.id = ${p.other} and b.status not in ('terminated', 'pending_approval')
+        and (a.id = b.id or a.boss_id = b.id or b.boss_id = a.id)`,
 );

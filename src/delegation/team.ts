@@ -1,6 +1,5 @@
 import type { Refusal } from "../contract/refusal.ts";
-import { isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
-import { query } from "../store/query.ts";
+import { isActive, type Member, memberById, reportsOf, sameName, sameSlug } from "../capabilities/members.ts";
 import type { ReadTx } from "../store/store.ts";
 import { lookOf } from "../contract/names.ts";
 import { roleKey } from "../hiring/headcount.ts";
@@ -37,11 +36,12 @@ export async function findInTeam(
  */
 export async function demandRole(tx: ReadTx, manager: Member, reference: string): Promise<void> {
   const wanted = wantedIn(reference);
-  const { company_id: companyId, boss_id } = manager;
+  const { company_id, boss_id } = manager;
   const meant =
     wanted === "boss" && boss_id !== null
       ? await memberById(tx, boss_id)
-      : await tx.first(calledSo, { companyId, key: lookOf(wanted), slug: wanted });
+      : ((await tx.first(sameName, { company_id, name_key: lookOf(wanted) })) ??
+        (await tx.first(sameSlug, { company_id, slug: wanted })));
   if (meant === undefined || roleKey(meant.role) === wanted) return;
   const { hint } = await notInTeam(tx, manager, reference);
   throw texts.neitherReportNorRole(manager, meant, reference, hint);
@@ -77,12 +77,3 @@ const wantedIn = (reference: string): string => roleKey(reference.replace(/^\s*@
 const namesOf = ({ id, slug, name }: Member): string[] => [id, slug, roleKey(name)];
 
 const isId = (word: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(word);
-
-const calledSo = query((db, p: { companyId: string; key: string; slug: string }) =>
-  db
-    .selectFrom("agents")
-    .select(["name", "role"])
-    .where("company_id", "=", p.companyId)
-    .where("status", "<>", "terminated")
-    .where((eb) => eb.or([eb("name_key", "=", p.key), eb("slug", "=", p.slug)])),
-);

@@ -2,7 +2,7 @@ import type { ReviewVerdict } from "../contract/outcomes.ts";
 import { sql } from "kysely";
 import type { Writing } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
-import { insertion, query } from "../store/query.ts";
+import { insertion, query, selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
 import { askToDecide, awaitsDecision, notYoursToDecide } from "./texts.ts";
@@ -119,7 +119,7 @@ export async function reviewsOf(tx: ReadTx, agentId: string): Promise<Record<Rev
 
 /** How many of the latest reviews in a row, up to 2, had an unreadable verdict. */
 export async function unreadableInARow(tx: ReadTx, outcomeId: string): Promise<number> {
-  const last = await tx.all(lastOn, { outcomeId, limit: 2 });
+  const last = await tx.all(lastOn, { outcome_id: outcomeId });
   const readable = last.findIndex(({ verdict }) => verdict !== "unreadable");
   return readable < 0 ? last.length : readable;
 }
@@ -134,11 +134,4 @@ const countsOf = query((db, p: { agentId: string }) =>
     .groupBy("verdict"),
 );
 
-const lastOn = query((db, p: { outcomeId: string; limit: number }) =>
-  db
-    .selectFrom("reviews")
-    .select("verdict")
-    .where("outcome_id", "=", p.outcomeId)
-    .orderBy("num", "desc")
-    .limit(p.limit),
-);
+const lastOn = selection("reviews", ["outcome_id"], sql`order by num desc limit 2`);
