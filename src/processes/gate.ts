@@ -21,6 +21,8 @@ const listening = new Promise<void>((resolve, reject) => {
 });
 
 process.once("disconnect", () => process.exit(1));
+// The daemon may have died before this program listened for it.
+if (process.send !== undefined && !process.connected) process.exit(1);
 process.once("message", (order: { readonly command: readonly string[]; readonly env: NodeJS.ProcessEnv }) => {
   void listening.then(() => {
     closeInherited();
