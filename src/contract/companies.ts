@@ -11,6 +11,13 @@ export const Settings = z.strictObject({
   maxSessions: count(0, 1000).describe(
     "Maximum number of sessions at the same time, shared fairly among agents. 0 stops all of them.",
   ),
+  maxSessionProcesses: count(16, 100_000).describe("Maximum number of processes and threads of one session."),
+  maxSessionMemoryMb: count(64, 1_000_000).describe(
+    "Maximum memory of one session, in MB. A session that uses more is ended.",
+  ),
+  maxSessionDiskMb: count(1, 1_000_000).describe(
+    "Maximum size of the files in one session's workspace, in MB. A session that uses more is ended.",
+  ),
   messageRetentionDays: count(1, 36_500).describe(
     "The text of an acknowledged message is deleted after this many days; the record of it stays.",
   ),

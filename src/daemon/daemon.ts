@@ -19,6 +19,7 @@ import type { Store } from "../store/store.ts";
 import { failPoint } from "../runtime/fail-points.ts";
 import { processRunner, readTranscript } from "../processes/processes.ts";
 import { keepSandbox, type SandboxKeeper } from "../processes/sandbox.ts";
+import { keepWatchdog } from "../processes/watchdog.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
 import { keepAnchor } from "./anchor.ts";
 import { admitBoard, createCore, tidy } from "./core.ts";
@@ -182,6 +183,7 @@ async function startLocked(
   const found = await sandbox.tried;
   if (found.status !== "works" && !found.unsandboxedAllowed)
     if ((await options.mayRunUnsandboxed?.(found)) === true) sandbox.allowUnsandboxed();
+  const watchdog = keepWatchdog();
   const scheduling =
     options.schedule === false
       ? undefined
@@ -196,6 +198,7 @@ async function startLocked(
               home: home.path,
               url: () => url,
               sandbox,
+              watchdog,
               onDoor: (door) => door.on("connection", (socket) => server.emit("connection", socket)),
               path: process.env["PATH"] ?? "/usr/bin:/bin",
             }),
@@ -210,6 +213,7 @@ async function startLocked(
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     await scheduling?.stop();
+    await watchdog.stop();
     sandbox.stop();
     await rosterFiles.stop();
     closing.abort();

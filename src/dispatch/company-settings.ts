@@ -6,6 +6,9 @@ import { Settings } from "../contract/companies.ts";
 export const defaultSettings: Settings = {
   maxFileBytes: 10 * 1024 * 1024,
   maxSessions: 4,
+  maxSessionProcesses: 1024,
+  maxSessionMemoryMb: 4096,
+  maxSessionDiskMb: 4096,
   messageRetentionDays: 90,
   defaultAdapterType: "rehearsal",
   allowedAdapterTypes: ["rehearsal", "human"],

@@ -20,9 +20,8 @@ const listening = new Promise<void>((resolve, reject) => {
   door.listen(Number(port), hostname.replaceAll(/[[\]]/g, ""), resolve);
 });
 
-process.once("disconnect", () => process.exit(1));
-// The daemon may have died before this program listened for it.
-if (process.send !== undefined && !process.connected) process.exit(1);
+// Node emits no "disconnect" while a socket it sent is not acknowledged, so the gate looks for itself.
+if (process.send !== undefined) setInterval(() => process.connected || process.exit(1), 100);
 process.once("message", (order: { readonly command: readonly string[]; readonly env: NodeJS.ProcessEnv }) => {
   void listening.then(() => {
     closeInherited();

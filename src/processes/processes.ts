@@ -10,13 +10,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { Server } from "node:net";
+import { release } from "node:os";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { z } from "zod";
 import { launchBrain, runsPrograms, secretsOf } from "../brains/registry.ts";
 import { furthest, type Usage } from "../budgets/budget.ts";
 import { hiderOf, type Scrubber, scrubber } from "../redaction/transcripts.ts";
-import type { Exit, Runner, Running, StartSpec } from "./runner.ts";
+import type { Exit, Runner, Running, SessionLimits, StartSpec } from "./runner.ts";
 import {
   byWorkspace,
   descendants,
@@ -28,6 +29,9 @@ import {
 } from "./process-table.ts";
 import { readsOf } from "./reads.ts";
 import type { SandboxKeeper } from "./sandbox.ts";
+import { memoryUsedUp, processesUsedUp } from "./texts.ts";
+import type { Watchdog } from "./watchdog.ts";
+import { killGroups, makeGroup, removeAbandonedGroups, removeGroups } from "./cgroups.ts";
 import { writeSettings } from "./settings.ts";
 
 /**
@@ -47,6 +51,7 @@ export interface ProcessOptions {
   readonly sandbox: Pick<SandboxKeeper, "report" | "wrap">;
   /** A sandbox has its own network. Called with the socket on which its session looks for the daemon. */
   readonly onDoor: (door: Server) => void;
+  readonly watchdog: Watchdog;
   readonly path: string;
 }
 
@@ -58,12 +63,14 @@ export function processRunner(options: ProcessOptions): Runner {
   mkdirSync(options.transcripts, { recursive: true, mode: 0o700 });
   const killLeftovers = leftoverKiller();
   const sweep = sweeper();
+  void removeAbandonedGroups();
   return {
     workspaceFor: (id) => join(options.workspaces, id),
     canStart: (brainType) => {
       const { status, unsandboxedAllowed } = options.sandbox.report();
       return status === "works" || unsandboxedAllowed || !runsPrograms(brainType);
     },
+    confirmLeases: (milliseconds) => options.watchdog.confirm(milliseconds),
     start: async (session) => startProcess(options, session, sweep),
     killOrphan: (pid, started, id) => {
       const found = startTimeOf(pid);
@@ -122,9 +129,11 @@ async function startProcess(options: ProcessOptions, session: StartSpec, sweep: 
     ...launch.env,
   };
   const isBoxed = runsPrograms(session.agent.brain_type) && options.sandbox.report().status === "works";
+  const group = makeGroup(session.id, session.limits);
+  const before = `${group?.join ?? ""}${filesUpTo(session.limits)}`;
   const { child, open } = isBoxed
-    ? behindSandboxGate(options, session.workspace, command, env)
-    : behindShellGate(session.workspace, command, env);
+    ? behindSandboxGate(options, session, { command, env, before })
+    : behindShellGate(session.workspace, { command, env, before });
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
     child.once("error", reject);
@@ -135,11 +144,45 @@ async function startProcess(options: ProcessOptions, session: StartSpec, sweep: 
   const transcript = join(options.transcripts, `${session.id}.log`);
   const output = watch(child, transcript, secrets, session.onUsage);
   // A sandbox ends with everything in it. Without one, a process may have left the group.
-  const endRest = (): Promise<void> => (isBoxed ? Promise.resolve() : sweep(session.workspace));
+  const endRest = async (): Promise<void> => {
+    killGroups(group?.folders ?? []);
+    if (!isBoxed) await sweep(session.workspace);
+  };
+  const kill = (): void => {
+    killGroup(pid);
+    void endRest();
+  };
+  let excess: string | undefined;
+  const started = startTimeOf(pid) ?? "";
+  const forget = options.watchdog.watch(
+    {
+      id: session.id,
+      pid,
+      started,
+      workspace: session.workspace,
+      limits: session.limits,
+      groups: group?.folders ?? [],
+    },
+    (reason) => {
+      excess = reason;
+      kill();
+    },
+  );
+  const reason = (): string | undefined => {
+    const reached = group?.reached();
+    if (excess !== undefined) return excess;
+    if (reached?.memory === true) return memoryUsedUp(session.limits.memoryMb);
+    return reached?.processes === true ? processesUsedUp(session.limits.processes) : undefined;
+  };
+  const clear = async (): Promise<void> => {
+    await endRest();
+    forget();
+    void removeGroups(group?.folders ?? []);
+  };
   return {
     pid,
-    started: startTimeOf(pid) ?? "",
-    exited: exitOf(child, output, exitFile(options, session.id), endRest),
+    started,
+    exited: exitOf(child, output, exitFile(options, session.id), { reason, clear }),
     release: () => {
       open();
       child.stdin?.on("error", () => undefined);
@@ -151,12 +194,12 @@ async function startProcess(options: ProcessOptions, session: StartSpec, sweep: 
       // Processes in a sandbox (--new-session) are not in this group.
       for (const inner of descendants(processTable(), pid)) sendSignal(inner.pid, signal);
     },
-    kill: () => {
-      killGroup(pid);
-      void endRest();
-    },
+    kill,
   };
 }
+
+/** No file may become larger than all files together may be. The unit of the shell is half a kilobyte. */
+const filesUpTo = ({ diskMb }: SessionLimits): string => `ulimit -c 0; ulimit -f ${diskMb * 2048}; `;
 
 interface Gated {
   readonly child: ChildProcess;
@@ -164,8 +207,15 @@ interface Gated {
   readonly open: () => void;
 }
 
-function behindShellGate(workspace: string, command: readonly string[], env: NodeJS.ProcessEnv): Gated {
-  const child = spawn("/bin/sh", ["-c", shellGate, "agency-session", ...command], {
+interface Start {
+  readonly command: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** What the shell does first: join the group and set limits. */
+  readonly before: string;
+}
+
+function behindShellGate(workspace: string, { command, env, before }: Start): Gated {
+  const child = spawn("/bin/sh", ["-c", `${before}${shellGate}`, "agency-session", ...command], {
     cwd: workspace,
     detached: true,
     stdio: ["pipe", "pipe", "pipe", "pipe"],
@@ -185,13 +235,13 @@ function behindShellGate(workspace: string, command: readonly string[], env: Nod
 /** The environment goes through the channel, because everyone can see who has which command line, and root every environment. */
 function behindSandboxGate(
   options: ProcessOptions,
-  workspace: string,
-  command: readonly string[],
-  env: NodeJS.ProcessEnv,
+  { workspace, limits }: StartSpec,
+  { command, env, before }: Start,
 ): Gated {
   const { path, home, sandbox, url } = options;
-  const args = sandbox.wrap({ workspace, reads: readsOf(command, { path, home }) }, "");
-  const child = spawn("bwrap", [...args, url()], {
+  const box = { workspace, reads: readsOf(command, { path, home }) };
+  const args = [...sandbox.wrap(box, processesUpTo(limits)), url()];
+  const child = spawn("/bin/sh", ["-c", `${before}exec bwrap "$@"`, "agency-session", ...args], {
     cwd: workspace,
     detached: true,
     stdio: ["pipe", "pipe", "pipe", "ipc"],
@@ -203,6 +253,16 @@ function behindSandboxGate(
     child.once("exit", () => door.close());
   });
   return { child, open: () => void child.send({ command, env }, () => undefined) };
+}
+
+/**
+ * Inside, because it counts the processes of the sandbox's user, and since Linux 5.14 only those in the sandbox. It does not hold
+ * for a daemon that runs as root. Shells disagree about the letter.
+ */
+function processesUpTo({ processes }: SessionLimits): string {
+  const [major = 0, minor = 0] = release().split(".").map(Number);
+  const counts = major > 5 || (major === 5 && minor >= 14);
+  return counts ? `ulimit -p ${processes} 2>/dev/null || ulimit -u ${processes} 2>/dev/null; ` : "";
 }
 
 interface Watched {
@@ -331,7 +391,7 @@ function exitOf(
   child: ChildProcess,
   output: Watched,
   file: string,
-  endRest: () => Promise<void>,
+  { reason, clear }: { reason: () => string | undefined; clear: () => Promise<void> },
 ): Promise<Exit> {
   return new Promise((resolve) => {
     child.once("close", (code, signal) => {
@@ -341,12 +401,14 @@ function exitOf(
       const usage = output.usage();
       const exit = {
         code,
-        reason: signal === null ? `exited with code ${code ?? "unknown"}` : `ended by ${signal}`,
+        reason:
+          (code === 0 ? undefined : reason()) ??
+          (signal === null ? `exited with code ${code ?? "unknown"}` : `ended by ${signal}`),
         output: output.tail().toWellFormed(),
         ...(usage === undefined ? {} : { usage }),
       };
       keepExit(file, exit);
-      void endRest().then(() => resolve(exit));
+      void clear().then(() => resolve(exit));
     });
     // A grandchild may hold the output pipes open. That must not keep the session alive.
     child.once("exit", () => {

@@ -6,6 +6,8 @@ export interface Runner {
   workspaceFor(sessionId: string): string;
   /** False for a brain that runs programs on a machine without a sandbox. */
   canStart(brainType: string): boolean;
+  /** The leases of this node were written and are good for this long. Without this, its sessions are ended. */
+  confirmLeases(milliseconds: number): void;
   /** Creates the workspace and starts the process, which does nothing until it is released. */
   start(session: StartSpec): Promise<Running>;
   /** Kills a process of an earlier run of this node, if the pid is still that process, and everything it started. */
@@ -32,10 +34,19 @@ export interface StartSpec {
     /** Whether the brain's own sub-agents may be used. */
     readonly mayConsult: boolean;
   };
+  readonly limits: SessionLimits;
   /** The company's skills. */
   readonly skills: readonly SkillCopy[];
   /** Called whenever the process reports what it has used so far. */
   readonly onUsage: (usage: Usage) => void;
+}
+
+/** What all processes of a session may use together. */
+export interface SessionLimits {
+  /** Processes and threads. */
+  readonly processes: number;
+  readonly memoryMb: number;
+  readonly diskMb: number;
 }
 
 export interface McpEntry {

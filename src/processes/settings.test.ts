@@ -24,6 +24,7 @@ function written(
       token,
       workspace: folder,
       agent: scriptedAgent,
+      limits: { processes: 100, memoryMb: 1000, diskMb: 100 },
       briefing: {
         text: "hello",
         assignment: "",

@@ -17,3 +17,16 @@ export const allowNamespaces = (setting: string, value: string): string =>
   `A system setting forbids user namespaces. Allow them: \`sudo sysctl -w ${setting}=${value}\`.`;
 export const allowInContainer =
   "If the daemon runs in a container, start the container with user namespaces allowed, for example `docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined`.";
+
+/** Why the watchdog ended a session. Shown after "ended:", so a clause. */
+export const leaseLost = "its lease was not confirmed for 13 seconds";
+export const tooManyProcesses = (used: number, limit: number): string =>
+  `it ran ${used} processes and threads, more than the limit of ${limit} (maxSessionProcesses)`;
+export const processesUsedUp = (limit: number): string =>
+  `it reached the limit of ${limit} processes and threads (maxSessionProcesses)`;
+export const tooMuchMemory = (used: number, limit: number): string =>
+  `it used ${used} MB of memory, more than the limit of ${limit} MB (maxSessionMemoryMb)`;
+export const memoryUsedUp = (limit: number): string =>
+  `it used more memory than the limit of ${limit} MB (maxSessionMemoryMb)`;
+export const tooMuchDisk = (used: number, limit: number): string =>
+  `its files took ${used} MB, more than the limit of ${limit} MB (maxSessionDiskMb)`;

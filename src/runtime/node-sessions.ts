@@ -121,7 +121,13 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       const money = { id, agentId, firstOutcomeId: briefing.firstOutcomeId };
       const share = await setAside(call, money, verdict.place, verdict.settings);
       const skills = await takeSkills(tx, verdict.agent, id);
-      return { share, spec: { agent: verdict.agent, briefing, skills, workspace } };
+      const { maxSessionProcesses, maxSessionMemoryMb, maxSessionDiskMb } = verdict.settings;
+      const limits = {
+        processes: maxSessionProcesses,
+        memoryMb: maxSessionMemoryMb,
+        diskMb: maxSessionDiskMb,
+      };
+      return { share, spec: { agent: verdict.agent, briefing, skills, workspace, limits } };
     });
     await at("intended");
     if (intent === null) return;
@@ -145,8 +151,10 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     try {
       const accepted = await store.write((tx) => recordProcess(tx, id, process.pid, process.started));
       await at("recorded");
-      if (accepted) process.release();
-      else process.kill();
+      if (accepted) {
+        runner.confirmLeases(leaseMilliseconds);
+        process.release();
+      } else process.kill();
     } catch (error) {
       process.kill();
       throw error;
@@ -210,10 +218,12 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
 
   /** Renews the leases of this node, and ends the sessions of nodes that stopped renewing theirs. */
   async function keepLeases(): Promise<void> {
-    if (processes.size > 0)
+    if (processes.size > 0) {
       await store.write(async (tx) => {
         await tx.run(renewLeases, { node_id: nodeId, lease_until: tx.now + leaseMilliseconds });
       });
+      runner.confirmLeases(leaseMilliseconds);
+    }
     const live = await store.read(async (tx) => ({ now: tx.now, sessions: await tx.all(liveSessions, {}) }));
     for (const session of live.sessions)
       if (session.node_id !== null && session.node_id !== nodeId && session.lease_until < live.now)

@@ -48,6 +48,7 @@ export class Machine {
     return {
       workspaceFor: (sessionId) => `workspaces/${sessionId}`,
       canStart: () => true,
+      confirmLeases: () => undefined,
       start: async (session) => this.#start(life, session),
       killOrphan: (pid, started) => {
         const orphan = this.alive().find((process) => process.pid === pid && process.started === started);

@@ -6,8 +6,9 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Usage } from "../budgets/budget.ts";
 import { processRunner } from "../processes/processes.ts";
-import type { Running } from "../processes/runner.ts";
+import type { Running, SessionLimits } from "../processes/runner.ts";
 import { keepSandbox } from "../processes/sandbox.ts";
+import { keepWatchdog, type Watchdog } from "../processes/watchdog.ts";
 import { scriptedAgent } from "./scripted-runner.ts";
 
 export interface ProcessPlace {
@@ -16,19 +17,22 @@ export interface ProcessPlace {
   readonly heard: Usage[];
   readonly start: (script: string, id?: string, config?: object) => Promise<Running>;
   readonly runner: ReturnType<typeof processRunner>;
+  readonly watchdog: Watchdog;
   readonly nextLife: () => ReturnType<typeof processRunner>;
 }
 
 /** A runner whose brain is a shell script, without a sandbox or in one. In a sandbox a web server answers where the daemon would. */
 export async function place(
   context: TestContext,
-  how: { sandbox?: true; inside?: string } = {},
+  how: { sandbox?: true; inside?: string; limits?: Partial<SessionLimits> } = {},
 ): Promise<ProcessPlace> {
   const folder = how.inside ?? mkdtempSync(join(tmpdir(), "agency-processes-"));
   const started: Running[] = [];
   const heard: Usage[] = [];
   const wanted = how.sandbox === true;
   const sandbox = keepSandbox({ folder: join(folder, "sandbox"), wanted, unsandboxedAllowed: !wanted });
+  const watchdog = keepWatchdog();
+  watchdog.confirm(60_000);
   const found = await sandbox.tried;
   assert.equal(found.status, wanted ? "works" : "off", found.says);
   const web = createServer((request, response) => response.end(`asked for ${request.url ?? ""}`));
@@ -39,6 +43,7 @@ export async function place(
       home: folder,
       url: () => "http://127.0.0.1:4601",
       sandbox,
+      watchdog,
       onDoor: (door) => door.on("connection", (socket) => web.emit("connection", socket)),
       path: "/usr/bin:/bin",
     });
@@ -47,12 +52,14 @@ export async function place(
     for (const running of started) running.kill();
     await Promise.all(started.map(({ exited }) => exited));
     sandbox.stop();
+    await watchdog.stop();
     rmSync(folder, { recursive: true, force: true });
   });
   return {
     folder,
     heard,
     runner,
+    watchdog,
     nextLife,
     start: async (script, id = "one", changes = {}) => {
       const config = JSON.stringify({
@@ -74,6 +81,7 @@ export async function place(
           mayConsult: false,
         },
         skills: [],
+        limits: { processes: 256, memoryMb: 1024, diskMb: 64, ...how.limits },
         onUsage: (usage) => void heard.push(usage),
       });
       started.push(running);

@@ -103,6 +103,7 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
   const runner: Runner = {
     workspaceFor: (id) => `/nowhere/${id}`,
     canStart: () => true,
+    confirmLeases: () => undefined,
     killOrphan: (pid, since) => void orphansKilled.push({ pid, started: since }),
     takeExit: () => undefined,
     cleanUp: (id) => void cleaned.push(id),

@@ -1,0 +1,3 @@
+import { testLeases } from "./support/leases.ts";
+
+testLeases("off");
