@@ -16,7 +16,7 @@ import { isWithin } from "./grants.ts";
 import { isActive, type Member, memberById } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
 import { structuralRank } from "./structure.ts";
-import { visibleVersions } from "./visible.ts";
+import { type Viewer, visible, visibleScope, visibleVersions } from "./visible.ts";
 import { chainOf, type GrantRow, heldOn, levelOf } from "./table.ts";
 import { explained } from "./texts.ts";
 
@@ -29,6 +29,7 @@ type Fix = Explanation["fix"];
 
 export async function explain(
   tx: ReadTx,
+  viewer: Viewer,
   agent: Member,
   resource: Resource,
   level: GrantableLevel = defaultLevel(resourceKind(resource)),
@@ -82,12 +83,14 @@ export async function explain(
       agent,
       level,
     }),
-    chain: shown === undefined ? [] : await presentChain(tx, shown, resource),
+    chain: shown === undefined ? [] : await presentChain(tx, viewer, shown, resource),
     fix: allowed
       ? byStructure >= wanted
         ? []
         : carrying.map((grant) => revocationOf(grant))
-      : await giveBack(tx, agent, resource, level, grants),
+      : (await isKnown(tx, viewer, resource))
+        ? await giveBack(tx, agent, resource, level, grants)
+        : [],
   };
 }
 
@@ -109,7 +112,12 @@ function reason(facts: {
   return explained.never(agent, resource);
 }
 
-async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Promise<Explanation["chain"]> {
+async function presentChain(
+  tx: ReadTx,
+  viewer: Viewer,
+  grant: GrantRow,
+  resource: Resource,
+): Promise<Explanation["chain"]> {
   const links: Explanation["chain"] = [];
   for (const link of await chainOf(tx, grant.id)) {
     const scope = await tx.first(scopeRow, { id: link.scope_id });
@@ -122,12 +130,12 @@ async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Pr
       from: giver?.name ?? (link.origin === "creation" ? "its creator" : "board"),
       to: holder?.name ?? link.grantee_id,
       level: levelOf("grants", link),
-      scope: { id: link.scope_id, title: scope?.title ?? "", status: scope?.status ?? "" },
+      scope: await visibleScope(tx, viewer, link.scope_id),
       broken:
         link.revoked_at !== null
           ? "it was revoked"
           : ended
-            ? `its outcome is ${scope?.status ?? "missing"}`
+            ? "its outcome has ended"
             : holder === undefined || !isActive(holder)
               ? `its holder is ${holder?.status ?? "missing"}`
               : rootless
@@ -136,6 +144,13 @@ async function presentChain(tx: ReadTx, grant: GrantRow, resource: Resource): Pr
     });
   }
   return links;
+}
+
+/** What would give a right back shows that the thing exists. An agent is told only about things it may know of. */
+async function isKnown(tx: ReadTx, viewer: Viewer, resource: Resource): Promise<boolean> {
+  const kind = resourceKind(resource);
+  if (kind === "kb") return visible(tx, viewer, resource, "none");
+  return kind !== "outcome" || visible(tx, viewer, resource);
 }
 
 function revocationOf(grant: GrantRow): Fix[number] {

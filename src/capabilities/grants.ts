@@ -15,6 +15,7 @@ import { type Query, query, selection, textQuery } from "../store/query.ts";
 import type { NewRow } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isActive, type Member } from "./members.ts";
+import { visible } from "./visible.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
 import { structuralRank, upward } from "./structure.ts";
 import { type GrantRow, grantById, heldOn, insertGrant, markRevoked, rootless } from "./table.ts";
@@ -72,6 +73,12 @@ export async function weigh(tx: ReadTx, gift: Omit<Gift, "id">) {
   const level = checkLevel(gift.resource, gift.level);
   await checkResourceExists(tx, gift.companyId, gift.giver, gift.resource);
   const scopeId = gift.scopeId ?? gift.receiver.mandate_id;
+  // The scope that an agent names must be an outcome it may read. Otherwise the answer would show that the outcome exists.
+  if (
+    gift.scopeId !== undefined &&
+    !(await visible(tx, { agentId: gift.giver?.id ?? null }, `outcome:${scopeId}`))
+  )
+    throw notFound("outcome", scopeId);
   await checkScope(tx, gift.companyId, scopeId);
   const source =
     gift.giver === null ? board : await sourceFor(tx, gift.giver, gift.resource, ranks[level], scopeId);

@@ -1,5 +1,4 @@
 import { sql } from "kysely";
-import type { Grant } from "../contract/capabilities.ts";
 import { type GrantableLevel, levelAt, resourceKind, type Resource } from "../contract/resources.ts";
 import { unknownValue } from "../store/columns.ts";
 import { insertion, query, selection, textQuery, updating } from "../store/query.ts";
@@ -94,23 +93,6 @@ export function levelOf(
   return level;
 }
 
-export async function presentGrant(tx: ReadTx, row: GrantRow, stands: boolean): Promise<Grant> {
-  const names = await tx.first(namesAround, { id: row.id });
-  return {
-    id: row.id,
-    to: { id: row.grantee_id, name: names?.to_name ?? "" },
-    by: row.granted_by === null ? null : { id: row.granted_by, name: names?.by_name ?? "" },
-    origin: row.origin,
-    resource: row.resource,
-    level: levelOf("grants", row),
-    scope: { id: row.scope_id, title: names?.scope_title ?? "", status: names?.scope_status ?? "" },
-    parent: row.parent_id,
-    stands,
-    createdAt: new Date(row.created_at).toISOString(),
-    revokedAt: row.revoked_at === null ? null : new Date(row.revoked_at).toISOString(),
-  };
-}
-
 export const grantById = selection("grants", ["id"]);
 export const insertGrant = insertion("grants");
 /** A valid grant that was made from no other right. */
@@ -172,13 +154,3 @@ const shiftByHolder = textQuery((p: { agentId: string; by: number }) =>
   shift("grantee_id", p.agentId, sql`cast(${p.by} as integer)`),
 );
 const shiftByGrant = textQuery((p: { id: string }) => shift("id", p.id, sql`1`));
-
-const namesAround = query((db, p: { id: string }) =>
-  db
-    .selectFrom("grants as g")
-    .leftJoin("agents as t", "t.id", "g.grantee_id")
-    .leftJoin("agents as b", "b.id", "g.granted_by")
-    .leftJoin("outcomes as o", "o.id", "g.scope_id")
-    .select(["t.name as to_name", "b.name as by_name", "o.title as scope_title", "o.status as scope_status"])
-    .where("g.id", "=", p.id),
-);

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { Grant } from "../contract/capabilities.ts";
 import type { Need } from "../contract/operation.ts";
 import { notFound, type Refusal } from "../contract/refusal.ts";
 import {
@@ -15,6 +16,7 @@ import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { isActive, memberById } from "./members.ts";
 import { effectiveRank, holds } from "./rights.ts";
+import { type GrantRow, levelOf } from "./table.ts";
 import { needsRight } from "./texts.ts";
 
 /**
@@ -93,6 +95,34 @@ async function heirOf(tx: ReadTx, agentId: string | null, fileId: string): Promi
   if (agent === undefined || isActive(agent)) return agentId;
   const isOwn = (await tx.first(creatorGrant, { agentId: agent.id, resource: `kb:${fileId}` })) !== undefined;
   return isOwn ? null : heirOf(tx, agent.boss_id, fileId);
+}
+
+/** The outcome that a grant belongs to, as the viewer may see it. */
+export async function visibleScope(tx: ReadTx, viewer: Viewer, id: string): Promise<Grant["scope"]> {
+  const scope = (await visible(tx, viewer, `outcome:${id}`)) ? await tx.first(scopeRow, { id }) : undefined;
+  return { id, title: scope?.title ?? null, status: scope?.status ?? null };
+}
+
+export async function presentGrant(
+  tx: ReadTx,
+  viewer: Viewer,
+  row: GrantRow,
+  stands: boolean,
+): Promise<Grant> {
+  const names = await tx.first(namesAround, { id: row.id });
+  return {
+    id: row.id,
+    to: { id: row.grantee_id, name: names?.to_name ?? "" },
+    by: row.granted_by === null ? null : { id: row.granted_by, name: names?.by_name ?? "" },
+    origin: row.origin,
+    resource: row.resource,
+    level: levelOf("grants", row),
+    scope: await visibleScope(tx, viewer, row.scope_id),
+    parent: row.parent_id,
+    stands,
+    createdAt: new Date(row.created_at).toISOString(),
+    revokedAt: row.revoked_at === null ? null : new Date(row.revoked_at).toISOString(),
+  };
 }
 
 /**
@@ -176,4 +206,17 @@ const creatorGrant = query((db, p: { agentId: string; resource: Resource }) =>
     .where("resource", "=", p.resource)
     .where("origin", "=", "creation")
     .where("revoked_at", "is", null),
+);
+
+const namesAround = query((db, p: { id: string }) =>
+  db
+    .selectFrom("grants as g")
+    .leftJoin("agents as t", "t.id", "g.grantee_id")
+    .leftJoin("agents as b", "b.id", "g.granted_by")
+    .select(["t.name as to_name", "b.name as by_name"])
+    .where("g.id", "=", p.id),
+);
+
+const scopeRow = query((db, p: { id: string }) =>
+  db.selectFrom("outcomes").select(["title", "status"]).where("id", "=", p.id),
 );

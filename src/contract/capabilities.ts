@@ -6,7 +6,11 @@ import { AgentRef, CompanyId, Data, idOf, nextCursor, Page, text } from "./words
 /** Where a grant comes from: the board gave it, its holder created the thing, or a manager passed a right on. */
 export const grantOrigins = ["board", "creation", "boss"] as const;
 
-const Scope = z.object({ id: z.string(), title: z.string(), status: z.string() });
+const Scope = z
+  .object({ id: z.string(), title: z.string().nullable(), status: z.string().nullable() })
+  .describe(
+    "The outcome the grant belongs to. The grant ends when this outcome ends. Title and status are null if you can't read it.",
+  );
 
 export const Grant = z.object({
   id: z.string(),
@@ -17,7 +21,7 @@ export const Grant = z.object({
   origin: z.enum(grantOrigins),
   resource: z.string(),
   level: LevelName,
-  scope: Scope.describe("The outcome the grant belongs to. The grant ends when this outcome ends."),
+  scope: Scope,
   parent: z.string().nullable().describe("The grant this one was passed on from."),
   stands: z.boolean().describe("Whether the grant is in force: every grant in its chain stands."),
   createdAt: z.string(),

@@ -217,7 +217,6 @@ export const viewAccessLog = operation("knowledge.access_log", "GET /api/kb/:id/
     id: z.string(),
     accesses: z.array(
       z.object({
-        seq: z.number(),
         at: z.string(),
         action: z.string(),
         by: ActorRef,

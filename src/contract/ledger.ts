@@ -25,6 +25,9 @@ export const Event = z.object({
 });
 export type Event = z.infer<typeof Event>;
 
+/** An event as an agent sees it. Numbers and hashes would tell what else happens in the company. */
+const OwnEvent = Event.pick({ at: true, actor: true, operation: true, subject: true, data: true });
+
 const LedgerProblem = z.object({
   companyId: z.string().nullable().describe("Null: the installation."),
   seq: z.number().nullable().describe("The first event that is wrong, or the last one that changed the row."),
@@ -53,7 +56,7 @@ export const readAuditLog = operation("event.mine", "GET /api/audit", {
   guidance:
     "Use it to check what earlier sessions of yours did, or when something changed that you did not change. Each event names the actor, the operation, the thing it was about and the time. For the history of one outcome or file, use view_outcome or view_access_log.",
   input: z.strictObject({ ...Page }),
-  output: z.object({ events: z.array(Event), nextCursor }),
+  output: z.object({ events: z.array(OwnEvent), nextCursor }),
   needs: "member",
   mcp: { server: "audit", tool: "read_audit_log" },
 });

@@ -33,9 +33,17 @@ const Blocked = z.strictObject({
   on: idOf("outcome").optional().describe("Unblock when this outcome ends (UUID)."),
 });
 
-const OutcomeRef = z.object({ id: z.string(), title: z.string(), status: z.enum(outcomeStatuses) });
+/** A neighbour of an outcome. */
+const OutcomeRef = z.object({
+  id: z.string(),
+  title: z.string().nullable().describe("Null if you can't read that outcome."),
+  status: z.enum(outcomeStatuses).nullable(),
+});
 
-const OutcomeSummary = OutcomeRef.extend({
+const OutcomeSummary = z.object({
+  id: z.string(),
+  title: z.string(),
+  status: z.enum(outcomeStatuses),
   kind: z.enum(outcomeKinds),
   urgent: z.boolean(),
   important: z.boolean(),
@@ -63,7 +71,6 @@ export const Outcome = OutcomeSummary.extend({
 export type Outcome = z.infer<typeof Outcome>;
 
 const HistoryEntry = z.object({
-  seq: z.number(),
   at: z.string(),
   action: z.string(),
   by: ActorRef,
@@ -128,9 +135,12 @@ export const viewOutcome = operation("outcome.view", "GET /api/outcomes/:id", {
           truncated: z.boolean().describe("True if the file has more text."),
         }),
       )
-      .describe("Results of the outcomes it depends on, 8 kB at most. The files have the rest."),
+      .describe(
+        "Results of the outcomes it depends on that you can read, 8 kB at most. The files have the rest.",
+      ),
     history: z.array(HistoryEntry),
   }),
+  effect: "record",
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
   mcp: { server: "outcome", tool: "view_outcome" },
   cli: { command: "outcomes view <id>", example: "<outcome id>" },
@@ -143,10 +153,12 @@ export const viewAncestors = operation("outcome.ancestors", "GET /api/outcomes/:
   input: z.strictObject({ id: outcomeId }),
   output: z.object({
     id: z.string(),
-    ancestors: z.array(OutcomeRef.extend({ description: z.string() })),
+    ancestors: z.array(OutcomeRef.extend({ description: z.string().nullable() })),
     chains: z
       .array(z.array(z.string()))
-      .describe("Each chain is a list of ids from the direct parent up to a root."),
+      .describe(
+        "Each chain is a list of ids from the direct parent up to a root, or to an outcome that you can't read.",
+      ),
     truncated: z.boolean().describe("True if there are more chains."),
   }),
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],

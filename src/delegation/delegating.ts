@@ -40,7 +40,7 @@ const onDelegate = guarded(contract.delegateOutcome, async (call) => {
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
   await call.record(outcome.id, { from: from.id, to: to.id, moved });
   if (isActive(to)) await sendOrder(call, from.id, await agentById(tx, to.id), outcome, input.message);
-  return presentOutcome(tx, saved);
+  return presentOutcome(call, saved);
 });
 
 const onReclaim = guarded(contract.reclaimOutcome, async (call) => {
@@ -107,7 +107,7 @@ async function reclaimWork(call: Call<{ reason: string }>, outcome: OutcomeRow):
       from,
       texts.reclaimed(await memberName(tx, call.actor.agentId), outcome, input.reason),
     );
-  return presentOutcome(tx, saved);
+  return presentOutcome(call, saved);
 }
 
 /**
@@ -170,7 +170,7 @@ async function reclaimMandate(
       if (fileId !== null) await sendDocument(call, agent.boss_id, fileId);
   const who = await memberName(tx, call.actor.agentId);
   await notify(call, agent.boss_id, texts.mandateReclaimed(who, outcome, input.reason, ended));
-  return presentOutcome(tx, await outcomeById(tx, outcome.id));
+  return presentOutcome(call, await outcomeById(tx, outcome.id));
 }
 
 async function sendDocument(call: CallContext, to: string, fileId: string): Promise<void> {

@@ -158,14 +158,14 @@ export async function sendBack(call: CallContext, outcome: OutcomeRow, reason: s
 
 const onSubmit = guarded(contract.submitOutcome, async (call) =>
   presentOutcome(
-    call.tx,
+    call,
     await submit(call, await outcomeById(call.tx, call.input.id), call.input.note ?? null),
   ),
 );
 
 const onComplete = guarded(contract.completeOutcome, async (call) =>
   presentOutcome(
-    call.tx,
+    call,
     await complete(call, await outcomeById(call.tx, call.input.id), call.input.note ?? null),
   ),
 );
@@ -197,11 +197,11 @@ const onClose = guarded(contract.closeOutcome, async (call) => {
       await repointDependents(tx, outcome.id, whole.id);
   await releaseDependents(call, [saved, ...abandoned], rationale);
   if (outcome.reply_to !== null) await answer(call, saved, closed(outcome), excerpt(rationale, null));
-  return presentOutcome(tx, saved);
+  return presentOutcome(call, saved);
 });
 
 const onReopen = guarded(contract.reopenOutcome, async (call) =>
-  presentOutcome(call.tx, await sendBack(call, await outcomeById(call.tx, call.input.id), call.input.reason)),
+  presentOutcome(call, await sendBack(call, await outcomeById(call.tx, call.input.id), call.input.reason)),
 );
 
 export const endingHandlers: readonly Guarded[] = [onSubmit, onComplete, onClose, onReopen];

@@ -17,9 +17,12 @@ export async function pageByNumber<T extends TableName>(
   order: "oldest first" | "newest first",
   { limit = defaultPage, cursor }: PageInput,
 ): Promise<{ page: Row<T>[]; nextCursor: string | null }> {
-  const from = numberCursor(cursor, order === "oldest first" ? 0 : Number.MAX_SAFE_INTEGER);
-  const rows = await tx.all(numbered(table, where, order, from, limit + 1), {});
-  return pageAfter(rows, limit, ({ num }) => String(num));
+  const start = order === "oldest first" ? 0 : Number.MAX_SAFE_INTEGER;
+  const last = await cursorRow(cursor, (id) =>
+    tx.first(numbered(table, { ...where, id }, order, start, 1), {}),
+  );
+  const rows = await tx.all(numbered(table, where, order, last?.num ?? start, limit + 1), {});
+  return pageAfter(rows, limit, ({ id }) => id);
 }
 
 /** Lists query one row more than a page holds. If that row comes back, there is a next page. */
@@ -37,19 +40,17 @@ export function pageAfter<R>(
 export const defaultPage = 100;
 
 /**
- * The number of the row that a cursor names by its id, or `start` without a cursor. Row numbers count over all companies, so
- * no answer shows them. `find` must return only rows of the caller's list: another row's id then equals an unknown id.
+ * The row that a cursor names by its id; undefined without a cursor. Row numbers count over all companies, so no answer shows
+ * them. `find` must return only rows of the caller's list: another row's id then equals an unknown id.
  */
-export async function placeAfter(
+export async function cursorRow<R>(
   cursor: string | undefined,
-  start: number,
-  find: (id: string) => Promise<{ readonly num: number } | undefined>,
-): Promise<number> {
+  find: (id: string) => Promise<R | undefined>,
+): Promise<R | undefined> {
   const [id] = cursorParts(cursor, "id");
-  if (id === undefined) return start;
-  const row = await find(id);
-  if (row === undefined) throw cursorInvalid();
-  return row.num;
+  const row = id === undefined ? undefined : await find(id);
+  if (id !== undefined && row === undefined) throw cursorInvalid();
+  return row;
 }
 
 /** A cursor that is a number of the caller's own list, such as a version; lists ascend from `start`. */

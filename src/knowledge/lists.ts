@@ -10,7 +10,7 @@ import {
   visible,
   visibleVersions,
 } from "../capabilities/visible.ts";
-import { pageAfter, placeAfter } from "../dispatch/page.ts";
+import { cursorRow, pageAfter } from "../dispatch/page.ts";
 import { fileById, type FileRow } from "./table.ts";
 import { wordsOf } from "./content.ts";
 
@@ -35,10 +35,11 @@ export async function listFor(
   const words = filter.query === undefined ? [] : wordsOf(filter.query);
   if (filter.query !== undefined && words.length === 0) return { page: [], nextCursor: null };
   const { agentId, companyId, limit } = filter;
-  let after = await placeAfter(filter.cursor, 0, async (id) => {
+  const last = await cursorRow(filter.cursor, async (id) => {
     const file = await fileById(tx, id);
     return file?.company_id === companyId && (await knows(tx, filter, id)) ? file : undefined;
   });
+  let after = last?.num ?? 0;
   const found: Ranked[] = [];
   for (;;) {
     const rows = await tx.all(someFiles(tx.dialect, filter, words, after), {});

@@ -1,7 +1,8 @@
 import * as contract from "../contract/knowledge.ts";
 import { notFound } from "../contract/refusal.ts";
 import { levelAt, ranks } from "../contract/resources.ts";
-import { aboutSubject, parseData, presentActor } from "../events/ledger.ts";
+import { parseData, presentActor } from "../events/ledger.ts";
+import { newestEvents } from "../events/pages.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { giveCreator } from "../capabilities/grants.ts";
@@ -160,15 +161,14 @@ const onSearch = guarded(contract.searchFiles, async (call) => {
   return { files, truncated: found.length > limit };
 });
 
-const onAccessLog = guarded(contract.viewAccessLog, async ({ tx, actor, input }) => {
+const onAccessLog = guarded(contract.viewAccessLog, async ({ tx, actor, companyId, input }) => {
   await demandAllVersions(tx, actor, input.id);
-  const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
-  const rows = await tx.all(aboutSubject, { subject: input.id, before, limit: (input.limit ?? 100) + 1 });
-  const { page, nextCursor } = pageAfter(rows, input.limit, (row) => String(row.seq));
-  const accesses = page.map((row) => {
+  const from = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
+  const about = { companyId, subject: input.id };
+  const { rows, nextCursor } = await newestEvents(tx, about, from, input.limit ?? defaultPage);
+  const accesses = rows.map((row) => {
     const { version } = parseData(row.data);
     return {
-      seq: row.seq,
       at: new Date(row.at).toISOString(),
       action: row.operation,
       by: presentActor(row),

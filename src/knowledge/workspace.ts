@@ -34,14 +34,14 @@ export function readFromWorkspace(workspace: string, path: string, maxBytes: num
   const descriptor = openWithoutFollowing(target, path);
   try {
     const before = fstatSync(descriptor);
-    if (!before.isFile()) throw texts.unusablePath(path, "is not a regular file");
-    // A second hard link may lie texts.outside the workspace. The bytes would then belong to someone else.
-    if (before.nlink !== 1)
-      throw texts.unusablePath(path, "has several hard links, so it may also lie outside your workspace");
     const place = placeOf(descriptor, target);
     if (!liesWithin(place, root)) throw outside(path);
+    if (!before.isFile()) throw texts.unusablePath(path, "is not a regular file");
+    // A second hard link may lie outside the workspace. The bytes would then belong to someone else.
+    if (before.nlink !== 1)
+      throw texts.unusablePath(path, "has several hard links, so it may also lie outside your workspace");
     // While a hard link is being removed, the kernel lowers the count before the name leaves its folder. For a moment, a
-    // file texts.outside could look as if its only name were here. The removal holds the folder's lock, so reading the folder
+    // file outside could look as if its only name were here. The removal holds the folder's lock, so reading the folder
     // waits until it is done; after that the place is checked again.
     waitForFolder(dirname(place));
     if (placeOf(descriptor, target) !== place) throw outside(path);
@@ -88,9 +88,8 @@ function openWithoutFollowing(target: string, path: string): number {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   try {
     return openSync(target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  } catch (error) {
-    const code = codeOf(error);
-    throw texts.unusablePath(path, code === "ELOOP" ? "is a symbolic link" : `can't be opened (${code})`);
+  } catch {
+    throw outside(path);
   }
 }
 
@@ -154,4 +153,9 @@ function readWhole(descriptor: number, maxBytes: number): Uint8Array {
   return Buffer.concat(chunks);
 }
 
-const outside = (path: string) => texts.unusablePath(path, "is not inside your workspace");
+/**
+ * One refusal for a file that does not exist, that is a link, that can't be opened and that lies outside. A folder on the way
+ * may be a link, so a more exact one would tell what exists on this machine.
+ */
+const outside = (path: string) =>
+  texts.unusablePath(path, "is not a file in your workspace that can be opened without following a link");

@@ -3,7 +3,7 @@ import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { findMember, isActive, type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
-import { defaultPage, pageAfter, placeAfter } from "../dispatch/page.ts";
+import { cursorRow, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { visibleVersions } from "../capabilities/visible.ts";
 import { append, system } from "../events/ledger.ts";
 import { fileById } from "../knowledge/table.ts";
@@ -68,9 +68,8 @@ const onView = guarded(contract.viewMessage, async (call) => {
 const onSent = guarded(contract.listSent, async (call) => {
   const { tx, actor, companyId, input } = call;
   const limit = input.limit ?? defaultPage;
-  const before = await placeAfter(input.cursor, Number.MAX_SAFE_INTEGER, (id) =>
-    listed(call, id, "from_id", actor.agentId),
-  );
+  const last = await cursorRow(input.cursor, (id) => listed(call, id, "from_id", actor.agentId));
+  const before = last?.num ?? Number.MAX_SAFE_INTEGER;
   return presentPage(call, await sentBy(tx, companyId, actor.agentId, before, limit + 1), limit);
 });
 
@@ -78,8 +77,8 @@ const onBoardInbox = guarded(contract.boardInbox, async (call) => {
   const { tx, companyId, input } = call;
   if (input.all !== true) return inboxPage(call, null, input);
   const limit = input.limit ?? defaultPage;
-  const after = await placeAfter(input.cursor, 0, (id) => listed(call, id, "to_id", null));
-  const rows = await tx.all(allForBoard, { companyId, after, limit: limit + 1 });
+  const last = await cursorRow(input.cursor, (id) => listed(call, id, "to_id", null));
+  const rows = await tx.all(allForBoard, { companyId, after: last?.num ?? 0, limit: limit + 1 });
   return { ...(await presentPage(call, rows, limit)), waiting: await countWaiting(tx, companyId, null) };
 });
 
@@ -190,8 +189,8 @@ async function inboxPage(
 ) {
   const { tx, companyId } = call;
   const limit = input.limit ?? defaultPage;
-  const after = await placeAfter(input.cursor, 0, (id) => listed(call, id, "to_id", toId));
-  const rows = await waitingFor(tx, companyId, toId, after, limit + 1);
+  const last = await cursorRow(input.cursor, (id) => listed(call, id, "to_id", toId));
+  const rows = await waitingFor(tx, companyId, toId, last?.num ?? 0, limit + 1);
   return { ...(await presentPage(call, rows, limit)), waiting: await countWaiting(tx, companyId, toId) };
 }
 

@@ -47,7 +47,7 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
     actor,
   );
   await call.record(id, { title: input.title, parents, dependsOn });
-  return presentOutcome(tx, await outcomeById(tx, id));
+  return presentOutcome(call, await outcomeById(tx, id));
 });
 
 const onUpdate = guarded(contract.updateOutcome, async (call) => {
@@ -100,11 +100,12 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
     blocked: input.blocked ?? null,
     ...(parentsLeft.length > 0 ? { parentsLeft } : {}),
   });
-  return presentOutcome(tx, saved);
+  return presentOutcome(call, saved);
 });
 
-const onView = guarded(contract.viewOutcome, async ({ tx, input }) => {
-  const outcome = await presentOutcome(tx, await outcomeById(tx, input.id));
+const onView = guarded(contract.viewOutcome, async (call) => {
+  const { tx, input } = call;
+  const outcome = await presentOutcome(call, await outcomeById(tx, input.id));
   const rows = await tx.all(aboutSubject, { subject: input.id, before: Number.MAX_SAFE_INTEGER, limit: 200 });
   const history = rows
     .filter(({ operation }) => operation.startsWith("outcome."))
@@ -112,14 +113,18 @@ const onView = guarded(contract.viewOutcome, async ({ tx, input }) => {
       const { rationale, reason, note } = parseData(row.data);
       const why = [rationale, reason, note].find((words) => typeof words === "string");
       return {
-        seq: row.seq,
         at: new Date(row.at).toISOString(),
         action: row.operation,
         by: presentActor(row),
         why: typeof why === "string" ? why : null,
       };
     });
-  return { ...outcome, depth: await depthOf(tx, input.id), context: await contextOf(tx, input.id), history };
+  return {
+    ...outcome,
+    depth: await depthOf(tx, input.id),
+    context: await contextOf(call, input.id),
+    history,
+  };
 });
 
 /** Creating, changing and viewing outcomes. Submitting, completing, closing and reopening are in delegation/ending.ts. */

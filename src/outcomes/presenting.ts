@@ -1,14 +1,20 @@
 import type { Outcome, OutcomeSummary } from "../contract/outcomes.ts";
 import { memberById } from "../capabilities/members.ts";
+import { readsBelow } from "../capabilities/structure.ts";
+import { type Viewer, visible } from "../capabilities/visible.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
 import { dependenciesOf, firstChildrenOf, parentsOf, type Ref } from "./table.ts";
 import { workable } from "./workable.ts";
 
-/** One outcome with its neighbours, as `view_outcome` shows it. */
-export async function presentOutcome(tx: ReadTx, row: OutcomeRow): Promise<Outcome> {
-  const brief = ({ id, title, status }: Ref) => ({ id, title, status });
+/** One outcome with its neighbours, as `view_outcome` shows it. A neighbour that the actor can't read is a bare id. */
+export async function presentOutcome(
+  { tx, actor }: { readonly tx: ReadTx; readonly actor: Viewer },
+  row: OutcomeRow,
+): Promise<Outcome> {
+  const { agentId } = actor;
+  const seesBelow = agentId === null || (await readsBelow(tx, agentId, row.id));
   const isWorkable = await tx.first(workableNow, { id: row.id, now: tx.now });
   return {
     ...presentRow({ ...row, responsible_name: await nameOf(tx, row.responsible_id) }),
@@ -19,12 +25,28 @@ export async function presentOutcome(tx: ReadTx, row: OutcomeRow): Promise<Outco
       row.delegated_by === null
         ? null
         : { id: row.delegated_by, name: (await nameOf(tx, row.delegated_by)) ?? "" },
-    parents: (await parentsOf(tx, row.id)).map(brief),
-    children: (await firstChildrenOf(tx, row.id, 1000)).map(brief),
-    dependsOn: (await dependenciesOf(tx, row.id)).map(brief),
+    parents: await neighbours(tx, actor, await parentsOf(tx, row.id)),
+    children: await neighbours(
+      tx,
+      seesBelow ? { agentId: null } : actor,
+      await firstChildrenOf(tx, row.id, 1000),
+    ),
+    dependsOn: await neighbours(tx, actor, await dependenciesOf(tx, row.id)),
     result: row.result_id,
-    workable: isWorkable?.workable === 1,
+    // Whether it can be worked on depends on what is below it.
+    workable: seesBelow && isWorkable?.workable === 1,
   };
+}
+
+async function neighbours(tx: ReadTx, viewer: Viewer, refs: readonly Ref[]): Promise<Outcome["parents"]> {
+  const shown = [];
+  for (const { id, title, status } of refs)
+    shown.push(
+      (await visible(tx, viewer, `outcome:${id}`))
+        ? { id, title, status }
+        : { id, title: null, status: null },
+    );
+  return shown;
 }
 
 /** The columns that a list shows. The long texts (description, acceptance, rationale) are left out. */

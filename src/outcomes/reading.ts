@@ -1,8 +1,9 @@
 import { sql } from "kysely";
 import * as contract from "../contract/outcomes.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
-import { outcomeRights, readsBelow } from "../capabilities/structure.ts";
+import { cursorRow, defaultPage, pageAfter } from "../dispatch/page.ts";
+import { readsBelow } from "../capabilities/structure.ts";
+import { type Viewer, visible } from "../capabilities/visible.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
@@ -17,13 +18,16 @@ type Listed = ListedRow & { workable: number };
 
 const onMine = guarded(contract.myOutcomes, async ({ tx, actor, input }) => {
   if (actor.agentId === null) throw onlyAgentsHaveOutcomes();
-  return listOf(tx, actor.agentId, input);
+  return listOf(tx, actor, actor.agentId, input);
 });
 
-const onListOfAgent = guarded(contract.listAgentOutcomes, ({ tx, input }) => listOf(tx, input.id, input));
+const onListOfAgent = guarded(contract.listAgentOutcomes, ({ tx, actor, input }) =>
+  listOf(tx, actor, input.id, input),
+);
 
 const onList = guarded(contract.listOutcomes, async ({ tx, companyId, input }) => {
-  const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
+  const last = await cursorRow(input.cursor, (id) => tx.first(oneRow, { id }));
+  const before = last?.num ?? Number.MAX_SAFE_INTEGER;
   const rows = await tx.all(
     dynamic((db) => {
       let list = db
@@ -38,32 +42,36 @@ const onList = guarded(contract.listOutcomes, async ({ tx, companyId, input }) =
     }),
     {},
   );
-  const { page, nextCursor } = pageAfter(rows, input.limit, (row) => String(row.num));
+  const { page, nextCursor } = pageAfter(rows, input.limit, (row) => row.id);
   return { outcomes: page.map(presentListed), nextCursor };
 });
 
-const onAncestors = guarded(contract.viewAncestors, async ({ tx, input }) => {
+const onAncestors = guarded(contract.viewAncestors, async ({ tx, actor, input }) => {
   const chains: string[][] = [];
-  const known = new Map<string, OutcomeRow>();
+  const known = new Map<string, OutcomeRow | null>();
   let truncated = false;
   const climb = async (id: string, chain: readonly string[]): Promise<void> => {
-    const parents = await parentsOf(tx, id);
+    // An ancestor that the actor can't read ends the chain as a bare id.
+    const parents = known.get(id) === null ? [] : await parentsOf(tx, id);
     if (parents.length === 0 && chain.length > 0) chains.push([...chain]);
     for (const parent of parents) {
       if (chains.length >= mostChains) {
         truncated = true;
         return;
       }
-      if (!known.has(parent.id)) known.set(parent.id, await outcomeById(tx, parent.id));
+      if (!known.has(parent.id)) {
+        const isSeen = await visible(tx, actor, `outcome:${parent.id}`);
+        known.set(parent.id, isSeen ? await outcomeById(tx, parent.id) : null);
+      }
       await climb(parent.id, [...chain, parent.id]);
     }
   };
   await climb(input.id, []);
-  const ancestors = [...known.values()].map(({ id, title, status, description }) => ({
+  const ancestors = [...known].map(([id, row]) => ({
     id,
-    title,
-    status,
-    description,
+    title: row?.title ?? null,
+    status: row?.status ?? null,
+    description: row?.description ?? null,
   }));
   return { id: input.id, ancestors, chains, truncated };
 });
@@ -99,6 +107,7 @@ const mostChains = 100;
  */
 async function listOf(
   tx: ReadTx,
+  viewer: Viewer,
   agentId: string,
   input: {
     status?: contract.OutcomeStatus | undefined;
@@ -107,30 +116,35 @@ async function listOf(
   },
 ) {
   const limit = input.limit ?? defaultPage;
-  const after = afterPlace(numberCursor(input.cursor));
+  const last = await cursorRow(input.cursor, async (id) =>
+    (await visible(tx, viewer, `outcome:${id}`)) ? tx.first(oneRow, { id }) : undefined,
+  );
+  const { important, urgent, num } = last ?? ({ important: 1, urgent: 1, num: 0 } as const);
   const rows: Listed[] = [];
   for (const status of input.status === undefined ? contract.outcomeStatuses : [input.status])
-    rows.push(...(await tx.all(nextInStatus, { agentId, status, ...after, now: tx.now, limit: limit + 1 })));
+    rows.push(
+      ...(await tx.all(nextInStatus, {
+        agentId,
+        status,
+        important,
+        urgent,
+        num,
+        now: tx.now,
+        limit: limit + 1,
+      })),
+    );
   const { page, nextCursor } = pageAfter(
     rows.toSorted((a, b) => placeOf(a) - placeOf(b)),
     limit,
-    (row) => String(placeOf(row)),
+    (row) => row.id,
   );
   return { outcomes: page.map(presentListed), nextCursor };
 }
 
-/** A row's place in that order as one number, for cursors: its importance and urgency (0 to 3), then its row number. */
+/** A row's place in that order as one number: its importance and urgency (0 to 3), then its row number. */
 function placeOf(row: Pick<Listed, "important" | "urgent" | "num">): number {
-  return (3 - 2 * row.important - row.urgent) * quadrant + row.num;
+  return (3 - 2 * row.important - row.urgent) * 1e12 + row.num;
 }
-
-function afterPlace(place: number): Pick<OutcomeRow, "important" | "urgent" | "num"> {
-  const behind = 3 - Math.min(3, Math.floor(place / quadrant));
-  return { important: behind > 1 ? 1 : 0, urgent: behind % 2 === 1 ? 1 : 0, num: place % quadrant };
-}
-
-/** Greater than any row number, and small enough that three of them are still exact as a number. */
-const quadrant = 1_000_000_000_000;
 
 function presentListed(row: Listed) {
   return { ...presentRow(row), workable: row.workable === 1 };
@@ -153,7 +167,7 @@ async function readableBelow(
     const row = await tx.first(oneRow, { id });
     if (row !== undefined) found.push(row);
     for (const child of await childrenOf(tx, id)) {
-      if (seen.has(child.id) || !(await outcomeRights(tx, agentId, child.id)).read) continue;
+      if (seen.has(child.id) || !(await visible(tx, { agentId }, `outcome:${child.id}`))) continue;
       seen.add(child.id);
       frontier.push(child.id);
     }

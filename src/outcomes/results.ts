@@ -1,4 +1,6 @@
 import type { Writing } from "../dispatch/context.ts";
+import { visible } from "../capabilities/visible.ts";
+import { type Content, contentFor, type Reader } from "../knowledge/showing.ts";
 import { addVersion, fileById, insertFile } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
@@ -38,14 +40,23 @@ export interface ContextEntry {
 export const mostContext = 8 * 1024;
 
 /**
- * The results an outcome builds on, in at most `room` bytes. Each gets an equal share; a short result leaves the rest of
+ * The results an outcome builds on that the reader may read, in at most `room` bytes. Each gets an equal share; a short result leaves the rest of
  * its share to the longer ones, which is why they are cut in order of length.
  */
-export async function contextOf(tx: ReadTx, id: string, room = mostContext): Promise<ContextEntry[]> {
+export async function contextOf(reader: Reader, id: string, room = mostContext): Promise<ContextEntry[]> {
+  const { tx, actor } = reader;
   const found = [];
-  for (const dependency of await dependenciesOf(tx, id)) {
-    const result = await resultOf(tx, dependency.id);
-    if (result !== null) found.push({ id: dependency.id, title: dependency.title, ...result });
+  for (const { id: on, title } of await dependenciesOf(tx, id)) {
+    const result = await resultFor(reader, on);
+    // An agent may read the result of an outcome that it may not read itself. The result names the outcome too.
+    const isSeen = await visible(tx, actor, `outcome:${on}`);
+    if (result !== undefined)
+      found.push({
+        id: on,
+        title: isSeen ? title : result.description,
+        file: result.file_id,
+        content: result.content,
+      });
   }
   const entries = new Map<string, ContextEntry>();
   let left = room;
@@ -57,6 +68,13 @@ export async function contextOf(tx: ReadTx, id: string, room = mostContext): Pro
     entries.set(entry.id, { ...entry, text, truncated: Buffer.byteLength(text) < content.byteLength });
   }
   return found.flatMap(({ id: of }) => entries.get(of) ?? []);
+}
+
+/** The result of an outcome for a reader. Undefined if there is none, or if the reader may not read it. */
+export async function resultFor(reader: Reader, outcomeId: string): Promise<Content | undefined> {
+  const { result_id } = await outcomeById(reader.tx, outcomeId);
+  const file = result_id === null ? undefined : await fileById(reader.tx, result_id);
+  return file === undefined ? undefined : contentFor(reader, file.id, file.version);
 }
 
 export async function resultOf(

@@ -14,21 +14,25 @@ import { statusIsLive } from "../outcomes/outcome.ts";
 import { notify } from "../mail/operations.ts";
 import { cursorParts, defaultPage, pageAfter, pageByNumber, type PageInput } from "../dispatch/page.ts";
 import { effectiveRank, holds, worthOf } from "../capabilities/rights.ts";
-import { type GrantRow, levelOf, markRevoked, presentGrant } from "../capabilities/table.ts";
+import { presentGrant, type Viewer } from "../capabilities/visible.ts";
+import { type GrantRow, levelOf, markRevoked } from "../capabilities/table.ts";
 import { noSuchLevel, notYourReport } from "../capabilities/texts.ts";
 import * as texts from "./texts.ts";
 
 const onList = guarded(contract.listPermissions, async ({ tx, actor, input }) => {
   const me = await ownMember(tx, actor.agentId);
-  const page = await grantsPage(tx, me.id, true, input);
+  const page = await grantsPage(tx, actor, me.id, true, input);
   const requests = await tx.all(requestsToBoss, { bossId: me.id });
   return { ...page, structural: await structuralOf(tx, me), requests: requests.map(presentRequest) };
 });
 
-const onListOfAgent = guarded(contract.listAgentGrants, async ({ tx, input }) => {
+const onListOfAgent = guarded(contract.listAgentGrants, async ({ tx, actor, input }) => {
   const agent = await memberById(tx, input.id);
   if (agent === undefined) throw notFound("agent", input.id);
-  return { ...(await grantsPage(tx, agent.id, false, input)), structural: await structuralOf(tx, agent) };
+  return {
+    ...(await grantsPage(tx, actor, agent.id, false, input)),
+    structural: await structuralOf(tx, agent),
+  };
 });
 
 const onListRequests = guarded(contract.listPermissionRequests, async ({ tx, companyId, input }) => {
@@ -57,7 +61,7 @@ const onExplain = guarded(contract.explainAccess, async ({ tx, actor, companyId,
     )
       throw notFound("resource", input.resource);
   }
-  return explain(tx, agent, input.resource, input.level);
+  return explain(tx, actor, agent, input.resource, input.level);
 });
 
 const onGrant = guarded(contract.grantPermission, async (call) => {
@@ -67,14 +71,14 @@ const onGrant = guarded(contract.grantPermission, async (call) => {
   const { resource, level, outcome: scopeId } = input;
   const row = await grantRight(call, { giver, receiver, resource, level, scopeId });
   await tellOfServer(call, row, true);
-  return presentGrant(tx, row, true);
+  return presentGrant(tx, actor, row, true);
 });
 
 const onRevoke = guarded(contract.revokePermission, async (call) => {
   const row = await revoke(call.tx, call.companyId, call.input.id, call.actor.agentId);
   await recordGrant(call, "permission.revoke", row);
   await tellOfServer(call, row, false);
-  return presentGrant(call.tx, row, false);
+  return presentGrant(call.tx, call.actor, row, false);
 });
 
 const onRequest = guarded(contract.requestPermission, async (call) => {
@@ -163,13 +167,19 @@ async function ownMember(tx: ReadTx, agentId: string | null): Promise<Member> {
   return me;
 }
 
-async function grantsPage(tx: ReadTx, agentId: string, onlyStanding: boolean, input: PageInput) {
+async function grantsPage(
+  tx: ReadTx,
+  viewer: Viewer,
+  agentId: string,
+  onlyStanding: boolean,
+  input: PageInput,
+) {
   const where = { grantee_id: agentId, broken: onlyStanding ? 0 : undefined };
   const { page, nextCursor } = await pageByNumber(tx, "grants", where, "oldest first", input);
   const grants = [];
   for (const row of page) {
     const stands = row.broken === 0 && (await worthOf(tx, row, row.resource)) === row.level;
-    if (stands || !onlyStanding) grants.push(await presentGrant(tx, row, stands));
+    if (stands || !onlyStanding) grants.push(await presentGrant(tx, viewer, row, stands));
   }
   return { grants, nextCursor };
 }

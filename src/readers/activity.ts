@@ -2,9 +2,9 @@ import * as contract from "../contract/ledger.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { aboutAgent, listAfter, presentEvent } from "../events/ledger.ts";
+import { newestEvents } from "../events/pages.ts";
 import { RowCheck } from "../events/rows.ts";
 import { type Anchors, type Damage, verify } from "../events/verify.ts";
-import type { ReadTx } from "../store/store.ts";
 import { boardHasLedger, deepCheckLost } from "./texts.ts";
 
 const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => {
@@ -14,12 +14,28 @@ const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => 
   return { events: page.map(presentEvent), nextCursor };
 });
 
-const onMine = guarded(contract.readAuditLog, async ({ tx, actor, input }) => {
+const onMine = guarded(contract.readAuditLog, async ({ tx, actor, companyId, input }) => {
   if (actor.agentId === null) throw boardHasLedger();
-  return ofAgent(tx, actor.agentId, input);
+  const own = { companyId, subject: actor.agentId, agent: actor.agentId };
+  const from = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
+  const { rows, nextCursor } = await newestEvents(tx, own, from, input.limit ?? defaultPage);
+  const events = rows.map(presentEvent).map(({ at, actor: by, operation, subject, data }) => ({
+    at,
+    actor: by,
+    operation,
+    subject,
+    data,
+  }));
+  return { events, nextCursor };
 });
 
-const onAgent = guarded(contract.listAgentEvents, ({ tx, input }) => ofAgent(tx, input.id, input));
+const onAgent = guarded(contract.listAgentEvents, async ({ tx, input }) => {
+  const limit = input.limit ?? defaultPage;
+  const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
+  const rows = await tx.all(aboutAgent, { agent: input.id, before, limit: limit + 1 });
+  const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
+  return { events: page.map(presentEvent), nextCursor };
+});
 
 /** What a place outside the database remembers of the ledger. Tests leave it out. */
 export interface AnchorReader {
@@ -66,15 +82,3 @@ function presentCheck(
 }
 
 export const activityHandlers = (anchor: AnchorReader) => [onList, onMine, onAgent, verifying(anchor)];
-
-async function ofAgent(
-  tx: ReadTx,
-  agent: string,
-  input: { limit?: number | undefined; cursor?: string | undefined },
-) {
-  const limit = input.limit ?? defaultPage;
-  const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
-  const rows = await tx.all(aboutAgent, { agent, before, limit: limit + 1 });
-  const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
-  return { events: page.map(presentEvent), nextCursor };
-}

@@ -32,6 +32,9 @@ export const dependsOnClosed = (title: string, on: { title: string; id: string }
 export const mandateBelow = (title: string, child: { title: string; id: string }): string =>
   `"${title}" can't be completed while the mandate "${child.title}" (${child.id}) is below it. The mandate ends when the board terminates its agent.`;
 
+export const waitsUnseen = (title: string): string =>
+  `"${title}" may wait for outcomes that you can't read. Ask your manager.`;
+
 export const standing = (title: string): string => `"${title}" is permanent, and nothing below it is open.`;
 
 export const unassignedYet = "Unassigned: no agent is responsible for it yet.";
@@ -57,8 +60,8 @@ export const workIsStuck = "Its work is stuck.";
 
 export const isMissing = "is not an agent of this company";
 export const hasLeftWork = "has left the company, and its manager should have taken over its work";
-export const isPending = (approval: string, isRevision: boolean): string =>
-  `is not hired yet: approval ${approval} ${isRevision ? "must be revised and resubmitted" : "is waiting for the board"}`;
+export const isPending = (approval: string | undefined, isRevision: boolean): string =>
+  `is not hired yet: ${approval === undefined ? "its approval" : `approval ${approval}`} ${isRevision ? "must be revised and resubmitted" : "is waiting for the board"}`;
 export const isPaused = "is paused";
 export const whoCanResume = "Its manager or the board can resume it.";
 export const brainMissing = (brain: string): string => `uses the brain ${brain}, which is not installed`;

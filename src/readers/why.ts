@@ -11,7 +11,8 @@ import { lacking, poolOwnerOf } from "../budgets/reservations.ts";
 import { placeOf } from "../budgets/table.ts";
 import { guarded, type Guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
-import { outcomeRights } from "../capabilities/structure.ts";
+import { readsBelow } from "../capabilities/structure.ts";
+import { type Viewer, visible, visibleOutcomes } from "../capabilities/visible.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { isEscalated } from "../outcomes/review.ts";
 import { dependenciesOf, liveChildrenOf, outcomeById } from "../outcomes/table.ts";
@@ -39,35 +40,43 @@ const onWhy = (sandbox: () => Sandbox) =>
     const agent = await tx.first(agentRow, { id: input.id });
     if (actor.agentId !== null) {
       const mine = agent !== undefined && (agent.id === actor.agentId || agent.boss_id === actor.agentId);
-      if (!mine && !(await outcomeRights(tx, actor.agentId, input.id)).read)
+      if (!mine && !(await visible(tx, actor, `outcome:${input.id}`)))
         throw notFound("agent or outcome", input.id);
     }
-    const looks = { left: mostLooks, sandbox: sandbox() };
-    const trail =
-      agent === undefined ? await ofOutcome(tx, input.id, [], looks) : await ofAgent(tx, agent.id, looks);
+    const view = { tx, actor, looks: { left: mostLooks }, sandbox: sandbox() };
+    const trail = agent === undefined ? await ofOutcome(view, input.id, []) : await ofAgent(view, agent.id);
     return { id: input.id, kind: agent === undefined ? "outcome" : "agent", ...trail };
   });
 
 export const whyHandlers = (sandbox: () => Sandbox): Guarded[] => [onWhy(sandbox)];
 
-type Looks = { left: number; readonly sandbox: Sandbox };
+interface View {
+  readonly tx: ReadTx;
+  readonly actor: Viewer;
+  readonly looks: { left: number };
+  readonly sandbox: Sandbox;
+}
 
-async function ofAgent(tx: ReadTx, agentId: string, looks: Looks): Promise<Trail> {
-  const state = await stateOf(tx, agentId, looks);
+async function ofAgent(view: View, agentId: string): Promise<Trail> {
+  const { tx, actor } = view;
+  const state = await stateOf(view, agentId);
   const { moves, path, says } = state;
   if (!moves || state.busy) return { moves, path, says };
-  for (const { id } of await tx.all(liveWork, { responsible_id: agentId })) {
-    const trail = await ofOutcome(tx, id, [], looks);
+  const work = await visibleOutcomes(tx, actor, await tx.all(liveWork, { responsible_id: agentId }));
+  for (const { id } of work) {
+    const trail = await ofOutcome(view, id, []);
     if (!trail.moves)
       return { ...trail, path: [...path, ...trail.path], says: `${text.workIsStuck} ${trail.says}` };
   }
-  const waits = await tx.first(liveWork, { responsible_id: agentId });
+  const [waits] = work;
   if (waits === undefined) return { moves, path, says: `${says} ${text.nothingToDo}` };
-  const trail = await ofOutcome(tx, waits.id, [], looks);
+  const trail = await ofOutcome(view, waits.id, []);
   return { ...trail, path: [...path, ...trail.path] };
 }
 
-async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks: Looks): Promise<Trail> {
+/** The trail never enters an outcome that the actor can't read, and says nothing that depends on one. */
+async function ofOutcome(view: View, id: string, above: readonly string[]): Promise<Trail> {
+  const { tx, actor, looks } = view;
   const outcome = await outcomeById(tx, id);
   const { title } = outcome;
   const here = { id, what: text.outcomeStep(title, outcome.status) };
@@ -75,18 +84,21 @@ async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks
   if (above.includes(id)) return end(false, text.inACircle(title));
   if (looks.left-- <= 0) return end(true, text.lookedEnough(mostLooks));
   const deeper = async (next: string): Promise<Trail> => {
-    const trail = await ofOutcome(tx, next, [...above, id], looks);
+    const trail = await ofOutcome(view, next, [...above, id]);
     return { ...trail, path: [here, ...trail.path] };
   };
 
   if (outcome.status === "completed" || outcome.status === "closed") return end(true, `${here.what}.`);
-  if (outcome.status === "submitted") return verifier(tx, outcome, here, looks);
+  if (outcome.status === "submitted") return verifier(view, outcome, here);
   if (outcome.blocked_reason !== null) {
-    const block = await blockOf(tx, outcome, looks);
+    const block = await blockOf(view, outcome);
     if (block !== null) return block.on === undefined ? end(block.moves, block.says) : deeper(block.on);
   }
   let waiting: Trail | undefined;
-  for (const dependency of await dependenciesOf(tx, id)) {
+  const dependencies = await dependenciesOf(tx, id);
+  const seen = await visibleOutcomes(tx, actor, dependencies);
+  const seesBelow = actor.agentId === null || (await readsBelow(tx, actor.agentId, id));
+  for (const dependency of seen) {
     if (dependency.status === "completed") continue;
     if (dependency.status === "closed") return end(false, text.dependsOnClosed(title, dependency));
     const trail = await deeper(dependency.id);
@@ -94,7 +106,8 @@ async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks
     waiting ??= trail;
   }
   const isStanding = outcome.kind === "perpetual" || outcome.kind === "mandate";
-  for (const child of await liveChildrenOf(tx, id)) {
+  const children = await liveChildrenOf(tx, id);
+  for (const child of seesBelow ? children : await visibleOutcomes(tx, actor, children)) {
     // A permanent outcome waits for neither an inbox nor a mandate. Work waits for its agent's inbox like for any other child.
     if (isStanding && (child.kind === "inbox" || child.kind === "mandate")) continue;
     if (child.kind === "mandate") return end(false, text.mandateBelow(title, child));
@@ -103,25 +116,28 @@ async function ofOutcome(tx: ReadTx, id: string, above: readonly string[], looks
     waiting ??= trail;
   }
   if (waiting !== undefined) return waiting;
+  if (!seesBelow || seen.length < dependencies.length) return end(true, text.waitsUnseen(title));
   if (isStanding) return end(true, text.standing(title));
   if (outcome.responsible_id === null) return end(false, `${text.unassignedYet} ${text.boardCanAssign}`);
-  const { moves, path, says } = await stateOf(tx, outcome.responsible_id, looks);
+  const { moves, path, says } = await stateOf(view, outcome.responsible_id);
   return { moves, path: [here, ...path], says };
 }
 
 /** What a block waits for. Null if the block has ended. */
 async function blockOf(
-  tx: ReadTx,
+  view: View,
   outcome: OutcomeRow,
-  looks: Looks,
 ): Promise<{ moves: boolean; says: string; on?: string } | null> {
+  const { tx } = view;
   const { title, blocked_until: until, blocked_on: on } = outcome;
   const reason = outcome.blocked_reason ?? "";
   if (until !== null && until <= tx.now) return null;
   if (outcome.for_agent_id !== null) {
-    const { moves, says } = await stateOf(tx, outcome.for_agent_id, looks);
+    const { moves, says } = await stateOf(view, outcome.for_agent_id);
     return { moves, says: `${text.unassignedYet} ${says}` };
   }
+  if (on !== null && !(await visible(tx, view.actor, `outcome:${on}`)))
+    return { moves: true, says: text.waitsUnseen(title) };
   const status = on === null ? null : (await outcomeById(tx, on)).status;
   if (status === "completed" || status === "closed") return null;
   // The time or the other outcome ends the block, and the time is certain to come.
@@ -130,31 +146,33 @@ async function blockOf(
   return { moves: false, says: text.blocked(title, reason, isEscalated(outcome)) };
 }
 
-async function verifier(tx: ReadTx, outcome: OutcomeRow, here: Step, looks: Looks): Promise<Trail> {
+async function verifier(view: View, outcome: OutcomeRow, here: Step): Promise<Trail> {
+  const { tx, actor } = view;
   if (outcome.delegated_by === null)
     return {
       moves: true,
       path: [here, { id: "board", what: text.boardDecides }],
       says: text.waitsForBoard(outcome.title),
     };
-  const state = await stateOf(tx, outcome.delegated_by, looks);
+  const state = await stateOf(view, outcome.delegated_by);
   const path = [here, ...state.path];
   const waits = text.waitsForVerdict(outcome.title);
-  if (!state.moves || state.busy || state.isPerson)
+  const isKnown = actor.agentId === null || outcome.delegated_by === actor.agentId;
+  if (!state.moves || state.busy || state.isPerson || !isKnown)
     return { moves: state.moves, path, says: `${waits} ${state.says}` };
   const inbox = await tx.first(openInbox, { responsible_id: outcome.delegated_by });
   if (inbox === undefined) return { moves: false, path, says: `${waits} ${text.noMessageAboutIt}` };
-  const trail = await ofOutcome(tx, inbox.id, [], looks);
+  const trail = await ofOutcome(view, inbox.id, []);
   return { ...trail, path: [here, ...trail.path], says: `${waits} ${trail.says}` };
 }
 
-/** Whether something will make this agent work, and what. */
+/** Whether something will make this agent work, and what. Of an agent that does not report to it, an agent sees the status. */
 async function stateOf(
-  tx: ReadTx,
+  { tx, actor, sandbox }: View,
   agentId: string,
-  { sandbox }: Looks,
 ): Promise<Trail & { busy: boolean; isPerson: boolean }> {
   const agent = await tx.first(agentRow, { id: agentId });
+  const isKnown = actor.agentId === null || [agent?.id, agent?.boss_id].includes(actor.agentId);
   const member = await memberById(tx, agentId);
   const answer = (moves: boolean, does: string, { hint = "", busy = false } = {}) => {
     const what = `${agent?.name ?? agentId} ${does}`;
@@ -169,11 +187,11 @@ async function stateOf(
   if (agent === undefined || member === undefined) return answer(false, text.isMissing);
   if (agent.status === "terminated") return answer(false, text.hasLeftWork);
   if (agent.status === "pending_approval") {
-    const approval = await tx.first(openApprovalOf, { agent_id: agentId });
+    const approval = isKnown ? await tx.first(openApprovalOf, { agent_id: agentId }) : undefined;
     const isRevision = approval?.status === "revision_requested";
-    return answer(true, text.isPending(approval?.id ?? "", isRevision), { busy: true });
+    return answer(true, text.isPending(approval?.id, isRevision), { busy: true });
   }
-  const short = await wantOf(tx, agent);
+  const short = isKnown ? await wantOf(tx, agent) : undefined;
   if (agent.status === "paused")
     return short !== undefined && (await tx.first(pauseOf, { agent_id: agentId })) !== undefined
       ? answer(short.moves, `${text.isPaused}: ${short.says}`)
@@ -185,7 +203,7 @@ async function stateOf(
     return answer(true, text.isAtWork, { busy: true });
   if (sandbox.status !== "works" && !sandbox.unsandboxedAllowed && runsPrograms(agent.brain_type))
     return answer(false, text.needsSandbox(agent.brain_type), { hint: text.howToSandbox(sandbox) });
-  if (agent.not_before > tx.now) return answer(true, text.startsLater(agent.not_before));
+  if (isKnown && agent.not_before > tx.now) return answer(true, text.startsLater(agent.not_before));
   if (short !== undefined) return answer(short.moves, text.cannotStart(short.says));
   return answer(true, text.isIdle, { hint: text.whenItStarts });
 }

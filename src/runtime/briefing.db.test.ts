@@ -14,7 +14,7 @@ for (const kind of storeKinds)
   describe(`the briefing on ${kind}`, async () => {
     const { org, store } = await sharedOrganization(kind);
 
-    const briefingOf = (id: string) => store.read(async (tx) => brief(tx, await agentById(tx, id)));
+    const briefingOf = (id: string) => store.write(async (tx) => brief(tx, await agentById(tx, id)));
     const saveState = async (call: TestCaller, id: string, content: string): Promise<void> => {
       const { stateFileId } = await org.board(viewAgent, { id });
       const { version, hash } = await call(readFile, { id: stateFileId });

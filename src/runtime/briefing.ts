@@ -8,6 +8,7 @@ import { skillFiles } from "../companies/skill-operations.ts";
 import { append } from "../events/ledger.ts";
 import { memberById, reportsOf } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { fileById } from "../knowledge/table.ts";
 import { countWaiting } from "../mail/table.ts";
 import { outcomeById } from "../outcomes/table.ts";
@@ -39,7 +40,12 @@ export interface Briefing {
   readonly mayConsult: boolean;
 }
 
-export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
+export async function brief(tx: Tx, agent: AgentRow): Promise<Briefing> {
+  // What the session is given to read is logged for the agent: the session has not begun yet.
+  const actor = { kind: "agent", agentId: agent.id, sessionId: null } as const;
+  const record: Writing["record"] = async (subject, data, operation = "session.brief") => {
+    append(tx, { companyId: agent.company_id, actor, operation, subject, data });
+  };
   const boss = await memberById(tx, agent.boss_id);
   const mandate = await outcomeById(tx, agent.mandate_id);
   const work = await tx.all(workOf, { agentId: agent.id, now: tx.now, limit: 10 });
@@ -83,7 +89,9 @@ export async function brief(tx: ReadTx, agent: AgentRow): Promise<Briefing> {
   const head = parts.join("\n");
   return {
     text: `${head}\n${cut(stateQuoted, mostBytes - Buffer.byteLength(head) - 2)}\n`,
-    assignment: isPlain(agent.brain_type, agent.brain_config) ? await assignmentFor(tx, agent, work[0]) : "",
+    assignment: isPlain(agent.brain_type, agent.brain_config)
+      ? await assignmentFor({ tx, actor, record }, agent, work[0])
+      : "",
     systemPrompt: systemPromptFor(agent, boss?.id ?? null),
     firstOutcomeId: work[0]?.id ?? null,
     mcpServers: await grantedServers(tx, agent),

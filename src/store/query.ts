@@ -180,12 +180,12 @@ export function numbered<T extends TableName>(
   order: "oldest first" | "newest first",
   from: number,
   limit: number,
-): Query<Record<never, never>, Row<T> & { num: number }> {
+): Query<Record<never, never>, Row<T> & { num: number; id: string }> {
   const conditions = Object.entries<Value | undefined>(where).flatMap(([column, value]) =>
     value === undefined ? [] : [sql`${sql.ref(column)} = ${value}`],
   );
   const isUp = order === "oldest first";
-  const text = sql<Row<T> & { num: number }>`select * from ${sql.table(table)}
+  const text = sql<Row<T> & { num: number; id: string }>`select * from ${sql.table(table)}
     where ${sql.join([...conditions, isUp ? sql`num > ${from}` : sql`num < ${from}`], sql` and `)}
     order by num ${isUp ? sql`asc` : sql`desc`} limit ${limit}`;
   return dynamic((db) => ({ compile: () => text.compile(db) }), checksIn(table));

@@ -4,10 +4,10 @@ import type { AgentRow } from "../../agents/table.ts";
 import { memberById } from "../../capabilities/members.ts";
 import { holds } from "../../capabilities/rights.ts";
 import { aboutSubject, parseData } from "../../events/ledger.ts";
-import { fileById } from "../../knowledge/table.ts";
+import { contentFor, type Reader } from "../../knowledge/showing.ts";
 import type { MessageRow } from "../../mail/table.ts";
 import type { OutcomeRow } from "../../outcomes/outcome.ts";
-import { contextOf, excerpt, resultOf } from "../../outcomes/results.ts";
+import { contextOf, excerpt, resultFor } from "../../outcomes/results.ts";
 import { escalatedTo } from "../../outcomes/review.ts";
 import { selection } from "../../store/query.ts";
 import type { ReadTx } from "../../store/store.ts";
@@ -21,23 +21,23 @@ const mostMessages = 10;
 const mostReviews = 5;
 
 export async function assignmentFor(
-  tx: ReadTx,
+  reader: Reader,
   agent: AgentRow,
   first: OutcomeRow | undefined,
 ): Promise<string> {
   if (first === undefined) return "";
-  const sections = first.kind === "inbox" ? await inboxIn(tx, agent) : await workIn(tx, first);
-  const mayHire = await holds(tx, agent.id, "org:hire", "use");
+  const sections = first.kind === "inbox" ? await inboxIn(reader, agent) : await workIn(reader, first);
+  const mayHire = await holds(reader.tx, agent.id, "org:hire", "use");
   return `${[...sections, howToAnswer(first, mayHire)].join("\n")}\n`;
 }
 
-async function workIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
+async function workIn(reader: Reader, outcome: OutcomeRow): Promise<string[]> {
   const lines = [`## Your work now: ${JSON.stringify(outcome.title)} (${outcome.kind} ${outcome.id})`, ""];
   if (outcome.description !== "") lines.push(quoteBlock(excerpt(outcome.description, outcome.id)), "");
   if (outcome.acceptance !== null)
     lines.push("Acceptance criteria:", quoteBlock(excerpt(outcome.acceptance, outcome.id)), "");
-  lines.push(...(await sentBackIn(tx, outcome)));
-  const context = await contextOf(tx, outcome.id);
+  lines.push(...(await sentBackIn(reader, outcome)));
+  const context = await contextOf(reader, outcome.id);
   if (context.length > 0) lines.push("## Results to build on", "");
   for (const { id, title, file, text, truncated } of context)
     lines.push(
@@ -49,9 +49,10 @@ async function workIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
 }
 
 /** What was missing in the last submission. The notice about it went to a session that has ended. */
-async function sentBackIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
-  const result = await resultOf(tx, outcome.id);
-  if (result === null) return [];
+async function sentBackIn(reader: Reader, outcome: OutcomeRow): Promise<string[]> {
+  const { tx } = reader;
+  const result = await resultFor(reader, outcome.id);
+  if (result === undefined) return [];
   const about = { subject: outcome.id, before: Number.MAX_SAFE_INTEGER, limit: 200 };
   const reopened = (await tx.all(aboutSubject, about)).find(
     ({ operation }) => operation === "outcome.reopen",
@@ -60,10 +61,11 @@ async function sentBackIn(tx: ReadTx, outcome: OutcomeRow): Promise<string[]> {
   if (typeof reason !== "string") return [];
   const before = Buffer.from(result.content).toString("utf8");
   const parts = ["Your last submission was sent back:", quoteBlock(excerpt(reason, null, 2048)), ""];
-  return [...parts, "You submitted:", quoteBlock(excerpt(before, result.file, 4096)), ""];
+  return [...parts, "You submitted:", quoteBlock(excerpt(before, result.file_id, 4096)), ""];
 }
 
-async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
+async function inboxIn(reader: Reader, agent: AgentRow): Promise<string[]> {
+  const { tx } = reader;
   const lines = ["## Messages for you", ""];
   for (const message of await shownMessages(tx, agent.id, tx.now)) {
     const from =
@@ -74,19 +76,19 @@ async function inboxIn(tx: ReadTx, agent: AgentRow): Promise<string[]> {
           : (await memberById(tx, message.from_id))?.name;
     lines.push(
       `From ${from ?? "an agent that has left the company"}:`,
-      quoteBlock(await bodyOf(tx, message, 4096)),
+      quoteBlock(await bodyOf(reader, message, 4096)),
       "",
     );
   }
   const waiting = await shownReviews(tx, agent.id, tx.now);
   if (waiting.length > 0) lines.push("## Submissions waiting for your verdict", "");
   for (const { id, title, acceptance, blocked_reason } of waiting) {
-    const result = await resultOf(tx, id);
+    const result = await resultFor(reader, id);
     const text =
-      result === null ? "(submitted without a note)" : Buffer.from(result.content).toString("utf8");
+      result === undefined ? "(submitted without a note)" : Buffer.from(result.content).toString("utf8");
     lines.push(`### ${JSON.stringify(title)} (outcome ${id})`);
     if (blocked_reason !== null) lines.push(quoteBlock(`${blocked_reason}.`), "", "Last submission:");
-    lines.push(quoteBlock(excerpt(text, result?.file ?? null, 4096)));
+    lines.push(quoteBlock(excerpt(text, result?.file_id ?? null, 4096)));
     if (acceptance !== null) lines.push("Acceptance criteria:", quoteBlock(excerpt(acceptance, id, 2048)));
     lines.push("");
   }
@@ -129,11 +131,10 @@ export async function shownReviews(tx: ReadTx, agentId: string, at: number): Pro
   return [...submitted, ...escalated].slice(0, mostReviews);
 }
 
-export async function bodyOf(tx: ReadTx, message: MessageRow, most: number): Promise<string> {
-  const file = await fileById(tx, message.file_id);
-  if (file === undefined || file.deleted_at !== null) return "(the text was deleted)";
-  const content = await tx.blobs.read(file.id, file.hash);
-  return excerpt(Buffer.from(content).toString("utf8"), file.id, most);
+export async function bodyOf(reader: Reader, message: MessageRow, most: number): Promise<string> {
+  const sent = await contentFor(reader, message.file_id, message.version);
+  if (sent === undefined) return "(the text was deleted, or you can't read it any more)";
+  return excerpt(Buffer.from(sent.content).toString("utf8"), sent.file_id, most);
 }
 
 const waitingAt = selection(

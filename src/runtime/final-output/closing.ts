@@ -171,7 +171,7 @@ async function outcomeFrom(
 ): Promise<OutcomeRow | undefined> {
   const { tx, companyId, actor } = call;
   if ((await refusalOf(demandRoomForOutcomes(call, agent.id, 1))) !== undefined) return undefined;
-  const body = await bodyOf(tx, message, 90_000);
+  const body = await bodyOf(call, message, 90_000);
   const id = call.newId();
   const title = (body.split("\n").find((line) => line.trim() !== "") ?? "A message").slice(0, 1000);
   await insertOutcome(
