@@ -74,11 +74,10 @@ export async function weigh(tx: ReadTx, gift: Omit<Gift, "id">) {
   await checkResourceExists(tx, gift.companyId, gift.giver, gift.resource);
   const scopeId = gift.scopeId ?? gift.receiver.mandate_id;
   // The scope that an agent names must be an outcome it may read. Otherwise the answer would show that the outcome exists.
-  if (
-    gift.scopeId !== undefined &&
-    !(await visible(tx, { agentId: gift.giver?.id ?? null }, `outcome:${scopeId}`))
-  )
-    throw notFound("outcome", scopeId);
+  const isKnown =
+    scopeId === gift.receiver.mandate_id ||
+    (await visible(tx, { agentId: gift.giver?.id ?? null }, `outcome:${scopeId}`));
+  if (!isKnown) throw notFound("outcome", scopeId);
   await checkScope(tx, gift.companyId, scopeId);
   const source =
     gift.giver === null ? board : await sourceFor(tx, gift.giver, gift.resource, ranks[level], scopeId);

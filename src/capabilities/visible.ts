@@ -126,8 +126,8 @@ export async function presentGrant(
 }
 
 /**
- * The files that an agent may read, as a query that returns `id`. Search selects from it before it ranks. It may return
- * files whose right has just ended with the position of a giver or a sender, so every hit is checked by itself too.
+ * The files of which an agent may read every version, as a query that returns `id`. Search selects from it before it ranks. It
+ * may return files whose right has ended with the position of its giver, so every hit is checked by itself too.
  */
 export const readableFiles = (agentId: string, companyId: string) => sql<{ id: string }>`
   with recursive
@@ -149,7 +149,7 @@ export const readableFiles = (agentId: string, companyId: string) => sql<{ id: s
     join dependencies d on d.depends_on_id = o.id join outcomes m on m.id = d.outcome_id
     where m.responsible_id = ${agentId} and o.result_id is not null
   union select m.file_id from messages m join files f on f.id = m.file_id
-    where m.to_id = ${agentId} and m.delivered_at is not null and (f.kind = 'message' or f.version = m.version)
+    where m.to_id = ${agentId} and m.delivered_at is not null and f.kind = 'message'
   union select m.file_id from messages m join files f on f.id = m.file_id
     where m.from_id = ${agentId} and f.kind = 'message'
   union select file_id from skill_files where company_id = ${companyId}`;

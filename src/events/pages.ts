@@ -1,44 +1,53 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { query } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
 /**
- * The events about one thing, or by and about one agent, newest first. A page is found by counting from the oldest event of
- * that list. So a cursor tells how many events the list has, and nothing about other events of the ledger.
+ * Events as agents may see them, newest first. A page is found by counting from the oldest event of the same list. So a cursor
+ * tells how many events the list has, and nothing about the rest of the ledger.
  */
-type List = { readonly companyId: string; readonly subject: string; readonly agent: string };
+type List = { readonly companyId: string; readonly id: string };
 
-export async function newestEvents(
-  tx: ReadTx,
-  of: { readonly companyId: string; readonly subject: string; readonly agent?: string },
-  cursor: number,
-  limit: number,
-): Promise<{ rows: Row<"events">[]; nextCursor: string | null }> {
-  const list = { ...of, agent: of.agent ?? "" };
-  const count = (await tx.first(counted, list))?.count ?? 0;
-  const older = Math.min(cursor, count);
-  const rows = await tx.all(listed, { ...list, skipped: count - older, limit });
-  return { rows, nextCursor: older > limit ? String(older - limit) : null };
+/** The reads and writes of a file. An agent and the outcome it was created for have the same id, so other events are left out. */
+export const accessesOf = listOf(
+  (p) => sql<boolean>`subject = ${p.id} and
+  (operation like 'knowledge.%' or operation like 'outcome.%' or operation like 'skill.%' or operation = 'mail.compact')`,
+);
+
+/** What an agent did, and what was done to it. Mail to it is on the list once it is delivered. */
+export const deedsOf = listOf(
+  (p) => sql<boolean>`(agent_id = ${p.id} or
+  subject = ${p.id} and operation not in ('mail.send', 'mail.send_deferred', 'mail.fail'))`,
+);
+
+function listOf(belongs: (p: List) => RawBuilder<boolean>) {
+  const counted = query((db, p: List) =>
+    db
+      .selectFrom("events")
+      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .where("company_id", "=", p.companyId)
+      .where(belongs(p)),
+  );
+  const listed = query((db, p: List & { skipped: number; limit: number }) =>
+    db
+      .selectFrom("events")
+      .selectAll()
+      .where("company_id", "=", p.companyId)
+      .where(belongs(p))
+      .orderBy("seq", "desc")
+      .limit(p.limit)
+      .offset(p.skipped),
+  );
+  return async (
+    tx: ReadTx,
+    of: List,
+    from: number,
+    limit: number,
+  ): Promise<{ rows: Row<"events">[]; nextCursor: string | null }> => {
+    const count = (await tx.first(counted, of))?.count ?? 0;
+    const older = Math.min(from, count);
+    const rows = await tx.all(listed, { ...of, skipped: count - older, limit });
+    return { rows, nextCursor: older > limit ? String(older - limit) : null };
+  };
 }
-
-/** Mail to an agent belongs to its list once it is delivered. Before that, and if it fails, only its sender knows of it. */
-const belongs = (p: List) => sql<boolean>`company_id = ${p.companyId} and
-  (agent_id = ${p.agent} or subject = ${p.subject} and operation not in ('mail.send', 'mail.fail'))`;
-
-const counted = query((db, p: List) =>
-  db
-    .selectFrom("events")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where(belongs(p)),
-);
-
-const listed = query((db, p: List & { skipped: number; limit: number }) =>
-  db
-    .selectFrom("events")
-    .selectAll()
-    .where(belongs(p))
-    .orderBy("seq", "desc")
-    .limit(p.limit)
-    .offset(p.skipped),
-);

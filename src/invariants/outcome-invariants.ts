@@ -214,14 +214,14 @@ const rendered = scoped<OutcomeRow & { file_hash: string }>(
   "outcomes",
   `select o.*, f.hash as file_hash from outcomes o join files f on f.id = o.id where {here} and o.stale = 0`,
 );
-const partsOf = (from: string, to: string, table: string) =>
+const partsOf = (from: string, to: string, table: string, which = "") =>
   scoped<{ of: string; id: string }>(
     "outcomes",
     `select o.id as "of", n.id from outcomes o join ${table} e on e.${from} = o.id join outcomes n on n.id = e.${to}
-     where {here} and o.stale = 0 order by o.id, n.num`,
+     where {here} and o.stale = 0 ${which} order by o.id, n.num`,
   );
 const parents = partsOf("child_id", "parent_id", "edges");
-const children = partsOf("parent_id", "child_id", "edges");
+const children = partsOf("parent_id", "child_id", "edges", "and n.kind <> 'inbox'");
 const dependencies = partsOf("outcome_id", "depends_on_id", "dependencies");
 
 async function findOutdated(tx: ReadTx, scope: Scope): Promise<string[]> {

@@ -3,13 +3,7 @@ import { noRight, ranks } from "../contract/resources.ts";
 import { type Dialect, dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { effectiveRank } from "../capabilities/rights.ts";
-import {
-  includesVersion,
-  readableFiles,
-  type Viewer,
-  visible,
-  visibleVersions,
-} from "../capabilities/visible.ts";
+import { readableFiles, type Viewer, visible, visibleVersions } from "../capabilities/visible.ts";
 import { cursorRow, pageAfter } from "../dispatch/page.ts";
 import { fileById, type FileRow } from "./table.ts";
 import { wordsOf } from "./content.ts";
@@ -44,7 +38,12 @@ export async function listFor(
   for (;;) {
     const rows = await tx.all(someFiles(tx.dialect, filter, words, after), {});
     for (const { sure, most, ...row } of rows) {
-      const rank = agentId === null ? rankOfBoard(row) : sure >= most ? sure : await rankOf(tx, agentId, row);
+      const rank =
+        agentId === null
+          ? rankOfBoard(row)
+          : sure >= most
+            ? sure
+            : await effectiveRank(tx, agentId, `kb:${row.id}`);
       if (rank >= filter.leastRank) found.push({ ...row, rank });
     }
     // Files that turned out to be out of sight don't count, so the page is filled from those that follow.
@@ -58,14 +57,6 @@ export function rankOfBoard(file: Pick<FileRow, "kind">): number {
   return ["outcome", "log", "result", "skill"].includes(file.kind) ? ranks.read : ranks.write;
 }
 
-/** What an agent may do with the newest version of a file. */
-async function rankOf(tx: ReadTx, agentId: string, file: Pick<FileRow, "id" | "version">): Promise<number> {
-  const rank = await effectiveRank(tx, agentId, `kb:${file.id}`);
-  if (rank >= ranks.read) return rank;
-  const versions = await visibleVersions(tx, { agentId }, file.id);
-  return includesVersion(versions, file.version) ? ranks.read : rank;
-}
-
 /** May the viewer know that the file exists? */
 export async function knows(tx: ReadTx, viewer: Viewer, fileId: string): Promise<boolean> {
   if (await visible(tx, viewer, `kb:${fileId}`, "none")) return true;
@@ -75,7 +66,7 @@ export async function knows(tx: ReadTx, viewer: Viewer, fileId: string): Promise
 
 function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[], after: number) {
   const { agentId, companyId } = filter;
-  // `sure` needs no further look. A higher `most` rests on the right of a giver or a sender.
+  // `sure` needs no further look. A higher `most` rests on the position of a giver.
   const rights =
     agentId === null
       ? sql`(select id, 0 as sure, 0 as most from files where company_id = ${companyId})`
@@ -85,9 +76,8 @@ function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[
           union all select id, case when kind = 'log' then 1 else 2 end, 0 from files where owner_id = ${agentId}
           union all select id, 1, 0 from outcomes
             where responsible_id = ${agentId} and status in ('open', 'submitted')
-          union all select m.file_id, 1, case when f.kind = 'message' then 0 else 1 end
-            from messages m join files f on f.id = m.file_id
-            where m.to_id = ${agentId} and m.delivered_at is not null and (f.kind = 'message' or f.version = m.version)
+          union all select m.file_id, 1, 0 from messages m join files f on f.id = m.file_id
+            where m.to_id = ${agentId} and m.delivered_at is not null and f.kind = 'message'
           union all select file_id, 1, 0 from skill_files where company_id = ${companyId}) as r group by id)`;
   return dynamic((db) => {
     let files = db
@@ -124,7 +114,7 @@ export async function matches(
   for (let offset = 0; ; offset += step) {
     const rows = await tx.all(matching(tx.dialect, { companyId, agentId, words, offset, limit: step }), {});
     for (const row of rows) {
-      const rank = agentId === null ? rankOfBoard(row) : await rankOf(tx, agentId, row);
+      const rank = agentId === null ? rankOfBoard(row) : await effectiveRank(tx, agentId, `kb:${row.id}`);
       if (rank >= ranks.read) found.push({ ...row, rank });
     }
     if (rows.length < step || found.length > limit) return found;

@@ -2,7 +2,7 @@ import * as contract from "../contract/knowledge.ts";
 import { notFound } from "../contract/refusal.ts";
 import { levelAt, ranks } from "../contract/resources.ts";
 import { parseData, presentActor } from "../events/ledger.ts";
-import { newestEvents } from "../events/pages.ts";
+import { accessesOf } from "../events/pages.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { giveCreator } from "../capabilities/grants.ts";
@@ -117,8 +117,7 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
         continue;
       }
       if (caller.workspace === null) throw texts.noWorkspace("Read the files one by one: read_file.");
-      // A file of which this agent was sent one version stays as it was sent.
-      const file = (await visible(tx, call.actor, `kb:${row.id}`)) ? await refresh(tx, row) : row;
+      const file = await refresh(tx, row);
       const path = placeCopy(caller.workspace, file.id, await tx.blobs.read(file.id, file.hash));
       await logRead(call, file.id, file.version);
       files.push({ ...summary({ ...file, rank: row.rank }), path });
@@ -164,8 +163,8 @@ const onSearch = guarded(contract.searchFiles, async (call) => {
 const onAccessLog = guarded(contract.viewAccessLog, async ({ tx, actor, companyId, input }) => {
   await demandAllVersions(tx, actor, input.id);
   const from = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
-  const about = { companyId, subject: input.id };
-  const { rows, nextCursor } = await newestEvents(tx, about, from, input.limit ?? defaultPage);
+  const file = { companyId, id: input.id };
+  const { rows, nextCursor } = await accessesOf(tx, file, from, input.limit ?? defaultPage);
   const accesses = rows.map((row) => {
     const { version } = parseData(row.data);
     return {

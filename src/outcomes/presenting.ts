@@ -15,6 +15,7 @@ export async function presentOutcome(
 ): Promise<Outcome> {
   const { agentId } = actor;
   const seesBelow = agentId === null || (await readsBelow(tx, agentId, row.id));
+  const children = await firstChildrenOf(tx, row.id, 1000);
   const isWorkable = await tx.first(workableNow, { id: row.id, now: tx.now });
   return {
     ...presentRow({ ...row, responsible_name: await nameOf(tx, row.responsible_id) }),
@@ -26,11 +27,14 @@ export async function presentOutcome(
         ? null
         : { id: row.delegated_by, name: (await nameOf(tx, row.delegated_by)) ?? "" },
     parents: await neighbours(tx, actor, await parentsOf(tx, row.id)),
-    children: await neighbours(
-      tx,
-      seesBelow ? { agentId: null } : actor,
-      await firstChildrenOf(tx, row.id, 1000),
-    ),
+    // Like the file of an outcome, an answer does not tell when another agent got mail.
+    children: seesBelow
+      ? await neighbours(tx, { agentId: null }, children)
+      : await neighbours(
+          tx,
+          actor,
+          children.filter(({ kind }) => kind !== "inbox"),
+        ),
     dependsOn: await neighbours(tx, actor, await dependenciesOf(tx, row.id)),
     result: row.result_id,
     // Whether it can be worked on depends on what is below it.

@@ -48,7 +48,7 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
   await tx.run(insertRow, row);
   for (const parentId of parents) {
     await tx.run(insertEdge, { parent_id: parentId, child_id: outcome.id });
-    await tx.run(markStale, { id: parentId });
+    if (row.kind !== "inbox") await tx.run(markStale, { id: parentId });
   }
   for (const dependsOnId of dependsOn)
     await tx.run(insertDependency, { outcome_id: outcome.id, depends_on_id: dependsOnId });
@@ -212,7 +212,7 @@ export async function assign(
   if (status !== undefined) await tx.run(setStatus, { id, status });
 }
 
-/** The file of an outcome lists no more of its children. */
+/** The file of an outcome lists no more of its children. Inboxes are not listed: they would tell when its owner gets mail. */
 export const mostChildrenShown = 10_000;
 
 async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<void> {
@@ -221,7 +221,7 @@ async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<v
   const ids = (refs: readonly Ref[]): string[] => refs.map(({ id }) => id);
   const text = render(outcome, {
     parents: ids(await parentsOf(tx, outcome.id)),
-    children: ids(await tx.all(children, { id: outcome.id, limit: mostChildrenShown })),
+    children: ids(await tx.all(listedChildren, { id: outcome.id, limit: mostChildrenShown })),
     dependsOn: ids(await dependenciesOf(tx, outcome.id)),
     responsible: outcome.responsible_id,
   });
@@ -241,6 +241,7 @@ const neighbours = (link: "edges" | "dependencies", other: string, own: string, 
   );
 const parents = neighbours("edges", "parent_id", "child_id");
 const children = neighbours("edges", "child_id", "parent_id");
+const listedChildren = neighbours("edges", "child_id", "parent_id", sql`and o.kind <> 'inbox'`);
 const liveChildren = neighbours("edges", "child_id", "parent_id", sql`and o.status in ('open', 'submitted')`);
 const dependencies = neighbours("dependencies", "depends_on_id", "outcome_id");
 const dependents = selection("dependencies", ["depends_on_id"]);

@@ -2,7 +2,7 @@ import * as contract from "../contract/ledger.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { aboutAgent, listAfter, presentEvent } from "../events/ledger.ts";
-import { newestEvents } from "../events/pages.ts";
+import { deedsOf } from "../events/pages.ts";
 import { RowCheck } from "../events/rows.ts";
 import { type Anchors, type Damage, verify } from "../events/verify.ts";
 import { boardHasLedger, deepCheckLost } from "./texts.ts";
@@ -16,9 +16,9 @@ const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => 
 
 const onMine = guarded(contract.readAuditLog, async ({ tx, actor, companyId, input }) => {
   if (actor.agentId === null) throw boardHasLedger();
-  const own = { companyId, subject: actor.agentId, agent: actor.agentId };
+  const own = { companyId, id: actor.agentId };
   const from = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
-  const { rows, nextCursor } = await newestEvents(tx, own, from, input.limit ?? defaultPage);
+  const { rows, nextCursor } = await deedsOf(tx, own, from, input.limit ?? defaultPage);
   const events = rows.map(presentEvent).map(({ at, actor: by, operation, subject, data }) => ({
     at,
     actor: by,

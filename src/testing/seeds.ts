@@ -6,7 +6,7 @@ import { randomInt } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { runLength } from "./run-length.ts";
 
-export type Suite = "core" | "reorganization" | "simulator" | "calm";
+export type Suite = "core" | "reorganization" | "simulator" | "calm" | "worlds";
 
 export const baseSeed = Number(process.env["AGENCY_TEST_SEED"] ?? randomInt(2 ** 31));
 

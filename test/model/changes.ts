@@ -211,6 +211,8 @@ export function give(
   const isThing = kind === "kb" || kind === "outcome";
   if (isThing && giver !== null && effective(world, giver.id, resource) === nothing)
     throw new No("not_found");
+  const isHidden = giver !== null && effective(world, giver.id, `outcome:${scopeId}`) === nothing;
+  if (isHidden && scopeId !== receiver.id) throw new No("not_found");
   if (!isLive(sameCompany(world.outcomes.get(scopeId), companyId))) throw new No("refused");
   const rank = rankOf[level];
   if (giver !== null && !canHandOn(world, giver.id, resource, rank, scopeId)) throw new No("refused");

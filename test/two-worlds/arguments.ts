@@ -1,0 +1,79 @@
+import { fileKinds } from "../../src/contract/knowledge.ts";
+import type { Operation } from "../../src/contract/operation.ts";
+import { operations } from "../../src/contract/operation-table.ts";
+import { outcomeStatuses } from "../../src/contract/outcomes.ts";
+import { approvalStatuses } from "../../src/contract/approvals.ts";
+import { agentStatuses } from "../../src/contract/agents.ts";
+import type { Chance } from "../../src/simulator/chance.ts";
+import { words } from "./world.ts";
+
+/** What the watchers ask: an input for each operation that reads. */
+export interface Pool {
+  readonly chance: Chance;
+  readonly ids: readonly string[];
+  readonly companyId: string;
+  /** Cursors that answers gave. */
+  readonly cursors: readonly string[];
+}
+
+export const reading: readonly Operation[] = operations.filter(({ effect }) => effect !== "write");
+
+/** By key of the input. A key that is missing here, or an operation with such a key, fails the test. */
+const values: Readonly<Record<string, (pool: Pool) => unknown>> = {
+  id: idIn,
+  requestId: idIn,
+  companyId: ({ chance, companyId, ids }) => (chance.flip(0.9) ? companyId : chance.pick(ids)),
+  agent: (pool) => pool.chance.pick([idIn(pool), "vera", "rex", "sam", "nobody at all"]),
+  limit: ({ chance }) => chance.pick([1, 2, 3, 100]),
+  cursor: (pool) =>
+    pool.chance.flip(0.5) ? pool.chance.pick(pool.cursors) : pool.chance.pick([idIn(pool), "5", "x"]),
+  query: ({ chance }) =>
+    chance.pick([...words, "mine", "lent", "sent", "hidden", "a", "amber basalt", "e d"]),
+  kind: ({ chance }) => chance.pick(fileKinds),
+  materialize: () => false,
+  version: ({ chance }) => chance.between(1, 4),
+  resource: (pool) =>
+    pool.chance.pick([
+      `kb:${idIn(pool)}`,
+      `outcome:${idIn(pool)}`,
+      `mail:${idIn(pool)}`,
+      "mail:board",
+      "org:hire",
+      "mcp:some",
+    ]),
+  level: ({ chance }) => chance.pick(["none", "read", "write", "send", "use"]),
+  status: ({ chance }) => chance.pick([...outcomeStatuses, ...approvalStatuses, ...agentStatuses]),
+  month: () => "2030-01",
+  by: ({ chance }) => chance.pick(["agent", "outcome"]),
+  waitSeconds: () => 0,
+  adapterType: ({ chance }) => chance.pick(["rehearsal", "process", "none"]),
+  departed: ({ chance }) => chance.flip(0.5),
+  all: ({ chance }) => chance.flip(0.5),
+  live: ({ chance }) => chance.flip(0.5),
+  after: ({ chance }) => chance.between(0, 50),
+  change: (pool) =>
+    pool.chance.pick([
+      { kind: "move_report", agent: idIn(pool), to: idIn(pool) },
+      { kind: "move_report", agent: "rita", to: "rex" },
+      { kind: "move_report", agent: "rex", to: "rita" },
+      { kind: "fire", agent: pool.chance.pick(["rex", "rita", "sam", idIn(pool)]) },
+      { kind: "merge", agents: ["rex"], into: "rita" },
+    ]),
+};
+
+export function inputFor(operation: Operation, pool: Pool): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  for (const [key, schema] of Object.entries(operation.input.shape)) {
+    const value = values[key];
+    if (value === undefined)
+      throw new Error(`${operation.name} has the input ${key}: add it to the two worlds`);
+    // Without optional arguments, most answers show most.
+    const isOptional = schema.safeParse(undefined).success;
+    if (!isOptional || pool.chance.flip(0.35)) input[key] = value(pool);
+  }
+  return input;
+}
+
+function idIn({ chance, ids }: Pool): string {
+  return chance.pick(ids) ?? "";
+}
