@@ -9,7 +9,7 @@ import { giveCreator } from "../capabilities/grants.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
-import { includesVersion, type Viewer, visible, visibleVersions } from "../capabilities/visible.ts";
+import { includesVersion, type Viewer, visibleVersions } from "../capabilities/visible.ts";
 import { decodeContent, encodeContent, excerptOf, wordsOf } from "./content.ts";
 import { indexedText, knows, listFor, matches } from "./lists.ts";
 import {

@@ -1,11 +1,11 @@
-import { childrenOf, nothing, rankOf, seenRank, type World } from "./model.ts";
+import { childrenOf, nothing, rankOf, seenRank, selfAndAbove, type World } from "./model.ts";
 import type { ModelCall } from "./calls.ts";
 import { compareWorkable, known, same, Violation } from "./check.ts";
 
 /** Demands that the product's answer agrees with the model. */
 export function checkAnswer(world: World, call: ModelCall, answer: Record<string, unknown>): void {
   if (call.operation.startsWith("outcome."))
-    return compareOutcome(world, answer as unknown as SeenOutcome, Date.now());
+    return compareOutcome(world, call.actor, answer as unknown as SeenOutcome, Date.now());
   switch (call.operation) {
     case "permission.explain": {
       const { id } = answer["agent"] as { id: string };
@@ -59,7 +59,7 @@ interface SeenOutcome {
   readonly workable: boolean;
 }
 
-function compareOutcome(world: World, seen: SeenOutcome, now: number): void {
+function compareOutcome(world: World, actor: string, seen: SeenOutcome, now: number): void {
   const outcome = known("outcome", world.outcomes, seen.id);
   const ids = (refs: Iterable<{ readonly id: string } | string>): string =>
     [...refs]
@@ -75,5 +75,11 @@ function compareOutcome(world: World, seen: SeenOutcome, now: number): void {
   const children = seen.children.filter(({ id }) => world.outcomes.has(id));
   same(`children of ${seen.id} as answered`, ids(children), ids(childrenOf(world, seen.id)));
   same(`dependencies of ${seen.id} as answered`, ids(seen.dependsOn), ids(outcome.dependsOn));
-  compareWorkable(world, outcome, seen.workable, now);
+  // Only those who may read what is below it are told whether it can be worked on.
+  const seesBelow = [...selfAndAbove(world, seen.id)].some((id) => {
+    const above = world.outcomes.get(id);
+    return above?.responsibleId === actor || above?.handedDownBy === actor;
+  });
+  if (actor === "board" || seesBelow) compareWorkable(world, outcome, seen.workable, now);
+  else same(`whether ${seen.id} is workable, to an agent that can't see below it`, seen.workable, false);
 }
