@@ -1,5 +1,5 @@
 import { JsonObject } from "../contract/words.ts";
-import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
+import { isMap, isScalar, Lexer, LineCounter, parseDocument, visit } from "yaml";
 import { Refusal } from "../contract/refusal.ts";
 
 /** The front matter of a Markdown file: keys between two lines of dashes, as YAML. */
@@ -16,6 +16,7 @@ export function readFrontMatter(file: string, content: string): FrontMatter | un
   const match = /^\uFEFF?---[ \t]*\r?\n((?:[\s\S]*?\n)?)---[ \t]*(?:\r?\n|$)/.exec(content);
   if (match === null) return undefined;
   const [whole, front = ""] = match;
+  demandBounded(file, front);
   return {
     ...parseFront(file, front),
     body: content.slice(whole.length),
@@ -40,8 +41,8 @@ function parseFront(file: string, front: string): Pick<FrontMatter, "values" | "
   if (problem !== undefined)
     throw wrongAt(
       file,
-      (problem.linePos?.[0].line ?? 1) + 1,
-      `${problem.message.split(/ at line |\n/)[0] ?? "not valid YAML"}.`,
+      lines.linePos(problem.pos[0]).line + 1,
+      `${problem.message}.`,
       "Front matter is YAML. Put text that contains a colon in quotes.",
     );
   const { contents } = document;
@@ -51,6 +52,14 @@ function parseFront(file: string, front: string): Pick<FrontMatter, "values" | "
       2,
       "the front matter is not a list of keys.",
       'Write one "key: value" a line, such as "name: writer".',
+    );
+  const twice = repeatedKey(contents);
+  if (twice !== undefined)
+    throw wrongAt(
+      file,
+      lines.linePos(twice).line + 1,
+      "Map keys must be unique.",
+      "Remove one of the two keys.",
     );
   let values: unknown;
   try {
@@ -83,7 +92,80 @@ const quoted = (front: string): string =>
     return `description: ${JSON.stringify(lines.join(" "))}${"\n".repeat(lines.length - 1)}`;
   });
 
+/**
+ * Checks the size before anything is parsed, with the lexer only, because it takes linear time and no stack. In a hostile
+ * document every character can become a node, and every level of nesting a call.
+ */
+function demandBounded(file: string, front: string): void {
+  if (front.length > mostCharacters)
+    throw wrongAt(
+      file,
+      2,
+      `the front matter has ${front.length} characters; the limit is ${mostCharacters}.`,
+      "Move long texts below the front matter.",
+    );
+  let [line, parts, brackets, nested, last] = [2, 0, 0, 0, "\n"];
+  for (const lexeme of new Lexer().lex(front)) {
+    // The parser makes an error, with a stack trace, of every invalid escape.
+    const wrong = lexeme.startsWith('"') ? lexeme.match(escapes)?.filter((one) => one === "\\") : undefined;
+    parts += 1 + (wrong?.length ?? 0);
+    if (parts > mostParts)
+      throw wrongAt(
+        file,
+        line,
+        `the front matter has more than ${mostParts} parts.`,
+        "Write fewer keys and values.",
+      );
+    if (lexeme === "[" || lexeme === "{") brackets += 1;
+    else if (lexeme === "]" || lexeme === "}") brackets -= 1;
+    // Each of several dashes on one line opens a list in a list.
+    if (lexeme === "-" || lexeme === "?") nested += 1;
+    else if (lexeme.includes("\n")) nested = 0;
+    const isDeep = last.endsWith("\n") && /^ {200,}$/.test(lexeme);
+    if (brackets > mostLevels || nested > mostLevels || isDeep)
+      throw wrongAt(
+        file,
+        line,
+        `the front matter is nested more than ${mostLevels} levels deep.`,
+        "Write it with fewer levels.",
+      );
+    line += lexeme.split("\n").length - 1;
+    last = lexeme;
+  }
+}
+
+/** Every backslash, with the rest of its escape if that is valid. */
+const escapes = /\\(?:[\t\n\r "/0LNP\\_abefnrtv]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|U[\dA-Fa-f]{8})?/g;
+
+const mostCharacters = 200_000;
+const mostParts = 10_000;
+const mostLevels = 32;
+
+/** The position of a key that its map already has. The library's own check compares each key with all keys before it. */
+function repeatedKey(contents: Parameters<typeof visit>[0]): number | undefined {
+  let found: number | undefined;
+  visit(contents, {
+    Map: (_, { items }) => {
+      const keys = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        if (keys.has(key.value)) found ??= key.range?.[0] ?? 0;
+        keys.add(key.value);
+      }
+    },
+  });
+  return found;
+}
+
+/** Without `uniqueKeys` and `prettyErrors`, whose time grows with the square of the number of keys and errors. */
 function parse(front: string, lineCounter: LineCounter) {
   lineCounter.lineStarts.length = 0;
-  return parseDocument(front, { lineCounter, logLevel: "error", schema: "core", stringKeys: true });
+  return parseDocument(front, {
+    lineCounter,
+    logLevel: "error",
+    schema: "core",
+    stringKeys: true,
+    uniqueKeys: false,
+    prettyErrors: false,
+  });
 }
