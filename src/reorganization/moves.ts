@@ -9,6 +9,7 @@ import { unknownValue, type Value } from "../store/columns.ts";
 import type { ImagedTable } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { type Difference, type Image, rowAt, textIn } from "./images.ts";
+import { keyEnds } from "./texts.ts";
 
 /** Describes the difference between two states. `what` together with `to` reads as a sentence: "Ada reports to" + "Bob". */
 export async function movesIn(
@@ -145,8 +146,7 @@ const tellers: { [table in ImagedTable]?: (tell: Telling, changed: Changed) => P
   permission_requests: async (tell, { id, now }) =>
     tell.move("approval", id, `The request for ${textIn(now["resource"])} is`, "open", "withdrawn"),
   credentials: async (tell, { now }) => {
-    const what = `The key "${textIn(now["label"])}" of ${await tell.who(now["agent_id"], "")} is`;
-    tell.move("agent", textIn(now["agent_id"]), what, "valid", null);
+    tell.warnings.push(keyEnds(textIn(now["label"]), await tell.who(now["agent_id"], "")));
   },
   messages: async (tell, { id, before, after }) => {
     if (before === null || after === null || !("to_id" in after)) return;

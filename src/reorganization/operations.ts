@@ -8,11 +8,11 @@ import type { CallContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { pageByNumber } from "../dispatch/page.ts";
 import { presentAgent } from "../agents/table.ts";
-import type { Tx } from "../store/store.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
 import { announceMoves } from "./announcing.ts";
 import { prepare } from "./changes.ts";
 import { effectsOn } from "./effects.ts";
-import { type Difference, differences, imagesAround } from "./images.ts";
+import { type Difference, differences, imagesAround, rowAt } from "./images.ts";
 import { movesIn } from "./moves.ts";
 import {
   differencesOf,
@@ -24,7 +24,7 @@ import {
   reorganizationById,
   shownPlan,
 } from "./table.ts";
-import { alreadyUndone, planOutdated } from "./texts.ts";
+import { alreadyUndone, keysStayRevoked, planOutdated } from "./texts.ts";
 import { putBack } from "./undoing.ts";
 
 /** A plan makes the change and rolls it back. It therefore shows exactly what applying the change would do. */
@@ -60,7 +60,7 @@ const onUndo = guarded(contract.undoReorganization, async (call) => {
   await announceMoves(
     call,
     `${row.summary}, undone`,
-    { moves, warnings: [] },
+    { moves, warnings: await keylessAfter(tx, differencesOf(row)) },
     differencesOf(row).map(turned),
   );
   return back;
@@ -174,6 +174,17 @@ async function withoutIds(
     else if (!names.has(key["id"])) names.set(key["id"], "new");
   }
   return moves.map((move) => ({ ...move, id: names.get(move.id) ?? move.id }));
+}
+
+/** Who came back, but without the keys it had. */
+async function keylessAfter(tx: ReadTx, found: readonly Difference[]): Promise<string[]> {
+  const warnings = new Set<string>();
+  for (const { table, key } of found) {
+    const owner = table === "credentials" ? (await rowAt(tx, table, key))?.["agent_id"] : undefined;
+    if (typeof owner === "string")
+      warnings.add(keysStayRevoked((await memberById(tx, owner))?.name ?? owner));
+  }
+  return [...warnings];
 }
 
 /** The board sees all reorganizations. An agent sees those it applied. */

@@ -100,6 +100,12 @@ export const notUndoable = (reasons: readonly string[]): Refusal =>
     "Undo the later changes first, or plan a new change.",
   );
 
+export const keyEnds = (label: string, agent: string): string =>
+  `The API key "${label}" of ${agent} is revoked. Undoing does not make it valid again.`;
+
+export const keysStayRevoked = (agent: string): string =>
+  `The earlier API keys of ${agent} stay revoked. Create a new key: agency agents key "${agent}"`;
+
 export const reasons = {
   workMoved: "its work moved to another agent",
   layerRemoved: "its layer was removed",

@@ -19,6 +19,7 @@ import {
   applyReorganization,
   type Change,
   listReorganizations,
+  planReorganization,
   undoReorganization,
   viewReorganization,
 } from "../contract/reorganization.ts";
@@ -81,18 +82,30 @@ for (const kind of storeKinds)
         assert.deepEqual(notRestored(start, await dump(store)), []);
       });
 
-    test("who comes back works with its key, on its work and with its rights; no session of before does", async () => {
+    test("who comes back has its work and its rights, but no key and no session of before works again", async () => {
       const { lead, outcomes, files } = await buildScene(org);
       const session = await org.session(lead.id);
+      const plan = await org.board(planReorganization, {
+        companyId: org.companyId,
+        change: { kind: "fire", agent: lead.id },
+      });
+      assert.ok(plan.warnings.some((one) => one.includes(`of ${lead.name} is revoked. Undoing does not`)));
       await org.board(terminateAgent, { id: lead.id });
       await refusal(lead.call(myOutcomes, {}), "unauthenticated");
       const { reorganizations } = await org.board(listReorganizations, { companyId: org.companyId });
       assert.equal(reorganizations[0]?.kind, "fire");
       await undo(reorganizations[0]?.id ?? "");
-      await lead.call(readFile, { id: files.shared });
-      await lead.call(completeOutcome, { id: outcomes.below });
-      assert.ok((await lead.call(readInbox, {})).messages.some(({ body }) => body === "a question"));
+      await refusal(lead.call(myOutcomes, {}), "unauthenticated");
       await refusal(session.call(myOutcomes, {}), "unauthenticated");
+      const { messages } = await org.board(boardInbox, { companyId: org.companyId, limit: 1000 });
+      assert.match(
+        messages.at(-1)?.body ?? "",
+        new RegExp(`The earlier API keys of ${lead.name} stay revoked`),
+      );
+      const again = org.as((await org.board(createKey, { id: lead.id })).key);
+      await again(readFile, { id: files.shared });
+      await again(completeOutcome, { id: outcomes.below });
+      assert.ok((await again(readInbox, {})).messages.some(({ body }) => body === "a question"));
       await org.session(lead.id);
     });
 
@@ -116,10 +129,11 @@ for (const kind of storeKinds)
         await org.root(acknowledgeMessage, { id: message });
       await undo(id);
       // Only that it is back, and with what, is news to it.
-      const [news, ...more] = (await lead.call(readInbox, {})).messages;
+      const again = org.as((await org.board(createKey, { id: lead.id })).key);
+      const [news, ...more] = (await again(readInbox, {})).messages;
       assert.deepEqual([news?.body?.includes(", undone."), more], [true, []]);
-      await lead.call(acknowledgeMessage, { id: news?.id ?? "" });
-      const open = (await lead.call(myOutcomes, { status: "open" })).outcomes;
+      await again(acknowledgeMessage, { id: news?.id ?? "" });
+      const open = (await again(myOutcomes, { status: "open" })).outcomes;
       assert.ok(!open.some(({ kind: of }) => of === "inbox"));
     });
 

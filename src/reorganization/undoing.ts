@@ -22,8 +22,8 @@ import { notUndoable, reasons as endings } from "./texts.ts";
  * Puts every row back as it was before the change, and ends the agents that the change created. It is refused, with the
  * reasons, if a column that the change set has been changed since, or if the restored rows no longer fit the rest.
  *
- * Epochs and sessions are not restored, because an old token must never work again. Messages and events stay. The broken
- * links of grants are counted again, and an outcome's file is rendered again when it is read next.
+ * Epochs, sessions and API keys are not restored: a credential that was revoked never works again. Messages and events stay.
+ * The broken links of grants are counted again, and an outcome's file is rendered again when it is read next.
  */
 export async function putBack(call: CallContext, all: readonly Difference[]): Promise<void> {
   const { tx } = call;
@@ -31,6 +31,7 @@ export async function putBack(call: CallContext, all: readonly Difference[]): Pr
   const resumed = all.filter(isResuming).map(({ key }) => textIn(key["id"]));
   const found = all
     .filter((difference) => !isOfNewcomer(difference, all) && !isMoney(difference))
+    .filter(({ table }) => table !== "credentials")
     .flatMap((difference) => withoutResuming(difference, resumed));
   demandNone(await changedSince(tx, found));
   demandNone(await takenSince(tx, found));

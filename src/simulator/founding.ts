@@ -70,5 +70,6 @@ export async function giveKey(world: World, agentId: string): Promise<void> {
       token: answer.value.key,
       agentId,
       sessionId: null,
+      keyId: answer.value.id,
     });
 }

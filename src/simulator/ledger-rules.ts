@@ -12,6 +12,8 @@ export interface WatchedMember {
   /** The session whose calls are accepted. */
   session: string | null;
   epoch: number;
+  /** Its keys that are valid. */
+  readonly keys: Set<string>;
 }
 
 /** A caller and its credential. */
@@ -22,6 +24,8 @@ export interface Who {
   readonly agentId: string | null;
   /** Null for the board and for keys. */
   readonly sessionId: string | null;
+  /** Only for keys. */
+  readonly keyId?: string;
 }
 
 /**

@@ -69,7 +69,7 @@ export class LedgerWatch {
     if (who.agentId === null) return true;
     const member = this.members.get(who.agentId);
     if (member === undefined || member.status !== "idle") return false;
-    return who.sessionId === null || member.session === who.sessionId;
+    return who.keyId === undefined ? member.session === who.sessionId : member.keys.has(who.keyId);
   }
 
   liveSessions(companyId: string): number {
@@ -131,6 +131,12 @@ export class LedgerWatch {
       case "agent.return":
         this.#comeBack(member, data);
         break;
+      case "agent.create_key":
+        member?.keys.add(String(data["key"]));
+        break;
+      case "agent.revoke_key":
+        member?.keys.delete(String(data["key"]));
+        break;
       case "agent.hand_over":
         if (member !== undefined) member.session = null;
         break;
@@ -181,6 +187,7 @@ export class LedgerWatch {
       status: "idle",
       session: null,
       epoch: 0,
+      keys: new Set(),
     });
   }
 
@@ -188,9 +195,10 @@ export class LedgerWatch {
     if (member === undefined) throw new Broken("an event matches what happened", "an unknown agent left");
     member.status = status;
     member.session = null;
+    if (status === "terminated") member.keys.clear();
   }
 
-  /** Someone's departure was undone. The agent's earlier sessions stay ended. */
+  /** Someone's departure was undone. The agent's earlier sessions stay ended, and its keys revoked. */
   #comeBack(member: WatchedMember | undefined, data: Record<string, unknown>): void {
     if (member?.status !== "terminated")
       throw new Broken("an event matches what happened", "the agent that came back had not left");
@@ -216,6 +224,11 @@ export class LedgerWatch {
       throw new Broken(
         "a call is accepted only from an active agent",
         `${row.operation} of ${this.#name(row.agent_id)}, who is ${member?.status ?? "unknown"}`,
+      );
+    if (row.session_id === null && member.keys.size === 0)
+      throw new Broken(
+        "a key that was revoked is never accepted again",
+        `${row.operation} of ${this.#name(row.agent_id)}, who has no valid key`,
       );
     if (row.session_id !== null && member.session !== row.session_id)
       throw new Broken(

@@ -57,7 +57,7 @@ export function compare(before: Dump, after: Dump): Changed[] {
 
 /**
  * Lists what an undo failed to restore. Every earlier row must have its earlier values, with these exceptions, which only
- * move forward: an agent's epoch, its sessions and their tokens, and an outcome's rendered file. New rows may remain only
+ * move forward: an agent's epoch, its sessions, its credentials, and an outcome's rendered file. New rows may remain only
  * for messages and for agents that were hired and have left.
  */
 export function notRestored(before: Dump, after: Dump): string[] {
@@ -67,7 +67,11 @@ export function notRestored(before: Dump, after: Dump): string[] {
       if (!isLeftover(table, now, before, after)) found.push(`${table} ${key} was left behind`);
       continue;
     }
-    if (table === "sessions" || (table === "credentials" && was?.["session_id"] !== null)) continue;
+    if (table === "sessions") continue;
+    if (table === "credentials") {
+      if (was?.["revoked_at"] !== null) found.push(`${table} ${key}: a revoked credential has changed`);
+      continue;
+    }
     const forward = table === "agents" ? ["epoch"] : table === "outcomes" ? ["stale"] : [];
     // An agent that a budget paused resumes as soon as budget becomes free, and its next session pauses it again.
     if (before.get("budget_pauses")?.has(key) === true && (table === "agents" || table === "budget_pauses"))

@@ -116,6 +116,10 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     ],
   },
   {
+    name: "undoing a departure makes the agent's keys valid again",
+    edits: [{ in: "putBack", find: '.filter(({ table }) => table !== "credentials")', replace: "" }],
+  },
+  {
     name: "the credentials of a departed agent stay valid",
     edits: [
       {

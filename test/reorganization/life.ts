@@ -64,7 +64,6 @@ type Deed = Exclude<keyof typeof everything, "change" | "undo">;
 export class Life {
   readonly #org: Organization;
   readonly #store: Store;
-  readonly #keys = new Map<string, TestCaller>();
   readonly #newId: () => string;
   #names = 0;
 
@@ -188,10 +187,9 @@ export class Life {
     await board(grantPermission, { companyId, to: id, resource: "org:hire" });
   }
 
+  /** A new key each time: an agent that left and came back has none. */
   async as(id: string): Promise<TestCaller> {
-    const known = this.#keys.get(id) ?? this.#org.as((await this.#org.board(createKey, { id })).key);
-    this.#keys.set(id, known);
-    return known;
+    return this.#org.as((await this.#org.board(createKey, { id })).key);
   }
 
   /** Spends part or all of the nearest budget, as a session would. An agent whose budget is used up is paused. */
