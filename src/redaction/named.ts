@@ -32,7 +32,7 @@ const separator =
 /** Names and values in two fields: `name: API_KEY`, `value: x`; `<add key="Token" value="x">`; `variable "token" { default = "x" }`. */
 const pairBefore =
   /(?:name|key|header|variable|field|id|label|type)["']?(?:[ \t]{0,3}[:=][ \t]{0,3}|[ \t](?=["']))["']?$/i;
-const pairAfter = /["']?[\s,;{]{1,40}["']?(?:value|val|default|content)["']?[ \t]{0,3}[:=][ \t]*/y;
+const pairAfter = /["']?[\s,;{]{1,40}["']?(?:value|val|default|content)["']?[ \t]{0,3}[:=][ \t]*/iy;
 /** An XML element: `<token type="x">…</token>`. */
 const elementAfter = /(?:\s[^<>]{0,200})?>(?=[^<]+<\/)/y;
 /** A name behind a single dash, such as `-password` or `-storePass`, but not the short flags of `-pPw`. */
@@ -138,7 +138,10 @@ function* valueAt(text: string, start: number, test: Test, context: Context): It
   const isWord = quote === "" && !(context.isHeader && /\s/.test(secret));
   if (isWord && (isProse(secret) || (context.sign === ":" && isSentence(text, from + value.length, secret))))
     return;
-  if (test(secret.trim())) yield [from + scheme.length, from + value.length];
+  if (!test(secret.trim())) return;
+  const end = from + value.length;
+  const rest = value.length === 600 ? (execAt(/[^\s\0,;&"'`<>()[\]{}|\\]*/y, text, end)?.[0].length ?? 0) : 0;
+  yield [from + scheme.length, end + rest];
 }
 
 /** Matches the text inside a quote. Only triple quotes and backticks may span lines. */
@@ -155,7 +158,8 @@ function unquoted(text: string, from: number, test: Test, context: Context): str
   if (inside === "<") return take(/[^<]+/y);
   const restOfLine = isHeader && startsLine && inside === "" ? /[^\r\n]*/y : /[^\r\n"'`]*/y;
   if (isHeader || (inside !== "" && test === anyText)) return take(restOfLine);
-  const word = take(/[^\s\0,;&"'`<>()[\]{}|\\]{1,4000}/y);
+  // Enough for the test. valueAt() finds the end of a longer word, so a word full of names is not measured for each.
+  const word = take(/[^\s\0,;&"'`<>()[\]{}|\\]{1,600}/y);
   if (sign === " ") return word.replace(/[.,;:!?]+$/, "");
   const mayBeSeveral =
     startsLine && test === anyText && (sign === ":" || text[from - 1] === " ") && !isProse(word);

@@ -68,12 +68,17 @@ export const announces = new RegExp(
 
 /** The test that decides which values of this name are secrets. Undefined if none are. */
 export function testFor(name: string, place: Place): Test | undefined {
-  if (name.length > 120 || harmless.has(name)) return undefined;
-  if (!announces.test(name)) {
-    // Most names are the keys of our own objects. Remembering them makes redaction three times as fast.
-    if (harmless.size < 5000) harmless.add(name);
-    return undefined;
-  }
+  const key = `${place} ${name}`;
+  if (known.has(key)) return known.get(key);
+  const test = name.length > 120 || !announces.test(name) ? undefined : decide(name, place);
+  // Most names come again and again. Remembering them makes redaction three times as fast.
+  if (known.size < 5000 && name.length <= 60) known.set(key, test);
+  return test;
+}
+
+const known = new Map<string, Test | undefined>();
+
+function decide(name: string, place: Place): Test | undefined {
   const words = wordsOf(name);
   // `tokenForGithub` is a token.
   const cut = words.findIndex((word, index) => index > 0 && /^(?:for|of|from|to|with)$/.test(word));
@@ -91,8 +96,6 @@ export function testFor(name: string, place: Place): Test | undefined {
   }
   return undefined;
 }
-
-const harmless = new Set<string>();
 
 /** Accepts `mapboxKey: "pk12345x"`, but not `s3Key: "a/b1.png"`. */
 const couldBeNumbered: Test = (value) =>

@@ -7,7 +7,7 @@ import { couldBeKey, decoded, isRandom, looksMade, type Test } from "./values.ts
  * base64 or percent-encoded. What an expression matches is hidden: the context that stays is in its lookarounds. The test
  * may reject a match. Lookarounds are bounded, which keeps the scan linear.
  */
-type Shape = readonly [expression: RegExp, test?: Test];
+type Shape = readonly [expression: RegExp, test?: Test, hint?: RegExp];
 type Rule = (text: string) => Iterable<Span>;
 
 export function spansIn(text: string, wanted = rules): Span[] {
@@ -21,9 +21,11 @@ const ordinary = /^(?:[\p{L}\p{M}\s.,;!?'()&]*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0
 /** A text without the hint is skipped. */
 const rulesOf = (hint: RegExp, shapes: readonly Shape[]): Rule[] =>
   shapes.map(
-    ([expression, test]) =>
+    ([expression, test, needed = hint]) =>
       function* spans(text) {
-        for (const { 0: secret, index } of hint.test(text) ? text.matchAll(expression) : [])
+        for (const { 0: secret, index } of hint.test(text) && needed.test(text)
+          ? text.matchAll(expression)
+          : [])
           if (test?.(secret) !== false) yield [index, index + secret.length];
       },
   );
@@ -138,8 +140,12 @@ const logins: readonly Shape[] = [
 
 /** The word of a command line at a flag of these programs. The words of an argument list are separated by NUL. */
 function flag(programs: string, flags: string, test: Test = notReference): Shape {
-  const place = String.raw`(?<=[\s\0](?:${flags})["']?)(?<=(?<![\w-])(?:${programs})(?!\w)[^\n|;&]{0,300})`;
-  return [new RegExp(`${place}${commandWord}`, "g"), (word) => notReference(word) && test(word)];
+  const place = String.raw`(?<=[\s\0](?:${flags})["']?)(?<=(?<![\w-])(?:${programs})(?!\w)[^\n|;&]{0,200})`;
+  return [
+    new RegExp(`${place}${commandWord}`, "g"),
+    (word) => notReference(word) && test(word),
+    new RegExp(programs),
+  ];
 }
 const commandWord = String.raw`(?:(?<=\0)[^\0]+|(?<=")[^"\n]+|(?<=')[^'\n]+|[^\s\0"'|;&]+)`;
 /** A port, a port mapping, a path, or another flag. */
@@ -153,11 +159,14 @@ const commands: readonly Shape[] = [
   flag("openssl", String.raw`-k[ \0]`),
   flag(String.raw`ldap\w+`, String.raw`-w[ \0]`),
   flag(String.raw`snmp\w+`, String.raw`-[AX][ \0]`),
-  flag("secrets? (?:set|put|add|create)", String.raw`(?:-b|--(?:body|value|secret-string|data))[= \0]`),
+  flag(
+    "secrets? (?:set|put|add|create)",
+    String.raw`(?:-b|--(?:body|value|text|secret-string|data))[= \0]|\w{1,64}=`,
+  ),
   flag(String.raw`login|-[uU][^\s\0]{0,100}|--user(?:name)?`, String.raw`-[pP][ \0]`, notPort),
   flag("", "-[pP]", (word) => notPort(word) && couldBeKey(word)),
   flag("", String.raw`(?:pass|\/p):`),
-  flag("vault", String.raw`login[ \0]`, couldBeKey),
+  flag("vault|cargo", String.raw`login[ \0]`, couldBeKey),
   [
     /(?<=\b(?:htpasswd[ \0]-\w*b\w*[ \0][^\s\0]{1,200}|add_user|change_password)[ \0][^\s\0]{1,200}[ \0])[^\s\0]+/g,
   ],
@@ -191,7 +200,7 @@ const random: Shape = [
 const plain: readonly Rule[] = [
   ...rulesOf(/[\w+-]{8}/, tokens),
   ...rulesOf(/@/, logins),
-  ...rulesOf(/[ \0]-|:|\||bearer|basic|login|String/i, commands),
+  ...rulesOf(/[ \0]-|:|\||bearer|basic|login|secret|String/i, commands),
   namedIn,
 ];
 const isSecret = (text = ""): boolean => spansIn(text, plain).length > 0;
