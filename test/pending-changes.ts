@@ -26,9 +26,9 @@ export const changesNaming: Readonly<Record<string, Readonly<Record<string, Nami
   },
   "change.to": { move_report: (to, base) => ({ kind: "move_report", agent: one(base), to }) },
   "change.boss": { insert_layer: (boss, base) => insert({ boss, reports: [one(base)] }) },
-  "change.reports[]": { insert_layer: (report) => insert({ boss: "boss", reports: [report] }) },
+  "change.reports[]": { insert_layer: (report) => insert({ boss: "chief", reports: [report] }) },
   "change.manager.grants[].resource": {
-    insert_layer: (resource, base) => insert({ boss: "boss", reports: [one(base)], grants: [{ resource }] }),
+    insert_layer: (resource, base) => insert({ boss: "chief", reports: [one(base)], grants: [{ resource }] }),
   },
   "change.into[].agent.grants[].resource": {
     split: (resource, base) =>
@@ -39,12 +39,12 @@ export const changesNaming: Readonly<Record<string, Readonly<Record<string, Nami
       }),
   },
   "change.into[].reports[]": {
-    split: (report) => ({ kind: "split", agent: "boss", into: [{ agent: newcomer(), reports: [report] }] }),
+    split: (report) => ({ kind: "split", agent: "chief", into: [{ agent: newcomer(), reports: [report] }] }),
   },
   "change.into[].outcomes[]": {
     split: (outcome) => ({
       kind: "split",
-      agent: "boss",
+      agent: "chief",
       into: [{ agent: newcomer(), outcomes: [outcome] }],
     }),
   },

@@ -76,7 +76,8 @@ export const Reason = text(2000)
   .describe("Why, up to 2,000 characters. Kept in the record.");
 
 export const Title = text(300)
-  .refine((title) => title.trim().length > 0, "a title with at least one visible character")
+  .trim()
+  .refine((title) => title.length > 0, "a title with at least one visible character")
   .refine(isOneLine, oneLine);
 
 /** ISO 8601 in requests and answers, milliseconds since 1970 in the store. */

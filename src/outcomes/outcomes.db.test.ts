@@ -30,7 +30,7 @@ for (const kind of storeKinds)
       const { id } = await make('Ship it: "now"\n', [org.rootId]);
       await org.root(updateOutcome, { id, description: "All of it.", acceptance: "- it runs" });
       const file = await org.root(readFile, { id });
-      assert.match(file.content, /^---\ntitle: "Ship it: \\"now\\"\\n"\nkind: work\nstatus: open\n/);
+      assert.match(file.content, /^---\ntitle: "Ship it: \\"now\\""\nkind: work\nstatus: open\n/);
       assert.match(file.content, /All of it\.\n\n## Acceptance criteria\n\n- it runs\n$/);
       assert.equal(file.version, 2);
       const child = await make("a part", [id]);
