@@ -69,8 +69,8 @@ export const simulatorBugs: readonly SimulatorBug[] = [
     edits: [
       {
         in: "createNodeSessions",
-        find: "if (accepted) process.release();",
-        replace: "if (accepted || !accepted) process.release();",
+        find: "if (accepted) {",
+        replace: "if (accepted || !accepted) {",
       },
     ],
   },
