@@ -16,7 +16,7 @@ import { isWithin } from "./grants.ts";
 import { isActive, type Member, memberById } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
 import { structuralRank } from "./structure.ts";
-import { type Viewer, visible, visibleScope, visibleVersions } from "./visible.ts";
+import { isKnown, type Viewer, visibleScope, visibleVersions } from "./visible.ts";
 import { chainOf, type GrantRow, heldOn, levelOf } from "./table.ts";
 import { explained } from "./texts.ts";
 
@@ -88,7 +88,8 @@ export async function explain(
       ? byStructure >= wanted
         ? []
         : carrying.map((grant) => revocationOf(grant))
-      : (await isKnown(tx, viewer, resource))
+      : // What would give a right back shows that the thing exists.
+        (await isKnown(tx, viewer, resource))
         ? await giveBack(tx, agent, resource, level, grants)
         : [],
   };
@@ -144,13 +145,6 @@ async function presentChain(
     });
   }
   return links;
-}
-
-/** What would give a right back shows that the thing exists. An agent is told only about things it may know of. */
-async function isKnown(tx: ReadTx, viewer: Viewer, resource: Resource): Promise<boolean> {
-  const kind = resourceKind(resource);
-  if (kind === "kb") return visible(tx, viewer, resource, "none");
-  return kind !== "outcome" || visible(tx, viewer, resource);
 }
 
 function revocationOf(grant: GrantRow): Fix[number] {

@@ -51,6 +51,13 @@ export async function visible(
   return agentId === null || holds(tx, agentId, thing, level);
 }
 
+/** May the viewer know that what a right is about exists? Agents, servers and repositories are no secret within a company. */
+export async function isKnown(tx: ReadTx, viewer: Viewer, resource: Resource): Promise<boolean> {
+  const kind = resourceKind(resource);
+  if (kind === "kb") return visible(tx, viewer, resource, "none");
+  return kind !== "outcome" || visible(tx, viewer, resource);
+}
+
 /** Keeps the outcomes that the viewer may read. */
 export async function visibleOutcomes<T extends { readonly id: string }>(
   tx: ReadTx,

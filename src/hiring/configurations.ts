@@ -11,6 +11,7 @@ import { grantRight, takeAway } from "../permissions/operations.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { redact } from "../redaction/redact.ts";
 import { holds } from "../capabilities/rights.ts";
+import { isKnown, type Viewer } from "../capabilities/visible.ts";
 import { heldOn } from "../capabilities/table.ts";
 import { cannotHoldRights, configurationsForHirers, onlyBoardAllowsHiring } from "./texts.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -36,14 +37,17 @@ const onList = guarded(contract.listConfigurations, async (call) => {
   const { page, nextCursor } = pageAfter(rows, limit, (row) => `${row.created_at} ${row.id}`);
   const configurations = [];
   for (const row of page)
-    configurations.push({ agent: presentShown(row), ...(await shown(tx, await agentById(tx, row.id))) });
+    configurations.push({
+      agent: presentShown(row),
+      ...(await shown(tx, call.actor, await agentById(tx, row.id))),
+    });
   return { configurations, nextCursor };
 });
 
 const onView = guarded(contract.viewConfiguration, async (call) => {
   await demandHirer(call);
   const row = await shownAgent(call.tx, call.input.id);
-  return { agent: presentShown(row), ...(await shown(call.tx, row)) };
+  return { agent: presentShown(row), ...(await shown(call.tx, call.actor, row)) };
 });
 
 const onSetPermissions = guarded(setPermissions, async (call) => {
@@ -79,8 +83,12 @@ async function demandHirer({ tx, actor, companyId }: CallContext): Promise<void>
   if (!(await holds(tx, actor.agentId, "org:hire", "use"))) throw configurationsForHirers();
 }
 
-async function shown(tx: ReadTx, agent: AgentRow) {
-  const { value, redactedPaths } = redact(await configurationOf(tx, agent), brainMarks);
+/** Rights on things that the viewer may not know of are left out. */
+async function shown(tx: ReadTx, viewer: Viewer, agent: AgentRow) {
+  const configuration = await configurationOf(tx, agent);
+  const grants = [];
+  for (const grant of configuration.grants) if (await isKnown(tx, viewer, grant.resource)) grants.push(grant);
+  const { value, redactedPaths } = redact({ ...configuration, grants }, brainMarks);
   return { configuration: JsonObject.parse(value), redactedPaths };
 }
 

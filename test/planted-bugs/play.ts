@@ -4,10 +4,12 @@ import { z } from "zod";
 import { simulate } from "../../src/simulator/simulate.ts";
 import { corpusOf } from "../../src/testing/seeds.ts";
 import { playSeeds } from "../model/run.ts";
+import { reading } from "../two-worlds/arguments.ts";
+import { compareWorlds } from "../two-worlds/play.ts";
 import { playReorganizations } from "../reorganization/play.ts";
 
 const [suite, count] = z
-  .tuple([z.enum(["core", "reorganization", "simulator", "calm"]), z.coerce.number()])
+  .tuple([z.enum(["core", "reorganization", "simulator", "calm", "worlds"]), z.coerce.number()])
   .parse(process.argv.slice(2));
 
 const violationOf: Record<typeof suite, (seed: number) => Promise<string | undefined>> = {
@@ -23,6 +25,7 @@ const violationOf: Record<typeof suite, (seed: number) => Promise<string | undef
       return error instanceof Error ? error.message : String(error);
     }
   },
+  worlds: async (seed) => (await compareWorlds("sqlite", seed, 12 * reading.length)).difference,
   simulator: async (seed) => (await simulate(seed, 500)).failure?.rule,
   calm: async (seed) => (await simulate(seed, 500, { calm: true })).failure?.rule,
 };

@@ -10,7 +10,8 @@ import { words } from "./world.ts";
 /** What the watchers ask: an input for each operation that reads. */
 export interface Pool {
   readonly chance: Chance;
-  readonly ids: readonly string[];
+  readonly named: readonly string[];
+  readonly guesses: readonly string[];
   readonly companyId: string;
   /** Cursors that answers gave. */
   readonly cursors: readonly string[];
@@ -22,7 +23,7 @@ export const reading: readonly Operation[] = operations.filter(({ effect }) => e
 const values: Readonly<Record<string, (pool: Pool) => unknown>> = {
   id: idIn,
   requestId: idIn,
-  companyId: ({ chance, companyId, ids }) => (chance.flip(0.9) ? companyId : chance.pick(ids)),
+  companyId: (pool) => (pool.chance.flip(0.9) ? pool.companyId : idIn(pool)),
   agent: (pool) => pool.chance.pick([idIn(pool), "vera", "rex", "sam", "nobody at all"]),
   limit: ({ chance }) => chance.pick([1, 2, 3, 100]),
   cursor: (pool) =>
@@ -75,6 +76,6 @@ export function inputFor(operation: Operation, pool: Pool): Record<string, unkno
   return input;
 }
 
-function idIn({ chance, ids }: Pool): string {
-  return chance.pick(ids) ?? "";
+function idIn({ chance, named, guesses }: Pool): string {
+  return chance.pick(chance.flip(0.8) ? named : guesses) ?? "";
 }

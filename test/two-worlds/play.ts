@@ -22,14 +22,13 @@ export async function compareWorlds(
       build(stores[1]?.store ?? missing(), seed, "right"),
     ]);
     const chance = new Chance(seed, "calls");
-    const ids = [...new Set([...left.ids, ...right.ids])];
     const cursors: string[] = [];
     let answers = 0;
     let readable = 0;
     for (let call = 0; call < calls; call++) {
       const operation = reading[call % reading.length] ?? missing();
       const watcher = chance.pick(Object.keys(left.watchers)) ?? "";
-      const input = inputFor(operation, { chance, ids, companyId: left.companyId, cursors });
+      const input = inputFor(operation, { chance, ...left, cursors });
       const one = await answerIn(left, watcher, operation, input);
       const two = await answerIn(right, watcher, operation, input);
       answers++;

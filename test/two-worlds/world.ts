@@ -17,6 +17,7 @@ import {
   updateOutcome,
 } from "../../src/contract/outcomes.ts";
 import { Refusal } from "../../src/contract/refusal.ts";
+import { applyReorganization, planReorganization } from "../../src/contract/reorganization.ts";
 import { admitBoard, createCore } from "../../src/daemon/core.ts";
 import type { Dispatch } from "../../src/dispatch/dispatch.ts";
 import { Chance } from "../../src/simulator/chance.ts";
@@ -45,8 +46,10 @@ export interface Built {
   readonly dispatch: Dispatch;
   /** Tokens of the watchers. */
   readonly watchers: Readonly<Record<string, string>>;
-  /** Ids of things of both worlds, seen and unseen. */
-  readonly ids: readonly string[];
+  /** Ids of things that both worlds have, seen and unseen. */
+  readonly named: readonly string[];
+  /** Ids of what a step makes. Some are of things that only one world has. */
+  readonly guesses: readonly string[];
   readonly companyId: string;
   /** Before each call that is compared: the next id and the time are then the same in both worlds. */
   readonly tick: () => void;
@@ -142,10 +145,17 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     vera.call(createOutcome, { title: `task ${seen()}`, parents: [vera.id], acceptance: seen() }),
   );
   await take(() => vera.call(delegateOutcome, { id: task.id, to: rex.id }));
-  await take(() => board(sendMessage, { companyId, to: vera.id, body: seen(20) }));
-  await take(() => root.call(sendMessage, { to: vera.id, body: seen(20) }));
-  await take(() => vera.call(sendMessage, { to: rex.id, file: mine[0]?.id ?? "" }));
-  await take(() => vera.call(requestAgent, { name: "Newcomer", waitSeconds: 0 }));
+  const letters = [
+    await take(() => board(sendMessage, { companyId, to: vera.id, body: seen(20) })),
+    await take(() => root.call(sendMessage, { to: vera.id, body: seen(20) })),
+    await take(() => vera.call(sendMessage, { to: rex.id, file: mine[0]?.id ?? "" })),
+  ];
+  const { requestId = "" } = await take(() => vera.call(requestAgent, { name: "Newcomer", waitSeconds: 0 }));
+  await take(() => vera.call(commentOnApproval, { id: requestId, body: seen() }));
+  await take(() => root.call(grantPermission, { to: vera.id, resource: "org:hire" }));
+  const change = { kind: "move_report", agent: rita.id, to: rex.id } as const;
+  const { hash } = await take(() => vera.call(planReorganization, { change }));
+  const moved = await take(() => vera.call(applyReorganization, { change, hash }));
   await take(() => rex.call(requestPermission, { resource: `kb:${idAt(seed, 998, 1)}`, reason: seen() }));
 
   // ---- a goal of Root's: one part is Vera's, another is Sam's ----
@@ -172,15 +182,24 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   await take(() => sam.call(completeOutcome, { id: awaited.id, note: unseen(20) }));
   await take(() => board(updateOutcome, { id: task.id, blocked: { reason: seen(), on: hidden.id } }));
 
+  // Vera may read this one, but not the outcome above it.
+  const shown = await take(() =>
+    sam.call(createOutcome, { title: `shown ${seen()}`, parents: [hidden.id, known.id] }),
+  );
+  await take(() =>
+    board(grantPermission, { companyId, to: vera.id, resource: `outcome:${shown.id}`, level: "read" }),
+  );
+
   // ---- what the watchers could read once, or can read in part ----
   const revoked = await file(root.call, `was lent ${seen()}`, seen(20));
   const grant = await take(() => root.call(grantPermission, { to: vera.id, resource: `kb:${revoked.id}` }));
-  await take(() => vera.call(sendMessage, { to: rex.id, file: revoked.id }));
+  letters.push(await take(() => vera.call(sendMessage, { to: rex.id, file: revoked.id })));
   const later = new Date(beginning + 9e9).toISOString();
-  await take(() => vera.call(sendDeferredMessage, { to: "self", file: revoked.id, deliverAt: later }));
+  const deliverAt = later;
+  letters.push(await take(() => vera.call(sendDeferredMessage, { to: "self", file: revoked.id, deliverAt })));
   await take(() => root.call(revokePermission, { id: grant.id }));
   const sent = await file(root.call, `sent ${seen()}`, seen(20));
-  await take(() => root.call(sendMessage, { to: vera.id, file: sent.id }));
+  letters.push(await take(() => root.call(sendMessage, { to: vera.id, file: sent.id })));
   const unread = await file(sam.call, `unseen ${unseen()}`, unseen(20));
   const scoped = await take(() =>
     board(grantPermission, {
@@ -233,8 +252,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     async () =>
       keep(await root.call(sendDeferredMessage, { to: vera.id, body: unseen(20), deliverAt: later })),
     async () => keep(await sam.call(grantPermission, { to: tess.id, resource: `kb:${unread.id}` })),
-    async () =>
-      keep(await board(grantPermission, { companyId, to: sam.id, resource: `kb:${lent[2]?.id ?? ""}` })),
+    async () => keep(await board(grantPermission, { companyId, to: sam.id, resource: `kb:${revoked.id}` })),
     async () => tess.call(requestPermission, { resource: `kb:${unread.id}`, reason: unseen() }),
     async () => {
       const { requestId } = await sam.call(requestAgent, { name: `Wish ${step}`, waitSeconds: 0 });
@@ -260,6 +278,11 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     ...[
       ...mine,
       ...lent,
+      ...letters,
+      ...letters.map(({ file: id }) => ({ id })),
+      shown,
+      moved,
+      { id: requestId },
       own,
       task,
       goal,
@@ -278,7 +301,8 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     dispatch,
     companyId,
     watchers: { Vera: vera.token, Rex: rex.token },
-    ids: [...new Set([...named, ...guesses])],
+    named: [...new Set(named)],
+    guesses,
     tick: () => {
       step++;
       count = 0;

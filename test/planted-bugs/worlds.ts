@@ -1,0 +1,180 @@
+import { reading } from "../two-worlds/arguments.ts";
+import type { Bug } from "./resolve.ts";
+
+/** Leaks that the two worlds must find: one planted into each operation that reads, and those of the reading gate. */
+export const leaks: readonly Bug[] = [
+  ...reading.map(({ name, needs }) =>
+    needs === "board"
+      ? {
+          name: `an agent may call ${name}, which is the board's`,
+          edits: [
+            {
+              in: "run",
+              find: 'if (needs === "board") {',
+              replace: `if (needs === "board" && operation.name !== "${name}") {`,
+            },
+            {
+              in: "run",
+              find: 'if (needs !== "member") await demand',
+              replace: 'if (needs !== "member" && needs !== "board") await demand',
+            },
+          ],
+        }
+      : {
+          name: `the answer of ${name} tells the sizes of all files`,
+          edits: [
+            {
+              in: "run",
+              find: "return output;",
+              replace: `return operation.name !== "${name}" ? output : { ...output, nextCursor: null, leak: await tx.all(query((db) => db.selectFrom("files").select("size").where("kind", "=", "file").orderBy("num")), {}) };`,
+            },
+          ],
+        },
+  ),
+  {
+    name: "search finds files that the searcher can't read",
+    edits: [
+      { in: "matches", find: "if (rank >= ranks.read) found", replace: "found" },
+      { in: "matching", find: "if (agentId !== null)", replace: "if (agentId === '')" },
+    ],
+  },
+  {
+    name: "search orders by a score over the whole index",
+    edits: [
+      {
+        in: "matching",
+        find: '.orderBy(describedBy(dialect, words), "desc").orderBy("f.updated_at", "desc")',
+        replace:
+          ".orderBy(sql`(select rank from search where rowid = f.num and search match ${fts5(words)})`)",
+      },
+    ],
+  },
+  {
+    name: "truncated counts files that the searcher can't read",
+    edits: [
+      { in: "matching", find: "if (agentId !== null)", replace: "if (agentId === '')" },
+      {
+        in: "onSearch",
+        find: "truncated: found.length > limit",
+        replace: "truncated: (await matches(tx, companyId, null, words, limit)).length > limit",
+      },
+    ],
+  },
+  {
+    name: "a cursor is a row number of the whole store",
+    edits: [{ in: "listFor", find: "({ id }) => id", replace: "({ num }) => String(num)" }],
+  },
+  {
+    name: "a file that was sent shows its newest version",
+    edits: [
+      {
+        in: "knowledgeHandlers",
+        find: 'versions === "all" ? file.version : Math.max(...versions)',
+        replace: "file.version",
+      },
+      {
+        in: "contentAt",
+        find: "at === undefined || !includesVersion(await visibleVersions(tx, call.actor, file.id), version)",
+        replace: "at === undefined",
+      },
+    ],
+  },
+  {
+    name: "the history of a file that was sent shows versions that were not",
+    edits: [{ in: "knowledgeHandlers", find: 'versions === "all" ? rows', replace: "true ? rows" }],
+  },
+  {
+    name: "the access log of a mandate shows the events of its agent",
+    edits: [
+      {
+        in: "accessesOf",
+        find: "operation = 'mail.compact'",
+        replace: "operation like 'mail.%'",
+      },
+    ],
+  },
+  {
+    name: "an agent that was sent one version sees the links of the newest",
+    edits: [{ in: "onLinks", find: "await demandAllVersions(tx, actor, file.id);", replace: "" }],
+  },
+  {
+    name: "a backlink shows a file that the reader may not know of",
+    edits: [{ in: "onLinks", find: "&& (await knows(tx, actor, id))", replace: "" }],
+  },
+  {
+    name: "a message shows a text that its reader may no longer read",
+    edits: [
+      {
+        in: "contentFor",
+        find: "if (!includesVersion(await visibleVersions(tx, actor, fileId), version)) return undefined;",
+        replace: "",
+      },
+      {
+        in: "contentFor",
+        find: "{ id: fileId, version }",
+        replace: "{ id: fileId, version: (await fileById(tx, fileId)).version }",
+      },
+    ],
+  },
+  {
+    name: "the neighbours of an outcome are shown with their titles",
+    edits: [{ in: "neighbours", find: "(await visible(tx, viewer, `outcome:${id}`))", replace: "id !== ''" }],
+  },
+  {
+    name: "the ancestors of an outcome are shown with their titles",
+    edits: [
+      {
+        in: "onAncestors",
+        find: "await visible(tx, actor, `outcome:${parent.id}`)",
+        replace: "true",
+      },
+    ],
+  },
+  {
+    name: "the outcomes below an outcome are listed although they can't be read",
+    edits: [
+      {
+        in: "readableBelow",
+        find: "|| !(await visible(tx, { agentId }, `outcome:${child.id}`))",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "why follows outcomes that the caller can't read",
+    edits: [
+      {
+        in: "visibleOutcomes",
+        find: "if (await visible(tx, viewer, `outcome:${outcome.id}`)) kept",
+        replace: "kept",
+      },
+    ],
+  },
+  {
+    name: "explain_access tells whether a thing exists",
+    edits: [{ in: "explain", find: "(await isKnown(tx, viewer, resource))", replace: "agent.id !== ''" }],
+  },
+  {
+    name: "a grant shows the title of an outcome that its holder can't read",
+    edits: [
+      { in: "visibleScope", find: "(await visible(tx, viewer, `outcome:${id}`))", replace: "id !== ''" },
+    ],
+  },
+  {
+    name: "an agent sees mail to it before it is delivered",
+    edits: [
+      {
+        in: "deedsOf",
+        find: "and operation not in ('mail.send', 'mail.send_deferred', 'mail.fail')",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "the file of an outcome lists inboxes",
+    edits: [
+      { in: "listedChildren", find: "sql`and o.kind <> 'inbox'`", replace: "sql``" },
+      { in: "insertOutcome", find: 'if (row.kind !== "inbox") await', replace: "await" },
+    ],
+  },
+];
