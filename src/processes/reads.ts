@@ -40,12 +40,14 @@ function findProgram(program: string, path: string): string | undefined {
   const places = program.includes("/")
     ? [program]
     : path.split(delimiter).map((folder) => join(folder, program));
-  return places.find((place) => isAbsolute(place) && isFile(place) && isExecutable(place));
+  return places.find((place) => isAbsolute(place) && isFile(place) && isAllowed(place, constants.X_OK));
 }
 
 /** `#!/usr/bin/env node` names env and node. */
 function interpretersOf(file: string): string[] {
   const start = Buffer.alloc(256);
+  // A program that can be run but not read has no such line.
+  if (!isAllowed(file, constants.R_OK)) return [];
   const descriptor = openSync(file, "r");
   try {
     readSync(descriptor, start);
@@ -76,7 +78,7 @@ function packagesAround(file: string): string[] {
 function isPersonal(folder: string): boolean {
   const above = dirname(folder);
   return (
-    overlaps(realpathSync(homedir()), realpathSync(folder)) === "inside" ||
+    overlaps(realOr(homedir()), realOr(folder)) === "inside" ||
     ["/", "/home", "/Users"].some((place) => place === above || place === folder) ||
     basename(folder) === ".local"
   );
@@ -88,13 +90,18 @@ function overlaps(first: string, second: string): "inside" | "around" | false {
   return `${second}/`.startsWith(`${first}/`) ? "around" : false;
 }
 
+/** Some users have a home that does not exist. */
+function realOr(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}
+
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-function isExecutable(path: string): boolean {
+function isAllowed(path: string, mode: number): boolean {
   try {
-    accessSync(path, constants.X_OK);
+    accessSync(path, mode);
     return true;
   } catch {
     return false;

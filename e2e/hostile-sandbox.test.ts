@@ -1,0 +1,200 @@
+// A hostile agent tries to get out of its sandbox (support/hostile.mjs), once as root, if the tests run as root, and once as a
+// normal user.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { networkInterfaces } from "node:os";
+import { dirname, join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { setTimeout as sleep } from "node:timers/promises";
+import { updateCompany } from "../src/contract/companies.ts";
+import { terminateAgent } from "../src/contract/agents.ts";
+import { createAgent } from "../src/contract/hiring.ts";
+import { viewInstallation } from "../src/contract/installation.ts";
+import { sendMessage } from "../src/contract/mail.ts";
+import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
+import { sleeper } from "./support/agents.ts";
+import { gone, sessionProcesses } from "./support/processes.ts";
+
+const built = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
+const program = fileURLToPath(new URL("support/hostile.mjs", import.meta.url));
+const leastAttempts = 60;
+const isRoot = process.getuid?.() === 0;
+const other = 65_534;
+
+for (const user of isRoot ? ["root", "a normal user"] : ["a normal user"])
+  test(`a hostile session of ${user} reads and reaches nothing outside, and leaves nothing behind`, (t) =>
+    withHost(t, async (host) => {
+      const home = temporaryFolder("hostile");
+      const isOther = isRoot && user !== "root";
+      if (isOther) chownSync(home.path, other, other);
+      const as = ["setpriv", `--reuid=${other}`, `--regid=${other}`, "--clear-groups"] as const;
+      const daemon = await startDaemon({
+        home: home.path,
+        env: { AGENCY_ALLOW_UNSANDBOXED: "" },
+        ...(isOther ? { command: [...as, process.execPath, built] } : {}),
+      }).ready;
+      try {
+        await play(t, daemon, host);
+      } finally {
+        await daemon.stop();
+        home.remove();
+      }
+    }));
+
+interface Host {
+  readonly secret: string;
+  readonly places: Record<string, unknown>;
+}
+
+async function play(t: TestContext, daemon: BuiltDaemon, host: Host): Promise<void> {
+  const { board, companyId, home } = daemon;
+  assert.equal((await board.call(viewInstallation, {})).sandbox.status, "works");
+  await board.call(updateCompany, { companyId, maxSessionDiskMb: 64 });
+  const sibling = await hire(daemon, "Sibling", sleeper.adapterConfig);
+  const [beside] = await waitFor(() =>
+    sessionProcesses(home).filter(({ command }) => command.startsWith("sleep")),
+  );
+  assert.ok(beside !== undefined);
+  // Unique, but a number: it is how long the processes that are left behind would live.
+  const mark = 1_000_000 + Math.floor(Math.random() * 1_000_000_000);
+  const hidden = [home, dirname(host.secret), program, process.execPath].map(
+    (path) => path.split("/")[1] ?? "",
+  );
+  const places = {
+    ...host.places,
+    home,
+    mark,
+    daemon: daemon.pid,
+    test: process.pid,
+    sibling: join(home, "workspaces", beside.sessionId, "system-prompt.md"),
+    siblingPid: beside.pid,
+    programFolder: dirname(program),
+    tops: hidden,
+    temporary: [home, program, process.execPath]
+      .filter((path) => path.startsWith("/tmp/"))
+      .map((path) => path.split("/")[2]),
+  };
+  const hostile = await hire(daemon, "Hostile", {
+    command: process.execPath,
+    args: [program],
+    env: { HOSTILE: JSON.stringify(places) },
+  });
+  const said = await waitFor(() => {
+    const texts = readdirSync(join(home, "transcripts")).map((name) =>
+      readFileSync(join(home, "transcripts", name), "utf8"),
+    );
+    return texts.filter((text) => /^attempts: \d+$/m.test(text));
+  });
+  const lines = said.join("\n").split("\n");
+  const through = lines.filter((line) => line.startsWith("THROUGH"));
+  const held = lines.filter((line) => line.startsWith("held"));
+  t.diagnostic(`${held.length} attempts held, ${through.length} got through`);
+  assert.deepEqual(through, []);
+  assert.ok(held.length >= leastAttempts, `${held.length} attempts`);
+  assert.equal(Number(/^attempts: (\d+)$/m.exec(said.join("\n"))?.[1]), held.length);
+  assert.ok(!said.join("\n").includes("canary"));
+  for (const path of ["x", "workspaces/x"]) assert.ok(!existsSync(join(home, path)), path);
+
+  const left = (): string[] =>
+    readdirSync("/proc").flatMap((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+        return command.startsWith(`sleep ${mark}`) ? [pid] : [];
+      } catch {
+        return [];
+      }
+    });
+  assert.ok(left().length >= 6, `${left().length} processes were left behind to be found`);
+  for (const { id } of [hostile, sibling]) await board.call(terminateAgent, { id });
+  const took = await gone(() => sessionProcesses(home), 5000, "force-stop");
+  assert.deepEqual(left(), []);
+  t.diagnostic(`no process ${Math.round(took)} ms after the force-stop`);
+  assert.equal((await fetch(`${daemon.url}/api/health`)).status, 200);
+  assert.equal(daemon.log(), "");
+}
+
+async function hire(
+  { board, companyId }: BuiltDaemon,
+  name: string,
+  adapterConfig: { command: string; args: readonly string[]; env?: Record<string, string> },
+): Promise<{ id: string }> {
+  const config = { ...adapterConfig, args: [...adapterConfig.args] };
+  const agent = await board.call(createAgent, {
+    companyId,
+    name,
+    role: "Tester",
+    adapterType: "process",
+    adapterConfig: config,
+  });
+  await board.call(sendMessage, { companyId, to: agent.id, body: "begin" });
+  return agent;
+}
+
+/** What a hostile program could find on the machine of a person: files, sockets and services. */
+async function withHost(t: TestContext, run: (host: Host) => Promise<void>): Promise<void> {
+  const folder = temporaryFolder("person");
+  const secret = join(folder.path, "notes.txt");
+  const shared = join("/dev/shm", `agency-canary-${process.pid}`);
+  const abstract = `agency-hostile-${process.pid}`;
+  const servers: Server[] = [];
+  const udp = createSocket("udp4", (_, from) => udp.send("pong", from.port, from.address));
+  const memory = /\d+/.exec(execFileSync("ipcmk", ["-M", "4096"], { encoding: "utf8" }))?.[0] ?? "";
+  try {
+    writeFileSync(secret, "canary of a person");
+    writeFileSync(shared, "canary in shared memory");
+    // Readable by every user: only the sandbox may keep the program from it.
+    for (const path of [secret, shared]) chmodSync(path, 0o644);
+    chmodSync(folder.path, 0o755);
+    const listen = async (where: object): Promise<Server> => {
+      const server = createServer((socket) => socket.end("canary"));
+      servers.push(server);
+      server.listen(where);
+      await once(server, "listening");
+      return server;
+    };
+    const service = (await listen({ port: 0, host: "::" })).address();
+    assert.ok(typeof service === "object" && service !== null);
+    const socket = join(folder.path, "socket");
+    await listen({ path: socket });
+    chmodSync(socket, 0o777);
+    await listen({ path: `\0${abstract}` });
+    udp.bind(0, "127.0.0.1");
+    await once(udp, "listening");
+    const addresses = Object.values(networkInterfaces())
+      .flatMap((list) => list ?? [])
+      .filter(({ internal, family }) => !internal && family === "IPv4")
+      .map(({ address }) => address);
+    await run({
+      secret,
+      places: {
+        secret,
+        shared,
+        socket,
+        abstract,
+        addresses,
+        port: service.port,
+        udpPort: udp.address().port,
+      },
+    });
+  } finally {
+    for (const server of servers) server.close();
+    udp.close();
+    rmSync(shared, { force: true });
+    execFileSync("ipcrm", ["-m", memory]);
+    folder.remove();
+  }
+}
+
+async function waitFor<T>(look: () => readonly T[]): Promise<readonly T[]> {
+  for (let tries = 0; tries < 1200; tries++) {
+    const found = look();
+    if (found.length > 0) return found;
+    await sleep(100);
+  }
+  throw new Error("nothing came within 2 minutes");
+}
