@@ -23,6 +23,8 @@ export interface Brain<C extends z.ZodObject = z.ZodObject> {
   }>;
   /** Whether it runs programs that Agency does not contain. Such a brain needs a sandbox. */
   readonly runsPrograms: boolean;
+  /** The files outside the workspace that a session with this configuration gets to read because it names them. */
+  readonly reads?: (config: z.infer<C>) => readonly string[];
   /** True if a session may have no tools. It is then given the work as text, and its final output counts as the result. */
   readonly plain?: (config: z.infer<C>) => boolean;
   /** The command of one session. Null for a brain that is never started (a person). */

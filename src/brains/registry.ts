@@ -36,6 +36,12 @@ export function runsPrograms(type: string): boolean {
   return findBrain(type).runsPrograms;
 }
 
+/** The files outside the workspace that a session with this configuration gets to read. */
+export function namedReads(type: string, config: string): readonly string[] {
+  const found = findBrain(type);
+  return found.reads?.(found.config.parse(JSON.parse(config))) ?? [];
+}
+
 /** May a session of this brain be without tools? */
 export function isPlain(type: string, config: string): boolean {
   const found = brains.find((candidate) => candidate.type === type);

@@ -1,11 +1,11 @@
-import { checkBrainConfig, findBrain } from "../brains/registry.ts";
+import { checkBrainConfig, findBrain, isInstalled, namedReads } from "../brains/registry.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { insertFile } from "../knowledge/table.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { insertOutcome } from "../outcomes/table.ts";
 import { freeName, freeSlug } from "../agents/naming.ts";
-import { type AgentRow, insertAgent } from "../agents/table.ts";
-import { brainNotAllowed } from "./texts.ts";
+import { agentById, type AgentRow, insertAgent } from "../agents/table.ts";
+import { brainNotAllowed, fileNotYours } from "./texts.ts";
 
 /** The columns of a new agent. Without the optional ones it is an active agent with a standing mandate. */
 export type NewAgent = Pick<
@@ -87,7 +87,21 @@ export async function chooseBrain(
       brain_config: checkBrainConfig(defaultAdapterType, defaultAdapterConfig),
     };
   const type = findBrain(asked.adapterType ?? defaultAdapterType).type;
-  if (call.actor.kind === "agent" && !allowedAdapterTypes.includes(type))
+  const { kind, agentId } = call.actor;
+  if (kind === "agent" && !allowedAdapterTypes.includes(type))
     throw brainNotAllowed(type, allowedAdapterTypes);
-  return { brain_type: type, brain_config: checkBrainConfig(type, asked.adapterConfig) };
+  const brain = { brain_type: type, brain_config: checkBrainConfig(type, asked.adapterConfig) };
+  if (kind === "agent" && agentId !== null) await checkReads(call, agentId, brain);
+  return brain;
 }
+
+/** A sandbox shows a session the files that its configuration names. An agent can pass on only those that it is shown itself. */
+async function checkReads({ tx }: CallContext, agentId: string, brain: Brain): Promise<void> {
+  const own = await agentById(tx, agentId);
+  const shown = isInstalled(own.brain_type) ? readsOfBrain(own) : [];
+  const hidden = readsOfBrain(brain).find((path) => !shown.includes(path));
+  if (hidden !== undefined) throw fileNotYours(hidden);
+}
+
+const readsOfBrain = ({ brain_type, brain_config }: Brain): readonly string[] =>
+  namedReads(brain_type, brain_config);

@@ -93,6 +93,12 @@ export const roleFilled = (
     `Delegate to ${report.name}, or hire for another role.`,
   );
 
+export const fileNotYours = (path: string): Refusal =>
+  refused(
+    `You can't hire with ${path} in the command: its sessions could read that file, and yours can't.`,
+    "Use a program on PATH, or the files that your own configuration names. The board can hire with any file.",
+  );
+
 export const brainNotAllowed = (type: string, allowed: readonly string[]): Refusal =>
   refused(
     `Agents can't hire with the brain "${type}" in this company.`,

@@ -27,7 +27,8 @@ export const processBrain = brain({
     '`{"usage":{"inputTokens":…,"outputTokens":…,"costUsd":…}}`. An object `"consultants"` of the same shape inside `usage` is',
     "the part that sub-agents used. When the budget is used up, the session is stopped.",
     "",
-    "Because it runs a command on this machine, an agent may hire with this brain only if the company allows it.",
+    "Because it runs a command on this machine, an agent may hire with this brain only if the company allows it. It can name only",
+    "programs of the system and files that its own configuration names.",
   ].join("\n"),
   safety: [
     "The command runs on this machine in a sandbox: it can write only its workspace, read only system folders, its own install folder and files named in args, and reach only Agency.",
@@ -39,6 +40,9 @@ export const processBrain = brain({
     { command: "my-agent" },
     { command: "node", args: ["agent.mjs", "--brief"], env: { LANG: "C.UTF-8" } },
   ],
+  // Every user of the machine may read the system's folders.
+  reads: ({ command, args = [] }) =>
+    [command, ...args].filter((word) => word.startsWith("/") && !/^\/(usr|s?bin|lib\w*)\//.test(word)),
   plain: () => true,
   probe: async () => ({ available: true, version: null, says: "any command on this machine" }),
   launch: ({ command, args, env }, { briefing, assignment }) => ({
