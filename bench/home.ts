@@ -96,7 +96,13 @@ export async function startDaemon(
   const agents = options.agents === true ? [] : ["--no-agents"];
   const args = ["up", ...agents, "--port", "0", "--home", home.path, "--json"];
   const child = spawn(process.execPath, [bench.cli, ...args], {
-    env: { ...process.env, DATABASE_URL: home.databaseUrl },
+    // Sessions report through a pipe outside their workspace, which a sandbox would hide.
+    env: {
+      ...process.env,
+      DATABASE_URL: home.databaseUrl,
+      AGENCY_SANDBOX: "off",
+      AGENCY_ALLOW_UNSANDBOXED: "1",
+    },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "exit");

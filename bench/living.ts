@@ -277,8 +277,7 @@ export const crowd: Entry = {
 };
 
 /**
- * Processes that report once that they run, and then sleep. They report through a named pipe, because a sandboxed process
- * can't write files outside its workspace but can write to an existing pipe.
+ * Processes that report once that they run, and then sleep. They report through a named pipe.
  */
 class Signals {
   readonly #pipe: string;

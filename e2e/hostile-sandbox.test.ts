@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
 import { createServer, type Server } from "node:net";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { networkInterfaces } from "node:os";
+import { hostname, networkInterfaces } from "node:os";
 import { dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -36,7 +37,16 @@ for (const user of isRoot ? ["root", "a normal user"] : ["a normal user"])
       const daemon = await startDaemon({
         home: home.path,
         env: { AGENCY_ALLOW_UNSANDBOXED: "" },
-        ...(isOther ? { command: [...as, process.execPath, built] } : {}),
+        // The program that starts the daemon may leave a descriptor open. A session must not get it.
+        command: [
+          "bash",
+          "-c",
+          'exec 40<"$0"; exec "$@"',
+          host.secret,
+          ...(isOther ? as : []),
+          process.execPath,
+          built,
+        ],
       }).ready;
       try {
         await play(t, daemon, host);
@@ -71,6 +81,7 @@ async function play(t: TestContext, daemon: BuiltDaemon, host: Host): Promise<vo
     mark,
     daemon: daemon.pid,
     test: process.pid,
+    hostname: hostname(),
     sibling: join(home, "workspaces", beside.sessionId, "system-prompt.md"),
     siblingPid: beside.pid,
     programFolder: dirname(program),
@@ -81,7 +92,8 @@ async function play(t: TestContext, daemon: BuiltDaemon, host: Host): Promise<vo
   };
   const hostile = await hire(daemon, "Hostile", {
     command: process.execPath,
-    args: [program],
+    // A sandbox shows files that arguments name, but none of Agency's home.
+    args: [program, join(home, "board-token")],
     env: { HOSTILE: JSON.stringify(places) },
   });
   const said = await waitFor(() => {
@@ -140,7 +152,7 @@ async function withHost(t: TestContext, run: (host: Host) => Promise<void>): Pro
   const folder = temporaryFolder("person");
   const secret = join(folder.path, "notes.txt");
   const shared = join("/dev/shm", `agency-canary-${process.pid}`);
-  const abstract = `agency-hostile-${process.pid}`;
+  const abstract = `agency-hostile-${randomUUID()}`;
   const servers: Server[] = [];
   const udp = createSocket("udp4", (_, from) => udp.send("pong", from.port, from.address));
   const memory = /\d+/.exec(execFileSync("ipcmk", ["-M", "4096"], { encoding: "utf8" }))?.[0] ?? "";

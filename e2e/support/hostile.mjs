@@ -189,13 +189,11 @@ attempt("change the program", () => openForWriting(process.argv[1]));
 attempt("change Node", () => openForWriting(process.execPath));
 attempt("change /etc/passwd", () => openForWriting("/etc/passwd"));
 attempt("remove the program", () => fs.unlinkSync(process.argv[1]) ?? "removed");
-attempt(
-  "fill /dev/shm",
-  () =>
-    create("/dev/shm/a") &&
-    fs.writeFileSync("/dev/shm/fill", Buffer.alloc(80_000_000)) === undefined &&
-    "80 MB",
-);
+attempt("fill /dev/shm", () => {
+  for (let number = 0; number < 4; number++)
+    fs.writeFileSync(`/dev/shm/fill${number}`, Buffer.alloc(20_000_000));
+  return "80 MB";
+});
 attempt("fill /tmp", () => {
   const chunk = Buffer.alloc(30_000_000);
   for (let number = 0; number < 10; number++) fs.appendFileSync(`/tmp/fill${number}`, chunk);
@@ -284,6 +282,12 @@ attempt("signal everything", () => {
 attempt("attach to the first process", () => openForWriting("/proc/1/mem"));
 attempt("find shared memory", () => run("ipcs -m | grep -q '^0x' && echo found"));
 attempt("find message queues", () => others("/dev/mqueue", []));
+attempt("be in the daemon's terminal session", () => {
+  const stat = fs.readFileSync("/proc/self/stat", "utf8");
+  // A session whose leader is outside has the number 0 inside.
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3] === "0" && "its leader is outside";
+});
+attempt("learn the host's name", () => os.hostname() === at.hostname && "known");
 attempt("type into the terminal", () => openForWriting("/dev/tty"));
 
 // The network.
@@ -347,7 +351,7 @@ for (const [name, run] of attempts) {
   console.log(`${verdict} ${name}: ${detail.replaceAll(/\s+/g, " ").slice(0, 120)}`);
 }
 for (const name of fs.readdirSync("/tmp")) if (name.startsWith("fill")) fs.rmSync(`/tmp/${name}`);
-fs.rmSync("/dev/shm/fill", { force: true });
+for (let number = 0; number < 4; number++) fs.rmSync(`/dev/shm/fill${number}`, { force: true });
 
 const { mark } = at;
 for (const command of [
