@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import { deletedRow, digestOf, imageOf, linesIn, nameOf } from "../store/chain.ts";
+import { deletedRow, digestOf, linesIn, nameOf } from "../store/chain.ts";
 import type { Column, Value } from "../store/columns.ts";
 import { dynamic } from "../store/query.ts";
-import { isSealed, rowKeys, type SealedTable, tables } from "../store/schema.ts";
+import { isSealed, rowKeys, sealedColumns, type SealedTable, tables } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { allHeads, markSeen, newEvents, type Seen } from "./ledger.ts";
 import { advice, wrong } from "./texts.ts";
@@ -31,7 +31,7 @@ export class RowCheck {
     const waiting = new Map((await tx.all(allHeads, {})).flatMap(({ rows }) => linesIn(rows)));
     const judge = async (name: string, row: RowImage | undefined): Promise<void> => {
       const expected = waiting.get(name) ?? this.#expected.get(name) ?? deletedRow;
-      const found = row === undefined ? deletedRow : digestOf(tx.mac, name, imageOf(tableOf(name), at(row)));
+      const found = row === undefined ? deletedRow : digestOf(tx.mac, name, imageOf(tableOf(name), row));
       this.#expected.delete(name);
       if (found === expected || this.#named.has(name)) return;
       this.#named.add(name);
@@ -46,10 +46,10 @@ export class RowCheck {
     let checked = 0;
     for (let table = this.#tables[0]; table !== undefined && checked < rowsAtOnce; table = this.#tables[0]) {
       const rows = await tx.all(rowsAfter(table, this.#after), {});
-      for (const row of rows) await judge(nameOf(table, at(row)), row);
+      for (const row of rows) await judge(nameOf(table, valuesOf(row, rowKeys[table])), row);
       checked += rows.length;
       const last = rows.at(-1);
-      this.#after = last === undefined ? null : rowKeys[table].map((column) => last[column] ?? null);
+      this.#after = last === undefined ? null : valuesOf(last, rowKeys[table]);
       if (rows.length < rowsAtOnce) {
         this.#tables.shift();
         this.#after = null;
@@ -77,10 +77,12 @@ export class RowCheck {
 type RowImage = Readonly<Record<string, Value>>;
 const rowsAtOnce = 2000;
 
-const at =
-  (row: RowImage) =>
-  (column: string): unknown =>
-    row[column];
+const valuesOf = (row: RowImage, columns: readonly string[]): Value[] =>
+  columns.map((column) => row[column] ?? null);
+
+/** As store/chain.ts makes it of a row that a statement changed. */
+const imageOf = (table: SealedTable, row: RowImage): string =>
+  JSON.stringify(valuesOf(row, sealedColumns(table)));
 
 function tableOf(name: string): SealedTable {
   const [table = ""] = name.split("/");

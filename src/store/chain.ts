@@ -1,8 +1,8 @@
 import { hash as digest } from "node:crypto";
 import { sql } from "kysely";
-import type { Column } from "./columns.ts";
-import { insertion, type PreparedQuery, selection } from "./query.ts";
-import { type Row, rowKeys, type SealedTable, tables } from "./schema.ts";
+import type { Value } from "./columns.ts";
+import { insertion, type PreparedQuery, type Query, selection } from "./query.ts";
+import { isSealed, type Row, rowKeys, sealedColumns, type SealedTable } from "./schema.ts";
 import type { Mac, NewEventRow, Tx } from "./store.ts";
 
 /**
@@ -21,13 +21,19 @@ import type { Mac, NewEventRow, Tx } from "./store.ts";
  * could be put back together with its old digest. In a chain only the newest line about a row counts.
  */
 
-/** SHA-256 twice with the key, as HMAC does. Node's createHmac() takes twice as long for short texts. */
+/**
+ * SHA-512/256 of the key and the text. It shows only a part of the state of the hash, so nobody can continue a text without the
+ * key, which is what HMAC's second round prevents. Node's createHmac() takes four times as long for short texts.
+ */
 export function macOf(key: string): Mac {
-  return (text) => digest("sha256", key + digest("sha256", key + text));
+  return (text) => digest("sha512-256", key + text);
 }
 
 /** A transaction of a store, before this file adds the ledger. */
-export type PlainTx = Omit<Tx, "append">;
+export type PlainTx = Omit<Tx, "append"> & {
+  /** Runs a statement that seals, and returns the sealed columns of each row it changed. */
+  changed<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<Value[][]>;
+};
 type EventRow = Row<"events">;
 type Head = Row<"ledger_heads">;
 
@@ -45,38 +51,44 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
   const flush = async (): Promise<void> => {
     const chains = chainsOf(events, rows);
     [events, rows] = [[], new Map()];
-    for (const [companyId, part] of chains) await extend(tx, companyId, part);
+    for (const [companyId, part] of chains) await extend(plain, companyId, part);
   };
-  const before = async (prepared: PreparedQuery): Promise<void> => {
-    if (prepared.readsLedger && prepared.seals === undefined && events.length + rows.size > 0) await flush();
-  };
-  const noted = <R>({ seals }: PreparedQuery, found: R[]): R[] => {
-    if (seals !== undefined)
-      for (const row of found) {
-        const at = (column: string): unknown => Reflect.get(Object(row), column);
-        const image = seals.deletes ? null : imageOf(seals.table, at);
-        rows.set(nameOf(seals.table, at), { companyId: companyOf(seals.table, at), image });
-      }
-    return found;
+  const isBehind = (prepared: PreparedQuery): boolean =>
+    prepared.readsLedger && events.length + rows.size > 0;
+  const note = ({ table, deletes }: Seals, values: readonly unknown[]): void => {
+    const { keys = [], company = -1 } = layouts.get(table) ?? {};
+    const companyId = values[company];
+    const key = keys.map((index) => values[index]);
+    rows.set(nameOf(table, key), {
+      companyId: typeof companyId === "string" ? companyId : null,
+      image: deletes ? null : JSON.stringify(values),
+    });
   };
   const tx: Tx = {
     ...plain,
-    all: async (q, params) => {
-      await before(q.on(dialect));
-      return noted(q.on(dialect), await plain.all(q, params));
-    },
-    first: async (q, params) => {
+    // Most statements pass through without another promise.
+    all: (q, params) => {
       const prepared = q.on(dialect);
-      await before(prepared);
-      return prepared.seals === undefined
-        ? plain.first(q, params)
-        : noted(prepared, await plain.all(q, params))[0];
+      const { seals } = prepared;
+      if (seals !== undefined)
+        return plain.all(q, params).then((found) => {
+          for (const row of found) note(seals, Object.values(Object(row)));
+          return found;
+        });
+      return isBehind(prepared) ? flush().then(() => plain.all(q, params)) : plain.all(q, params);
     },
-    run: async (q, params) => {
+    first: (q, params) => {
       const prepared = q.on(dialect);
-      return prepared.seals === undefined
-        ? plain.run(q, params)
-        : noted(prepared, await plain.all(q, params)).length;
+      if (prepared.seals !== undefined || isBehind(prepared)) return tx.all(q, params).then(([row]) => row);
+      return plain.first(q, params);
+    },
+    run: (q, params) => {
+      const { seals } = q.on(dialect);
+      if (seals === undefined) return plain.run(q, params);
+      return plain.changed(q, params).then((found) => {
+        for (const values of found) note(seals, values);
+        return found.length;
+      });
     },
     append: (event) => {
       events.push(event);
@@ -95,6 +107,8 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
   if (events.length + rows.size > 0) await flush();
   return result;
 }
+
+type Seals = NonNullable<PreparedQuery["seals"]>;
 
 interface Changed {
   readonly companyId: string | null;
@@ -125,7 +139,7 @@ function chainsOf(events: readonly NewEventRow[], rows: ReadonlyMap<string, Chan
   return [...chains].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-async function extend(tx: Tx, companyId: string, { events, rows }: Part): Promise<void> {
+async function extend(tx: PlainTx, companyId: string, { events, rows }: Part): Promise<void> {
   const { mac } = tx;
   await tx.lock(`ledger ${companyId}`);
   const head = await tx.first(headOf, { company_id: companyId });
@@ -200,29 +214,23 @@ export function linesIn(text: string): [string, string][] {
   });
 }
 
-type At = (column: string) => unknown;
-
 /** Names a row in the ledger: `agents/<id>`. */
-export function nameOf(table: SealedTable, at: At): string {
-  return [table, ...rowKeys[table].map((column) => encodeURIComponent(String(at(column))))].join("/");
+export function nameOf(table: SealedTable, key: readonly unknown[]): string {
+  let name: string = table;
+  for (const part of key) name += `/${encodeURIComponent(String(part))}`;
+  return name;
 }
 
-export function imageOf(table: SealedTable, at: At): string {
-  return JSON.stringify(sealedColumns[table].map(at));
-}
-
-function companyOf(table: SealedTable, at: At): string | null {
-  if (table === "companies") return String(at("id"));
-  const id = "company_id" in tables[table] ? at("company_id") : null;
-  return typeof id === "string" ? id : null;
-}
-
-const sealedColumns = Object.fromEntries(
-  Object.entries(tables).map(([table, columns]) => [
-    table,
-    Object.entries<Column>(columns).flatMap(([name, { unsealed }]) => (unsealed === true ? [] : [name])),
-  ]),
-) as Record<SealedTable, string[]>;
+/** Where the sealed columns of a table have the key and the company. */
+const layouts = new Map(
+  Object.keys(rowKeys)
+    .filter(isSealed)
+    .map((table) => {
+      const columns = sealedColumns(table);
+      const keys = rowKeys[table].map((column) => columns.indexOf(column));
+      return [table, { keys, company: columns.indexOf(table === "companies" ? "id" : "company_id") }];
+    }),
+);
 
 export const headOf = selection("ledger_heads", ["company_id"]);
 

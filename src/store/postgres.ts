@@ -117,12 +117,17 @@ function clockIn(results: unknown): number {
 }
 
 function txOn(client: pg.PoolClient, now: number, mac: Mac): PlainTx {
+  const asked = ({ sql, slots }: PreparedQuery, params: Readonly<Record<string, Value>>) => ({
+    name: nameOf(sql),
+    text: sql,
+    values: fill(slots, params),
+  });
   const ask = async (
     prepared: PreparedQuery,
     params: Readonly<Record<string, Value>>,
   ): Promise<pg.QueryResult> => {
-    const { sql, slots, checks } = prepared;
-    const result = await client.query({ name: nameOf(sql), text: sql, values: fill(slots, params) });
+    const { checks } = prepared;
+    const result = await client.query(asked(prepared, params));
     if (checks.length > 0) for (const row of result.rows) checkRow(row, checks);
     return result;
   };
@@ -139,6 +144,8 @@ function txOn(client: pg.PoolClient, now: number, mac: Mac): PlainTx {
     all: async (q, params) => typed(q, (await ask(q.on("postgres"), params)).rows),
     first: async (q, params) => typed(q, (await ask(q.on("postgres"), params)).rows)[0],
     run: async (q, params) => (await ask(q.on("postgres"), params)).rowCount ?? 0,
+    changed: async (q, params) =>
+      (await client.query<Value[]>({ ...asked(q.on("postgres"), params), rowMode: "array" })).rows,
     lock: async (key) => {
       await client.query({
         name: "lock",

@@ -16,6 +16,7 @@ import type { Column, Value } from "./columns.ts";
 import {
   columnsOf,
   isSealed,
+  sealedColumns,
   type NewRow,
   type Row,
   type Schema,
@@ -243,7 +244,7 @@ function prepare(compilable: Compilable<unknown>, checks?: readonly Check[]): Pr
   const { sql: text, parameters, query: node } = compilable.compile();
   const [, verb = "", table = ""] = /\b(insert into|update|delete from)\s+"?(\w+)/i.exec(text) ?? [];
   const seals = isSealed(table) && !changesOnlyUnsealed(text, table);
-  const returned = seals ? Object.keys(tables[table]).map((column) => `"${table}"."${column}"`) : [];
+  const returned = seals ? sealedColumns(table).map((column) => `"${table}"."${column}"`) : [];
   return {
     sql: seals ? `${text.replace(/\sreturning\s[^]*$/i, "")} returning ${returned.join(", ")}` : text,
     checks: checks ?? checksOf(node),

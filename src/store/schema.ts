@@ -523,3 +523,9 @@ export const tableNames = Object.keys(tables).filter((name): name is TableName =
 export function columnsOf(table: TableName): string[] {
   return Object.entries<Column>(tables[table]).flatMap(([name, { generated }]) => (generated ? [] : [name]));
 }
+
+export function sealedColumns(table: SealedTable): string[] {
+  return Object.entries<Column>(tables[table]).flatMap(([name, { unsealed }]) =>
+    unsealed === true ? [] : [name],
+  );
+}

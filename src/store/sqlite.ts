@@ -71,6 +71,7 @@ export function openSqlite(options: SqliteOptions): Store {
     all: async (q, params) => typed(q, connection.all(q.on("sqlite"), params)),
     first: async (q, params) => typed(q, connection.first(q.on("sqlite"), params))[0],
     run: async (q, params) => connection.run(q.on("sqlite"), params),
+    changed: async (q, params) => connection.values(q.on("sqlite"), params),
     lock: async () => undefined,
     attempt: (work) => inSavepoint(connection, "part", work),
   });
@@ -189,6 +190,10 @@ class Connection {
     const { prepared, columns } = this.#statement(sql);
     const values = prepared.get(...fill(slots, params));
     return values === undefined ? [] : [rowOf(columns, values, checks)];
+  }
+
+  values({ sql, slots }: PreparedQuery, params: Row): Value[][] {
+    return this.#statement(sql).prepared.all(...fill(slots, params)) as unknown as Value[][];
   }
 
   run({ sql, slots }: PreparedQuery, params: Row): number {
