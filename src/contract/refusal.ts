@@ -17,6 +17,7 @@ export const refusalCodes = {
   limited: { http: 429, exit: 1 },
   /** Stored content is not what was written. */
   damaged: { http: 500, exit: 1 },
+  unavailable: { http: 503, exit: 1 },
 } as const;
 
 export type RefusalCode = keyof typeof refusalCodes;

@@ -6,6 +6,7 @@ import { tellOfLimit } from "../mail/notices.ts";
 import { compactMail } from "../mail/retention.ts";
 import { query } from "../store/query.ts";
 import type { Sandbox } from "../contract/installation.ts";
+import type { DispatcherParts } from "../dispatch/dispatch.ts";
 import type { Store } from "../store/store.ts";
 import type { Transcripts } from "../runtime/operations.ts";
 import type { AnchorReader } from "../readers/activity.ts";
@@ -17,10 +18,7 @@ export interface Core {
   readonly dispatch: Dispatch;
 }
 
-export interface CoreParts {
-  readonly store: Store;
-  readonly newId: () => string;
-  readonly newSecret: () => string;
+export interface CoreParts extends Pick<DispatcherParts, "store" | "newId" | "newSecret" | "refusesWrites"> {
   /** What sessions printed. Tests leave it out: every transcript is then empty. */
   readonly transcripts?: Transcripts;
   /** How sessions are isolated. Tests leave it out: every session has a sandbox. */

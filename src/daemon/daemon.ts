@@ -15,6 +15,7 @@ import { allHeads, append, system } from "../events/ledger.ts";
 import { keyFits } from "../events/verify.ts";
 import { countUnread } from "../mail/table.ts";
 import { redactText } from "../redaction/redact.ts";
+import { diskFull, isDiskFull } from "../store/disk.ts";
 import type { Store } from "../store/store.ts";
 import { failPoint } from "../runtime/fail-points.ts";
 import { processRunner, readTranscript } from "../processes/processes.ts";
@@ -37,6 +38,8 @@ import {
 } from "./home.ts";
 import { newId, newSecret } from "./ids.ts";
 import { keepRosterFiles } from "./roster-file.ts";
+import { type Space, watchSpace } from "./space.ts";
+import { spaceIsBack, spaceIsLow, waitingForSpace } from "./texts.ts";
 import { version } from "./version.ts";
 
 /** Starts, drains and stops a daemon. All state is in the object: one process can run several daemons on several homes. */
@@ -75,30 +78,58 @@ export interface Daemon {
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const home = openHome(options.home);
   const lock = lockHome(home);
-  const sandbox = keepSandbox({
-    folder: home.sandbox,
-    wanted: options.sandbox !== false,
-    unsandboxedAllowed: options.allowUnsandboxed === true,
-  });
+  const space = watchSpace(home, (isLow) =>
+    options.log({ level: isLow ? "error" : "info", about: "disk", says: isLow ? spaceIsLow : spaceIsBack }),
+  );
+  const parts: Opened[] = [space];
   try {
-    return await startLocked(options, home, sandbox, lock.release);
+    const sandbox = await whenThereIsSpace(options, () =>
+      keepSandbox({
+        folder: home.sandbox,
+        wanted: options.sandbox !== false,
+        unsandboxedAllowed: options.allowUnsandboxed === true,
+      }),
+    );
+    parts.push(sandbox);
+    const store = await whenThereIsSpace(options, () => openSealed(options, home));
+    space.keepReserve();
+    return await startLocked({ options, home, sandbox, space, store, release: lock.release });
   } catch (error) {
-    sandbox.stop();
+    for (const part of parts) part.stop();
     lock.release();
     throw error;
   }
 }
 
-async function startLocked(
-  options: DaemonOptions,
-  home: Home,
-  sandbox: SandboxKeeper,
-  release: () => void,
-): Promise<Daemon> {
+interface Opened {
+  stop(): void;
+}
+
+/** A daemon that starts on a full disk waits for the few bytes that it needs to read its data. */
+async function whenThereIsSpace<T>(options: DaemonOptions, open: () => T | Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await open();
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      options.log({ level: "error", about: "disk", says: waitingForSpace });
+      await sleep(2000);
+    }
+  }
+}
+
+async function startLocked(opened: {
+  options: DaemonOptions;
+  home: Home;
+  sandbox: SandboxKeeper;
+  space: Space;
+  store: Store;
+  release: () => void;
+}): Promise<Daemon> {
+  const { options, home, sandbox, space, release } = opened;
   const token = boardToken(home, newSecret);
   const failing = failPoint(options.failAt, () => process.kill(process.pid, "SIGKILL"));
-  const opened = await openSealed(options, home);
-  const store = failing?.watch(opened) ?? opened;
+  const store = failing?.watch(opened.store) ?? opened.store;
   const pause = (milliseconds: number, signal: AbortSignal) =>
     sleep(milliseconds, undefined, { ref: false, signal }).catch(() => undefined);
   const reportBug = (error: unknown, about: string): string => {
@@ -125,15 +156,13 @@ async function startLocked(
     newSecret,
     transcripts: { read: (id) => readTranscript(home.transcripts, id) },
     sandbox: sandbox.report,
+    refusesWrites: () => (store.dialect === "sqlite" && space.isLow() ? diskFull() : undefined),
   });
   await admitBoard(store, token, newId());
-  await tidy(store);
-  const sweep = setInterval(
-    () => void tidy(store).catch((error: unknown) => reportBug(error, "sweep")),
-    3_600_000,
-  );
+  const sweepOnce = () => tidy(store).catch((error: unknown) => reportBug(error, "sweep"));
+  await sweepOnce();
+  const sweep = setInterval(() => void sweepOnce(), 3_600_000);
   sweep.unref();
-
   const closing = new AbortController();
   let hosts: readonly string[] = [];
   const check = (given: string | undefined) => store.read((tx) => authenticate(tx, given));
@@ -179,7 +208,11 @@ async function startLocked(
     reportBug,
   });
   const url = `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
-  announceDaemon(home, url);
+  try {
+    announceDaemon(home, url);
+  } catch (error) {
+    reportBug(error, "daemon.json");
+  }
   const found = await sandbox.tried;
   if (found.status !== "works" && !found.unsandboxedAllowed)
     if ((await options.mayRunUnsandboxed?.(found)) === true) sandbox.allowUnsandboxed();
@@ -229,6 +262,7 @@ async function startLocked(
     clearTimeout(cut);
     await anchor.stop();
     await store.close();
+    space.stop();
     retract(home);
     release();
   };

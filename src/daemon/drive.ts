@@ -1,9 +1,11 @@
 import type { Scheduler } from "../runtime/scheduler.ts";
+import { isDiskFull } from "../store/disk.ts";
 import type { Store } from "../store/store.ts";
 
 /**
  * Calls the scheduler's tick() after every commit and at the time the last tick asked for, until the daemon stops. Ticks never
- * overlap: `turn` is the running one, and a nudge during it sets `wanted`, which leads to one more tick.
+ * overlap: `turn` is the running one, and a nudge during it sets `wanted`, which leads to one more tick. On a full disk the
+ * scheduler starts once there is space.
  */
 export async function runScheduler(parts: {
   store: Store;
@@ -13,6 +15,7 @@ export async function runScheduler(parts: {
   const { store, scheduler, reportBug } = parts;
   let wanted = false;
   let stopped = false;
+  let started = false;
   let timer: NodeJS.Timeout | undefined;
   let turn: Promise<void> | undefined;
 
@@ -27,9 +30,11 @@ export async function runScheduler(parts: {
       clearTimeout(timer);
       let next: number | null;
       try {
+        if (!started) await start();
         next = await scheduler.tick();
       } catch (error) {
-        reportBug(error, "scheduler");
+        // A full disk is already in the log.
+        if (!isDiskFull(error)) reportBug(error, "scheduler");
         next = Date.now() + 1000;
       }
       if (next !== null && !stopped) {
@@ -39,7 +44,13 @@ export async function runScheduler(parts: {
     }
   }
 
-  await scheduler.start();
+  const start = async (): Promise<void> => {
+    await scheduler.start();
+    started = true;
+  };
+  await start().catch((error: unknown) => {
+    if (!isDiskFull(error)) throw error;
+  });
   const deaf = store.onCommit(nudge);
   nudge();
   return {
@@ -48,7 +59,10 @@ export async function runScheduler(parts: {
       deaf();
       clearTimeout(timer);
       await turn;
-      await scheduler.stop();
+      // What can't be written now, the next start does.
+      await scheduler.stop().catch((error: unknown) => {
+        if (!isDiskFull(error)) throw error;
+      });
     },
   };
 }

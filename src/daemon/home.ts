@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { privateFile } from "../store/blob-files.ts";
+import { diskFull, isDiskFull } from "../store/disk.ts";
 
 /**
  * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `sandbox/`, `agents/`,
@@ -67,9 +68,11 @@ function secretIn(file: string, newSecret: () => string): string {
 export function lockHome(home: Home): { release: () => void } {
   const lock = new DatabaseSync(privateFile(join(home.path, "daemon.lock")), { timeout: 0 });
   try {
-    lock.exec("pragma journal_mode = delete; begin exclusive; create table if not exists held (at integer)");
+    // The table is there from the second start on. Then nothing is written, which would need space on the disk.
+    lock.exec("pragma journal_mode = delete; create table if not exists held (at integer); begin exclusive");
   } catch (error) {
     lock.close();
+    if (isDiskFull(error)) throw diskFull();
     throw new Error(
       `Another daemon is running on ${home.path}. Stop it first, or set AGENCY_HOME to another folder.`,
       { cause: error },

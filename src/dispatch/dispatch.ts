@@ -40,6 +40,8 @@ export interface DispatcherParts {
   readonly handlers: readonly Guarded[];
   readonly newId: () => string;
   readonly newSecret: () => string;
+  /** Why nothing can be changed now, for example because the disk is nearly full. */
+  readonly refusesWrites?: () => Refusal | undefined;
   /** Called when an agent reaches a limit of the organization, in the transaction that records the refusal. */
   readonly onLimit?: (call: Writing, agentId: string, refusal: Refusal) => Promise<void>;
 }
@@ -109,6 +111,10 @@ async function run(
   seen.caller = caller;
   const companyId = await findCompany(tx, operation, caller, input);
   seen.companyId = companyId;
+  if (operation.effect === "write") {
+    const refusal = parts.refusesWrites?.();
+    if (refusal !== undefined) throw refusal;
+  }
   if (writes) {
     await tx.lock(companyId === "" ? "installation" : companyId);
     // SQLite has one writer, so nothing can have changed. On PostgreSQL the lock may have taken long.

@@ -1,9 +1,10 @@
 import { hash as digest } from "node:crypto";
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { mkdir, open, rename } from "node:fs/promises";
+import { mkdir, open, rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { Refusal } from "../contract/refusal.ts";
+import { diskFull, isLow } from "./disk.ts";
 
 /**
  * Moves the content of knowledge versions from the table `blobs` to files named `<folder>/<file id>/<sha256>`.
@@ -21,6 +22,7 @@ export class BlobFiles {
   #timer: NodeJS.Timeout | undefined;
   /** There was a write since the move began. */
   #isWanted = false;
+  #retry: NodeJS.Timeout | undefined;
   #closing = false;
 
   constructor(folder: string) {
@@ -42,12 +44,19 @@ export class BlobFiles {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#isWanted = false;
-      this.#settling = this.#settle(db, 64).finally(() => {
-        this.#settling = undefined;
-        this.#timer = undefined;
-        this.#waitingSince = undefined;
-        if (this.#isWanted) this.settleSoon(db);
-      });
+      this.#settling = this.#settle(db, 64)
+        // For example a full disk. The content is safe in its row, and is moved later.
+        .then(
+          () => false,
+          () => true,
+        )
+        .then((failed) => {
+          this.#settling = undefined;
+          this.#timer = undefined;
+          this.#waitingSince = undefined;
+          if (failed) this.#retry = setTimeout(() => this.settleSoon(db), patienceMilliseconds).unref();
+          else if (this.#isWanted) this.settleSoon(db);
+        });
     }, idleMilliseconds);
     this.#timer.unref();
   }
@@ -56,14 +65,17 @@ export class BlobFiles {
   async settleAll(db: DatabaseSync): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
     await this.#settling;
-    await this.#settle(db, 256);
+    await this.#settle(db, 256).catch(() => undefined);
   }
 
   async #settle(db: DatabaseSync, limit: number): Promise<void> {
     const rows = db.prepare("select file_id, hash from blobs limit ?").all(limit);
     const contentOf = db.prepare("select content from blobs where file_id = ? and hash = ?");
     const folders = new Set<string>();
+    // For a moment, moved content takes twice the space.
+    if (rows.length > 0 && isLow(await statfs(this.#folder))) throw diskFull();
     // One at a time, because many large contents would not fit into memory together.
     for (const { file_id, hash } of rows) {
       const content = contentOf.get(String(file_id), String(hash))?.["content"];
@@ -75,6 +87,9 @@ export class BlobFiles {
       try {
         await file.writeFile(content);
         await file.sync();
+      } catch (error) {
+        await rm(temporary, { force: true });
+        throw error;
       } finally {
         await file.close();
       }
@@ -88,8 +103,13 @@ export class BlobFiles {
     if (db.isTransaction) return;
     const remove = db.prepare("delete from blobs where file_id = ? and hash = ?");
     db.exec("begin immediate");
-    for (const { file_id, hash } of rows) remove.run(String(file_id), String(hash));
-    db.exec("commit");
+    try {
+      for (const { file_id, hash } of rows) remove.run(String(file_id), String(hash));
+      db.exec("commit");
+    } catch (error) {
+      if (db.isTransaction) db.exec("rollback");
+      throw error;
+    }
     if (rows.length === limit && !this.#closing) await this.#settle(db, limit);
   }
 }

@@ -5,6 +5,7 @@ import { missingMigrations } from "./migrations.ts";
 import { checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
 import { intact } from "./blob-files.ts";
+import { refusedIfFull } from "./disk.ts";
 import { macOf, type PlainTx, sealing } from "./chain.ts";
 import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
 
@@ -88,7 +89,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
           hear();
           return result;
         } catch (error) {
-          if (tried >= attempts || !isRetryable(error)) throw error;
+          if (tried >= attempts || !isRetryable(error)) throw refusedIfFull(error);
         }
       }
     },

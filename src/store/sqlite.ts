@@ -6,6 +6,7 @@ import { type Check, checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
 import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
 import { BlobFiles, intact, privateFile } from "./blob-files.ts";
+import { refusedIfFull } from "./disk.ts";
 import { macOf, type PlainTx, sealing } from "./chain.ts";
 
 /**
@@ -19,6 +20,7 @@ import { macOf, type PlainTx, sealing } from "./chain.ts";
  * - The writes of a group run one after another, each in a savepoint. Each sees the changes of those before it.
  * - A write that throws is rolled back to its savepoint. The other writes of the group stay.
  * - No caller gets an answer before the commit. If the commit fails, every write of the group fails with that error.
+ * - A full disk can make SQLite roll back the whole transaction. Then every write of the group so far fails.
  *
  * Two alternatives were rejected. One commit for each write pays one fsync for each. `synchronous=NORMAL` can lose
  * acknowledged writes when the machine loses power.
@@ -86,10 +88,12 @@ export function openSqlite(options: SqliteOptions): Store {
             const result = await inSavepoint(writing, "one", () => sealing(txOn(writing), work));
             outcome = () => resolve(result);
           } catch (error) {
-            outcome = () => reject(error);
+            outcome = () => reject(refusedIfFull(error));
+            // The savepoint is gone, and with it the writes before this one.
+            if (!db.isTransaction) throw error;
           }
         },
-        settle: (failure) => (failure === undefined ? outcome() : reject(failure)),
+        settle: (failure) => (failure === undefined ? outcome() : reject(refusedIfFull(failure))),
       });
       draining ??= drain();
     });
@@ -116,6 +120,8 @@ export function openSqlite(options: SqliteOptions): Store {
       } catch (error) {
         failure = error ?? new Error("commit failed");
         if (db.isTransaction) writing.exec("rollback");
+        // A transaction that can't even begin would otherwise be tried again without end.
+        if (group.length === 0) group.push(...waiting.splice(0));
       }
       for (const job of group) job.settle(failure);
       if (failure === undefined) for (const listener of listeners) listener();
@@ -176,6 +182,10 @@ class Connection {
     this.#db = db;
   }
 
+  get isInTransaction(): boolean {
+    return this.#db.isTransaction;
+  }
+
   exec(sql: string): void {
     this.#statement(sql).prepared.run();
   }
@@ -224,8 +234,11 @@ async function inSavepoint<T>(
     connection.exec(`release ${name}`);
     return result;
   } catch (error) {
-    connection.exec(`rollback to ${name}`);
-    connection.exec(`release ${name}`);
+    // After a full disk there may be no transaction left to roll back.
+    if (connection.isInTransaction) {
+      connection.exec(`rollback to ${name}`);
+      connection.exec(`release ${name}`);
+    }
     throw error;
   }
 }
