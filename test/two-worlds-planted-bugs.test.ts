@@ -1,4 +1,4 @@
 import { finds } from "./planted-bugs/test.ts";
 import { leaks } from "./planted-bugs/worlds.ts";
 
-finds("worlds", leaks, 12);
+finds("worlds", leaks, 20);

@@ -7,8 +7,8 @@ import { reading } from "./two-worlds/arguments.ts";
 import { compareWorlds } from "./two-worlds/play.ts";
 
 const countOn = {
-  sqlite: campaign({ quick: 2, whole: 12, long: 200 }),
-  postgres: campaign({ quick: 0, whole: 3, long: 200 }),
+  sqlite: campaign({ quick: 2, whole: 8, long: 200 }),
+  postgres: campaign({ quick: 0, whole: 2, long: 200 }),
 };
 
 /** Every operation that reads is called several times in each pair of worlds. */

@@ -7,7 +7,11 @@ import { listRows, presentAgent, presentShown } from "./table.ts";
 
 const onList = guarded(contract.listAgents, ({ tx, companyId, input }) => listPage(tx, companyId, input));
 
-const onView = guarded(contract.viewAgent, ({ tx, input }) => presentAgent(tx, input.id));
+const onView = guarded(contract.viewAgent, async ({ tx, actor, input }) => {
+  const agent = await presentAgent(tx, input.id);
+  const isKnown = actor.agentId === null || [agent.id, agent.boss?.id].includes(actor.agentId);
+  return isKnown ? agent : { ...agent, logFileId: null, reviews: null };
+});
 
 export const agentHandlers = [onList, onView, ...keyHandlers];
 

@@ -40,8 +40,9 @@ export const AgentDetail = Agent.extend({
   reports: z.array(AgentRef),
   reviews: z
     .object({ pass: z.number(), rework: z.number(), escalated: z.number(), unreadable: z.number() })
+    .nullable()
     .describe(
-      "How often this agent's work passed review, was sent back, was escalated, or got a verdict that could not be read.",
+      "How often this agent's work passed review, was sent back, was escalated, or got a verdict that could not be read. Agents see this only of themselves and their direct reports.",
     ),
 });
 

@@ -3,7 +3,7 @@ import { noRight, ranks } from "../contract/resources.ts";
 import { type Dialect, dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { effectiveRank } from "../capabilities/rights.ts";
-import { readableFiles, type Viewer, visible, visibleVersions } from "../capabilities/visible.ts";
+import { isKnown, readableFiles } from "../capabilities/visible.ts";
 import { cursorRow, pageAfter } from "../dispatch/page.ts";
 import { fileById, type FileRow } from "./table.ts";
 import { wordsOf } from "./content.ts";
@@ -31,7 +31,7 @@ export async function listFor(
   const { agentId, companyId, limit } = filter;
   const last = await cursorRow(filter.cursor, async (id) => {
     const file = await fileById(tx, id);
-    return file?.company_id === companyId && (await knows(tx, filter, id)) ? file : undefined;
+    return file?.company_id === companyId && (await isKnown(tx, filter, `kb:${id}`)) ? file : undefined;
   });
   let after = last?.num ?? 0;
   const found: Ranked[] = [];
@@ -55,13 +55,6 @@ export async function listFor(
 /** The board may write every file except those that only the system writes. */
 export function rankOfBoard(file: Pick<FileRow, "kind">): number {
   return ["outcome", "log", "result", "skill"].includes(file.kind) ? ranks.read : ranks.write;
-}
-
-/** May the viewer know that the file exists? */
-export async function knows(tx: ReadTx, viewer: Viewer, fileId: string): Promise<boolean> {
-  if (await visible(tx, viewer, `kb:${fileId}`, "none")) return true;
-  const versions = await visibleVersions(tx, viewer, fileId);
-  return versions === "all" || versions.length > 0;
 }
 
 function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[], after: number) {

@@ -9,9 +9,9 @@ import { giveCreator } from "../capabilities/grants.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
-import { includesVersion, type Viewer, visibleVersions } from "../capabilities/visible.ts";
+import { includesVersion, isKnown, type Viewer, visibleVersions } from "../capabilities/visible.ts";
 import { decodeContent, encodeContent, excerptOf, wordsOf } from "./content.ts";
-import { indexedText, knows, listFor, matches } from "./lists.ts";
+import { indexedText, listFor, matches } from "./lists.ts";
 import {
   addVersion,
   fileById,
@@ -182,7 +182,7 @@ const onLinks = guarded(contract.viewLinks, async ({ tx, actor, companyId, input
   await demandAllVersions(tx, actor, file.id);
   const present = async ({ id }: { id: string }) => {
     const target = await fileById(tx, id);
-    const known = target?.company_id === companyId && (await knows(tx, actor, id));
+    const known = target?.company_id === companyId && (await isKnown(tx, actor, `kb:${id}`));
     return {
       id,
       description: known ? target.description : null,

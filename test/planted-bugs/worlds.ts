@@ -99,7 +99,7 @@ export const leaks: readonly Bug[] = [
   },
   {
     name: "a backlink shows a file that the reader may not know of",
-    edits: [{ in: "onLinks", find: "&& (await knows(tx, actor, id))", replace: "" }],
+    edits: [{ in: "onLinks", find: "&& (await isKnown(tx, actor, `kb:${id}`))", replace: "" }],
   },
   {
     name: "a message shows a text that its reader may no longer read",
@@ -169,6 +169,10 @@ export const leaks: readonly Bug[] = [
         replace: "",
       },
     ],
+  },
+  {
+    name: "every agent sees how the work of another was reviewed",
+    edits: [{ in: "onView", find: "return isKnown ? agent :", replace: "return agent.id !== '' ? agent :" }],
   },
   {
     name: "the file of an outcome lists inboxes",

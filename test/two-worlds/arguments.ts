@@ -12,6 +12,7 @@ export interface Pool {
   readonly chance: Chance;
   readonly named: readonly string[];
   readonly guesses: readonly string[];
+  readonly nouns: Readonly<Record<string, readonly string[]>>;
   readonly companyId: string;
   /** Cursors that answers gave. */
   readonly cursors: readonly string[];
@@ -37,6 +38,8 @@ const values: Readonly<Record<string, (pool: Pool) => unknown>> = {
     pool.chance.pick([
       `kb:${idIn(pool)}`,
       `outcome:${idIn(pool)}`,
+      `kb:${pool.chance.pick(pool.guesses) ?? ""}`,
+      `outcome:${pool.chance.pick(pool.guesses) ?? ""}`,
       `mail:${idIn(pool)}`,
       "mail:board",
       "org:hire",
@@ -71,7 +74,10 @@ export function inputFor(operation: Operation, pool: Pool): Record<string, unkno
       throw new Error(`${operation.name} has the input ${key}: add it to the two worlds`);
     // Without optional arguments, most answers show most.
     const isOptional = schema.safeParse(undefined).success;
-    if (!isOptional || pool.chance.flip(0.35)) input[key] = value(pool);
+    if (isOptional && !pool.chance.flip(0.35)) continue;
+    const noun = Object.entries(operation.within).find(([, named]) => named === key)?.[0] ?? "";
+    const fitting = pool.nouns[noun.split(" ").at(-1) ?? ""];
+    input[key] = fitting !== undefined && pool.chance.flip(0.8) ? pool.chance.pick(fitting) : value(pool);
   }
   return input;
 }

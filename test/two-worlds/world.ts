@@ -21,6 +21,7 @@ import { applyReorganization, planReorganization } from "../../src/contract/reor
 import { admitBoard, createCore } from "../../src/daemon/core.ts";
 import type { Dispatch } from "../../src/dispatch/dispatch.ts";
 import { Chance } from "../../src/simulator/chance.ts";
+import { openSession } from "../../src/runtime/sessions.ts";
 import type { Store } from "../../src/store/store.ts";
 import { withClock } from "../../src/testing/stage.ts";
 
@@ -48,6 +49,8 @@ export interface Built {
   readonly watchers: Readonly<Record<string, string>>;
   /** Ids of things that both worlds have, seen and unseen. */
   readonly named: readonly string[];
+  /** Some of them by noun. */
+  readonly nouns: Readonly<Record<string, readonly string[]>>;
   /** Ids of what a step makes. Some are of things that only one world has. */
   readonly guesses: readonly string[];
   readonly companyId: string;
@@ -125,6 +128,26 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   const other = await found("Elsewhere");
   const abroad = { id: other.rootAgentId, ...(await key(other.rootAgentId)) };
 
+  // Rows of the other world come first, so row numbers differ.
+  await take(() =>
+    store.write((tx) =>
+      openSession(tx, {
+        id: newId(),
+        agentId: sam.id,
+        credentialId: newId(),
+        token: newSecret(),
+        workspace: null,
+      }),
+    ),
+  );
+  const session = idAt(seed, step, 0);
+  for (let number = 4; number > 0; number--) {
+    await perhaps(() => abroad.call(createFile, { description: unseen(), content: unseen() }));
+    await perhaps(() => abroad.call(createOutcome, { title: unseen(), parents: [abroad.id] }));
+    await perhaps(() => tess.call(sendMessage, { to: "boss", body: unseen() }));
+    await perhaps(() => sam.call(createFile, { description: unseen(), content: unseen(20) }));
+  }
+
   // ---- what the watchers see ----
   const file = (by: Caller, description: string, content: string) =>
     take(() => by(createFile, { companyId, description, content }));
@@ -183,9 +206,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   await take(() => board(updateOutcome, { id: task.id, blocked: { reason: seen(), on: hidden.id } }));
 
   // Vera may read this one, but not the outcome above it.
-  const shown = await take(() =>
-    sam.call(createOutcome, { title: `shown ${seen()}`, parents: [hidden.id, known.id] }),
-  );
+  const shown = await take(() => sam.call(createOutcome, { title: `shown ${seen()}`, parents: [known.id] }));
   await take(() =>
     board(grantPermission, { companyId, to: vera.id, resource: `outcome:${shown.id}`, level: "read" }),
   );
@@ -217,7 +238,11 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   let current: Saved = { ...sent };
   let former: Saved = { ...revoked };
   const overwrite = async (by: Caller, at: Saved) =>
-    by(writeFile, { ...at, content: unseen(20), description: unseen() });
+    by(writeFile, {
+      ...at,
+      content: `${unseen(20)} kb://${secret.pick(mine)?.id ?? ""}`,
+      description: unseen(),
+    });
   const deeds: readonly (() => Promise<unknown>)[] = [
     async () =>
       keep(
@@ -261,6 +286,13 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
       await sam.call(commentOnApproval, { id: requestId, body: unseen() });
     },
     async () => board(updateCompany, { companyId: other.id, name: unseen() }),
+    async () => {
+      const job = await sam.call(createOutcome, { title: unseen(), parents: [sam.id] });
+      keep(job);
+      await sam.call(delegateOutcome, { id: job.id, to: tess.id });
+      await tess.call(submitOutcome, { id: job.id, note: unseen() });
+      await sam.call(completeOutcome, { id: job.id, note: unseen() });
+    },
   ];
   for (let number = 30; number > 0; number--) {
     const deed = shared.pick(deeds);
@@ -302,6 +334,15 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
     companyId,
     watchers: { Vera: vera.token, Rex: rex.token },
     named: [...new Set(named)],
+    nouns: {
+      file: [...mine, ...lent, revoked, sent, unread, own, goal, shown, { id: root.id }].map(({ id }) => id),
+      outcome: [own, task, goal, part, hidden, awaited, known, shown, root, vera].map(({ id }) => id),
+      message: letters.map(({ id }) => id),
+      approval: [requestId],
+      reorganization: [moved.id],
+      session: [session],
+      agent: [root, vera, rex, rita, sam, tess].map(({ id }) => id),
+    },
     guesses,
     tick: () => {
       step++;
