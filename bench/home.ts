@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { createCompany, updateCompany } from "../src/contract/companies.ts";
 import { createKey } from "../src/contract/agents.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import { admitBoard, createCore } from "../src/daemon/core.ts";
-import { boardToken, openHome } from "../src/daemon/home.ts";
+import { auditKey, boardToken, openHome } from "../src/daemon/home.ts";
 import { newId, newSecret } from "../src/daemon/ids.ts";
 import { openPostgres } from "../src/store/postgres.ts";
 import { openSqlite } from "../src/store/sqlite.ts";
@@ -71,8 +71,10 @@ export async function openCore(home: Home<unknown>) {
   };
 }
 
+/** With the audit key that the daemon will find in the home, next to the database. */
 export function openStore(database: string, url: string | undefined): Promise<Store> | Store {
-  return url === undefined ? openSqlite({ path: database, clock: Date.now }) : openPostgres({ url });
+  const key = auditKey(openHome(dirname(database)), undefined, newSecret);
+  return url === undefined ? openSqlite({ path: database, clock: Date.now, key }) : openPostgres({ url, key });
 }
 
 export interface Daemon {
