@@ -74,7 +74,9 @@ export async function openCore(home: Home<unknown>) {
 /** With the audit key that the daemon will find in the home, next to the database. */
 export function openStore(database: string, url: string | undefined): Promise<Store> | Store {
   const key = auditKey(openHome(dirname(database)), undefined, newSecret);
-  return url === undefined ? openSqlite({ path: database, clock: Date.now, key }) : openPostgres({ url, key });
+  return url === undefined
+    ? openSqlite({ path: database, clock: Date.now, key })
+    : openPostgres({ url, key });
 }
 
 export interface Daemon {
