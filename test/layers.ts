@@ -39,6 +39,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   dispatch: { mayImport: ["contract", "redaction", "store", "events", "capabilities"] },
 
   brains: { mayImport: ["contract", "redaction"] },
+  secrets: { mayImport: [...foundation, "brains"] },
   knowledge: { mayImport: foundation },
   outcomes: { mayImport: [...foundation, "knowledge"] },
   mail: { mayImport: [...foundation, "knowledge", "outcomes"] },
@@ -59,7 +60,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     mayImport: [...foundation, "knowledge", "outcomes", "mail", "approvals", "agents", "budgets"],
   },
   processes: { mayImport: [...foundation, "brains", "agents", "budgets"] },
-  runtime: { mayImport: [...organization, "readers", "brains", "processes"] },
+  runtime: { mayImport: [...organization, "readers", "brains", "processes", "secrets"] },
   doors: {
     mayImport: ["contract", "redaction", "events", "capabilities", "dispatch", "readers"],
     typesOf: ["store"],
@@ -74,6 +75,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       "invariants",
       "readers",
       "brains",
+      "secrets",
       "processes",
       "runtime",
       "doors",
@@ -89,6 +91,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       "invariants",
       "readers",
       "brains",
+      "secrets",
       "processes",
       "runtime",
       "doors",

@@ -9,6 +9,7 @@ import * as knowledge from "../src/contract/knowledge.ts";
 import * as mail from "../src/contract/mail.ts";
 import * as agents from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
+import { setSecret } from "../src/contract/secrets.ts";
 import { putSkill } from "../src/contract/skills.ts";
 import type { World } from "./walk-row.ts";
 
@@ -70,6 +71,14 @@ export const server = (w: World) => ({ ...company(w), name: `server-${w.name().r
 export async function knownServer(w: World) {
   const { companyId, name } = server(w);
   await w.org.board(companies.putMcpServer, { companyId, name, config: { command: "true" } });
+  return { companyId, name };
+}
+
+export const aSecret = (w: World) => ({ ...company(w), name: `SECRET_${w.name().replace(/\W/g, "")}` });
+
+export async function knownSecret(w: World) {
+  const { companyId, name } = aSecret(w);
+  await w.org.board(setSecret, { companyId, name, value: "the value of a walk" });
   return { companyId, name };
 }
 

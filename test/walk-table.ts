@@ -15,6 +15,7 @@ import * as companies from "../src/contract/companies.ts";
 import * as agents from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
 import * as roster from "../src/contract/roster.ts";
+import * as secrets from "../src/contract/secrets.ts";
 import * as skills from "../src/contract/skills.ts";
 import * as sessions from "../src/contract/sessions.ts";
 import { reorganizationRows } from "./walk-reorganization.ts";
@@ -47,6 +48,8 @@ import {
   server,
   aSkill,
   knownServer,
+  aSecret,
+  knownSecret,
   knownSkill,
   hireId,
   sentBack,
@@ -101,6 +104,9 @@ export const table: readonly Row[] = [
   row(companies.putMcpServer, "board", (w) => ({ ...server(w), config: { command: "true" } }), boardOnly),
   row(companies.listMcpServers, "board", company, boardOnly),
   row(companies.removeMcpServer, "board", knownServer, boardOnly),
+  row(secrets.setSecret, "board", (w) => ({ ...aSecret(w), value: "the value of a walk" }), boardOnly),
+  row(secrets.listSecrets, "board", company, boardOnly),
+  row(secrets.removeSecret, "board", knownSecret, boardOnly),
   row(
     skills.putSkill,
     "board",

@@ -155,6 +155,8 @@ function environment(options: DaemonOptions): NodeJS.ProcessEnv {
   compileCache ??= process.env["NODE_COMPILE_CACHE"] ?? temporaryFolder("cache").path;
   return {
     PATH: process.env["PATH"],
+    // The tests kill daemons, and agents must find the variables of their configurations after that.
+    AGENCY_SECRETS_KEY: "the secrets key of the end-to-end tests",
     AGENCY_HOME: options.home,
     NODE_COMPILE_CACHE: compileCache,
     // Most tests concern something else and must pass on machines without bubblewrap.

@@ -53,3 +53,13 @@ export interface Launch {
 export function brain<C extends z.ZodObject>(module: Brain<C>): Brain<C> {
   return module;
 }
+
+/** The variables of a session. Its secrets were put in before (secrets/), so a reference is a bug. */
+export function withValues(variables: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => {
+      if (typeof value !== "string") throw new Error(`the variable ${name} has no value`);
+      return [name, value];
+    }),
+  );
+}

@@ -77,7 +77,7 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
     return [{ check: "daemon", ok: false, says: "There is no board token yet. Start the daemon: agency up" }];
   try {
     const { companies } = await clientOf(env).call(listCompanies, { limit: 1000 });
-    const { sandbox } = await clientOf(env).call(viewInstallation, {});
+    const { sandbox, secrets } = await clientOf(env).call(viewInstallation, {});
     const running = `Running at ${urlOf(env)} with ${plural(companies.length, "company", "companies")}`;
     return [
       { check: "daemon", ok: true, says: running },
@@ -89,10 +89,22 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
         says: sandboxNotice(sandbox)[0] ?? sandbox.says,
         sandbox,
       },
+      secretsFinding(secrets),
     ];
   } catch (error) {
     return [{ check: "daemon", ok: false, says: error instanceof Error ? error.message : String(error) }];
   }
+}
+
+function secretsFinding({ kept, missing }: Output<typeof viewInstallation>["secrets"]): Finding {
+  const names = missing.map(
+    ({ company, name, usedBy }) =>
+      `${name} of ${company}${usedBy.length === 0 ? "" : `, which ${usedBy.join(", ")} ${usedBy.length === 1 ? "waits" : "wait"} for`}`,
+  );
+  const where = kept === "encrypted" ? "Stored encrypted" : "Kept in memory until the daemon stops";
+  const says =
+    missing.length === 0 ? where : `Missing: ${names.join("; ")}. Set each: agency secrets set <name>`;
+  return { check: "secrets", ok: true, warns: missing.length > 0, says };
 }
 
 async function ledgerFinding(env: NodeJS.ProcessEnv, isDeep: boolean): Promise<Finding> {

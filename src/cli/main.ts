@@ -14,6 +14,23 @@ async function ask(question: string): Promise<string> {
   }
 }
 
+/** The terminal repeats nothing: readline writes what is typed to this stream. */
+async function askSecret(question: string): Promise<string> {
+  const [{ createInterface }, { Writable }] = await Promise.all([
+    import("node:readline/promises"),
+    import("node:stream"),
+  ]);
+  process.stdout.write(question);
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
+  try {
+    return await lines.question("");
+  } finally {
+    lines.close();
+    process.stdout.write("\n");
+  }
+}
+
 const { run } = await import("./run.ts");
 process.exitCode = await run(process.argv.slice(2), process.env, {
   out: (text) => process.stdout.write(`${text}\n`),
@@ -23,5 +40,5 @@ process.exitCode = await run(process.argv.slice(2), process.env, {
     for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
     return Buffer.concat(chunks);
   },
-  ...(process.stdin.isTTY && process.stdout.isTTY ? { ask } : {}),
+  ...(process.stdin.isTTY && process.stdout.isTTY ? { ask, askSecret } : {}),
 });

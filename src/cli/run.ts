@@ -7,6 +7,7 @@ import { addFire, addReorganize } from "./reorganize.ts";
 import { addHire } from "./hire.ts";
 import { addShare, addSkills } from "./share.ts";
 import { addDoctor } from "./doctor.ts";
+import { addSecretSet } from "./secrets.ts";
 import { addSim } from "./sim.ts";
 import { escaping, type Terminal } from "./terminal.ts";
 import { addOperations } from "./operations.ts";
@@ -45,6 +46,7 @@ export async function run(args: readonly string[], env: NodeJS.ProcessEnv, outer
   addSkills(program, context);
   addReorganize(program, context);
   addAuditVerify(program, context);
+  addSecretSet(program, context);
   try {
     await program.parseAsync([...args], { from: "user" });
     return context.exitCode;

@@ -18,15 +18,18 @@ export interface Terminal {
   readonly readStdin: () => Promise<Buffer>;
   /** Absent if the terminal is not interactive. */
   readonly ask?: (question: string) => Promise<string>;
+  /** Like ask, but what is typed is not shown. */
+  readonly askSecret?: (question: string) => Promise<string>;
 }
 
 /** Everything the command line prints passes here. What agents wrote can't act on the person's terminal. */
-export function escaping({ out, err, ask, readStdin }: Terminal): Terminal {
+export function escaping({ out, err, ask, askSecret, readStdin }: Terminal): Terminal {
   return {
     out: (text) => out(shown(text)),
     err: (text) => err(shown(text)),
     readStdin,
     ...(ask && { ask: (question) => ask(shown(question)) }),
+    ...(askSecret && { askSecret: (question) => askSecret(shown(question)) }),
   };
 }
 
@@ -54,8 +57,26 @@ export const daemonOptions = ({ env, terminal }: Context) => ({
   limits: limitsIn(env),
   auditKey: env["AGENCY_AUDIT_KEY"],
   anchorCopy: env["AGENCY_AUDIT_ANCHOR"],
+  secrets: takeSecrets(env),
   log: (line: Record<string, unknown>): void => terminal.err(JSON.stringify(line)),
 });
+
+/** What the environment says about secrets. It is removed from there, because programs that the daemon starts may inherit it. */
+function takeSecrets(env: NodeJS.ProcessEnv) {
+  const take = (name: string): string | undefined => {
+    const value = env[name];
+    delete env[name];
+    return value;
+  };
+  const prefix = "AGENCY_SECRET_";
+  const variables = Object.keys(env).filter((name) => name.startsWith(prefix));
+  return {
+    key: take("AGENCY_SECRETS_KEY"),
+    keyFile: take("AGENCY_SECRETS_KEY_FILE"),
+    descriptor: take("AGENCY_SECRETS_FD"),
+    variables: Object.fromEntries(variables.map((name) => [name.slice(prefix.length), take(name) ?? ""])),
+  };
+}
 
 /** The limits of AGENCY_LIMITS, and the defaults of all others. */
 export function limitsIn(env: NodeJS.ProcessEnv): Limits {

@@ -22,12 +22,20 @@ export const nounHelp: Readonly<Record<string, string>> = {
   outcomes: "Create, delegate and review outcomes (goals and tasks).",
   mail: "Track, cancel and acknowledge messages.",
   skills: "Manage the skills agents can read (folders with a SKILL.md).",
+  secrets: "Set, list and remove the secrets that configurations refer to by name.",
   sessions: "See what agents did and printed in each session.",
   access: "Grant, revoke and explain access rights.",
   approvals: "List and manage requests that need a decision.",
   reorg: "Change who reports to whom: plan, apply, undo.",
   audit: "Read and verify the record of everything that happened.",
 };
+
+export const secretIsSet = ({ name, kept }: { readonly name: string; readonly kept: string }): string =>
+  kept === "encrypted"
+    ? `${name} is set, and stored encrypted.`
+    : kept === "given"
+      ? `${name} is set. The value that was given to the daemon at start is used instead.`
+      : `${name} is set until the daemon stops, because there is no secrets key. To keep it: openssl rand -hex 32 > ~/.agency/secrets-key; chmod 600 ~/.agency/secrets-key; then restart the daemon.`;
 
 /** A heading and its lines, or nothing if there are none. */
 export const section = (heading: string, lines: readonly string[]): string[] =>

@@ -17,9 +17,18 @@ export const Sandbox = z.object({
 });
 export type Sandbox = z.infer<typeof Sandbox>;
 
+const KeptSecrets = z.object({
+  kept: z
+    .enum(["encrypted", "memory"])
+    .describe("encrypted: the daemon has a secrets key. memory: it has none, and a restart loses secrets."),
+  missing: z
+    .array(z.object({ company: z.string(), name: z.string(), usedBy: z.array(z.string()) }))
+    .describe("Secrets without a value, and the agents that wait for them."),
+});
+
 export const viewInstallation = operation("installation.view", "GET /api/installation", {
-  summary: "Show the version of the daemon and how it isolates sessions.",
+  summary: "Show the version of the daemon, how it isolates sessions, and which secrets are missing.",
   input: z.strictObject({}),
-  output: z.object({ version: z.string(), sandbox: Sandbox }),
+  output: z.object({ version: z.string(), sandbox: Sandbox, secrets: KeptSecrets }),
   within: "installation",
 });

@@ -14,12 +14,14 @@ import * as ledger from "./ledger.ts";
 import * as outcomes from "./outcomes.ts";
 import * as reorganization from "./reorganization.ts";
 import * as roster from "./roster.ts";
+import * as secrets from "./secrets.ts";
 import * as skills from "./skills.ts";
 import * as sessions from "./sessions.ts";
 
 /** The one table of operations: whatever a contract file exports that is an operation. */
 export const operations: readonly Operation[] = [
   companies,
+  secrets,
   agents,
   hiring,
   roster,

@@ -48,6 +48,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   readonly carriesFiles?: true;
   /** Whether the call takes long. The daemon runs one such call at a time. */
   readonly heavy?: (input: Readonly<Record<string, unknown>>) => boolean;
+  /** The input is a secret, which the handler keeps. Other inputs lose the secrets they contain. */
+  readonly takesSecret?: true;
   /** Output keys that are secrets. They are not stored, so a repeated idempotency key does not show them again. */
   readonly shownOnce?: readonly string[];
   /** Its answer shows the ids of these things. A refusal about a wrong id points to this operation. */

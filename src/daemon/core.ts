@@ -1,5 +1,6 @@
 import { createDispatcher, type Dispatch } from "../dispatch/dispatch.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { operations } from "../contract/operation-table.ts";
 import { keepCredential } from "../agents/keys.ts";
 import { tellOfLimit } from "../mail/notices.ts";
@@ -7,6 +8,7 @@ import { compactMail } from "../mail/retention.ts";
 import { query } from "../store/query.ts";
 import type { Sandbox } from "../contract/installation.ts";
 import type { DispatcherParts } from "../dispatch/dispatch.ts";
+import { forgetUnused, keepSecrets, type SecretStore } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
 import type { Transcripts } from "../runtime/operations.ts";
 import type { AnchorReader } from "../readers/activity.ts";
@@ -25,19 +27,25 @@ export interface CoreParts extends Pick<DispatcherParts, "store" | "newId" | "ne
   readonly sandbox?: () => Sandbox;
   /** What is noted of the ledger outside the database. Tests may leave it out. */
   readonly anchor?: AnchorReader;
+  /** Tests leave it out: secrets are then in memory. */
+  readonly secrets?: SecretStore;
 }
 
 export function createCore(parts: CoreParts): Core {
+  const secrets = parts.secrets ?? keepSecrets();
   const handlers = handlersFor({
     transcripts: parts.transcripts ?? { read: () => ({ transcript: "", truncated: false }) },
     sandbox: parts.sandbox ?? (() => ({ status: "works", unsandboxedAllowed: false, says: "", remedy: "" })),
     anchor: parts.anchor ?? { read: () => new Map() },
+    secrets,
   });
   const handled = new Set(handlers.map(({ operation }) => operation));
   const missing = operations.filter((operation) => !handled.has(operation));
   if (missing.length > 0)
     throw new Error(`operations without a handler: ${missing.map(({ name }) => name).join(", ")}`);
-  return { store: parts.store, dispatch: createDispatcher({ ...parts, handlers, onLimit: tellOfLimit }) };
+  const conceal = (call: Writing, input: unknown) => secrets.conceal(call, input);
+  const dispatch = createDispatcher({ ...parts, handlers, conceal, onLimit: tellOfLimit });
+  return { store: parts.store, dispatch };
 }
 
 /** Registers the token as the board's credential, unless it is registered already. */
@@ -59,6 +67,7 @@ export async function admitBoard(store: Store, token: string, credentialId: stri
 export async function tidy(store: Store): Promise<void> {
   await store.write(async (tx) => {
     await tx.run(dropOldKeys, { before: tx.now - 7 * day });
+    await forgetUnused(tx, tx.now - day);
   });
   for (const { id, settings } of await store.read((tx) => tx.all(allCompanies, {}))) {
     const { messageRetentionDays } = parseSettings(settings);

@@ -16,6 +16,7 @@ import { keyFits } from "../events/verify.ts";
 import { countUnread } from "../mail/table.ts";
 import { redactText } from "../redaction/redact.ts";
 import { diskFull, isDiskFull } from "../store/disk.ts";
+import { keepSecrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
 import { failPoint } from "../runtime/fail-points.ts";
 import { processRunner, readTranscript } from "../processes/processes.ts";
@@ -40,6 +41,7 @@ import { newId, newSecret } from "./ids.ts";
 import { keepRosterFiles } from "./roster-file.ts";
 import { type Space, watchSpace } from "./space.ts";
 import { spaceIsBack, spaceIsLow, waitingForSpace } from "./texts.ts";
+import { secretsFrom, type SecretSources } from "./secret-sources.ts";
 import { version } from "./version.ts";
 
 /** Starts, drains and stops a daemon. All state is in the object: one process can run several daemons on several homes. */
@@ -60,6 +62,8 @@ export interface DaemonOptions {
   readonly auditKey?: string | undefined;
   /** A second place for the anchor of the ledger: a file or an address. */
   readonly anchorCopy?: string | undefined;
+  /** Where secrets and their key come from. Default: no secrets; a key only if the home folder has one. */
+  readonly secrets?: SecretSources;
   /** The step at which to die, for tests (runtime/fail-points.ts). */
   readonly failAt?: string | undefined;
   /** Other values than the defaults. */
@@ -130,6 +134,7 @@ async function startLocked(opened: {
   const token = boardToken(home, newSecret);
   const failing = failPoint(options.failAt, () => process.kill(process.pid, "SIGKILL"));
   const store = failing?.watch(opened.store) ?? opened.store;
+  const secrets = keepSecrets(secretsFrom(options.secrets ?? {}, home));
   const pause = (milliseconds: number, signal: AbortSignal) =>
     sleep(milliseconds, undefined, { ref: false, signal }).catch(() => undefined);
   const reportBug = (error: unknown, about: string): string => {
@@ -138,7 +143,9 @@ async function startLocked(opened: {
       level: "error",
       id,
       about,
-      error: redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+      error: secrets.hide(
+        redactText(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+      ),
     });
     return id;
   };
@@ -157,7 +164,9 @@ async function startLocked(opened: {
     transcripts: { read: (id) => readTranscript(home.transcripts, id) },
     sandbox: sandbox.report,
     refusesWrites: () => (store.dialect === "sqlite" && space.isLow() ? diskFull() : undefined),
+    secrets,
   });
+  await store.read((tx) => secrets.load(tx));
   await admitBoard(store, token, newId());
   const sweepOnce = () => tidy(store).catch((error: unknown) => reportBug(error, "sweep"));
   await sweepOnce();
@@ -235,6 +244,7 @@ async function startLocked(opened: {
               onDoor: (door) => door.on("connection", (socket) => server.emit("connection", socket)),
               path: process.env["PATH"] ?? "/usr/bin:/bin",
             }),
+            secrets,
             newId,
             newSecret,
             ...(failing === undefined ? {} : { at: (step: string) => failing.at(step) }),

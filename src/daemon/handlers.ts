@@ -30,6 +30,8 @@ import { reorganizationHandlers } from "../reorganization/operations.ts";
 import { exportHandlers } from "../roster/exporting.ts";
 import { importHandlers } from "../roster/importing.ts";
 import { rosterHandlers } from "../roster/roster.ts";
+import { secretHandlers } from "../secrets/operations.ts";
+import type { SecretStore } from "../secrets/secrets.ts";
 import { onViewInstallation } from "./installation.ts";
 import { sessionHandlers, type Transcripts } from "../runtime/operations.ts";
 
@@ -44,6 +46,7 @@ interface HandlerParts {
   readonly transcripts: Transcripts;
   readonly sandbox: () => Sandbox;
   readonly anchor: AnchorReader;
+  readonly secrets: SecretStore;
 }
 
 /** The handlers of all operations. A missing one makes the start fail (core.ts). */
@@ -68,8 +71,9 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...approvalHandlers(approvalKinds),
   ...reorganizationHandlers,
   ...sessionHandlers(parts.transcripts),
-  ...whyHandlers(parts.sandbox),
-  onViewInstallation(parts.sandbox),
+  ...whyHandlers(parts.sandbox, parts.secrets),
+  onViewInstallation(parts.sandbox, parts.secrets),
+  ...secretHandlers(parts.secrets),
   ...orgHandlers,
   ...rosterHandlers,
   ...exportHandlers,

@@ -6,8 +6,9 @@ import { diskFull, isDiskFull } from "../store/disk.ts";
 
 /**
  * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `sandbox/`, `agents/`,
- * `audit-anchor.log`, and `board-token` and `audit-key` (made on first start). Every file has mode 0600. While a daemon runs, it also holds `daemon.json` (the daemon's address) and
- * a lock that is released when the process ends.
+ * `audit-anchor.log`, `board-token` and `audit-key` (made on first start), and `secrets-key` (if the user put it there). Every
+ * file has mode 0600. While a daemon runs, it also holds `daemon.json` (the daemon's address) and a lock that is released when
+ * the process ends.
  */
 export type Home = ReturnType<typeof openHome>;
 

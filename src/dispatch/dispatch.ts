@@ -42,6 +42,8 @@ export interface DispatcherParts {
   readonly newSecret: () => string;
   /** Why nothing can be changed now, for example because the disk is nearly full. */
   readonly refusesWrites?: () => Refusal | undefined;
+  /** Takes secrets out of the input of a write. `undo` is called if the write is rolled back. */
+  readonly conceal?: (call: Writing, input: unknown) => Promise<{ input: unknown; undo: () => void }>;
   /** Called when an agent reaches a limit of the organization, in the transaction that records the refusal. */
   readonly onLimit?: (call: Writing, agentId: string, refusal: Refusal) => Promise<void>;
 }
@@ -67,12 +69,13 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
         ? redactedRefusal(wrongInput(request.operation, accepted, actor))
         : keyInvalid();
     }
-    const seen: { caller?: Caller; companyId?: string } = {};
+    const seen: Seen = {};
     try {
       if (request.operation.effect === "read")
         return await parts.store.read((tx) => run(parts, request, accepted, readOnly(tx), seen));
       return await parts.store.write((tx) => run(parts, request, accepted, tx, seen));
     } catch (thrown) {
+      seen.undo?.();
       const error = thrown instanceof Refusal ? redactedRefusal(thrown) : thrown;
       if (error instanceof Refusal && seen.caller !== undefined && isOnRecord(error, seen.caller)) {
         const { caller, companyId } = seen;
@@ -97,12 +100,18 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
   };
 }
 
+interface Seen {
+  caller?: Caller;
+  companyId?: string;
+  undo?: () => void;
+}
+
 async function run(
   parts: DispatcherParts,
   request: DispatchRequest,
   accepted: Accepted,
   tx: Tx,
-  seen: { caller?: Caller; companyId?: string },
+  seen: Seen,
 ): Promise<unknown> {
   const { operation } = request;
   const { input, needs } = accepted;
@@ -137,9 +146,14 @@ async function run(
     if (actor.kind === "agent") throw boardOnly(operation);
   } else if (needs !== "member") await demand(tx, actor, needs);
 
-  const output = await accepted.run(
-    callContext(tx, { ...parts, caller, companyId, operation: operation.name }),
-  );
+  const call = callContext(tx, { ...parts, caller, companyId, operation: operation.name });
+  const output = await accepted.run(call, async (whole) => {
+    if (parts.conceal === undefined || operation.effect !== "write" || operation.takesSecret === true)
+      return whole;
+    const concealed = await parts.conceal(call, whole);
+    seen.undo = concealed.undo;
+    return concealed.input;
+  });
   if (key !== undefined)
     await tx.run(keepResult, {
       actor: who,

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Need, Operation } from "../contract/operation.ts";
 import type { CallContext } from "./context.ts";
+import { secretInside } from "./texts.ts";
 
 /**
  * guarded() is the only way to make an operation callable. Only the dispatcher can run the result, after it has identified
@@ -15,7 +16,8 @@ export interface Guarded {
 export interface Accepted {
   readonly input: Readonly<Record<string, unknown>>;
   readonly needs: "board" | "member" | readonly Need[];
-  readonly run: (call: CallContext) => Promise<unknown>;
+  /** `conceal` takes secrets out of the input before the handler sees it. */
+  readonly run: (call: CallContext, conceal: (input: unknown) => Promise<unknown>) => Promise<unknown>;
 }
 
 export interface Call<I> extends CallContext {
@@ -36,7 +38,13 @@ export function guarded<I extends z.ZodObject, O extends z.ZodType>(
       return {
         input,
         needs: typeof needs === "function" ? needs(input) : needs,
-        run: (context) => run({ ...context, input }),
+        run: async (context, conceal) => {
+          const concealed = await conceal(input);
+          if (concealed === input) return run({ ...context, input });
+          const again = operation.input.safeParse(concealed);
+          if (!again.success) throw secretInside();
+          return run({ ...context, input: again.data });
+        },
       };
     },
   };

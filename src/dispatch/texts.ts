@@ -51,3 +51,9 @@ export const cursorInvalid = () =>
     "The cursor is not from this list.",
     "Pass the nextCursor of the previous page unchanged, or leave out cursor to start again.",
   );
+
+export const secretInside = (): Refusal =>
+  invalid(
+    "An argument contains a secret of the company where no secret can be.",
+    "Remove the secret from the argument.",
+  );

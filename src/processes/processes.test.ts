@@ -194,6 +194,7 @@ test("a command that is not there ends at once with a code, and a person is neve
       agent: { ...scriptedAgent, brain_type: "human", brain_config: "{}" },
       briefing: { text: "", assignment: "", systemPrompt: "", mcpServers: [], mayConsult: false },
       skills: [],
+      secrets: [],
       limits: { processes: 100, memoryMb: 1000, diskMb: 100 },
       onUsage: () => undefined,
     }),

@@ -140,7 +140,8 @@ async function startProcess(options: ProcessOptions, session: StartSpec, sweep: 
   });
   const { pid } = child;
   if (pid === undefined) throw new Error("the process has no pid");
-  const secrets = [session.token, ...secretsOf(session.agent.brain_type, session.agent.brain_config)];
+  const own = secretsOf(session.agent.brain_type, session.agent.brain_config);
+  const secrets = [session.token, ...own, ...session.secrets];
   const transcript = join(options.transcripts, `${session.id}.log`);
   const output = watch(child, transcript, secrets, session.onUsage);
   // A sandbox ends with everything in it. Without one, a process may have left the group.

@@ -24,7 +24,10 @@ export interface Runner {
 export interface StartSpec {
   readonly id: string;
   readonly token: string;
+  /** Its configuration has the values of its secrets. They exist only in memory. */
   readonly agent: AgentRow;
+  /** Values of the company that its output must not show. */
+  readonly secrets: readonly string[];
   readonly workspace: string;
   readonly briefing: {
     readonly text: string;

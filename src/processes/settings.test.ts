@@ -33,6 +33,7 @@ function written(
         mayConsult,
       },
       skills,
+      secrets: [],
       onUsage: () => undefined,
     },
     "http://127.0.0.1:4600",

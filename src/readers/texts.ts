@@ -116,3 +116,9 @@ export const boardHasLedger = () =>
     "The board has no audit log, but it can read the events of the whole company.",
     "Call GET /api/companies/:id/events, or run `agency audit events`.",
   );
+
+export const lacksSecrets = (names: readonly string[]): string =>
+  `can't start: the ${names.length === 1 ? "secret" : "secrets"} ${names.join(", ")} of its brain ${names.length === 1 ? "is" : "are"} missing`;
+
+export const setSecrets = (names: readonly string[]): string =>
+  names.map((name) => `Set it: agency secrets set ${name}`).join(". ") + ".";

@@ -17,6 +17,7 @@ import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { isEscalated } from "../outcomes/review.ts";
 import { dependenciesOf, liveChildrenOf, outcomeById } from "../outcomes/table.ts";
 import { selection } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import * as text from "./texts.ts";
 
@@ -35,7 +36,12 @@ interface Trail {
 
 const mostLooks = 500;
 
-const onWhy = (sandbox: () => Sandbox) =>
+/** The part of the secret store that this file needs. */
+interface Resolver {
+  resolve(tx: ReadTx, agent: Row<"agents">): Promise<{ readonly missing: readonly string[] }>;
+}
+
+const onWhy = (sandbox: () => Sandbox, secrets: Resolver) =>
   guarded(contract, async ({ tx, actor, input }): Promise<Answer> => {
     const agent = await tx.first(agentRow, { id: input.id });
     if (actor.agentId !== null) {
@@ -43,18 +49,21 @@ const onWhy = (sandbox: () => Sandbox) =>
       if (!mine && !(await visible(tx, actor, `outcome:${input.id}`)))
         throw notFound("agent or outcome", input.id);
     }
-    const view = { tx, actor, looks: { left: mostLooks }, sandbox: sandbox() };
+    const view = { tx, actor, looks: { left: mostLooks }, sandbox: sandbox(), secrets };
     const trail = agent === undefined ? await ofOutcome(view, input.id, []) : await ofAgent(view, agent.id);
     return { id: input.id, kind: agent === undefined ? "outcome" : "agent", ...trail };
   });
 
-export const whyHandlers = (sandbox: () => Sandbox): Guarded[] => [onWhy(sandbox)];
+export const whyHandlers = (sandbox: () => Sandbox, secrets: Resolver): Guarded[] => [
+  onWhy(sandbox, secrets),
+];
 
 interface View {
   readonly tx: ReadTx;
   readonly actor: Viewer;
   readonly looks: { left: number };
   readonly sandbox: Sandbox;
+  readonly secrets: Resolver;
 }
 
 async function ofAgent(view: View, agentId: string): Promise<Trail> {
@@ -168,7 +177,7 @@ async function verifier(view: View, outcome: OutcomeRow, here: Step): Promise<Tr
 
 /** Whether something will make this agent work, and what. Of an agent that does not report to it, an agent sees the status. */
 async function stateOf(
-  { tx, actor, sandbox }: View,
+  { tx, actor, sandbox, secrets }: View,
   agentId: string,
 ): Promise<Trail & { busy: boolean; isPerson: boolean }> {
   const agent = await tx.first(agentRow, { id: agentId });
@@ -203,6 +212,9 @@ async function stateOf(
     return answer(true, text.isAtWork, { busy: true });
   if (sandbox.status !== "works" && !sandbox.unsandboxedAllowed && runsPrograms(agent.brain_type))
     return answer(false, text.needsSandbox(agent.brain_type), { hint: text.howToSandbox(sandbox) });
+  const { missing } = await secrets.resolve(tx, agent);
+  if (isKnown && missing.length > 0)
+    return answer(false, text.lacksSecrets(missing), { hint: text.setSecrets(missing) });
   if (isKnown && agent.not_before > tx.now) return answer(true, text.startsLater(agent.not_before));
   if (short !== undefined) return answer(short.moves, text.cannotStart(short.says));
   return answer(true, text.isIdle, { hint: text.whenItStarts });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { SecretReference } from "../contract/secrets.ts";
 
 /**
  * A schema marks a secret with `.meta({ secret: true })`, on a field or on a whole record. A marked value is always hidden.
@@ -29,6 +30,32 @@ export function below(nodes: readonly SchemaNode[], key: string | number): reado
     return flat(Object.hasOwn(properties, key) ? properties[key] : additionalProperties);
   });
 }
+
+/** Replaces every text and every reference to a secret that the schemas mark. `key` is the key it stands under. */
+export function replaceMarked(
+  value: unknown,
+  marks: Marks,
+  replace: (value: unknown, key: string) => unknown,
+): unknown {
+  const walk = (here: unknown, nodes: readonly SchemaNode[], key: string): unknown => {
+    if (isMarked(nodes) && (typeof here === "string" || isReference(here))) return replace(here, key);
+    if (typeof here !== "object" || here === null) return here;
+    if (Array.isArray(here)) {
+      const items = here.map((item: unknown, index) => walk(item, below(nodes, index), key));
+      return items.every((item, index) => item === here[index]) ? here : items;
+    }
+    const entries = Object.entries(here).map(([name, item]: [string, unknown]): [string, unknown] => [
+      name,
+      walk(item, [...below(nodes, name), ...(marks.get(name) ?? []).flatMap(nodesOf)], name),
+    ]);
+    return entries.every(([name, item]) => item === Reflect.get(here, name))
+      ? here
+      : Object.fromEntries(entries);
+  };
+  return walk(value, [], "");
+}
+
+export const isReference = (value: unknown): boolean => SecretReference.safeParse(value).success;
 
 function flat(node: z.core.JSONSchema._JSONSchema | undefined): readonly SchemaNode[] {
   if (typeof node !== "object") return [];

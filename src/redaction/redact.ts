@@ -1,4 +1,4 @@
-import { below, isMarked, type Marks, nodesOf, type SchemaNode } from "./marks.ts";
+import { below, isMarked, isReference, type Marks, nodesOf, type SchemaNode } from "./marks.ts";
 import { isEnvironment, testFor } from "./names.ts";
 import type { Span } from "./named.ts";
 import { spansIn } from "./scanning.ts";
@@ -98,6 +98,8 @@ const deepest = 1000;
 
 function show(walk: Walk, value: unknown, path: string, above: Above): unknown {
   if (above.depth > deepest) return hide(walk, path, value);
+  // The name of a secret is shown only where secrets are listed.
+  if (isMarked(above.nodes) && isReference(value)) return hide(walk, path, value);
   if (Array.isArray(value)) return showList(walk, value, path, above);
   if (isObject(value)) return showObject(walk, value, path, above);
   if (value === null || value === "" || value === undefined) return value;
@@ -111,14 +113,15 @@ function show(walk: Walk, value: unknown, path: string, above: Above): unknown {
       typeof value === "number" && value > 999 && above.tests.some((test) => test(String(value)));
     return isSecret ? hide(walk, path, value) : value;
   }
-  if (above.tests.some((test) => test(value)) && !isReference.test(value)) return hide(walk, path, value);
+  if (above.tests.some((test) => test(value)) && !isVariable.test(value)) return hide(walk, path, value);
   const shown = showJson(walk, value, above.depth) ?? cut(value, spansIn(value), 0);
-  if (shown !== value) walk.note(path, value);
+  // A text with a marker lost a secret before it was stored.
+  if (shown !== value || value.includes(marker)) walk.note(path, value);
   return shown;
 }
 
 /** A reference to a variable is not secret. */
-const isReference = /^(?:\$\{[\w.]+\}|\$[A-Z_]+|\{\{[^{}]*\}\}|\[redacted\])$/;
+const isVariable = /^(?:\$\{[\w.]+\}|\$[A-Z_]+|\{\{[^{}]*\}\}|\[redacted\])$/;
 
 /** Redacts JSON inside a text. Returns undefined if the text is not JSON, and the same text if it has no secret. */
 function showJson(walk: Walk, text: string, depth: number): string | undefined {

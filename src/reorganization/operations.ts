@@ -7,6 +7,8 @@ import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { pageByNumber } from "../dispatch/page.ts";
+import { brainMarks } from "../brains/registry.ts";
+import { redact } from "../redaction/redact.ts";
 import { presentAgent } from "../agents/table.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { announceMoves } from "./announcing.ts";
@@ -143,9 +145,10 @@ async function perform(call: CallContext, change: contract.Change) {
   const moves = [...told.moves, ...(await effects(found))];
   const warnings = [...(prepared.warnings ?? []), ...told.warnings];
   const foreseen = await withoutIds(call, moves, found);
+  // The secrets in a change have other names each time, so the hash is made of what is shown of it.
   // New ids differ each time, and the order of moves depends on them. Sorting makes the hash independent of both.
   const sorted = { moves: foreseen.map(canonicalJson).toSorted(), warnings: warnings.toSorted() };
-  const digest = hash("sha256", canonicalJson({ change, ...sorted }));
+  const digest = hash("sha256", canonicalJson({ change: redact(change, brainMarks).value, ...sorted }));
   return { summary: prepared.summary, moves, foreseen, warnings, hash: digest, found };
 }
 

@@ -1,6 +1,7 @@
 import { writeIn } from "../dispatch/context.ts";
 import type { Usage } from "../budgets/budget.ts";
 import { setAside } from "../budgets/reservations.ts";
+import type { SecretStore } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
 import { brief, promptVersion, takeSkills } from "./briefing.ts";
 import { applyFinalOutput } from "./final-output/closing.ts";
@@ -41,6 +42,8 @@ export interface NodeParts {
   readonly runner: Runner;
   readonly newId: () => string;
   readonly newSecret: () => string;
+  /** Puts secrets into an agent's configuration. Without it, configurations are used as they are. */
+  readonly secrets?: Pick<SecretStore, "resolve" | "valuesOf">;
   /** Milliseconds from one sweep to the next. */
   readonly sweepEvery?: number;
   /** Lets tests act at a step. Unset in the daemon. */
@@ -103,6 +106,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
         if (verdict.why === "full") places.full(companyId, agentId);
         return null;
       }
+      const { config, missing } = (await parts.secrets?.resolve(tx, verdict.agent)) ?? {};
+      if (missing !== undefined && missing.length > 0) return null;
       const briefing = await brief(tx, verdict.agent);
       const workspace = runner.workspaceFor(id);
       await openSession(tx, {
@@ -127,7 +132,9 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
         memoryMb: maxSessionMemoryMb,
         diskMb: maxSessionDiskMb,
       };
-      return { share, spec: { agent: verdict.agent, briefing, skills, workspace, limits } };
+      const agent = { ...verdict.agent, brain_config: config ?? verdict.agent.brain_config };
+      const secrets = parts.secrets?.valuesOf(companyId) ?? [];
+      return { share, spec: { agent, briefing, skills, workspace, limits, secrets } };
     });
     await at("intended");
     if (intent === null) return;

@@ -49,6 +49,7 @@ export const rowKeys = {
   messages: ["id"],
   skill_files: ["company_id", "path"],
   mcp_servers: ["company_id", "name"],
+  secrets: ["company_id", "name"],
   edges: ["parent_id", "child_id"],
   dependencies: ["outcome_id", "depends_on_id"],
   grants: ["id"],
@@ -302,6 +303,15 @@ export const tables = {
     company_id: string,
     name: string,
     config: json(JsonObject),
+    created_at: integer,
+  },
+  secrets: {
+    company_id: string,
+    name: string,
+    /** Encrypted. Null: the value is only in the memory of a daemon. */
+    sealed: orNull(string),
+    /** 1: Agency named it. */
+    generated: flag,
     created_at: integer,
   },
   edges: {

@@ -15,6 +15,7 @@ import { Refusal, type RefusalCode } from "../contract/refusal.ts";
 import { admitBoard, type Core, createCore } from "../daemon/core.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
 import { openSession } from "../runtime/sessions.ts";
+import type { SecretStore } from "../secrets/secrets.ts";
 import { openPostgres } from "../store/postgres.ts";
 import { openSqlite } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
@@ -121,10 +122,14 @@ export interface Organization {
 /** With `approvals: true`, hires need the board's approval and the usual limits apply. By default neither is the case. */
 export async function createOrganization(
   store: Store,
-  options: { approvals?: boolean; ids?: { newId: () => string; newSecret: () => string } } = {},
+  options: {
+    approvals?: boolean;
+    ids?: { newId: () => string; newSecret: () => string };
+    secrets?: SecretStore;
+  } = {},
 ): Promise<Organization> {
   const ids = options.ids ?? { newId, newSecret };
-  const core = createCore({ store, ...ids });
+  const core = createCore({ store, ...ids, ...(options.secrets && { secrets: options.secrets }) });
   const boardToken = ids.newSecret();
   await admitBoard(store, boardToken, ids.newId());
   return organizationOn(core, boardToken, options);

@@ -81,6 +81,7 @@ export async function place(
           mayConsult: false,
         },
         skills: [],
+        secrets: [],
         limits: { processes: 256, memoryMb: 1024, diskMb: 64, ...how.limits },
         onUsage: (usage) => void heard.push(usage),
       });

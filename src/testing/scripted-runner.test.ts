@@ -10,6 +10,7 @@ const spec = {
   workspace: "/nowhere",
   briefing: { text: "briefing", assignment: "", systemPrompt: "", mcpServers: [], mayConsult: false },
   skills: [],
+  secrets: [],
   limits: { processes: 100, memoryMb: 1000, diskMb: 100 },
   onUsage: () => undefined,
 };

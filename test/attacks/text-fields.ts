@@ -89,7 +89,8 @@ export const fieldKinds: Readonly<Record<string, FieldKind>> = {
     "model",
     "chatLLMModel",
   ),
-  ...kindOf("query", "query"),
+  // Any text may be a secret. It is shown nowhere.
+  ...kindOf("query", "query", "value"),
   ...kindOf("settings", "defaultAdapterConfig.*", "adapterConfig.*", "payload.*"),
 };
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { text } from "../../contract/words.ts";
-import { brain } from "../brain.ts";
+import { SecretReference } from "../../contract/secrets.ts";
+import { brain, withValues } from "../brain.ts";
 
 export const processBrain = brain({
   type: "process",
@@ -13,10 +14,10 @@ export const processBrain = brain({
       .optional()
       .describe("Arguments of the program. They are passed unchanged, without a shell."),
     env: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), text(10_000))
+      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.union([text(10_000), SecretReference]))
       .meta({ secret: true })
       .optional()
-      .describe("Additional environment variables."),
+      .describe('Additional environment variables. A value is a text or a secret: {"secret": "NAME"}.'),
   }),
   documentation: [
     "Runs any command as the agent. The command gets the briefing on standard input, and `AGENCY_URL`, `AGENCY_TOKEN` and",
@@ -34,7 +35,8 @@ export const processBrain = brain({
     "The command runs on this machine in a sandbox: it can write only its workspace, read only system folders, its own install folder and files named in args, and reach only Agency.",
     "Without a sandbox it does not start, unless the installation allows it. It then has all rights of the daemon's user.",
     "The board may hire with it. Agents may do so only if the company allows it.",
-    "Values of env are stored unencrypted and never shown again. Prefer a file that only the command can read.",
+    "Values of env become secrets: they are never shown again, and are stored only encrypted. Without a secrets key they are lost when the daemon stops.",
+    "The command can read the secrets it gets and could send them to any program in its sandbox.",
   ],
   examples: [
     { command: "my-agent" },
@@ -48,7 +50,7 @@ export const processBrain = brain({
   launch: ({ command, args, env }, { briefing, assignment }) => ({
     command,
     args: args ?? [],
-    env: env ?? {},
+    env: withValues(env ?? {}),
     stdin: assignment === "" ? briefing : `${briefing}\n${assignment}`,
   }),
 });

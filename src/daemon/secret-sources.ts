@@ -1,0 +1,46 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { GivenSecrets } from "../secrets/secrets.ts";
+import type { Home } from "./home.ts";
+
+/** How secrets reach the daemon at its start. Never by an argument: every user of the machine can read those. */
+export interface SecretSources {
+  /** AGENCY_SECRETS_KEY: encrypts the secrets that are stored. */
+  readonly key?: string | undefined;
+  /** AGENCY_SECRETS_KEY_FILE. Default: `secrets-key` in the home folder, if the user put a file there. */
+  readonly keyFile?: string | undefined;
+  /** AGENCY_SECRETS_FD: a descriptor with JSON, {"NAME": "value"} or {"Company": {"NAME": "value"}}. */
+  readonly descriptor?: string | undefined;
+  /** The variables AGENCY_SECRET_<NAME>, by name. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+export function secretsFrom(
+  sources: SecretSources,
+  home: Home,
+): { key: string | undefined; given: GivenSecrets } {
+  const { descriptor, variables } = sources;
+  const read = descriptor === undefined ? {} : fromDescriptor(Number(descriptor));
+  return { key: keyFrom(sources, join(home.path, "secrets-key")), given: { ...variables, ...read } };
+}
+
+function keyFrom({ key, keyFile }: SecretSources, usual: string): string | undefined {
+  const file = keyFile ?? (key === undefined && existsSync(usual) ? usual : undefined);
+  if (file !== undefined && (statSync(file).mode & 0o077) !== 0)
+    throw new Error(`Other users can read the secrets key. Run: chmod 600 ${file}`);
+  const found = key ?? (file === undefined ? undefined : readFileSync(file, "utf8").trim());
+  if (found !== undefined && found.length < 32)
+    throw new Error("The secrets key has fewer than 32 characters. Make one: openssl rand -hex 32");
+  return found;
+}
+
+function fromDescriptor(descriptor: number): GivenSecrets {
+  try {
+    return GivenSecrets.parse(JSON.parse(readFileSync(descriptor, "utf8")));
+  } catch {
+    // The cause could quote a value.
+    throw new Error(
+      'The descriptor in AGENCY_SECRETS_FD has no JSON like {"NAME": "value"} or {"Company": {"NAME": "value"}}.',
+    );
+  }
+}
