@@ -8,7 +8,7 @@ import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { createClient } from "../src/client/client.ts";
-import { createKey, terminateAgent } from "../src/contract/agents.ts";
+import { createKey, terminateAgent, updateAgent } from "../src/contract/agents.ts";
 import { approve, viewApproval } from "../src/contract/approvals.ts";
 import { createCompany, updateCompany } from "../src/contract/companies.ts";
 import { examineDeeply } from "../src/contract/doctor.ts";
@@ -116,6 +116,8 @@ for (const kind of storeKinds)
           role: "printer",
           ...brain({ ONE: planted.ofBoard, TWO: { secret: "NAMED" }, THREE: { secret: "GIVEN" } }),
         });
+        // An agent may hire only with files that its own configuration names.
+        await board(updateAgent, { id: rootAgentId, ...brain({}) });
         const root = as((await board(createKey, { id: rootAgentId })).key);
         const hire = {
           companyId,
