@@ -100,7 +100,6 @@ for (const kind of storeKinds)
           adapterConfig: { command: process.execPath, args: [program], env },
         });
 
-        const { createCompany } = await import("../src/contract/companies.ts");
         const { id: companyId, rootAgentId } = await board(createCompany, { name: "Story" });
         await board(updateCompany, {
           companyId,
