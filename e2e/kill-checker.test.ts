@@ -70,7 +70,7 @@ test("content that was written only in part is found", async () => {
   const home = copyOf(sound);
   truncateSync(join(home, path), 5);
   matches(await problemsOf(home), [
-    /version \d+ does not have the bytes of its hash/,
+    /version \d+ cannot be read \(The stored content of file .* was changed outside Agency/,
     /a file of content is not what its name says/,
     /^version-content /,
   ]);
@@ -132,7 +132,7 @@ test("a write that happened twice is found", async () => {
         created_at, updated_at, deleted_at)
       select '${twin}', company_id, kind, description, media_type, version, hash, size, owner_id, created_at,
         updated_at, deleted_at from files where id = '${id}'`);
-    db.exec(`insert into versions select '${twin}', version, hash, size, author_kind, author_agent_id,
+    db.exec(`insert into versions select '${twin}', version, description, hash, size, author_kind, author_agent_id,
       author_session_id, created_at from versions where file_id = '${id}'`);
   });
   cpSync(join(home, "knowledge", id), join(home, "knowledge", twin), { recursive: true });

@@ -149,7 +149,7 @@ export class Writer {
     }
     const dice = random.next();
     if (dice < 0.5) {
-      const change = random.chance(0.5) ? { title: words } : { description: words };
+      const change = random.chance(0.5) ? { title: words.trim() } : { description: words };
       await this.#attempt({ action: "update", ...start, change }, updateOutcome, { id, ...change });
     } else if (dice < 0.75) {
       const change = { status: "completed" };
