@@ -83,7 +83,8 @@ const onSubtree = guarded(contract.viewSubtree, async ({ tx, actor, input }) => 
     whole || actor.agentId === null
       ? await tx.all(below, { id: input.id, limit: limit + 1 })
       : await readableBelow(tx, actor.agentId, input.id, limit + 1);
-  const page = rows.slice(0, limit);
+  // The database may return the rows in any order. It must not depend on other rows.
+  const page = rows.slice(0, limit).toSorted((a, b) => a.num - b.num);
   const inPage = new Set(page.map(({ id }) => id));
   const parentsInPage = (row: WithParents): string[] =>
     (row.parents ?? "")
