@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -39,7 +39,7 @@ test("its workspace is its own and goes away with it; its transcript stays", asy
   assert.equal(path, runner.workspaceFor("one"));
   assert.deepEqual(names.toSorted(), [".claude", ".mcp.json", ".tmp", "settings.json", "system-prompt.md"]);
   assert.equal(statSync(path).mode & 0o077, 0);
-  runner.cleanUp("one");
+  await runner.cleanUp("one");
   assert.deepEqual(readdirSync(join(folder, "workspaces")), []);
   const transcript = () => readTranscript(join(folder, "transcripts"), "one");
   // It is written behind the session.
@@ -252,6 +252,18 @@ test("how a process ended is kept until it is dealt with, also for the next life
     assert.equal(next.takeExit("one"), undefined);
   }
   writeFileSync(file, "{}");
-  next.cleanUp("one");
+  await next.cleanUp("one");
   assert.deepEqual(readdirSync(join(folder, "transcripts")), ["one.log"]);
+});
+
+test("the workspaces of earlier runs are removed, those of this run are not", async (context) => {
+  const { runner, start, folder } = await place(context);
+  const running = await start("mkdir locked && chmod 000 locked");
+  running.release();
+  await running.exited;
+  mkdirSync(join(folder, "workspaces", "old", "deep"), { recursive: true });
+  await runner.cleanUpOthers((id) => id === "one");
+  assert.deepEqual(readdirSync(join(folder, "workspaces")), ["one"]);
+  await runner.cleanUpOthers(() => false);
+  assert.deepEqual(readdirSync(join(folder, "workspaces")), []);
 });

@@ -4,6 +4,7 @@ import {
   createWriteStream,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -28,6 +29,7 @@ import {
   workspaceOf,
 } from "./process-table.ts";
 import { readsOf } from "./reads.ts";
+import { remover } from "./removal.ts";
 import type { SandboxKeeper } from "./sandbox.ts";
 import { memoryUsedUp, processesUsedUp } from "./texts.ts";
 import type { Watchdog } from "./watchdog.ts";
@@ -63,6 +65,7 @@ export function processRunner(options: ProcessOptions): Runner {
   mkdirSync(options.transcripts, { recursive: true, mode: 0o700 });
   const killLeftovers = leftoverKiller();
   const sweep = sweeper();
+  const remove = remover();
   void removeAbandonedGroups();
   return {
     workspaceFor: (id) => join(options.workspaces, id),
@@ -84,9 +87,14 @@ export function processRunner(options: ProcessOptions): Runner {
       rmSync(exitFile(options, id), { force: true });
       return exit;
     },
-    cleanUp: (id) => {
-      rmSync(join(options.workspaces, id), { recursive: true, force: true });
+    cleanUp: async (id) => {
       rmSync(exitFile(options, id), { force: true });
+      await remove(join(options.workspaces, id));
+    },
+    cleanUpOthers: async (own) => {
+      if (!existsSync(options.workspaces)) return;
+      for (const id of readdirSync(options.workspaces))
+        if (!own(id)) await remove(join(options.workspaces, id));
     },
   };
 }

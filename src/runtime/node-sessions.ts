@@ -85,6 +85,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   const processes = new Map<string, Running>();
   /** The processes that ended, until their end is recorded. A failed attempt is repeated at the next tick. */
   const exits = new Map<string, { session: Pick<SessionRow, "id" | "company_id">; exit: Exit }>();
+  /** The sessions that this run of the node started. */
+  const opened = new Set<string>();
   /** The sessions that submitted a summary, and when they are killed. */
   const finishing = new Map<string, number>();
   const meter = createMeter({
@@ -94,6 +96,15 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     stop: (id) => processes.get(id)?.kill(),
     hold: (id, still) => processes.get(id)?.hold(still),
   });
+
+  /** Removals that are under way. Nothing waits for them but the end of this node. */
+  const removals = new Set<Promise<void>>();
+  function removing(removal: Promise<void>): void {
+    const done = removal
+      .catch((error: unknown) => parts.reportBug(error, "removal of a workspace"))
+      .finally(() => removals.delete(done));
+    removals.add(done);
+  }
 
   async function start(agentId: string, companyId: string): Promise<void> {
     const id = newId();
@@ -138,6 +149,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     });
     await at("intended");
     if (intent === null) return;
+    opened.add(id);
     const session = { id, company_id: companyId };
     let process: Running;
     try {
@@ -181,7 +193,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     processes.delete(session.id);
     exits.delete(session.id);
     finishing.delete(session.id);
-    runner.cleanUp(session.id);
+    opened.delete(session.id);
+    removing(runner.cleanUp(session.id));
   }
 
   /**
@@ -267,6 +280,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
         });
       await settle(session, { reason: endReasons.daemonRestarted, exitCode: null });
     }
+    removing(runner.cleanUpOthers((id) => opened.has(id)));
   }
 
   return {
@@ -286,6 +300,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       await Promise.all([...processes.values()].map(({ exited }) => exited));
       for (const session of await store.read((tx) => tx.all(liveOn, { node_id: nodeId })))
         await settle(session, { reason: endReasons.daemonStopped, exitCode: null });
+      await Promise.all(removals);
     },
   };
 }

@@ -59,7 +59,8 @@ export class Machine {
         this.#seen.delete(sessionId);
         return exit;
       },
-      cleanUp: (sessionId) => void this.#seen.delete(sessionId),
+      cleanUp: async (sessionId) => void this.#seen.delete(sessionId),
+      cleanUpOthers: async () => undefined,
     };
   }
 

@@ -106,7 +106,8 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
     confirmLeases: () => undefined,
     killOrphan: (pid, since) => void orphansKilled.push({ pid, started: since }),
     takeExit: () => undefined,
-    cleanUp: (id) => void cleaned.push(id),
+    cleanUp: async (id) => void cleaned.push(id),
+    cleanUpOthers: async () => undefined,
     start: async (spec) => {
       const failure = failures.get(spec.agent.id);
       if (failures.delete(spec.agent.id)) throw failure ?? new Error("unreachable");
