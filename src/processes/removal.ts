@@ -24,7 +24,7 @@ async function removeTree(path: string): Promise<void> {
     if (step !== undefined)
       await run(
         step[0],
-        [...step.slice(1)].map((word) => (word === "{path}" ? path : word)),
+        step.slice(1).map((word) => (word === "{path}" ? path : word)),
       );
     await run("rm", ["-rf", "--", path]);
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;

@@ -19,7 +19,7 @@ export interface Runner {
   takeExit(sessionId: string): Exit | undefined;
   /** Removes everything the session left on disk except its transcript. */
   cleanUp(sessionId: string): Promise<void>;
-  /** Removes the workspaces that earlier runs of this node left: all but those of its own sessions. */
+  /** Removes the workspaces that earlier runs of this node left: all but those that `isOwn` accepts. */
   cleanUpOthers(isOwn: (sessionId: string) => boolean): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ import type { Mac, NewEventRow, Tx } from "./store.ts";
  */
 
 /**
- * SHA-512/256 of the key and the text. It shows only a part of the state of the hash, so nobody can continue a text without the
+ * SHA-512/256 of the key and the text. It shows only a part of the state of the hash, so a text can't be continued without the
  * key, which is what HMAC's second round prevents. Node's createHmac() takes four times as long for short texts.
  */
 export function macOf(key: string): Mac {
