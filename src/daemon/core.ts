@@ -44,7 +44,8 @@ export function createCore(parts: CoreParts): Core {
   if (missing.length > 0)
     throw new Error(`operations without a handler: ${missing.map(({ name }) => name).join(", ")}`);
   const conceal = (call: Writing, input: unknown) => secrets.conceal(call, input);
-  const dispatch = createDispatcher({ ...parts, handlers, conceal, onLimit: tellOfLimit });
+  const hideIn = (companyId: string, text: string) => secrets.hideIn(companyId, text);
+  const dispatch = createDispatcher({ ...parts, handlers, conceal, hideIn, onLimit: tellOfLimit });
   return { store: parts.store, dispatch };
 }
 

@@ -28,6 +28,8 @@ export interface CallContext extends Writing {
   readonly caller: Caller;
   readonly newSecret: () => string;
   readonly settings: () => Promise<Settings>;
+  /** Hides secrets in content that does not come with the input, such as a file of the workspace. */
+  readonly hide: (text: string) => string;
 }
 
 /** For a change that happens without a call: a report of use, a decision that is due, a limit that was reached. */
@@ -51,7 +53,10 @@ export function writeIn<T>(
 /** What a handler is given. Also for the directives in an agent's final output, which come through no door. */
 export function callContext(
   tx: Tx,
-  of: Pick<CallContext, "caller" | "companyId" | "newId" | "newSecret"> & { readonly operation: string },
+  of: Pick<CallContext, "caller" | "companyId" | "newId" | "newSecret"> & {
+    readonly operation: string;
+    readonly hideIn?: (companyId: string, text: string) => string;
+  },
 ): CallContext {
   const { caller, companyId, newId, newSecret, operation } = of;
   return {
@@ -59,6 +64,7 @@ export function callContext(
     caller,
     newSecret,
     settings: () => settingsOf(tx, companyId),
+    hide: (text) => of.hideIn?.(companyId, text) ?? text,
   };
 }
 

@@ -44,6 +44,7 @@ export interface DispatcherParts {
   readonly refusesWrites?: () => Refusal | undefined;
   /** Takes secrets out of the input of a write. `undo` is called if the write is rolled back. */
   readonly conceal?: (call: Writing, input: unknown) => Promise<{ input: unknown; undo: () => void }>;
+  readonly hideIn?: (companyId: string, text: string) => string;
   /** Called when an agent reaches a limit of the organization, in the transaction that records the refusal. */
   readonly onLimit?: (call: Writing, agentId: string, refusal: Refusal) => Promise<void>;
 }

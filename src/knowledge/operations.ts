@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import * as contract from "../contract/knowledge.ts";
 import { notFound } from "../contract/refusal.ts";
 import { levelAt, ranks } from "../contract/resources.ts";
@@ -274,7 +275,10 @@ async function contentOf(
     throw texts.noWorkspace("Send content instead of path.");
   const bytes = readFromWorkspace(call.caller.workspace, path, maxFileBytes);
   if (bytes.byteLength > maxFileBytes) throw texts.tooLarge(bytes.byteLength, maxFileBytes);
-  return bytes;
+  const form = isUtf8(bytes) ? "utf8" : "latin1";
+  const text = Buffer.from(bytes).toString(form);
+  const hidden = call.hide(text);
+  return hidden === text ? bytes : Buffer.from(hidden, form);
 }
 
 /** The content of one version. Every version that the actor may not read answers like one that does not exist. */

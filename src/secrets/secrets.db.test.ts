@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { updateAgent } from "../contract/agents.ts";
 import { updateCompany } from "../contract/companies.ts";
@@ -131,6 +134,23 @@ for (const kind of bothStores)
       assert.match(file.content, /^a \[redacted\] b \S*\[redacted\]\S* c production$/);
       assert.equal(file.description, "about [redacted]");
       assert.deepEqual(await hits(store), []);
+    });
+
+    test("a file that a session takes from its workspace loses known values too, whatever else it contains", async () => {
+      await made({ API_KEY: value });
+      const workspace = mkdtempSync(join(tmpdir(), "agency-secrets-"));
+      after(() => rmSync(workspace, { recursive: true }));
+      writeFileSync(join(workspace, "text"), `é ${value}`);
+      writeFileSync(join(workspace, "bytes"), Buffer.concat([Buffer.from([0xff, 0]), Buffer.from(value)]));
+      const { call } = await org.session(org.rootId, workspace);
+      const text = await call(createFile, { description: "text", path: "text" });
+      assert.equal((await call(readFile, { id: text.id })).content, "é [redacted]");
+      const bytes = await call(createFile, { description: "bytes", path: "bytes" });
+      const { content } = await call(readFile, { id: bytes.id });
+      assert.deepEqual(
+        Buffer.from(content, "base64"),
+        Buffer.concat([Buffer.from([0xff, 0]), Buffer.from("[redacted]")]),
+      );
     });
 
     test("a plan with a secret is applied with its hash", async () => {

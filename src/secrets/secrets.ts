@@ -39,6 +39,7 @@ export interface SecretStore {
   resolve(tx: ReadTx, agent: Configured): Promise<{ config: string; missing: readonly string[] }>;
   /** Values that must not leave the company. */
   valuesOf(companyId: string): readonly string[];
+  hideIn(companyId: string, text: string): string;
   /** Hides every known value. For logs. */
   hide(text: string): string;
   /** Reads all encrypted values once, because hiding must know them. */
@@ -184,6 +185,7 @@ export function keepSecrets(options: { key?: string | undefined; given?: GivenSe
       return { config, missing };
     },
     valuesOf,
+    hideIn: (companyId, text) => hiderFor([companyId])(text),
     hide: (text) => hiderFor([...known.keys(), ""])(text),
     load: async (tx) => {
       for (const row of await tx.all(allSealed, {})) open(row);
