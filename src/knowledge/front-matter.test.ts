@@ -35,9 +35,9 @@ const hostile: Readonly<Record<string, (size: number) => string>> = {
 describe("hostile front matter", () => {
   for (const [name, make] of Object.entries(hostile))
     test(`${name}: twice the size takes no more than about twice the time`, () => {
-      // The fastest of three runs, because other programs run on this machine too.
+      // CPU time of the fastest of five runs, because other programs run on this machine too.
       const [small, large] = [fastest(make(50_000)), fastest(make(100_000))];
-      assert.ok(large < 3 * small + 60, `50 kB took ${small.toFixed(0)} ms, 100 kB ${large.toFixed(0)} ms`);
+      assert.ok(large < 3 * small + 100, `50 kB took ${small.toFixed(0)} ms, 100 kB ${large.toFixed(0)} ms`);
       assert.ok(large < 1000, `100 kB took ${large.toFixed(0)} ms`);
     });
 
@@ -76,14 +76,14 @@ function numbered(size: number, line: (index: number) => string): string {
 
 function fastest(front: string): number {
   return Math.min(
-    ...[1, 2, 3].map(() => {
-      const start = performance.now();
+    ...[1, 2, 3, 4, 5].map(() => {
+      const start = process.cpuUsage();
       try {
         readFrontMatter("f.md", `---\n${front}\n---\nbody`);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
       }
-      return performance.now() - start;
+      return process.cpuUsage(start).user / 1000;
     }),
   );
 }
