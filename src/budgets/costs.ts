@@ -6,6 +6,7 @@ import { memberById, rootAgentOf } from "../capabilities/members.ts";
 import { upward } from "../capabilities/structure.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { dynamic, insertion, selection, textQuery } from "../store/query.ts";
+import { storedBytes } from "../knowledge/table.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { lineOf, monthOf, unused, type Used, usedColumns } from "./budget.ts";
@@ -38,7 +39,8 @@ export async function addCosts(tx: Tx, spender: Spender, amounts: Amounts): Prom
   for (const { id } of await tx.all(whysOf, { id: firstOutcomeId })) await add("outcome", id, 0);
 }
 
-const onList = guarded(listCosts, async ({ tx, actor, companyId, input }) => {
+const onList = guarded(listCosts, async ({ tx, actor, companyId, input, settings }) => {
+  const { maxAgentBytes, maxCompanyBytes } = await settings();
   const month = input.month ?? monthOf(tx.now);
   const limit = input.limit ?? defaultPage;
   const [after = ""] = cursorParts(input.cursor, "id");
@@ -55,6 +57,10 @@ const onList = guarded(listCosts, async ({ tx, actor, companyId, input }) => {
     by: input.by,
     total: await costOf(tx, "agent", top, month, 0),
     budget: await budgetLines(tx, companyId, below),
+    storage: {
+      bytes: await storedBytes(tx, companyId, below),
+      maxBytes: below === null ? maxCompanyBytes : maxAgentBytes,
+    },
     costs,
     nextCursor,
   };

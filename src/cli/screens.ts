@@ -13,12 +13,14 @@ export const screens: Readonly<Record<string, (output: unknown) => string>> = {
 };
 
 function drawCosts(output: unknown): string {
-  const { month, by, total, budget, costs, nextCursor } = listCosts.output.parse(output);
+  const { month, by, total, budget, storage, costs, nextCursor } = listCosts.output.parse(output);
   const below = by === "agent" ? "with its team" : "with its parts";
   return [
     `Spent in ${month}: ${costText(total)}`,
     "",
     table("budget", budget.map(budgetRow)),
+    "",
+    `Stored: ${megabytes(storage.bytes)} of ${megabytes(storage.maxBytes)}`,
     "",
     table(
       "costs",
@@ -31,6 +33,8 @@ function drawCosts(output: unknown): string {
     ...(nextCursor === null ? [] : [`For more, add: --cursor "${nextCursor}"`]),
   ].join("\n");
 }
+
+const megabytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MB`;
 
 function budgetRow({ measure, limit, spent, reserved, handedDown, left }: BudgetLine) {
   const text = (amount: number | null): string => {

@@ -95,6 +95,11 @@ export const listCosts = operation("cost.list", "GET /api/companies/:companyId/c
     budget: z
       .array(BudgetLine)
       .describe("The budget as it is now. For an agent, only the measures it has its own limit for."),
+    storage: z
+      .object({ bytes: z.number(), maxBytes: z.number() })
+      .describe(
+        "What all versions and messages take: those the agent wrote, or for the board all of the company.",
+      ),
     costs: z.array(
       z.object({
         id: z.string(),

@@ -7,6 +7,10 @@ import { AdapterType, CompanyId, count, Data, Name, nextCursor, Page, text } fro
 
 const Threshold = count(1, 100_000).nullable();
 
+/** Below this, no limit on storage is ever reached. */
+export const leastStorage = 1024 * 1024;
+const Storage = count(leastStorage, Number.MAX_SAFE_INTEGER);
+
 export const Settings = z.strictObject({
   maxSessions: count(0, 1000).describe(
     "Maximum number of sessions at the same time, shared fairly among agents. 0 stops all of them.",
@@ -27,6 +31,10 @@ export const Settings = z.strictObject({
     .max(50)
     .describe("Types of brain that agents may hire with. The board may use any."),
   maxFileBytes: count(1, 100 * 1024 * 1024).describe("Size limit of a knowledge file, in bytes."),
+  maxAgentBytes: Storage.describe(
+    "Maximum size of all versions and messages that one agent wrote, in bytes.",
+  ),
+  maxCompanyBytes: Storage.describe("Maximum size of all versions and messages of the company, in bytes."),
   requireBoardApprovalForNewAgents: z
     .boolean()
     .describe("Whether an agent that another agent hires waits until the board approves it."),

@@ -44,8 +44,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
     readonly again: (output: unknown) => Readonly<Record<string, unknown>> | null;
     readonly by?: Operation;
   };
-  /** The input may carry whole files. Other inputs are small (limits.ts). */
-  readonly carriesFiles?: true;
+  /** The input may carry so many whole files. Other inputs are small (limits.ts). */
+  readonly carriesFiles?: number;
   /** Whether the call takes long. The daemon runs one such call at a time. */
   readonly heavy?: (input: Readonly<Record<string, unknown>>) => boolean;
   /** The input is a secret, which the handler keeps. Other inputs lose the secrets they contain. */

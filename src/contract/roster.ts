@@ -61,6 +61,8 @@ export type CompanyFile = z.infer<typeof CompanyFile>;
 /** Limit for all files together. Each byte is searched for secrets, at about 4 MB per second. */
 export const mostFileBytes = 16 * 1024 * 1024;
 
+const mostFiles = 5000;
+
 export const exportCompany = operation("company.export", "GET /api/companies/:companyId/export", {
   summary: "Export a company as files: agents, settings, skills and knowledge, without secrets.",
   input: z.strictObject({ companyId: CompanyId }),
@@ -84,7 +86,7 @@ export const importCompany = operation("company.import", "POST /api/companies/im
     files: z
       .array(CompanyFile)
       .min(1)
-      .max(5000)
+      .max(mostFiles)
       .describe(
         "The files of an exported company, 1 to 5000. Definitions of agents (`agents/*.md`) are enough.",
       ),
@@ -98,7 +100,7 @@ export const importCompany = operation("company.import", "POST /api/companies/im
     files: z.number().describe("Number of knowledge files."),
     notices: z.array(z.string()),
   }),
-  carriesFiles: true,
+  carriesFiles: mostFiles,
   heavy: () => true,
   within: "installation",
 });

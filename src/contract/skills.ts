@@ -48,7 +48,7 @@ export const putSkill = operation("skill.put", "POST /api/companies/:companyId/s
     ),
   }),
   output: Skill,
-  carriesFiles: true,
+  carriesFiles: mostSkillFiles,
 });
 
 export const listSkills = operation("skill.list", "GET /api/companies/:companyId/skills", {

@@ -181,7 +181,12 @@ async function startLocked(opened: {
       return actor.sessionId === null || actor.agentId === null ? 0 : countUnread(tx, actor.agentId);
     });
   const limits = Limits.parse(options.limits ?? {});
-  const callers = new Callers({ limits, authenticate: check, clock: () => performance.now() });
+  const callers = new Callers({
+    limits,
+    authenticate: check,
+    clock: () => performance.now(),
+    sleep: (milliseconds) => sleep(milliseconds, undefined, { ref: false }),
+  });
   const dispatch = patient(
     callers.fairly(core.dispatch),
     () => somethingChanged(store, closing.signal),

@@ -5,6 +5,8 @@ import { Settings } from "../contract/companies.ts";
 
 export const defaultSettings: Settings = {
   maxFileBytes: 10 * 1024 * 1024,
+  maxAgentBytes: 1024 ** 3,
+  maxCompanyBytes: 10 * 1024 ** 3,
   maxSessions: 4,
   maxSessionProcesses: 1024,
   maxSessionMemoryMb: 4096,

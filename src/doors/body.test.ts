@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Refusal } from "../contract/refusal.ts";
-import { readJson, Shape } from "./body.ts";
+import { parsedBody, Shape } from "./body.ts";
 
 describe("a JSON body", () => {
   /** In pieces of a few bytes, as it may arrive. */
   const read = (text: string | Uint8Array): unknown => {
     const bytes = Buffer.from(text);
-    const shape = new Shape();
+    const shape = new Shape(25_000);
     const size = Math.max(7, bytes.length >> 8);
     for (let start = 0; start < bytes.length; start += size) shape.check(bytes.subarray(start, start + size));
-    return readJson(bytes);
+    return parsedBody(bytes);
   };
 
   test("is what JSON.parse makes of it", () => {

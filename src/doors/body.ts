@@ -1,36 +1,65 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
+import type { Limits } from "../contract/limits.ts";
+import type { Operation } from "../contract/operation.ts";
 import { redactText } from "../redaction/redact.ts";
-import { bodyNotJson, bodyNotUtf8, bodyTooDeep, bodyTooLarge, bodyTooManyValues } from "./texts.ts";
+import type { Account } from "./callers.ts";
+import {
+  bodyNotJson,
+  bodyNotUtf8,
+  bodyTooDeep,
+  bodyTooLarge,
+  bodyTooManyValues,
+  tooManyAtOnce,
+} from "./texts.ts";
+
+/** What a request may contain. */
+export interface Room {
+  readonly bytes: number;
+  readonly values: number;
+}
+
+export function roomFor(operations: readonly Operation[], limits: Limits): Room {
+  const files = Math.max(...operations.map(({ carriesFiles = 0 }) => carriesFiles));
+  // A file has a path, a content and an encoding.
+  return { bytes: files > 0 ? limits.uploadBytes : limits.bodyBytes, values: 2000 + 4 * files };
+}
 
 /**
- * Reads a JSON body. It comes from outside: its size, its depth and the number of its values are checked while it arrives,
- * piece by piece, and its encoding before it is parsed. Parsing an object of many keys takes far longer than receiving it.
+ * Reads and parses a JSON body. It comes from outside: its size, its depth and the number of its values are checked while it
+ * arrives, piece by piece, and its encoding before it is parsed. Parsing an object of many keys takes far longer than
+ * receiving it. One caller's bodies are parsed one after another, with a turn for all other callers in between.
  */
-export async function readBody(
+export async function readJson(
   request: IncomingMessage,
-  maxBytes: number,
-  /** Counts the bytes until the request is answered (callers.ts). */
-  held: { hold(bytes: number): void },
-): Promise<Buffer> {
-  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
+  room: Room,
+  held: { readonly hold: (bytes: number) => void; readonly account: Pick<Account, "parsing"> },
+): Promise<unknown> {
+  if (Number(request.headers["content-length"] ?? 0) > room.bytes) throw bodyTooLarge(room.bytes);
   const chunks: Buffer[] = [];
-  const shape = new Shape();
+  const shape = new Shape(room.values);
   let size = 0;
   // The connection stays open if we stop half-way, because the refusal is sent on it.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     if (!(chunk instanceof Buffer)) continue;
     size += chunk.byteLength;
-    if (size > maxBytes) throw bodyTooLarge(maxBytes);
+    if (size > room.bytes) throw bodyTooLarge(room.bytes);
     held.hold(chunk.byteLength);
     shape.check(chunk);
     chunks.push(chunk);
   }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+  const bytes = Buffer.concat(chunks);
+  if (bytes.byteLength === 0) return undefined;
+  if (bytes.byteLength < quicklyParsed) return parsedBody(bytes);
+  return held.account.parsing.run(async () => {
+    await new Promise(setImmediate);
+    return parsedBody(bytes);
+  }, tooManyAtOnce);
 }
 
-/** Parses a body that readBody() returned. */
-export function readJson(bytes: Buffer): unknown {
+const quicklyParsed = 16 * 1024;
+
+export function parsedBody(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw bodyNotUtf8();
   try {
     return JSON.parse(bytes.toString("utf8"));
@@ -40,8 +69,6 @@ export function readJson(bytes: Buffer): unknown {
 }
 
 const maxDepth = 32;
-/** An imported company has up to 5,000 files of three values each. */
-const maxValues = 25_000;
 
 /** Follows the brackets and commas of a JSON text outside its strings. It builds nothing, and stops at the first one too many. */
 export class Shape {
@@ -49,6 +76,11 @@ export class Shape {
   #values = 0;
   #inString = false;
   #escaped = false;
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   check(bytes: Uint8Array): void {
     for (let index = 0; index < bytes.length; index++) {
@@ -62,7 +94,7 @@ export class Shape {
         if (++this.#depth > maxDepth) throw bodyTooDeep(maxDepth);
         this.#values++;
       } else if (byte === closeBrace || byte === closeBracket) this.#depth--;
-      else if (byte === comma && ++this.#values > maxValues) throw bodyTooManyValues(maxValues);
+      else if (byte === comma && ++this.#values > this.#most) throw bodyTooManyValues(this.#most);
     }
   }
 }

@@ -18,6 +18,7 @@ function callersWith(limits: Partial<Limits>) {
   const callers = new Callers({
     limits: Limits.parse(limits),
     clock: () => seen.now,
+    sleep: async () => undefined,
     authenticate: async (token) => {
       seen.asked++;
       if (token === undefined || token === "wrong" || seen.revoked) throw unauthenticated("no");

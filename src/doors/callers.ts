@@ -10,7 +10,7 @@ import { tooManyAtOnce, tooManyBytes, tooManyCalls } from "./texts.ts";
  *
  * A request passes three gates. admit() looks at the credential before a byte of the body is read, and limits the rate.
  * `Account.hold` limits the bytes of requests that are not answered yet. fairly() limits how many calls of a caller run at a
- * time; calls that take long run one at a time in all, and each caller has one of them in line.
+ * time; calls that take long run one at a time in all with rests between them, and each caller has one of them in line.
  *
  * The check in admit() only decides whose account counts. It may be a few seconds old: the transaction of every call checks
  * the credential again.
@@ -20,6 +20,7 @@ export interface CallerParts {
   readonly authenticate: (token: string | undefined) => Promise<Caller>;
   /** Milliseconds on a clock that only moves forward. */
   readonly clock: () => number;
+  readonly sleep: (milliseconds: number) => Promise<unknown>;
 }
 
 export class Callers {
@@ -57,12 +58,24 @@ export class Callers {
       const account = this.#accountOf(token) ?? this.#strangers;
       const isLong =
         operation.heavy?.({ ...Object(request.input) }) === true || bytes > this.#parts.limits.bodyBytes;
-      const full = () => tooManyAtOnce(this.#parts.limits.callsWaiting);
       const work = (): Promise<unknown> => dispatch(request);
       return isLong
-        ? account.heavy.run(() => this.#heavy.run(work, full), full)
-        : account.calls.run(work, full);
+        ? account.heavy.run(() => this.#rested(work), tooManyAtOnce)
+        : account.calls.run(work, tooManyAtOnce);
     };
+  }
+
+  /** Runs long work in its turn. The next turn comes after a rest: long work takes a third of the time at most. */
+  #rested<T>(work: () => Promise<T>): Promise<T> {
+    const answer = Promise.withResolvers<T>();
+    void this.#heavy.run(async () => {
+      const begun = this.#parts.clock();
+      const running = work();
+      answer.resolve(running);
+      await running.catch(() => undefined);
+      await this.#parts.sleep(Math.min(2000, 2 * (this.#parts.clock() - begun)));
+    }, tooManyAtOnce);
+    return answer.promise;
   }
 
   #accountOf(token: string | undefined): Account | undefined {
@@ -99,6 +112,7 @@ const burstSeconds = 25;
 export class Account {
   readonly calls: Slots;
   readonly heavy: Slots;
+  readonly parsing: Slots;
   checkedAt = 0;
   readonly #perSecond: number;
   readonly #heldPerCaller: number;
@@ -110,6 +124,7 @@ export class Account {
   constructor({ limits, clock }: CallerParts, perSecond: number, countAll: (bytes: number) => void) {
     this.calls = new Slots(limits.callsAtOnce, limits.callsWaiting);
     this.heavy = new Slots(1, limits.callsWaiting);
+    this.parsing = new Slots(1, limits.callsWaiting);
     this.#perSecond = perSecond;
     this.#heldPerCaller = limits.heldBytesPerCaller;
     this.#countAll = countAll;

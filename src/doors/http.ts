@@ -3,7 +3,7 @@ import type { Limits } from "../contract/limits.ts";
 import { type Operation, takesBody } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
 import { notFound, Refusal, refusalCodes } from "../contract/refusal.ts";
-import { readBody, readJson } from "./body.ts";
+import { readJson, roomFor } from "./body.ts";
 import type { Account } from "./callers.ts";
 import { checkHostAndOrigin } from "./host.ts";
 import { openApi } from "./openapi.ts";
@@ -105,8 +105,9 @@ async function answer(
 }
 
 export interface Held {
+  readonly account: Account;
   readonly bytes: number;
-  hold(bytes: number): void;
+  readonly hold: (bytes: number) => void;
 }
 
 /** Counts the bytes of a request on the caller's account until the response is sent or the connection is closed. */
@@ -114,6 +115,7 @@ export function holding(account: Account, response: ServerResponse): Held {
   let bytes = 0;
   response.once("close", () => account.release(bytes));
   return {
+    account,
     get bytes() {
       return bytes;
     },
@@ -192,13 +194,19 @@ export function fail(
 
 /**
  * A client that is refused half-way may still be sending before it reads the answer. If the connection were closed now, the
- * client's next write would fail and it would lose the answer. So the answer is sent whole, and the rest of the request is
- * read and dropped for a few seconds.
+ * client's next write would fail and it would lose the answer. So the answer is sent whole, and some more of the request is
+ * read and dropped. Then the connection waits a few seconds for the client to close it. Reading everything would cost as much
+ * as the refusal saves.
  */
 function linger(request: IncomingMessage, response: ServerResponse, text: string): void {
   response.write(text);
   const cut = setTimeout(() => request.socket.destroy(), lingerMilliseconds);
   cut.unref();
+  let dropped = 0;
+  request.on("data", (chunk: Buffer) => {
+    dropped += chunk.byteLength;
+    if (dropped > mostDropped) request.pause();
+  });
   request.resume().once("close", () => {
     clearTimeout(cut);
     response.end();
@@ -206,6 +214,7 @@ function linger(request: IncomingMessage, response: ServerResponse, text: string
 }
 
 const lingerMilliseconds = 5000;
+const mostDropped = 128 * 1024;
 
 interface Route {
   readonly operation: Operation;
@@ -276,12 +285,10 @@ async function bodyOf(
   held: Held,
   limits: Limits,
 ): Promise<Record<string, unknown>> {
-  const most = operation.carriesFiles === true ? limits.uploadBytes : limits.bodyBytes;
-  const bytes = await readBody(request, most, held);
-  if (bytes.byteLength === 0) return {};
+  const body = await readJson(request, roomFor([operation], limits), held);
+  if (body === undefined) return {};
   const type = headerOf(request, "content-type") ?? "";
   if (!/^application\/json\b/i.test(type)) throw bodyNotDeclared();
-  const body = readJson(bytes);
   if (typeof body !== "object" || body === null || Array.isArray(body)) throw bodyNotObject(operation.name);
   return { ...body };
 }

@@ -11,7 +11,7 @@ import { outputSchema, toolSchema } from "../contract/json-schema.ts";
 import { mcpServers, type McpServerName, type Operation, toolDescription } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
-import { readBody, readJson } from "./body.ts";
+import { readJson, type Room, roomFor } from "./body.ts";
 import { bearer, type DoorParts, goneWith, holding, type OtherDoor, send } from "./http.ts";
 import { answerTo, plainCallIn } from "./mcp-call.ts";
 import { internalError, stillWaiting, toolsHere, unreadNotice } from "./texts.ts";
@@ -39,8 +39,7 @@ export function mcpDoor(parts: McpParts): OtherDoor {
       const served = servers.get(name);
       if (served === undefined) throw notFound("MCP server", name.slice(0, 100));
       const held = holding(account, response);
-      const body =
-        request.method === "POST" ? readJson(await readBody(request, served.maxBytes, held)) : undefined;
+      const body = request.method === "POST" ? await readJson(request, served.room, held) : undefined;
       const gone = goneWith(response);
       const call = plainCallIn(request, body);
       if (call !== undefined) {
@@ -89,13 +88,15 @@ function serve(
 ): {
   newServer: (token: string | undefined, bytes: number) => Server;
   handler: McpHttpHandler;
-  maxBytes: number;
+  room: Room;
 } {
   const tools = toolsOf(name);
   const byName = new Map(tools.map(({ operation, tool }) => [tool.name, operation]));
   const list = tools.map(({ tool }) => tool);
-  const carriesFiles = tools.some(({ operation }) => operation.carriesFiles === true);
-  const maxBytes = carriesFiles ? parts.limits.uploadBytes : parts.limits.bodyBytes;
+  const room = roomFor(
+    tools.map(({ operation }) => operation),
+    parts.limits,
+  );
   const newServer = (token: string | undefined, bytes: number): Server => {
     const server = new Server(
       { name: `agency-${name}`, version: parts.version },
@@ -140,10 +141,10 @@ function serve(
   const handler = createMcpHandler(
     ({ authInfo }) => newServer(authInfo?.token, Number(authInfo?.extra?.["bytes"] ?? 0)),
     {
-      maxRequestBodySize: maxBytes,
+      maxRequestBodySize: room.bytes,
     },
   );
-  return { newServer, handler, maxBytes };
+  return { newServer, handler, room };
 }
 
 /** An unknown tool is not a refusal: the protocol defines its own error for it. */

@@ -35,9 +35,9 @@ export const tooManyCalls = (perSecond: number) =>
     soon,
   );
 
-export const tooManyAtOnce = (most: number) =>
+export const tooManyAtOnce = () =>
   limited(
-    `${plural(most, "call")} of yours are waiting, the maximum.`,
+    "Too many of your calls are waiting (callsWaiting).",
     "Wait for answers before you send more calls.",
     soon,
   );

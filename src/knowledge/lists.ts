@@ -150,6 +150,10 @@ const describedBy = (dialect: Dialect, words: readonly string[]): RawBuilder<boo
 const fts5 = (words: readonly string[]): string => words.map((word) => `"${word}"*`).join(" AND ");
 const tsquery = (words: readonly string[]): string => words.map((word) => `'${word}':*`).join(" & ");
 
+/** The part of a text in which the excerpt is looked for. */
 export const indexedText = query((db, p: { num: number }) => ({
-  compile: () => sql<{ body: string }>`select body from search where rowid = ${p.num}`.compile(db),
+  compile: () =>
+    sql<{ body: string }>`select substr(body, 1, 20000) as body from search where rowid = ${p.num}`.compile(
+      db,
+    ),
 }));

@@ -1,10 +1,13 @@
 import { hash as digest } from "node:crypto";
 import { sql } from "kysely";
+import { leastStorage } from "../contract/companies.ts";
+import { settingsOf } from "../dispatch/company-settings.ts";
 import type { Actor } from "../events/ledger.ts";
-import { insertion, query } from "../store/query.ts";
+import { insertion, query, selection } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { linksIn, searchableText } from "./content.ts";
+import { storageFull } from "./texts.ts";
 
 /** The rows of files and their versions. A file's row repeats the number, hash and size of its newest version. */
 export type FileRow = Row<"files">;
@@ -37,6 +40,7 @@ export async function insertFile(tx: Tx, file: NewFile): Promise<{ version: numb
     deleted_at: null,
   });
   await insertVersion(tx, { ...file, fileId: file.id, version: 1, hash });
+  await countBytes(tx, file, file);
   await tx.run(indexNew, {
     num: row?.num ?? 0,
     description: file.description.normalize("NFC"),
@@ -49,12 +53,13 @@ export async function insertFile(tx: Tx, file: NewFile): Promise<{ version: numb
 /** Adds the next version. The caller has checked the right to write and that `file` is still the newest version. */
 export async function addVersion(
   tx: Tx,
-  file: Pick<FileRow, "num" | "id" | "company_id" | "version">,
+  file: Pick<FileRow, "num" | "id" | "company_id" | "version" | "kind">,
   change: { content: Uint8Array; description: string; author: Actor },
 ): Promise<{ version: number; hash: string }> {
   const hash = digest("sha256", change.content);
   const version = file.version + 1;
   await insertVersion(tx, { ...change, fileId: file.id, version, hash });
+  await countBytes(tx, { companyId: file.company_id, kind: file.kind }, change);
   await tx.run(updateRow, {
     id: file.id,
     version,
@@ -131,6 +136,42 @@ async function insertVersion(
     created_at: tx.now,
   });
 }
+
+/**
+ * Adds a version to the sums of its company and its author. An author that has reached a limit can't write further content. What
+ * the system writes always fits, and so does what records the state of work.
+ */
+async function countBytes(
+  tx: Tx,
+  { companyId, kind }: Pick<NewFile, "companyId" | "kind">,
+  { content, author }: Pick<NewFile, "content" | "author">,
+): Promise<void> {
+  const add = async (agent_id: string): Promise<number> =>
+    (await tx.first(addBytes, { company_id: companyId, agent_id, bytes: content.byteLength }))?.bytes ?? 0;
+  const ofCompany = await add("");
+  const ofAgent = author.agentId === null ? 0 : await add(author.agentId);
+  if (author.kind === "system" || !limitedKinds.has(kind) || ofCompany <= leastStorage) return;
+  const { maxAgentBytes, maxCompanyBytes } = await settingsOf(tx, companyId);
+  if (ofAgent > maxAgentBytes) throw storageFull("agent", ofAgent - content.byteLength, maxAgentBytes);
+  if (ofCompany > maxCompanyBytes)
+    throw storageFull("company", ofCompany - content.byteLength, maxCompanyBytes);
+}
+
+const limitedKinds: ReadonlySet<FileRow["kind"]> = new Set(["file", "message", "state", "skill"]);
+
+/** Bytes of all versions of a company, or of those that an agent wrote. */
+export async function storedBytes(tx: ReadTx, companyId: string, agentId: string | null): Promise<number> {
+  return (await tx.first(storageRow, { company_id: companyId, agent_id: agentId ?? "" }))?.bytes ?? 0;
+}
+
+const storageRow = selection("storage", ["company_id", "agent_id"]);
+
+const addBytes = insertion(
+  "storage",
+  sql<{
+    bytes: number;
+  }>`on conflict (company_id, agent_id) do update set bytes = storage.bytes + excluded.bytes returning bytes`,
+);
 
 async function insertLinks(tx: Tx, companyId: string, fromId: string, content: Uint8Array): Promise<void> {
   for (const toId of linksIn(content))

@@ -1,4 +1,4 @@
-import { refused, Refusal } from "../contract/refusal.ts";
+import { limited, refused, Refusal } from "../contract/refusal.ts";
 
 /** Everything this folder says about knowledge files and the workspace. */
 interface Named {
@@ -27,6 +27,14 @@ export const tooLarge = (size: number, maxBytes: number): Refusal =>
     "too_large",
     `The content has ${size} bytes. The limit is ${maxBytes} bytes (maxFileBytes).`,
     "Split it into smaller files that link to each other (kb://<id>), or ask the board to raise maxFileBytes.",
+  );
+
+export const storageFull = (whose: "agent" | "company", used: number, most: number): Refusal =>
+  limited(
+    whose === "agent"
+      ? `The files and messages you wrote take ${used} bytes. With this one they would exceed ${most} bytes (maxAgentBytes).`
+      : `The files and messages of the company take ${used} bytes. With this one they would exceed ${most} bytes (maxCompanyBytes).`,
+    `Write less. Deleted files and old versions count too, so only the board can make room: agency companies update --max-${whose}-bytes <number>.`,
   );
 
 export const stateTooLarge = (size: number, maxBytes: number): Refusal =>

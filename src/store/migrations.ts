@@ -17,6 +17,7 @@ interface Migration {
 const keys: Readonly<Record<TableName, readonly string[]>> = {
   ...rowKeys,
   blobs: ["file_id", "hash"],
+  storage: ["company_id", "agent_id"],
   events: ["company_id", "seq"],
   ledger_heads: ["company_id"],
 };

@@ -35,7 +35,7 @@ import {
 
 /**
  * What tells the rows of a table apart. A change of any row of these tables is sealed by the ledger (chain.ts). Left out are
- * the ledger itself, content (its hash is in `versions`) and the search index (it repeats the content).
+ * the ledger itself, content (its hash is in `versions`), the search index and sums (they repeat other rows).
  */
 export const rowKeys = {
   companies: ["id"],
@@ -230,6 +230,13 @@ export const tables = {
     file_id: string,
     hash: string,
     content: blob,
+  },
+  /** Sums of `versions`, kept for the limits on storage. */
+  storage: {
+    company_id: string,
+    /** The author. Empty: all versions of the company. */
+    agent_id: string,
+    bytes: integer,
   },
   links: {
     from_id: string,
