@@ -13,6 +13,8 @@ import { listEvents } from "../../src/contract/ledger.ts";
 import * as mail from "../../src/contract/mail.ts";
 import * as outcomes from "../../src/contract/outcomes.ts";
 import { Refusal, type RefusalCode } from "../../src/contract/refusal.ts";
+import { listReorganizations, undoReorganization } from "../../src/contract/reorganization.ts";
+import { setSecret } from "../../src/contract/secrets.ts";
 import { putSkill } from "../../src/contract/skills.ts";
 import type { TestCaller } from "../../src/testing/organization.ts";
 import { unchanged } from "../digest.ts";
@@ -463,5 +465,46 @@ export const agentKeyAttacks: readonly DaemonAttack[] = [
         token: place.world.tokens.boss,
         input: JSON.parse('{"description":"x","content":"y","__proto__":{"admin":true},"constructor":1}'),
       }),
+  ),
+  refusedAs(
+    "forbidden",
+    "a secret of the company in a program of the attacker's choice",
+    "a hire whose environment refers to a secret by name",
+    async (place) => {
+      const { companyId, board } = place.world.org;
+      await board(setSecret, { companyId, name: "COVETED", value: "a coveted value 1" });
+      const adapterConfig = { command: "env", env: { MINE: { secret: "COVETED" } } };
+      return () =>
+        as(place, "root")(hireAgent, {
+          name: "Thief",
+          role: "thief",
+          mandate: "x",
+          adapterType: "process",
+          adapterConfig,
+        });
+    },
+  ),
+  refusedAs(
+    "forbidden",
+    "a value of the attacker's choice in place of a secret",
+    "setting a secret",
+    async (place) => () =>
+      as(place, "root")(setSecret, {
+        companyId: place.world.org.companyId,
+        name: "COVETED",
+        value: "another value",
+      }),
+  ),
+  refusedAs(
+    "unauthenticated",
+    "a key that outlives its agent's departure",
+    "the key of a fired agent after the departure was undone",
+    async ({ world: { org, name } }) => {
+      const fired = await org.agent(name());
+      await org.board(agents.terminateAgent, { id: fired.id });
+      const { reorganizations } = await org.board(listReorganizations, { companyId: org.companyId });
+      await org.board(undoReorganization, { id: reorganizations[0]?.id ?? "" });
+      return () => fired.call(outcomes.myOutcomes, {});
+    },
   ),
 ];
