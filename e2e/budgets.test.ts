@@ -114,6 +114,8 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
   let reported = 0;
   for (; kills < 4; kills++) {
     await lookFor(1500);
+    // On a busy machine it takes longer until enough children spend at the same time.
+    for (let more = 0; mostAtOnce <= 10 && more < 20; more++) await lookFor(1000);
     const before = number(await tables.ask("select sum(input_tokens) as n from sessions"));
     await arena.kill();
     await look();
