@@ -130,7 +130,7 @@ export const listFiles = operation("knowledge.list", "GET /api/companies/:compan
         "Only files of this kind: `file` (ordinary), `outcome`, `state`, `log`, `message`, `result`, `skill`.",
       ),
     materialize: Flag.optional().describe(
-      "true puts a read-only copy of each file of this page into your workspace and returns its `path`. Default false.",
+      "true puts a read-only copy of each file of this page into your workspace and returns its `path`. A page then ends after 4 MB. Default false.",
     ),
     ...Page,
   }),

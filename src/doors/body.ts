@@ -20,7 +20,7 @@ export interface Room {
 }
 
 export function roomFor(operations: readonly Operation[], limits: Limits): Room {
-  const files = Math.max(...operations.map(({ carriesFiles = 0 }) => carriesFiles));
+  const files = Math.max(0, ...operations.map(({ carriesFiles = 0 }) => carriesFiles));
   // A file has a path, a content and an encoding.
   return { bytes: files > 0 ? limits.uploadBytes : limits.bodyBytes, values: 2000 + 4 * files };
 }

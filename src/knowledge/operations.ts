@@ -112,6 +112,7 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
     const { input, caller, tx } = call;
     const { page, nextCursor } = await pageFor(call, ranks.read);
     const files = [];
+    let copied = 0;
     for (const row of page) {
       if (input.materialize !== true) {
         files.push(summary(row));
@@ -122,6 +123,9 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
       const path = placeCopy(caller.workspace, file.id, await tx.blobs.read(file.id, file.hash));
       await logRead(call, file.id, file.version);
       files.push({ ...summary({ ...file, rank: row.rank }), path });
+      // Copying holds up other calls, so the rest is on the next page.
+      copied += file.size;
+      if (copied >= mostCopied && row !== page.at(-1)) return { files, nextCursor: row.id };
     }
     return { files, nextCursor };
   });
@@ -146,6 +150,8 @@ const onBrowse = guarded(contract.browseFiles, async (call) => {
   const { page, nextCursor } = await pageFor(call, ranks.none);
   return { files: page.map(summary), nextCursor };
 });
+
+const mostCopied = 4 * 1024 * 1024;
 
 /** Each file that is found costs a reading of its text and a line in its access log. */
 const mostFound = 50;

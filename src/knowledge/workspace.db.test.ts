@@ -131,6 +131,17 @@ for (const kind of storeKinds)
       );
     });
 
+    test("a page of copies ends after 4 MB, and the next page has the rest", async () => {
+      for (const name of ["one", "two", "three"])
+        await session.call(createFile, { description: `bulky ${name}`, content: "x".repeat(2_500_000) });
+      const ask = { query: "bulky", materialize: true };
+      const first = await session.call(listFiles, ask);
+      assert.equal(first.files.length, 2);
+      const second = await session.call(listFiles, { ...ask, cursor: first.nextCursor ?? "" });
+      assert.deepEqual([second.files.length, second.nextCursor], [1, null]);
+      assert.equal((await session.call(listFiles, { query: "bulky" })).files.length, 3);
+    });
+
     test("the copy of an outcome shows what was done below it", async () => {
       const work = await agent.call(createOutcome, { title: "materialized work", parents: [agent.id] });
       const child = await agent.call(createOutcome, { title: "a step", parents: [work.id] });

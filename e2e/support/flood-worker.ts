@@ -1,0 +1,39 @@
+// Floods a server from a thread of its own, because the thread that measures must be idle between its requests.
+import { Agent } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parentPort, workerData } from "node:worker_threads";
+import { z } from "zod";
+import { Flood, send } from "./flood.ts";
+
+const flood = Flood.extend({ url: z.string() }).parse(workerData);
+const body = bodyOf(flood.body);
+const agent = new Agent({ keepAlive: true });
+const statuses = new Map<number, number>();
+let stopped = false;
+parentPort?.once("message", () => {
+  stopped = true;
+  agent.destroy();
+  parentPort?.postMessage([...statuses].map(([status, count]) => `${count} × ${status}`).join(", "));
+});
+parentPort?.postMessage("ready");
+for (let count = 0; count < flood.loops; count++) void loop();
+
+async function loop(): Promise<void> {
+  while (!stopped)
+    try {
+      const status = await send({ ...flood, agent, body });
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    } catch {
+      // The server closed the connection.
+      await sleep(5);
+    }
+}
+
+function bodyOf(wanted: Flood["body"]): Buffer | undefined {
+  if (wanted === undefined) return undefined;
+  if (wanted.kind === "spaces") return Buffer.alloc(wanted.bytes, " ");
+  const keys: string[] = [];
+  for (let size = 0; size < wanted.bytes; size += (keys.at(-1)?.length ?? 0) + 1)
+    keys.push(`"k${keys.length}":0`);
+  return Buffer.from(`{${keys.join(",")}}`);
+}
