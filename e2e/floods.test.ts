@@ -88,7 +88,7 @@ describe("under a flood, a second client sees at most 100 ms or four times a bar
         const usual = await under(bare, flood, probes, milliseconds);
         const seen = await under(daemon, flood, probes, milliseconds);
         ratios.push(`${seen.p99.toFixed(0)} ms, bare ${usual.p99.toFixed(0)} ms`);
-        assert.deepEqual(seen.statuses.toSorted(), [200, 201], name);
+        assert.deepEqual(new Set(seen.statuses), new Set([200, 201]), name);
         isMet = seen.p99 <= Math.max(100, 4 * usual.p99);
         t.diagnostic(
           `${name}: p50 ${seen.p50.toFixed(0)} ms, p99 ${ratios.at(-1) ?? ""}, flood ${seen.flooded}`,

@@ -1,11 +1,11 @@
 // What a second client sees while others flood a server.
-import { spawn } from "node:child_process";
+import { fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
+import { fileURLToPath } from "node:url";
 import { type Flood, send } from "./flood.ts";
 
 export type { Flood };
@@ -77,13 +77,15 @@ export async function under(
 }
 
 async function startFlood(flood: Flood & { url: string }): Promise<() => Promise<string>> {
-  const worker = new Worker(new URL("flood-worker.ts", import.meta.url), { workerData: flood });
-  await once(worker, "message");
+  const child = fork(fileURLToPath(new URL("flood-process.ts", import.meta.url)), [JSON.stringify(flood)]);
+  const ended = once(child, "exit");
+  await once(child, "message");
   return async () => {
-    const said = once(worker, "message");
-    worker.postMessage("stop");
+    const said = once(child, "message");
+    child.send("stop");
     const [answers]: unknown[] = await said;
-    await worker.terminate();
+    child.disconnect();
+    await ended;
     return String(answers);
   };
 }

@@ -132,6 +132,7 @@ for (const kind of storeKinds)
     });
 
     test("a page of copies ends after 4 MB, and the next page has the rest", async () => {
+      await org.board(updateCompany, { companyId: org.companyId, maxFileBytes: 10_000_000 });
       for (const name of ["one", "two", "three"])
         await session.call(createFile, { description: `bulky ${name}`, content: "x".repeat(2_500_000) });
       const ask = { query: "bulky", materialize: true };

@@ -1,21 +1,21 @@
-// Floods a server from a thread of its own, because the thread that measures must be idle between its requests.
+// Floods a server from another process, because the one that measures must be idle between its requests.
 import { Agent } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parentPort, workerData } from "node:worker_threads";
 import { z } from "zod";
 import { Flood, send } from "./flood.ts";
 
-const flood = Flood.extend({ url: z.string() }).parse(workerData);
+const flood = Flood.extend({ url: z.string() }).parse(JSON.parse(process.argv[2] ?? ""));
 const body = bodyOf(flood.body);
 const agent = new Agent({ keepAlive: true });
 const statuses = new Map<number, number>();
 let stopped = false;
-parentPort?.once("message", () => {
+process.once("disconnect", () => process.exit());
+process.once("message", () => {
   stopped = true;
   agent.destroy();
-  parentPort?.postMessage([...statuses].map(([status, count]) => `${count} × ${status}`).join(", "));
+  process.send?.([...statuses].map(([status, count]) => `${count} × ${status}`).join(", "));
 });
-parentPort?.postMessage("ready");
+process.send?.("ready");
 for (let count = 0; count < flood.loops; count++) void loop();
 
 async function loop(): Promise<void> {
