@@ -103,6 +103,12 @@ export async function startDaemon(
     // Sessions report through a pipe outside their workspace, which a sandbox would hide.
     env: {
       ...process.env,
+      // One credential stands for many callers here, so its limits are lifted.
+      AGENCY_LIMITS: JSON.stringify({
+        callsAtOnce: 1000,
+        boardCallsPerSecond: 1_000_000,
+        agentCallsPerSecond: 1_000_000,
+      }),
       DATABASE_URL: home.databaseUrl,
       AGENCY_SANDBOX: "off",
       AGENCY_ALLOW_UNSANDBOXED: "1",
