@@ -133,11 +133,14 @@ for (const kind of storeKinds)
 
         const seen = new Set<string>();
         const runs = async (id: string): Promise<string> => {
-          const before = (await board(listAgentSessions, { id })).sessions.length;
+          const ofAgent = async () => (await board(listAgentSessions, { id })).sessions;
+          // The program handles no message, so its inbox gets blocked. A message unblocks it, unless a session still runs.
+          while ((await ofAgent()).some(({ endedAt }) => endedAt === null)) await sleep(50);
+          const before = (await ofAgent()).length;
           await board(sendMessage, { companyId, to: id, body: "Print." });
           for (let waits = 0; waits < 400; waits++) {
             for (const line of commandLines()) seen.add(line);
-            const { sessions } = await board(listAgentSessions, { id });
+            const sessions = await ofAgent();
             const [last] = sessions;
             if (last !== undefined && sessions.length > before && last.endedAt !== null)
               return (await board(viewTranscript, { id: last.id })).transcript;

@@ -34,6 +34,8 @@ export interface Starting {
   /** Resolves when the daemon prints its address. Rejects when the daemon ends before that. */
   readonly ready: Promise<BuiltDaemon>;
   readonly ended: Promise<End>;
+  /** What it wrote to its log so far. */
+  log(): string;
   kill(signal?: NodeJS.Signals): Promise<End>;
 }
 
@@ -92,7 +94,7 @@ export function startDaemon(options: DaemonOptions): Starting {
   });
   // A test that kills a daemon while it starts does not wait for it to be ready.
   ready.catch(() => undefined);
-  return { pid: child.pid ?? 0, ready, ended, kill };
+  return { pid: child.pid ?? 0, ready, ended, log: () => log, kill };
 }
 
 /** Runs a command of the CLI to its end. */
