@@ -1,7 +1,7 @@
 // The attack suite: a table of attacks by class, run against a daemon. The rows that need processes of agents, a flood or a
 // database file run in suites of their own and are counted here.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -10,11 +10,12 @@ import { operations } from "../src/contract/operation-table.ts";
 import { startDaemon } from "../src/daemon/daemon.ts";
 import { storeDatabase } from "../src/testing/postgres.ts";
 import { storeKinds } from "../src/testing/organization.ts";
-import { attackClasses, type DaemonAttack, type Place, send } from "./attacks/attack.ts";
+import { type AttackClass, attackClasses, type DaemonAttack, type Place, send } from "./attacks/attack.ts";
 import { agentKeyAttacks } from "./attacks/agent-key.ts";
 import { importAttacks } from "./attacks/import.ts";
 import { injectionAttacks } from "./attacks/injection.ts";
 import { kindAt, placesOf, textFieldAttacks } from "./attacks/text-fields.ts";
+import { otherAttacks } from "./attacks/other-suites.ts";
 import { webPageAttacks } from "./attacks/web-page.ts";
 import { createWorld } from "./walk-world.ts";
 import { table } from "./walk-table.ts";
@@ -26,6 +27,17 @@ const attacks: readonly DaemonAttack[] = [
   ...injectionAttacks,
   ...textFieldAttacks,
 ];
+
+/** A class that shrinks below this lost rows by accident. */
+const leastOfClass: Readonly<Record<AttackClass, number>> = {
+  "web page": 40,
+  "agent with a key": 40,
+  "agent's process": 60,
+  import: 20,
+  flood: 5,
+  tampering: 18,
+  injection: 60,
+};
 
 describe("the table of attacks", () => {
   test("has every route, tool and text field", () => {
@@ -40,19 +52,21 @@ describe("the table of attacks", () => {
   });
 
   test("names each attack once, with its threat and what must happen", () => {
-    const named = attacks.map((one) => `${one.class}: ${one.attempt}`);
+    const all = [...attacks, ...otherAttacks];
+    const named = all.map((one) => `${one.class}: ${one.attempt}`);
     assert.deepEqual(
       named.filter((name, at) => named.indexOf(name) !== at),
       [],
     );
-    for (const { threat, attempt, expected } of attacks)
+    for (const { threat, attempt, expected } of all)
       assert.ok(threat !== "" && attempt !== "" && expected !== "");
-    for (const one of attacks) assert.ok(attackClasses.includes(one.class));
-    // Fields of operations are generated. The others were thought of.
-    assert.ok(
-      attacks.length - textFieldAttacks.length >= 120,
-      `${attacks.length - textFieldAttacks.length} attacks`,
-    );
+    // The fields of operations are generated. The other rows were thought of.
+    assert.ok(all.length - textFieldAttacks.length >= 120, `${all.length - textFieldAttacks.length} attacks`);
+    for (const one of attackClasses) {
+      const count = all.filter((attack) => attack.class === one).length;
+      assert.ok(count >= leastOfClass[one], `${count} attacks of the class ${one}`);
+    }
+    for (const { suite } of otherAttacks) assert.ok(existsSync(suite), suite);
   });
 });
 
