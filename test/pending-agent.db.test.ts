@@ -66,7 +66,7 @@ const ids: Readonly<Record<string, (subject: Subject) => readonly unknown[]>> = 
 const words = new Set(
   (
     "companyId keyId name role title capabilities prompt adapterType model mandate label reason description content path " +
-    "mediaType hash query acceptance note rationale body message summary plan decisionNote payloadHash cursor deliverAt result " +
+    "mediaType hash query acceptance note rationale body message summary plan decisionNote payloadHash cursor deliverAt result value " +
     "blocked.reason blocked.until hire.name hire.role hire.title hire.capabilities hire.prompt hire.adapterType hire.model " +
     "hire.adapterConfig.* adapterConfig.* defaultAdapterConfig.* defaultAdapterType allowedAdapterTypes[] chatLLMProvider " +
     "tasks[].title tasks[].description tasks[].acceptance tasks[].dependsOn[] tasks[].model chatLLMModel payload.plan all departed live limit after version waitSeconds usd tokens sessions month invariant config.type config.url config.command config.args[] level deliverAt " +

@@ -365,7 +365,11 @@ for (const kind of storeKinds)
       const { requestId = "" } = await own.root(requestAgent, { name: "Shown" });
       const seen = JSON.stringify(await own.board(viewApproval, { id: requestId }));
       assert.ok(!seen.includes("sk-abcdefghij"), "a secret is shown");
-      assert.deepEqual(await make("Five"), ["process", null, config]);
+      // The stored configuration names the secret instead of holding it.
+      const [type, model, stored] = await make("Five");
+      const { secret } = stored.env.API_KEY;
+      assert.match(secret, /^API_KEY-[0-9a-f]+$/);
+      assert.deepEqual([type, model, stored], ["process", null, { ...config, env: { API_KEY: { secret } } }]);
       // Approval makes the agent as it was requested, even when the settings have changed since.
       await set({ defaultAdapterType: "rehearsal", defaultAdapterConfig: {}, chatLLMProvider: "process" });
       await own.board(approve, { id: requestId });
