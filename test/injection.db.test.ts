@@ -22,9 +22,12 @@ for (const kind of storeKinds)
         let sent = 0;
         for (const { operation, actor, input } of table) {
           const given = await input(world);
-          // Fields that accept the text get it. Ids, names, titles and settings refuse it.
+          // Fields that accept the text get it. Ids, names, titles and settings refuse it. As a secret it would be hidden.
           for (const [key, field] of Object.entries(operation.input.shape))
-            if (!["to", "assignee", "query", "path"].includes(key) && field.safeParse(hostile).success)
+            if (
+              !["to", "assignee", "query", "path", "value"].includes(key) &&
+              field.safeParse(hostile).success
+            )
               given[key] = hostile;
           const call = actor === "board" ? world.org.board : world.org.as(world.tokens[actor]);
           try {
