@@ -12,6 +12,7 @@ import { coreBugs } from "../test/planted-bugs/core.ts";
 import { reorganizationBugs } from "../test/planted-bugs/reorganization.ts";
 import { type Bug, changedModules } from "../test/planted-bugs/resolve.ts";
 import { simulatorBugs } from "../test/planted-bugs/simulator.ts";
+import { wakeupBugs } from "../test/planted-bugs/wakeups.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -21,7 +22,7 @@ const { values: options } = parseArgs({
   },
 });
 const root = join(import.meta.dirname, "..");
-const all: readonly Bug[] = [...coreBugs, ...reorganizationBugs, ...simulatorBugs];
+const all: readonly Bug[] = [...coreBugs, ...reorganizationBugs, ...simulatorBugs, ...wakeupBugs];
 
 const bugs = options.bug === undefined ? draw(Number(options.draw)) : named(options.bug);
 let found = 0;

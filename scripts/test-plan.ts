@@ -52,9 +52,16 @@ export function needsSandbox(file: string): boolean {
   return basename(file).includes("sandbox");
 }
 
+/** Tests on a pseudo-terminal. */
+export function needsTerminal(file: string): boolean {
+  return basename(file).includes("-pty.");
+}
+
 /** Some files test the tests and the benchmark, not the product. Shorter runs leave them out. */
 function belongsTo(length: Length, file: string): boolean {
-  if (file.includes("planted-bugs")) return length === "long";
+  if (file.includes("planted-bugs") || file.includes("kill-checker")) return length === "long";
+  // They need programs that only `npm run test:brains` installs.
+  if (file.startsWith("e2e/brains/")) return false;
   if (file.includes("bench.test")) return length !== "quick";
   return true;
 }
@@ -77,6 +84,8 @@ function secondsOf(file: string): number {
 }
 
 function mostlyWaits(file: string): boolean {
+  // Each of them plays several programs at the same time.
+  if (file.startsWith("e2e/brains/")) return false;
   const [seconds = 0, computing = 0] = known[basename(file)] ?? [];
   return computing < seconds / 2;
 }

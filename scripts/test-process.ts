@@ -1,12 +1,15 @@
 // The runner's side of a process that runs test files.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Report } from "./test-reporter.ts";
 
 export type FileResult = {
   file: string;
   seconds: number;
+  /** CPU seconds of the process and of those it started that have ended. 0 where the system does not tell. */
+  computing: number;
   passed: number;
   failures: string[];
   output: string;
@@ -54,17 +57,19 @@ export async function serve(service: Service): Promise<void> {
     last = {
       result: nothing(file),
       start: performance.now(),
+      computed: computedBy(child.pid),
       tooLate,
     };
     running.set(file, last);
     return file;
   };
-  const end = ({ result, start, tooLate }: Running): void => {
+  const end = ({ result, start, computed, tooLate }: Running): void => {
     clearTimeout(tooLate);
     running.delete(result.file);
     if (result.passed + result.failures.length === 0 && !mayBeEmpty(result.file, service.env))
       result.failures.push("the file itself\nran no test");
     result.seconds = (performance.now() - start) / 1000;
+    result.computing = Math.max(0, computedBy(child.pid) - computed);
     service.ended(result);
   };
 
@@ -99,14 +104,33 @@ export async function serve(service: Service): Promise<void> {
 interface Running {
   readonly result: FileResult;
   readonly start: number;
+  /** CPU seconds of the process before the file. */
+  readonly computed: number;
   readonly tooLate: NodeJS.Timeout;
 }
 
 function nothing(file: string): FileResult {
-  return { file, seconds: 0, passed: 0, failures: [], output: "" };
+  return { file, seconds: 0, computing: 0, passed: 0, failures: [], output: "" };
 }
 
 /** A file for a store that this run leaves out may declare no tests. */
 function mayBeEmpty(file: string, env: NodeJS.ProcessEnv): boolean {
   return file.endsWith(".db.test.ts") && env["AGENCY_TEST_STORES"] !== "sqlite,postgres";
+}
+
+/** CPU seconds of a process and of the processes it waited for, from /proc (Linux). */
+function computedBy(pid = 0): number {
+  try {
+    const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
+    // utime, stime, cutime and cstime, in hundredths of a second.
+    return (
+      fields
+        .split(" ")
+        .slice(11, 15)
+        .map(Number)
+        .reduce((sum, ticks) => sum + ticks, 0) / 100
+    );
+  } catch {
+    return 0;
+  }
 }

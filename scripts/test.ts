@@ -1,11 +1,12 @@
 // The one test runner: `npm test`, `npm run test:quick`, `npm run test:long`. Further arguments choose files by a part
 // of their path. docs/decisions/0023-fast-tests.md says what runs where, and why.
 //
-// Two processes run at a time. Files below e2e/ have a process each; the others share processes, because loading the
-// product takes longer than most of them run. A third process runs end-to-end files that mostly wait.
+// Three processes run at a time, one of them only end-to-end files, which often wait. Files below e2e/ have a process each; the
+// others share processes, because loading the product takes longer than most of them run.
 //
 // Files with "sandbox" in their name need bubblewrap. Where it does not work they are left out, which the end of the output
-// says. With AGENCY_TEST_SANDBOX=required, as in .ci/run, they count as failed there.
+// says. With AGENCY_TEST_SANDBOX=required, as in .ci/run, they count as failed there. Files with "pty" in their name need the
+// program `script`, which makes pseudo-terminals, and are left out where it is missing.
 //
 // The last line is always `N passed, N failed`. These count as failed: a skipped test, a file that crashes, hangs or runs
 // no test, and anything that the run leaves in its folder for temporary files.
@@ -17,7 +18,7 @@ import { parseArgs } from "node:util";
 import { keepSandbox } from "../src/processes/sandbox.ts";
 import { createTemplate, startPostgres } from "../src/testing/postgres.ts";
 import { runFolder } from "./test-folder.ts";
-import { type Lane, needsSandbox, plan, type Length } from "./test-plan.ts";
+import { type Lane, needsSandbox, needsTerminal, plan, type Length } from "./test-plan.ts";
 import { type FileResult, serve } from "./test-process.ts";
 
 type Total = { passed: number; failed: number };
@@ -28,11 +29,14 @@ const { values: mode, positionals: wanted } = parseArgs({
     long: { type: "boolean", default: false },
     /** Ends the run at the first file that fails: for a run that only asks whether any test fails. */
     bail: { type: "boolean", default: false },
+    /** Writes the snapshots of test/snapshots again instead of comparing with them. */
+    update: { type: "boolean", default: false },
   },
   allowPositionals: true,
 });
 const length: Length = mode.quick ? "quick" : mode.long ? "long" : "whole";
 const seed = process.env["AGENCY_TEST_SEED"] ?? String(randomInt(2 ** 31));
+if (mode.update) process.env["AGENCY_TEST_UPDATE"] = "1";
 const interrupted = new AbortController();
 const failedFiles: string[] = [];
 
@@ -69,11 +73,13 @@ async function runWanted(): Promise<Total> {
   if (isWhole || files.some((file) => file.startsWith("e2e/"))) {
     const { status } = spawnSync("npm", ["run", "build"], { stdio: "inherit" });
     if (status !== 0) throw new Error("the build failed");
+    process.env["AGENCY_TEST_BUILT"] = "1";
   }
 
   const folder = runFolder();
   process.env["TMPDIR"] = folder.path;
   const leftOut = await leaveOutSandbox(lanes, join(folder.path, "sandbox"));
+  const terminals = leaveOutTerminals(lanes);
   const stores = length === "quick" ? "sqlite" : (process.env["AGENCY_TEST_STORES"] ?? "sqlite,postgres");
   try {
     const postgres = await postgresFor(files, stores);
@@ -93,7 +99,7 @@ async function runWanted(): Promise<Total> {
     }
     const left = interrupted.signal.aborted ? [] : folder.left();
     if (left.length > 0) console.log(`FAILED the tests left behind: ${left.join(", ")}`);
-    if (leftOut !== "") console.log(leftOut);
+    for (const notRun of [leftOut, terminals]) if (notRun !== "") console.log(notRun);
     const isRequired = process.env["AGENCY_TEST_SANDBOX"] === "required";
     const isIncomplete = leftOut !== "" && isRequired;
     return { ...sum, failed: sum.failed + (left.length > 0 ? 1 : 0) + (isIncomplete ? 1 : 0) };
@@ -111,9 +117,21 @@ async function leaveOutSandbox(lanes: Lane[], folder: string): Promise<string> {
   sandbox.stop();
   rmSync(folder, { recursive: true });
   if (status === "works") return "";
-  for (const { files } of lanes)
-    files.splice(0, files.length, ...files.filter((file) => !needsSandbox(file)));
+  leaveOut(lanes, needsSandbox);
   return `NOT RUN, because there is no sandbox here: ${wanted.join(", ")}. ${says} ${remedy}`;
+}
+
+/** Returns what could not run. Empty if there are pseudo-terminals. */
+function leaveOutTerminals(lanes: Lane[]): string {
+  const wanted = lanes.flatMap(({ files }) => files.filter(needsTerminal));
+  if (wanted.length === 0 || spawnSync("sh", ["-c", "command -v script && command -v bash"]).status === 0)
+    return "";
+  leaveOut(lanes, needsTerminal);
+  return `NOT RUN, because the programs script (of util-linux) and bash are not both here: ${wanted.join(", ")}.`;
+}
+
+function leaveOut(lanes: Lane[], which: (file: string) => boolean): void {
+  for (const { files } of lanes) files.splice(0, files.length, ...files.filter((file) => !which(file)));
 }
 
 /**
@@ -154,21 +172,22 @@ async function runAll(lanes: Lane[], env: NodeJS.ProcessEnv): Promise<Total> {
           next: () => (interrupted.signal.aborted ? undefined : lane.files.shift()),
           shared: lane.shared,
           env: { ...env, ...lane.env },
-          minutesPerFile: length === "long" ? 240 : 10,
+          minutesPerFile: length === "long" ? 240 : 25,
           interrupted: interrupted.signal,
           ended,
         });
   };
-  const waiting = lanes.filter(({ waits }) => waits);
-  await Promise.all([work(lanes), work(lanes.toReversed()), work(waiting)]);
+  // Those that mostly wait come first.
+  const endToEnd = lanes.filter(({ shared }) => !shared);
+  await Promise.all([work(lanes), work(lanes.toReversed()), work(endToEnd)]);
   if (interrupted.signal.aborted) sum.failed ||= 1;
   return sum;
 }
 
-function report({ file, seconds, passed, failures, output }: FileResult): void {
+function report({ file, seconds, computing, passed, failures, output }: FileResult): void {
   const outcome = failures.length === 0 ? "ok    " : "FAILED";
   const counts = failures.length === 0 ? `${passed}` : `${passed} passed, ${failures.length} failed`;
-  console.log(`${outcome} ${file} (${counts}, ${seconds.toFixed(1)} s)`);
+  console.log(`${outcome} ${file} (${counts}, ${seconds.toFixed(1)} s, ${computing.toFixed(1)} computing)`);
   for (const failure of failures) console.log(indent(failure, "  ✗ ", "    "));
   if (failures.length > 0 && output !== "") console.log(indent(output.trimEnd(), "  | ", "  | "));
 }

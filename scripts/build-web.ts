@@ -1,0 +1,80 @@
+// Builds the dashboard (src/web) into dist/web: bundled, named by content, and compressed. Part of scripts/build.ts.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import tailwind from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { build, type Plugin } from "vite";
+import { takesBody } from "../src/contract/operation.ts";
+import * as table from "../src/contract/operation-table.ts";
+
+const root = join(import.meta.dirname, "../src/web");
+const out = join(import.meta.dirname, "../dist/web");
+
+/** Returns the source files that went into it. */
+export async function buildWeb(): Promise<string[]> {
+  const used = new Set<string>();
+  await build({
+    root,
+    configFile: false,
+    logLevel: "warn",
+    plugins: [react(), tailwind(), operationsForPage(), noted(used)],
+    build: {
+      outDir: out,
+      emptyOutDir: true,
+      target: "es2024",
+      // The policy of the page allows no data: fonts, and inlined files could not be cached.
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+    },
+    worker: { format: "es", plugins: () => [noted(used)] },
+  });
+  writeFileSync(join(out, "files.json"), JSON.stringify(compressAll(out)));
+  return [...used];
+}
+
+/**
+ * The page calls operations by name, method and path. The contract itself would bring zod with it, which is larger than all
+ * that. Its types cost nothing: src/web/data/operations.ts has them.
+ */
+function operationsForPage(): Plugin {
+  const id = "virtual:operations";
+  return {
+    name: "agency-operations",
+    resolveId: (source) => (source === id ? id : null),
+    load: (source) => {
+      if (source !== id) return null;
+      const rows = table.exportedOperations.map(([name, operation]) => [
+        name,
+        {
+          name: operation.name,
+          method: operation.http.method,
+          path: operation.http.path,
+          ...(takesBody(operation) && { body: true }),
+          ...(operation.effect === "write" && { writes: true }),
+          ...(operation.http.as === "text" && { text: true }),
+        },
+      ]);
+      return `export const ops = ${JSON.stringify(Object.fromEntries(rows))};`;
+    },
+  };
+}
+
+function noted(used: Set<string>): Plugin {
+  return { name: "agency-noted", moduleParsed: ({ id }) => void used.add(id) };
+}
+
+/** Writes a compressed file beside each one that is worth it, and lists all files. */
+function compressAll(folder: string): { path: string; gzip: boolean }[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => {
+      const file = join(entry.parentPath, entry.name);
+      const bytes = readFileSync(file);
+      const small = gzipSync(bytes, { level: 9 });
+      const gzip = small.length < bytes.length * 0.9;
+      if (gzip) writeFileSync(`${file}.gz`, small);
+      return { path: file.slice(folder.length), gzip };
+    });
+}

@@ -1,0 +1,73 @@
+// Makes dist, what the published package holds: the command, the programs that Agency starts, the dashboard, and the licences
+// of the packages inside. `npm run types` checks the types; this only bundles (docs/decisions/0059-one-bundle.md).
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import { rolldown } from "rolldown";
+import { buildWeb } from "./build-web.ts";
+
+const root = join(import.meta.dirname, "..");
+const out = join(root, "dist");
+
+/** What Node is told to run. Each keeps its place: sources and bundle find each other by the same relative paths. */
+const programs = [
+  "cli/main",
+  "processes/gate",
+  "processes/watchdog-process",
+  "brains/rehearsal/main",
+  "brains/rehearsal/plain",
+  "brains/api/main",
+  "brains/acp/main",
+];
+
+rmSync(out, { recursive: true, force: true });
+const used = [...(await buildPrograms()), ...(await buildWeb())];
+writeFileSync(join(out, "licenses.txt"), licensesOf(used));
+chmodSync(join(out, "cli/main.js"), 0o755);
+
+async function buildPrograms(): Promise<string[]> {
+  const bundle = await rolldown({
+    input: Object.fromEntries(programs.map((path) => [path, join(root, "src", `${path}.ts`)])),
+    platform: "node",
+    // Optional: pg uses it only where it is installed.
+    external: ["pg-native"],
+    // Without the names of the files it was built from.
+    experimental: { attachDebugInfo: "none" },
+  });
+  const { output } = await bundle.write({
+    dir: out,
+    entryFileNames: "[name].js",
+    // Two folders below the package, like the sources that ask for their own place.
+    chunkFileNames: "parts/[name]-[hash].js",
+  });
+  await bundle.close();
+  return output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+}
+
+/** The licences of the packages that these files belong to. */
+function licensesOf(files: readonly string[]): string {
+  const folders = new Set(files.map(packageOf).filter((folder) => folder !== undefined));
+  return [...folders]
+    .map((folder) => {
+      const { name, version, license } = Object(
+        JSON.parse(readFileSync(join(folder, "package.json"), "utf8")),
+      );
+      const text = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file));
+      const body = text === undefined ? "" : readFileSync(join(folder, text), "utf8").trim();
+      return `${name} ${version} (${license})\n\n${body}\n`;
+    })
+    .toSorted()
+    .join(`\n${"-".repeat(80)}\n\n`);
+}
+
+function packageOf(file: string): string | undefined {
+  if (!file.includes(`${sep}node_modules${sep}`)) return undefined;
+  let folder = dirname(file.replace(/^\0/, ""));
+  while (!isPackage(folder)) folder = dirname(folder);
+  return folder;
+}
+
+/** Some packages have a package.json in each folder that only says how to read its files. */
+function isPackage(folder: string): boolean {
+  const manifest = join(folder, "package.json");
+  return existsSync(manifest) && /"version"/.test(readFileSync(manifest, "utf8"));
+}
