@@ -1,7 +1,8 @@
+import { sql } from "kysely";
 import { selection } from "../store/query.ts";
-import { tables } from "../store/schema.ts";
+import { type Row, tables } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { Settings } from "../contract/companies.ts";
+import { type CompanyState, Settings } from "../contract/companies.ts";
 
 export const defaultSettings: Settings = {
   maxFileBytes: 10 * 1024 * 1024,
@@ -15,7 +16,7 @@ export const defaultSettings: Settings = {
   defaultAdapterType: "rehearsal",
   allowedAdapterTypes: ["rehearsal", "human"],
   requireBoardApprovalForNewAgents: true,
-  maxAgents: null,
+  maxAgents: 16,
   defaultAdapterConfig: {},
   chatLLMProvider: null,
   chatLLMModel: null,
@@ -29,11 +30,36 @@ export const defaultSettings: Settings = {
   growthWaitMinutes: 60,
   monthlyBudget: { usd: 1000, tokens: 1_000_000_000, sessions: 100_000 },
   sessionBudget: { usd: 1, tokens: 1_000_000 },
+  maxOutcomeUsd: null,
 };
 
 export async function settingsOf(tx: ReadTx, companyId: string): Promise<Settings> {
   return parseSettings((await tx.first(companyById, { id: companyId }))?.settings ?? "{}");
 }
+
+/** Whether the company works. A frozen one waits for the board; an archived one is only read. */
+export async function companyState(tx: ReadTx, companyId: string) {
+  const row = await tx.first(companyById, { id: companyId });
+  return {
+    state: row === undefined ? ("active" as const) : stateOf(row),
+    name: row?.name ?? "",
+    reason: row?.frozen_reason ?? null,
+    since: row?.archived_at ?? row?.frozen_at ?? 0,
+  };
+}
+
+export const stateOf = (row: Pick<Row<"companies">, "frozen_at" | "archived_at">): CompanyState =>
+  row.archived_at !== null ? "archived" : row.frozen_at !== null ? "frozen" : "active";
+
+/** Whether the company of a row is not archived, for a query of this table. */
+export const inUse = (table: "messages" | "approvals") => sql<boolean>`not exists (select 1 from companies c
+  where c.id = ${sql.ref(`${table}.company_id`)} and c.archived_at is not null)`;
+
+export async function anyCompany(tx: ReadTx): Promise<boolean> {
+  return (await tx.first(someCompany, {})) !== undefined;
+}
+
+const someCompany = selection("companies", [], sql`limit 1`);
 
 const companyById = selection("companies", ["id"]);
 

@@ -28,6 +28,8 @@ export interface CallContext extends Writing {
   readonly caller: Caller;
   readonly newSecret: () => string;
   readonly settings: () => Promise<Settings>;
+  /** What the caller says it already has, if it asks only for something else (not-modified.ts). */
+  readonly has: readonly string[];
   /** Hides secrets in content that does not come with the input, such as a file of the workspace. */
   readonly hide: (text: string) => string;
 }
@@ -55,6 +57,7 @@ export function callContext(
   tx: Tx,
   of: Pick<CallContext, "caller" | "companyId" | "newId" | "newSecret"> & {
     readonly operation: string;
+    readonly has?: readonly string[];
     readonly hideIn?: (companyId: string, text: string) => string;
   },
 ): CallContext {
@@ -64,6 +67,7 @@ export function callContext(
     caller,
     newSecret,
     settings: () => settingsOf(tx, companyId),
+    has: of.has ?? [],
     hide: (text) => of.hideIn?.(companyId, text) ?? text,
   };
 }

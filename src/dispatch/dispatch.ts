@@ -9,30 +9,52 @@ import { invalid, notFound, Refusal } from "../contract/refusal.ts";
 import { JsonObject } from "../contract/words.ts";
 import { aboutSubject, type Actor, append } from "../events/ledger.ts";
 import { redact, redactText } from "../redaction/redact.ts";
-import { insertion, query } from "../store/query.ts";
+import { insertion, query, selection } from "../store/query.ts";
 import { type ReadTx, readOnly, type Store, type Tx } from "../store/store.ts";
 import { bySystem, callContext, type Writing } from "./context.ts";
-import type { Accepted, Guarded } from "./guarded.ts";
-import { authenticate, type Caller } from "./identity.ts";
+import { type Accepted, type Guarded, Outside } from "./guarded.ts";
+import { type Caller, identify } from "./identity.ts";
 import { demand } from "../capabilities/visible.ts";
-import { agentsOnly, boardOnly, keyInvalid, keyReused, companyIdMissing } from "./texts.ts";
+import { KeptAnswers } from "./kept-answers.ts";
+import { unarchiveCompany } from "../contract/companies.ts";
+import { companyState } from "./company-settings.ts";
+import {
+  agentsOnly,
+  boardOnly,
+  companyArchived,
+  companyIsFrozen,
+  companyIdMissing,
+  keyInvalid,
+  keyReused,
+} from "./texts.ts";
 
 /**
  * The one way in. Every door passes its calls to dispatch(), which does all of this in one transaction:
  *   1. identify the caller, find the company and, for a write, wait for the company's lock
  *   2. identify the caller again, because its credential may have been revoked while the lock was awaited
  *   3. answer a repeated idempotency key with the first result
- *   4. check the rights that the operation needs
+ *   4. check that the company is not frozen or archived, and the rights that the operation needs
  *   5. run the handler, which appends its events to the ledger
+ * An operation that has to wait for something outside does all of this twice (Outside in guarded.ts).
  * A refusal rolls everything back and is then recorded in a second transaction.
  */
 export interface DispatchRequest {
   readonly operation: Operation;
   readonly token: string | undefined;
+  /** The position from which a person acts, by id or slug. */
+  readonly as?: string | undefined;
   readonly input: unknown;
   readonly key?: string | undefined;
+  /** Tags of what the caller already has. */
+  readonly has?: readonly string[];
   /** Size of the request. A door counts a large one as work that takes long. */
   readonly bytes?: number;
+  /** Aborts when the caller hangs up before it has its answer. */
+  readonly gone?: AbortSignal;
+  /** Told the number of the last event that the answer to a person's read reflects. Agents never learn these numbers. */
+  readonly reflects?: (seq: number) => void;
+  /** The caller sends the answer as text. It then gets a KeptAnswer of operations that have such answers. */
+  readonly takesText?: true;
 }
 
 export interface DispatcherParts {
@@ -57,6 +79,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     if (handlers.has(handler.operation)) throw new Error(`${handler.operation.name} has two handlers`);
     handlers.set(handler.operation, handler);
   }
+  const answers = new KeptAnswers(parts.store);
 
   return async (request) => {
     const handler = handlers.get(request.operation);
@@ -65,16 +88,33 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
     const badKey = request.key !== undefined && !isKey(request.key);
     if (accepted instanceof z.ZodError || badKey) {
       // A refusal says which arguments an operation takes, so the caller has to be known first.
-      const { actor } = await parts.store.read((tx) => authenticate(tx, request.token));
+      const { operation, as } = request;
+      const { actor } = await parts.store.read((tx) => identify(tx, operation, tokenIn(request), as));
       throw accepted instanceof z.ZodError
         ? redactedRefusal(wrongInput(request.operation, accepted, actor))
         : keyInvalid();
     }
     const seen: Seen = {};
+    const attempt = (once: Accepted): Promise<unknown> =>
+      request.operation.effect === "read"
+        ? answers.read(request, once.input, async (tx) => ({
+            output: await run(parts, request, once, readOnly(tx), seen),
+            ...seen,
+          }))
+        : parts.store.write((tx) => run(parts, request, once, tx, seen));
     try {
-      if (request.operation.effect === "read")
-        return await parts.store.read((tx) => run(parts, request, accepted, readOnly(tx), seen));
-      return await parts.store.write((tx) => run(parts, request, accepted, tx, seen));
+      return await attempt(accepted).catch(async (thrown: unknown) => {
+        if (!(thrown instanceof Outside)) throw thrown;
+        const { run: again, end } = await thrown.work();
+        let isCommitted = false;
+        try {
+          const answer = await attempt({ ...accepted, run: again });
+          isCommitted = true;
+          return answer;
+        } finally {
+          await end(isCommitted);
+        }
+      });
     } catch (thrown) {
       seen.undo?.();
       const error = thrown instanceof Refusal ? redactedRefusal(thrown) : thrown;
@@ -84,7 +124,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
         const { agentId } = caller.actor;
         const isLimit = error.code === "limited" && agentId !== null && within !== "";
         await parts.store.write(async (tx) => {
-          if (isLimit) await tx.lock(within);
+          await tx.lock(within === "" ? "installation" : within);
           if (error.code === "damaged") return recordDamage(tx, within, caller.actor, error);
           append(tx, {
             companyId: within,
@@ -101,11 +141,20 @@ export function createDispatcher(parts: DispatcherParts): Dispatch {
   };
 }
 
+/** The credential of a call: it comes with the request or, for signing in, as an argument. */
+function tokenIn({ operation, token, input }: DispatchRequest): string | undefined {
+  if (operation.credentialIn === undefined) return token;
+  const given: unknown = Object(input)[operation.credentialIn];
+  return typeof given === "string" ? given : undefined;
+}
+
 interface Seen {
   caller?: Caller;
   companyId?: string;
   undo?: () => void;
 }
+
+const ownerOfKeys = ({ agentId, personId, kind }: Caller["actor"]): string => agentId ?? personId ?? kind;
 
 async function run(
   parts: DispatcherParts,
@@ -116,10 +165,31 @@ async function run(
 ): Promise<unknown> {
   const { operation } = request;
   const { input, needs } = accepted;
+  // The store may run a write again.
+  seen.undo?.();
   const writes = operation.effect !== "read";
-  let caller = await authenticate(tx, request.token);
+  const token = tokenIn(request);
+  let caller = await identify(tx, operation, token, request.as);
   seen.caller = caller;
-  const companyId = await findCompany(tx, operation, caller, input);
+  const key = operation.effect === "write" ? request.key : undefined;
+  const inputHash = key === undefined ? "" : hash("sha256", canonicalJson(input));
+  /** The result of the first call with this key, if there was one. */
+  const firstAnswer = async ({ actor }: Caller): Promise<{ output: unknown } | undefined> => {
+    if (key === undefined) return undefined;
+    const first = await tx.first(firstResult, { actor: ownerOfKeys(actor), key });
+    if (first === undefined) return undefined;
+    if (first.operation !== operation.name || first.input_hash !== inputHash) throw keyReused();
+    return { output: tables.idempotency.output.parse(first.output) };
+  };
+  let companyId: string;
+  try {
+    companyId = await findCompany(tx, operation, caller, input);
+  } catch (error) {
+    // The first call may have deleted what the input names.
+    const first = await firstAnswer(caller);
+    if (first !== undefined) return first.output;
+    throw error;
+  }
   seen.companyId = companyId;
   if (operation.effect === "write") {
     const refusal = parts.refusesWrites?.();
@@ -128,26 +198,35 @@ async function run(
   if (writes) {
     await tx.lock(companyId === "" ? "installation" : companyId);
     // SQLite has one writer, so nothing can have changed. On PostgreSQL the lock may have taken long.
-    if (tx.dialect !== "sqlite") caller = await authenticate(tx, request.token);
+    if (tx.dialect !== "sqlite") caller = await identify(tx, operation, token, request.as);
   }
   const { actor } = caller;
 
-  const key = operation.effect === "write" ? request.key : undefined;
-  const who = actor.agentId ?? actor.kind;
-  const inputHash = key === undefined ? "" : hash("sha256", canonicalJson([companyId, input]));
-  if (key !== undefined) {
-    const first = await tx.first(firstResult, { actor: who, key });
-    if (first !== undefined) {
-      if (first.operation !== operation.name || first.input_hash !== inputHash) throw keyReused();
-      return tables.idempotency.output.parse(first.output);
-    }
-  }
+  const who = ownerOfKeys(actor);
+  const first = await firstAnswer(caller);
+  if (first !== undefined) return first.output;
 
+  if (operation.effect === "write" && companyId !== "") await demandOpen(tx, companyId, operation, actor);
   if (needs === "board") {
     if (actor.kind === "agent") throw boardOnly(operation);
-  } else if (needs !== "member") await demand(tx, actor, needs);
+  } else if (typeof needs !== "string") await demand(tx, actor, needs);
 
-  const call = callContext(tx, { ...parts, caller, companyId, operation: operation.name });
+  // Each company has its own numbers. A read that is recorded reflects what was there before its record.
+  if (
+    request.reflects !== undefined &&
+    actor.kind === "board" &&
+    operation.effect !== "write" &&
+    companyId !== ""
+  )
+    request.reflects((await tx.first(headOf, { company_id: companyId }))?.seq ?? 0);
+
+  const call = callContext(tx, {
+    ...parts,
+    caller,
+    companyId,
+    operation: operation.name,
+    has: request.has ?? [],
+  });
   const output = await accepted.run(call, async (whole) => {
     if (parts.conceal === undefined || operation.effect !== "write" || operation.takesSecret === true)
       return whole;
@@ -167,6 +246,13 @@ async function run(
   return output;
 }
 
+/** In a frozen company agents change nothing. In an archived one people change nothing either, until a person takes it out of the archive. */
+async function demandOpen(tx: ReadTx, companyId: string, { name }: Operation, actor: Actor): Promise<void> {
+  const company = await companyState(tx, companyId);
+  if (company.state === "archived" && name !== unarchiveCompany.name) throw companyArchived(company);
+  if (company.state === "frozen" && actor.kind === "agent") throw companyIsFrozen(company);
+}
+
 /** The company of a call. The id of another company's thing gets the same refusal as an id that does not exist. */
 async function findCompany(
   tx: ReadTx,
@@ -177,7 +263,11 @@ async function findCompany(
   if (operation.within === "installation") return "";
   if (operation.within !== "company") {
     for (const [noun, key] of Object.entries(operation.within)) {
-      const named = input[key];
+      const given = input[key];
+      // Of several things, the handler says which are missing. A refusal for the first would tell whether it exists.
+      if (Array.isArray(given) && caller.companyId !== null) return caller.companyId;
+      // For a person the first says where to look.
+      const [named] = [given].flat();
       const owned = owners.get(noun);
       if (typeof named !== "string" || owned === undefined || !z.uuid().safeParse(named).success) continue;
       const id = named.toLowerCase();
@@ -257,8 +347,17 @@ async function recordDamage(tx: Tx, companyId: string, actor: Actor, { details }
 
 function withoutSecrets(operation: Operation, output: unknown): unknown {
   if (operation.shownOnce === undefined || typeof output !== "object" || output === null) return output;
-  return { ...output, ...Object.fromEntries(operation.shownOnce.map((key) => [key, "[shown once]"])) };
+  const secret = new Set(operation.shownOnce);
+  return Object.fromEntries(
+    Object.entries(output).map(([key, value]) => [key, secret.has(key) ? shownBefore(value) : value]),
+  );
 }
+
+/** Keeps the shape, because a repeated answer has the same fields as the first. */
+const shownBefore = (value: unknown): unknown =>
+  typeof value === "object" && value !== null
+    ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shownBefore(inner)]))
+    : "[shown once]";
 
 /** Finds the company of a thing by its id, in the tables that may hold it. */
 const ownerIn = (...places: readonly TableName[]) =>
@@ -285,11 +384,18 @@ const companyRow = query((db, p: { id: string }) =>
 );
 
 const someCompanies = query((db, _: Record<never, never>) =>
-  db.selectFrom("companies").select(["id", "name"]).orderBy("created_at").limit(6),
+  db
+    .selectFrom("companies")
+    .select(["id", "name"])
+    .where("archived_at", "is", null)
+    .orderBy("created_at")
+    .limit(6),
 );
 
 const firstResult = query((db, p: { actor: string; key: string }) =>
   db.selectFrom("idempotency").selectAll().where("actor", "=", p.actor).where("key", "=", p.key),
 );
+
+const headOf = selection("ledger_heads", ["company_id"]);
 
 const keepResult = insertion("idempotency");

@@ -15,9 +15,21 @@ export interface Guarded {
 
 export interface Accepted {
   readonly input: Readonly<Record<string, unknown>>;
-  readonly needs: "board" | "member" | readonly Need[];
+  readonly needs: Exclude<Operation["needs"], (input: never) => unknown> | readonly Need[];
   /** `conceal` takes secrets out of the input before the handler sees it. */
   readonly run: (call: CallContext, conceal: (input: unknown) => Promise<unknown>) => Promise<unknown>;
+}
+
+/**
+ * Thrown by the first pass of an operation that needs work which no transaction may wait for, such as a fetch of a repository.
+ * The transaction is rolled back, the work runs, and the operation runs again from the beginning, with all checks, in a second
+ * transaction: rights that ended meanwhile refuse it. `work` returns what the second pass runs, and what follows it.
+ */
+export class Outside {
+  readonly work: () => Promise<{ run: Accepted["run"]; end: (isCommitted: boolean) => Promise<void> }>;
+  constructor(work: Outside["work"]) {
+    this.work = work;
+  }
 }
 
 export interface Call<I> extends CallContext {
@@ -28,6 +40,50 @@ export function guarded<I extends z.ZodObject, O extends z.ZodType>(
   operation: Operation<I, O>,
   run: (call: Call<z.infer<I>>) => Promise<z.infer<O>>,
 ): Guarded {
+  return accepting(operation, (input) => concealing(operation, input, run));
+}
+
+/**
+ * An operation in three steps: look, work outside of any transaction, and finish in a second transaction. What can't be rolled back
+ * comes after the commit: `committed` must not fail. `dropped` removes what `work` made, if nothing came of it.
+ */
+export function guardedOutside<I extends z.ZodObject, O extends z.ZodType, F, D>(
+  operation: Operation<I, O>,
+  steps: {
+    readonly look: (call: Call<z.infer<I>>) => Promise<F>;
+    readonly work: (found: F) => Promise<D>;
+    readonly finish: (call: Call<z.infer<I>>, done: D, found: F) => Promise<z.infer<O>>;
+    readonly committed?: (done: D, found: F) => Promise<void>;
+    readonly dropped?: (done: D) => Promise<void>;
+  },
+): Guarded {
+  return accepting(operation, (input) =>
+    concealing(operation, input, async (call) => {
+      const found = await steps.look(call);
+      throw new Outside(async () => {
+        const done = await steps.work(found);
+        // A repeated key is answered without it.
+        let isFinished = false;
+        return {
+          run: concealing(operation, input, async (again) => {
+            const answer = await steps.finish(again, done, found);
+            isFinished = true;
+            return answer;
+          }),
+          end: async (isCommitted) => {
+            if (isCommitted && isFinished) await steps.committed?.(done, found);
+            else await steps.dropped?.(done);
+          },
+        };
+      });
+    }),
+  );
+}
+
+function accepting<I extends z.ZodObject>(
+  operation: Operation<I>,
+  runWith: (input: z.infer<I>) => Accepted["run"],
+): Guarded {
   return {
     operation,
     accept: (raw) => {
@@ -35,17 +91,21 @@ export function guarded<I extends z.ZodObject, O extends z.ZodType>(
       if (!parsed.success) return parsed.error;
       const input = parsed.data;
       const { needs } = operation;
-      return {
-        input,
-        needs: typeof needs === "function" ? needs(input) : needs,
-        run: async (context, conceal) => {
-          const concealed = await conceal(input);
-          if (concealed === input) return run({ ...context, input });
-          const again = operation.input.safeParse(concealed);
-          if (!again.success) throw secretInside();
-          return run({ ...context, input: again.data });
-        },
-      };
+      return { input, needs: typeof needs === "function" ? needs(input) : needs, run: runWith(input) };
     },
+  };
+}
+
+function concealing<I extends z.ZodObject>(
+  operation: Operation<I>,
+  input: z.infer<I>,
+  run: (call: Call<z.infer<I>>) => Promise<unknown>,
+): Accepted["run"] {
+  return async (context, conceal) => {
+    const concealed = await conceal(input);
+    if (concealed === input) return run({ ...context, input });
+    const again = operation.input.safeParse(concealed);
+    if (!again.success) throw secretInside();
+    return run({ ...context, input: again.data });
   };
 }

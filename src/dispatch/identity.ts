@@ -1,14 +1,23 @@
 import { hash } from "node:crypto";
-import type { Actor } from "../events/ledger.ts";
+import type { Role } from "../contract/people.ts";
+import { nameKey } from "../contract/names.ts";
+import type { Operation } from "../contract/operation.ts";
+import type { Refusal } from "../contract/refusal.ts";
+import { type Actor, agentActor } from "../events/ledger.ts";
+import { type HeldPosition, positionsOf } from "../capabilities/people.ts";
 import { query } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { agentInactive, credentialInvalid, paused, sessionEnded, unauthenticated } from "./texts.ts";
+import * as texts from "./texts.ts";
 
 /**
  * The credential decides who acts, never an argument. A credential is a random token of 256 bits, of which only the
- * SHA-256 is stored. There are three kinds: `board` (a person), `key` (a program that acts for an agent from outside)
- * and `session` (one run of an agent's brain). A session's credential is valid while the session is live and its
- * epoch is the agent's current one.
+ * SHA-256 is stored. People have three kinds: `person` (a program such as the command line), `browser` (a cookie and a page
+ * key, both needed) and `link` (a one-time code, good only for signing in). Agents have two: `key` (a program that acts for
+ * the agent from outside) and `session` (one run of its brain, valid while its epoch is the agent's current one).
+ *
+ * A board person acts for the board. A member acts as the agent whose position it holds. A person with several positions,
+ * and a board person who works from one, names it in the call. A viewer reads what the board reads.
  */
 export interface Caller {
   readonly actor: Actor;
@@ -16,41 +25,158 @@ export interface Caller {
   readonly companyId: string | null;
   /** The folder of a session, from which it may name files. */
   readonly workspace: string | null;
+  /** The person behind the credential; undefined for the keys and sessions of agents. */
+  readonly person?: CallingPerson;
+}
+
+interface CallingPerson {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly credentialId: string;
+  /** The call comes with the code of a sign-in link, which allows nothing but signing in. */
+  readonly isLink: boolean;
+  /** The agent from whose position the person acts. */
+  readonly positionId?: string;
+  /** Why the person acts neither for the board nor from a position. */
+  readonly unplaced?: Refusal;
 }
 
 export function hashToken(token: string): string {
   return hash("sha256", token);
 }
 
-export async function authenticate(tx: ReadTx, token: string | undefined): Promise<Caller> {
+/** The credential of a browser, made of its cookie and the key of its page. */
+export function browserToken(cookie: string, pageKey: string): string {
+  return `${cookie}.${pageKey}`;
+}
+
+/** `as`: the position that the person names, by id or slug. The code of a sign-in link opens nothing: identify() takes it. */
+export async function authenticate(tx: ReadTx, token: string | undefined, as?: string): Promise<Caller> {
+  const caller = await holderOf(tx, token, as);
+  if (caller.person?.isLink === true) throw texts.unauthenticated(texts.credentialInvalid);
+  return caller;
+}
+
+async function holderOf(
+  tx: ReadTx,
+  token: string | undefined,
+  as: string | undefined,
+  needs?: Operation["needs"],
+): Promise<Caller> {
   const row =
     token === undefined || token === "" ? undefined : await tx.first(byHash, { hash: hashToken(token) });
-  if (row === undefined || row.revoked_at !== null) throw unauthenticated(credentialInvalid);
-  if (row.kind === "board")
-    return { actor: { kind: "board", agentId: null, sessionId: null }, companyId: null, workspace: null };
+  if (needs === "link" && row?.kind !== "link") throw texts.linkUnknown();
+  if (row === undefined) throw texts.unauthenticated(texts.credentialInvalid);
+  const isOver = row.expires_at !== null && row.expires_at <= tx.now;
+  if (row.kind === "link" && (isOver || row.revoked_at !== null))
+    throw isOver ? texts.linkExpired() : texts.linkUsed();
+  if (isOver || row.revoked_at !== null) throw texts.unauthenticated(texts.credentialInvalid);
+  if (row.person_id !== null) return personCalling(tx, row, as);
+  if (as !== undefined) throw texts.onlyPeopleName();
   if (row.agent_id === null || row.company_id === null || row.status === null)
-    throw unauthenticated(credentialInvalid);
-  if (row.status === "terminated" || row.status === "pending_approval") throw unauthenticated(agentInactive);
-  if (row.status === "paused") throw paused(row.name ?? "This agent");
+    throw texts.unauthenticated(texts.credentialInvalid);
+  if (row.status === "terminated" || row.status === "pending_approval")
+    throw texts.unauthenticated(texts.agentInactive);
+  if (row.status === "paused") throw texts.paused(row.name ?? "This agent");
   if (row.kind === "session" && (row.session_ended_at !== null || row.session_epoch !== row.agent_epoch))
-    throw unauthenticated(sessionEnded);
+    throw texts.unauthenticated(texts.sessionEnded);
   return {
-    actor: { kind: "agent", agentId: row.agent_id, sessionId: row.session_id },
+    actor: agentActor(row.agent_id, row.session_id),
     companyId: row.company_id,
     workspace: row.workspace,
   };
 }
+
+/**
+ * The caller of an operation, if a caller of its kind may call it at all. This is the only place that looks at roles; the
+ * rights of agents are checked after it.
+ */
+export async function identify(
+  tx: ReadTx,
+  operation: Operation,
+  token: string | undefined,
+  as: string | undefined,
+): Promise<Caller> {
+  const { needs, effect } = operation;
+  const caller = await holderOf(tx, token, as, needs);
+  const { person } = caller;
+  if (person === undefined) {
+    if (needs === "person") throw texts.peopleOnly(operation);
+    return caller;
+  }
+  if (person.isLink && needs !== "link") throw texts.unauthenticated(texts.credentialInvalid);
+  // What people do with their own record and credentials, they do for themselves and not from a position.
+  if (needs === "person" || needs === "link")
+    return { ...caller, actor: boardActor(person.id), companyId: null };
+  if (person.unplaced !== undefined) throw person.unplaced;
+  if (person.role === "viewer" && effect === "write") throw texts.viewersRead(operation, person.name);
+  return caller;
+}
+
+const boardActor = (personId: string): Actor => ({
+  kind: "board",
+  agentId: null,
+  sessionId: null,
+  personId,
+});
+
+async function personCalling(
+  tx: ReadTx,
+  row: Pick<Row<"credentials">, "id" | "kind" | "person_id"> & {
+    readonly role: Role | null;
+    readonly person_name: string | null;
+    readonly person_ended_at: number | null;
+  },
+  as: string | undefined,
+): Promise<Caller> {
+  const { person_id: id, person_name: name, role } = row;
+  if (id === null || name === null || role === null || row.person_ended_at !== null)
+    throw texts.unauthenticated(texts.credentialInvalid);
+  const person = { id, name, role, credentialId: row.id, isLink: row.kind === "link" };
+  const here = { workspace: null, person };
+  if (as === undefined && role !== "member") return { ...here, actor: boardActor(id), companyId: null };
+  const positions = await positionsOf(tx, id);
+  const found = positions.filter((position) => as === undefined || isCalled(position, as));
+  const [only] = found;
+  if (only !== undefined && found.length === 1 && only.status !== "paused")
+    return {
+      workspace: null,
+      person: { ...person, positionId: only.id },
+      actor: { ...agentActor(only.id), personId: id },
+      companyId: only.company_id,
+    };
+  const unplaced =
+    only === undefined
+      ? as === undefined
+        ? texts.noPosition(name)
+        : texts.notYourPosition(as, positions)
+      : found.length > 1
+        ? texts.whichPosition(found)
+        : texts.paused(only.name);
+  // Nothing belongs to this agent or company. A check that forgets `unplaced` finds no right.
+  return { ...here, person: { ...person, unplaced }, actor: nobody(id), companyId: "" };
+}
+
+const nobody = (personId: string): Actor => ({ kind: "agent", agentId: "", sessionId: null, personId });
+
+const isCalled = ({ id, slug }: HeldPosition, as: string): boolean =>
+  [id, slug].includes(nameKey(as.replace(/^@/, "")));
 
 const byHash = query((db, p: { hash: string }) =>
   db
     .selectFrom("credentials as c")
     .leftJoin("agents as a", "a.id", "c.agent_id")
     .leftJoin("sessions as s", "s.id", "c.session_id")
+    .leftJoin("people as p", "p.id", "c.person_id")
     .select([
+      "c.id",
       "c.kind",
       "c.company_id",
       "c.agent_id",
       "c.session_id",
+      "c.person_id",
+      "c.expires_at",
       "c.revoked_at",
       "a.status",
       "a.name",
@@ -58,6 +184,9 @@ const byHash = query((db, p: { hash: string }) =>
       "s.epoch as session_epoch",
       "s.ended_at as session_ended_at",
       "s.workspace",
+      "p.name as person_name",
+      "p.role",
+      "p.ended_at as person_ended_at",
     ])
     .where("c.hash", "=", p.hash),
 );

@@ -1,4 +1,4 @@
-import { numbered } from "../store/query.ts";
+import { type Condition, counted, numbered } from "../store/query.ts";
 import type { Row, TableName } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { cursorInvalid } from "./texts.ts";
@@ -9,20 +9,29 @@ export interface PageInput {
   readonly cursor?: string | undefined;
 }
 
-/** A page of the rows of a table that numbers them, whose columns have the values in `where`. */
+/** A page of the rows of a table that numbers them, whose columns have the values in `where` and that meet `also`. */
 export async function pageByNumber<T extends TableName>(
   tx: ReadTx,
   table: T,
   where: { readonly [C in keyof Row<T>]?: Row<T>[C] | undefined },
   order: "oldest first" | "newest first",
   { limit = defaultPage, cursor }: PageInput,
+  also?: Condition,
 ): Promise<{ page: Row<T>[]; nextCursor: string | null }> {
   const start = order === "oldest first" ? 0 : Number.MAX_SAFE_INTEGER;
   const last = await cursorRow(cursor, (id) =>
-    tx.first(numbered(table, { ...where, id }, order, start, 1), {}),
+    tx.first(numbered(table, { ...where, id }, order, start, 1, also), {}),
   );
-  const rows = await tx.all(numbered(table, where, order, last?.num ?? start, limit + 1), {});
+  const rows = await tx.all(numbered(table, where, order, last?.num ?? start, limit + 1, also), {});
   return pageAfter(rows, limit, ({ id }) => id);
+}
+
+/** How many rows such a list has on all pages. */
+export async function countOf<T extends TableName>(
+  tx: ReadTx,
+  ...list: Parameters<typeof counted<T>>
+): Promise<number> {
+  return (await tx.first(counted(...list), {}))?.count ?? 0;
 }
 
 /** Lists query one row more than a page holds. If that row comes back, there is a next page. */

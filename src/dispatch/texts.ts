@@ -11,13 +11,95 @@ export const unauthenticated = (message: string) =>
   new Refusal(
     "unauthenticated",
     message,
-    "Send `Authorization: Bearer <token>`: the board token from the home folder, an agent's key or a live session's token.",
+    "Send `Authorization: Bearer <token>`: a person's token, an agent's key or a live session's token. A browser needs its cookie and the header X-Agency-Page. To sign in: agency sign-in <link>.",
+  );
+
+const howToLink =
+  "To make a new link for yourself: agency sign-in. If you have never signed in, ask a board person for one.";
+
+export const linkUsed = () =>
+  new Refusal(
+    "unauthenticated",
+    "This sign-in link was already used, or a newer link replaced it.",
+    howToLink,
+  );
+
+export const linkUnknown = () =>
+  new Refusal(
+    "unauthenticated",
+    "This sign-in link is not known here. It is incomplete, too old, or from another installation.",
+    howToLink,
+  );
+
+export const linkExpired = () => new Refusal("unauthenticated", "This sign-in link has expired.", howToLink);
+
+export const onlyPeopleName = () =>
+  forbidden(
+    "Only people can choose the agent they act as. The credential of an agent acts for that agent.",
+    "Leave out the header X-Agency-As (--as), or use the credential of a person who holds the position.",
+  );
+
+export const peopleOnly = ({ name }: Operation) =>
+  forbidden(
+    `Only people can call ${name}: it is about the caller's own sign-in.`,
+    "Ask the board to call it.",
+  );
+
+export const viewersRead = ({ name }: Operation, person: string) =>
+  forbidden(
+    `${person} is a viewer. Viewers can read everything and change nothing, so ${name} is not allowed.`,
+    "Ask a board person to do it, or to change your role: agency people update <name> --role member.",
+  );
+
+export const noPosition = (person: string) =>
+  forbidden(
+    `${person} is a member without a position. Members act only from a position.`,
+    "Ask a board person to give you one: agency agents update <agent> --person <name>.",
+  );
+
+type Place = {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly company_name: string;
+};
+const places = (positions: readonly Place[]): string =>
+  positions.map(({ id, slug, company_name }) => `${slug} in ${company_name} (${id})`).join(", ");
+
+export const notYourPosition = (as: string, positions: readonly Place[]) =>
+  forbidden(
+    `You don't hold a position called ${as}.`,
+    positions.length === 0 ? "You hold no position." : `Your positions: ${places(positions)}.`,
+  );
+
+export const whichPosition = (positions: readonly Place[]) =>
+  invalid(
+    `You hold ${positions.length} positions, and the call does not name one.`,
+    `Add --as <position>, or the header X-Agency-As. Your positions: ${places(positions)}.`,
   );
 
 export const paused = (name: string) =>
   forbidden(
     `${name} is paused.`,
     "Its manager or the board can resume it: resume_agent, agency agents resume.",
+  );
+
+export const companyIsFrozen = ({
+  name,
+  reason,
+}: {
+  readonly name: string;
+  readonly reason: string | null;
+}) =>
+  refused(
+    `${name} is frozen${reason === null ? "" : ` (${reason})`}, so nothing can be changed now.`,
+    "You can still read. Stop here: the board thaws the company (agency thaw), and your open work continues then.",
+  );
+
+export const companyArchived = ({ name }: { readonly name: string }) =>
+  refused(
+    `${name} is archived, so it can only be read.`,
+    `Take it out of the archive first: agency companies unarchive "${name}".`,
   );
 
 export const keyInvalid = () =>
@@ -29,8 +111,13 @@ export const keyReused = () =>
     "Use a new key for a new call. To repeat a call, send exactly the same input.",
   );
 
-export const boardOnly = ({ name }: Operation) =>
-  forbidden(`Only the board can call ${name}.`, "Ask the board, through your manager: send_message.");
+export const boardOnly = ({ name, fromPosition }: Operation) =>
+  forbidden(
+    `Only the board can call ${name}.`,
+    fromPosition === undefined
+      ? "Ask the board, through your manager: send_message."
+      : `Call ${fromPosition.mcp?.tool ?? fromPosition.name} (${fromPosition.http.method} ${fromPosition.http.path}): it shows what is yours.`,
+  );
 
 export const agentsOnly = ({ name }: Operation) =>
   refused(

@@ -35,7 +35,12 @@ for (const kind of bothStores)
         ["knowledge.create", "knowledge.read"],
       );
       for (const event of about)
-        assert.deepEqual(event.actor, { kind: "agent", agentId: ada.id, sessionId: session.id });
+        assert.deepEqual(event.actor, {
+          kind: "agent",
+          agentId: ada.id,
+          sessionId: session.id,
+          personId: null,
+        });
       const refused = events.filter(({ operation }) => operation === "access.refused");
       assert.equal(refused.length, 1);
       assert.equal(refused[0]?.actor.agentId, bob.id);

@@ -1,4 +1,5 @@
-import { actorKinds, type Event } from "../contract/ledger.ts";
+import { actorKinds } from "../contract/actors.ts";
+import type { Event } from "../contract/ledger.ts";
 import { redact } from "../redaction/redact.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { query } from "../store/query.ts";
@@ -13,9 +14,19 @@ export interface Actor {
   readonly kind: (typeof actorKinds)[number];
   readonly agentId: string | null;
   readonly sessionId: string | null;
+  /** The person who acts: for the board, or from the position of `agentId`. */
+  readonly personId: string | null;
 }
 
-export const system: Actor = { kind: "system", agentId: null, sessionId: null };
+export const system: Actor = { kind: "system", agentId: null, sessionId: null, personId: null };
+
+/** An agent, by itself or in one of its sessions. */
+export const agentActor = (agentId: string, sessionId: string | null = null): Actor => ({
+  kind: "agent",
+  agentId,
+  sessionId,
+  personId: null,
+});
 
 export interface NewEvent {
   /** Empty: an event of the installation. */
@@ -35,6 +46,7 @@ export function append(tx: Tx, event: NewEvent): void {
     actor_kind: event.actor.kind,
     agent_id: event.actor.agentId,
     session_id: event.actor.sessionId,
+    person_id: event.actor.personId,
     operation: event.operation,
     subject: event.subject,
     data: JSON.stringify(redact(event.data).value),
@@ -115,9 +127,11 @@ export function presentEvent(row: Row): Event {
   };
 }
 
-export function presentActor(row: Pick<Row, "actor_kind" | "agent_id" | "session_id">): Event["actor"] {
+export function presentActor(
+  row: Pick<Row, "actor_kind" | "agent_id" | "session_id" | "person_id">,
+): Event["actor"] {
   const kind = known(actorKinds, row.actor_kind, "events.actor_kind");
-  return { kind, agentId: row.agent_id, sessionId: row.session_id };
+  return { kind, agentId: row.agent_id, sessionId: row.session_id, personId: row.person_id };
 }
 
 export const parseData = tables.events.data.parse;

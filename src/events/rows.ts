@@ -2,7 +2,8 @@ import { sql } from "kysely";
 import { deletedRow, digestOf, linesIn, nameOf } from "../store/chain.ts";
 import type { Column, Value } from "../store/columns.ts";
 import { dynamic } from "../store/query.ts";
-import { isSealed, rowKeys, sealedColumns, type SealedTable, tables } from "../store/schema.ts";
+import { type Row, sealedColumns, tables } from "../store/schema.ts";
+import { isSealed, rowKeys, type SealedTable } from "../store/row-keys.ts";
 import type { ReadTx } from "../store/store.ts";
 import { allHeads, markSeen, newEvents, type Seen } from "./ledger.ts";
 import { advice, wrong } from "./texts.ts";
@@ -20,18 +21,20 @@ export class RowCheck {
   readonly #seen: Seen = new Map();
   readonly #expected = new Map<string, string>();
   readonly #tables = Object.keys(rowKeys).filter(isSealed);
-  /** The rows that were found wrong. */
+  /** The rows, events and heads that were found wrong. */
   readonly #named = new Set<string>();
+  readonly #unreadable: Damage[] = [];
   #after: readonly Value[] | null = null;
 
   /** Checks some thousand rows. `done`: all rows were checked. */
   async step(tx: ReadTx): Promise<{ checked: number; problems: Damage[]; done: boolean }> {
     const problems: Damage[] = [];
     if (!(await this.#read(tx))) return { checked: 0, problems, done: false };
-    const waiting = new Map((await tx.all(allHeads, {})).flatMap(({ rows }) => linesIn(rows)));
-    const judge = async (name: string, row: RowImage | undefined): Promise<void> => {
+    const waiting = new Map((await tx.all(allHeads, {})).flatMap((head) => this.#linesOf(head)));
+    problems.push(...this.#unreadable.splice(0));
+    const judge = async (table: SealedTable, name: string, row: RowImage | undefined): Promise<void> => {
       const expected = waiting.get(name) ?? this.#expected.get(name) ?? deletedRow;
-      const found = row === undefined ? deletedRow : digestOf(tx.mac, name, imageOf(tableOf(name), row));
+      const found = row === undefined ? deletedRow : digestOf(tx.mac, name, imageOf(table, row));
       this.#expected.delete(name);
       if (found === expected || this.#named.has(name)) return;
       this.#named.add(name);
@@ -46,7 +49,7 @@ export class RowCheck {
     let checked = 0;
     for (let table = this.#tables[0]; table !== undefined && checked < rowsAtOnce; table = this.#tables[0]) {
       const rows = await tx.all(rowsAfter(table, this.#after), {});
-      for (const row of rows) await judge(nameOf(table, valuesOf(row, rowKeys[table])), row);
+      for (const row of rows) await judge(table, nameOf(table, valuesOf(row, rowKeys[table])), row);
       checked += rows.length;
       const last = rows.at(-1);
       this.#after = last === undefined ? null : valuesOf(last, rowKeys[table]);
@@ -56,9 +59,11 @@ export class RowCheck {
       }
     }
     if (this.#tables.length > 0) return { checked, problems, done: false };
-    for (const [name, line] of [...this.#expected].slice(0, rowsAtOnce).concat([...waiting]))
-      if (line === deletedRow) this.#expected.delete(name);
-      else await judge(name, (await tx.all(rowNamed(name), {}))[0]);
+    for (const [name, line] of [...this.#expected].slice(0, rowsAtOnce).concat([...waiting])) {
+      const named = keyIn(name);
+      if (line === deletedRow || named === undefined) this.#expected.delete(name);
+      else await judge(named.table, name, (await tx.all(rowNamed(named), {}))[0]);
+    }
     return { checked, problems, done: this.#expected.size === 0 };
   }
 
@@ -67,10 +72,32 @@ export class RowCheck {
     for (let round = 0; round < 20; round++) {
       const events = await newEvents(tx, this.#seen);
       if (events.length === 0) return true;
-      for (const [name, line] of events.flatMap(({ rows }) => linesIn(rows))) this.#expected.set(name, line);
+      for (const [name, line] of events.flatMap((event) => this.#linesOf(event)))
+        this.#expected.set(name, line);
       markSeen(this.#seen, events);
     }
     return false;
+  }
+
+  /** The lines of an event or a head. Lines that name no row were edited, and are reported once. */
+  #linesOf(from: Pick<Row<"events">, "company_id" | "seq" | "rows">): [string, string][] {
+    // SQLite stores bytes in a column of text, too.
+    const text: unknown = from.rows;
+    const lines = typeof text === "string" ? linesIn(text) : [["", ""] satisfies [string, string]];
+    const readable = lines.filter(([name]) => keyIn(name) !== undefined);
+    const where = `${from.company_id} ${from.seq}`;
+    if (readable.length === lines.length || this.#named.has(where)) return readable;
+    this.#named.add(where);
+    const { company_id: companyId, seq } = from;
+    this.#unreadable.push({
+      companyId,
+      seq,
+      row: null,
+      what: wrong.lines,
+      intactUntil: null,
+      advice: advice.ledger,
+    });
+    return readable;
   }
 }
 
@@ -84,11 +111,23 @@ const valuesOf = (row: RowImage, columns: readonly string[]): Value[] =>
 const imageOf = (table: SealedTable, row: RowImage): string =>
   JSON.stringify(valuesOf(row, sealedColumns(table)));
 
-function tableOf(name: string): SealedTable {
-  const [table = ""] = name.split("/");
-  if (!isSealed(table))
-    throw new Error(`the ledger names a row of ${table}, which this version does not know`);
-  return table;
+/** The table of a row and its key. Undefined for a name that no row can have. */
+function keyIn(name: string): { table: SealedTable; key: (string | number)[] } | undefined {
+  const [table = "", ...parts] = name.split("/");
+  if (!isSealed(table) || parts.length !== rowKeys[table].length) return undefined;
+  const columns: Readonly<Record<string, Column>> = tables[table];
+  try {
+    const key = parts.map(decodeURIComponent).map((part, index) => {
+      const isText = columns[rowKeys[table][index] ?? ""]?.type === "text";
+      return isText ? part : Number(part);
+    });
+    const isKey = key.every((part) =>
+      typeof part === "number" ? Number.isSafeInteger(part) : !part.includes("\0"),
+    );
+    return isKey ? { table, key } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const columnsIn = (table: SealedTable) => sql.join(rowKeys[table].map((column) => sql.ref(column)));
@@ -99,14 +138,8 @@ function rowsAfter(table: SealedTable, after: readonly Value[] | null) {
   return dynamic((db) => ({ compile: () => text.compile(db) }));
 }
 
-function rowNamed(name: string) {
-  const table = tableOf(name);
-  const columns: Readonly<Record<string, Column>> = tables[table];
-  const key = name.split("/").slice(1).map(decodeURIComponent);
-  const conditions = rowKeys[table].map((column, index) => {
-    const value = key[index] ?? "";
-    return sql`${sql.ref(column)} = ${columns[column]?.type === "text" ? value : Number(value)}`;
-  });
+function rowNamed({ table, key }: { table: SealedTable; key: readonly (string | number)[] }) {
+  const conditions = rowKeys[table].map((column, index) => sql`${sql.ref(column)} = ${key[index] ?? ""}`);
   const text = sql<RowImage>`select * from ${sql.table(table)} where ${sql.join(conditions, sql` and `)}`;
   return dynamic((db) => ({ compile: () => text.compile(db) }));
 }

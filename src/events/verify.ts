@@ -120,7 +120,7 @@ async function unsealed(tx: ReadTx, rows: readonly Row<"events">[]): Promise<Dam
   const found = new Map<string, Damage>();
   for (const row of rows)
     if (row.operation === sealOperation)
-      for (const [companyId, head] of Object.entries(parseData(row.data))) {
+      for (const [companyId, head] of Object.entries(sealedIn(row.data))) {
         const [seq, hash] = Array.isArray(head) ? head : [];
         if (typeof seq !== "number" || found.has(companyId)) continue;
         const event = await tx.first(eventAt, { company_id: companyId, seq });
@@ -136,6 +136,15 @@ async function unsealed(tx: ReadTx, rows: readonly Row<"events">[]): Promise<Dam
         });
       }
   return [...found.values()];
+}
+
+/** What an event sealed. Nothing if its data was edited and is not JSON any more, which damageIn() names. */
+function sealedIn(data: string): Readonly<Record<string, unknown>> {
+  try {
+    return parseData(data);
+  } catch {
+    return {};
+  }
 }
 
 /** Whether the database was sealed with the key of this store. True for a new database. */

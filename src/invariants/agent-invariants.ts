@@ -82,10 +82,11 @@ export const agentInvariants = invariantsOf("organization", {
       "Move the agent to another manager and back. Each move puts the mandate in its place: `agency reorg move <agent> <manager>`.",
   },
   "pending-approval": {
-    statement: "An agent is pending exactly while one approval for it is open.",
+    statement: "An agent is pending exactly while one approval of its hire is open.",
     subject: "agents",
     find: `select a.id from agents a where {here} and (
-        select count(*) from approvals p where p.agent_id = a.id and p.status in ('pending', 'revision_requested'))
+        select count(*) from approvals p where p.agent_id = a.id and p.type = 'hire_agent'
+          and p.status in ('pending', 'revision_requested'))
         <> (case when a.status = 'pending_approval' then 1 else 0 end)`,
     broken: "is pending without an open approval, or has an open approval and is not pending.",
     advice:
@@ -115,6 +116,45 @@ export const agentInvariants = invariantsOf("organization", {
     broken: "was changed after it was written: its hash does not match what it asks for.",
     advice:
       "Do not approve it. If it is pending, reject it and request the change again: `agency reject {id}`. The record shows what was asked for: `agency audit events`.",
+  },
+  "approval-revisions": {
+    statement:
+      "The revisions of every approval are numbered from 1 without holes, and the last one is what the approval asks for now.",
+    subject: "approvals",
+    find: `select p.id from approvals p where {here} and (
+        not exists (select 1 from approval_revisions r where r.approval_id = p.id
+          and r.hash = p.payload_hash and r.payload = p.payload
+          and r.revision = (select max(n.revision) from approval_revisions n where n.approval_id = p.id))
+        or (select count(*) from approval_revisions r where r.approval_id = p.id)
+          <> (select max(r.revision) from approval_revisions r where r.approval_id = p.id)
+        or exists (select 1 from approval_revisions r where r.approval_id = p.id and r.revision < 1))`,
+    broken: "has lost a revision, or asks for something that is not its last revision.",
+    advice: `Do not approve it. If it is pending, reject it: \`agency reject {id}\`. ${repairByHand}`,
+  },
+  "approval-thread": {
+    statement:
+      "The thread of every approval says who wrote each revision, and its last step agrees with the approval's status.",
+    subject: "approvals",
+    find: `select p.id from approvals p where {here} and (
+        (select count(*) from approval_comments c where c.approval_id = p.id and c.kind in ('created', 'revised'))
+          <> (select count(*) from approval_revisions r where r.approval_id = p.id)
+        or exists (select 1 from approval_comments c where c.approval_id = p.id
+          and c.num = (select max(n.num) from approval_comments n where n.approval_id = p.id and n.kind <> 'comment')
+          and (case when c.kind in ('approved', 'rejected', 'cancelled') then p.status <> c.kind
+            when c.kind = 'expired' then p.status <> 'rejected'
+            when c.kind = 'overtaken' then p.status <> 'cancelled'
+            else p.status not in ('pending', 'revision_requested') end)))`,
+    broken: "has a thread that does not agree with its status or its revisions.",
+    advice: `The record shows what happened to it: \`agency audit events\`. ${repairByHand}`,
+  },
+  "change-subject": {
+    statement: "An open proposal to change an agent is by that agent's manager, and both are active.",
+    subject: "approvals",
+    find: `select p.id from approvals p left join agents a on a.id = p.agent_id left join agents b on b.id = p.requested_by
+      where {here} and p.type = 'change_agent' and p.status in ('pending', 'revision_requested')
+        and (a.id is null or a.status not ${active} or a.boss_id is distinct from p.requested_by or b.status not ${active})`,
+    broken: "proposes a change of an agent that no longer reports to the requester.",
+    advice: "Reject it: `agency reject {id}`.",
   },
   "agent-state": {
     statement: "Every agent has its state document.",

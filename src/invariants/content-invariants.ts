@@ -1,11 +1,11 @@
 import { hash as digest } from "node:crypto";
 import { searchableText } from "../knowledge/content.ts";
-import { reindex } from "../knowledge/table.ts";
+import { recountBytes, reindex } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
 import { invariantsOf } from "./invariant.ts";
 import { type Scope, scoped } from "./scope.ts";
 
-/** Knowledge files, their versions and content, and the search index. */
+/** Knowledge files, their versions, content and sums, and the search index. */
 
 export const contentInvariants = [
   ...invariantsOf("history", {
@@ -28,6 +28,31 @@ export const contentInvariants = [
         where {here} and (f.id is null or v.version > f.version)`,
       broken: "belongs to no file, or is newer than its file.",
       advice: "A row of files was lost or put back to an earlier state. Restore a backup.",
+    },
+    "storage-company": {
+      statement: "The stored bytes of a company are the sum of its versions and its kept commits.",
+      subject: "companies",
+      find: `select k.id from companies k left join storage t on t.company_id = k.id and t.agent_id = ''
+        where {here} and coalesce(t.bytes, 0) <> coalesce((
+          select sum(v.size) from files f join versions v on v.file_id = f.id where f.company_id = k.id), 0)
+          + coalesce((select sum(r.bytes) from repo_branches r where r.company_id = k.id), 0)
+          + coalesce((select sum(b.bytes) from bundles b where b.company_id = k.id and b.settled_at is null), 0)`,
+      broken: "has another number of stored bytes than its versions and commits have together.",
+      repair: ({ tx }, id) => recountBytes(tx, id, null),
+    },
+    "storage-agent": {
+      statement: "The stored bytes of an agent are the sum of the versions and kept commits it wrote.",
+      subject: "agents",
+      // One pass over the versions, because an index by author would serve nothing else.
+      find: `select a.id from agents a left join storage t on t.company_id = a.company_id and t.agent_id = a.id
+        left join (select v.author_agent_id as author, sum(v.size) as bytes
+          from versions v join files f on f.id = v.file_id where v.author_agent_id is not null
+          group by v.author_agent_id) w on w.author = a.id
+        where {here} and coalesce(t.bytes, 0) <> coalesce(w.bytes, 0)
+          + coalesce((select sum(r.bytes) from repo_branches r where r.agent_id = a.id), 0)
+          + coalesce((select sum(b.bytes) from bundles b where b.agent_id = a.id and b.settled_at is null), 0)`,
+      broken: "has another number of stored bytes than the versions and commits it wrote have together.",
+      repair: ({ tx, companyId }, id) => recountBytes(tx, companyId, id),
     },
     "blob-version": {
       statement: "Content in the database belongs to a version.",
@@ -115,8 +140,8 @@ async function findWronglyIndexed(tx: ReadTx, scope: Scope): Promise<string[]> {
   const wrong: string[] = [];
   for (const file of await indexed(tx, scope)) {
     const content = await contentOf(tx, file);
-    // Lost content is another invariant's finding.
-    if (content === undefined) continue;
+    // Lost or damaged content is another invariant's finding, and must not get into the index.
+    if (content === undefined || digest("sha256", content) !== file.hash) continue;
     if (file.indexed_as !== file.description.normalize("NFC") || file.body !== searchableText(content))
       wrong.push(file.id);
   }

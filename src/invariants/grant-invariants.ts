@@ -12,7 +12,8 @@ export const grantInvariants = [
         "A grant is never wider than the grant it came from: same resource, same company, no higher level.",
       subject: "grants",
       find: `select g.id from grants g left join grants p on p.id = g.parent_id where {here} and g.parent_id is not null
-      and (p.id is null or g.level > p.level or g.resource <> p.resource or g.company_id <> p.company_id)`,
+      and (p.id is null or g.level > p.level or (g.resource <> p.resource
+          and not (p.resource = 'net:*' and substr(g.resource, 1, 4) = 'net:')) or g.company_id <> p.company_id)`,
       broken: "allows more than the grant it came from.",
       advice: revokeIt,
     },

@@ -2,6 +2,8 @@ import { examineDeeply, fixFinding } from "../contract/doctor.ts";
 import type { Output } from "../contract/operation.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { guarded } from "../dispatch/guarded.ts";
+import type { Damage } from "../events/verify.ts";
+import type { ReadTx } from "../store/store.ts";
 import type { Bookmark, Finding } from "./examine.ts";
 
 /** Loaded with the first call, because a daemon that no person examines does without the list and its queries. */
@@ -42,6 +44,26 @@ const onFix = guarded(fixFinding, async ({ tx, input, companyId, newId, record }
 });
 
 export const doctorHandlers = [onExamine, onFix];
+
+/** The files whose content no longer has the hash of its version, for `agency audit verify --deep`. */
+export async function damagedContent(
+  tx: ReadTx,
+  after: string | undefined,
+): Promise<{ problems: Damage[]; next: string | null }> {
+  const { examine, invariants } = await load();
+  const content = invariants.filter(({ id }) => id === "version-content");
+  const from = content.flatMap(({ id }) => (after === undefined ? [] : [{ invariant: id, after }]));
+  const { findings, next } = await examine(tx, null, from[0], content);
+  const problems = findings.map((finding) => ({
+    companyId: finding.companyId ?? "",
+    seq: null,
+    row: `knowledge/${finding.id}`,
+    what: finding.what,
+    intactUntil: null,
+    advice: presentFinding(finding).advice ?? "",
+  }));
+  return { problems, next: next?.after ?? null };
+}
 
 export function presentFinding({ invariant, id, companyId, what }: Finding) {
   const { advice, statement } = invariant;

@@ -78,7 +78,7 @@ export const outcomeInvariants = invariantsOf("organization", {
         or (o.blocked_on is not null and not exists (
           select 1 from outcomes b where b.id = o.blocked_on and b.company_id = o.company_id))
         or (o.for_agent_id is not null and not exists (
-          select 1 from agents a where a.id = o.for_agent_id and a.status <> 'terminated'))
+          select 1 from agents a where a.id = o.for_agent_id and a.status = 'pending_approval'))
         or (o.status = 'submitted' and o.delegated = 0))`,
     broken: "waits for something that does not exist, or is blocked without a reason.",
     advice: "Unblock it: `agency outcomes update {id} --blocked null`.",
@@ -112,6 +112,28 @@ export const outcomeHistoryInvariants = [
       broken: "has no file.",
       advice:
         "Every change of this outcome fails without its file. Restore a backup, or insert a row into files with the outcome's id.",
+    },
+    "outcome-deliverables": {
+      statement: "Everything an outcome delivers is a version of a file of its company that exists.",
+      subject: "outcomes",
+      find: `select o.id from outcomes o where {here} and exists (
+          select 1 from deliverables d left join files f on f.id = d.file_id
+            left join versions v on v.file_id = d.file_id and v.version = d.version
+          where d.outcome_id = o.id and (v.file_id is null or f.company_id is distinct from o.company_id
+            or d.company_id <> o.company_id))`,
+      broken: "delivers a version of a file that does not exist in this company.",
+      advice: "Submit it again with files that exist, or restore a backup.",
+    },
+    "deliverable-outcome": {
+      statement:
+        "A right to a delivered version follows from an outcome that exists; what a completed outcome delivers was accepted.",
+      subject: "files",
+      find: `select f.id from files f where {here} and exists (
+          select 1 from deliverables d left join outcomes o on o.id = d.outcome_id
+          where d.file_id = f.id and (o.id is null
+            or (o.status = 'completed' and d.listed = 1 and d.accepted_at is null)))`,
+      broken: "was delivered with an outcome that does not exist, or was completed without accepting it.",
+      advice: "Reopen and complete the outcome, or restore a backup.",
     },
     "file-outcome": {
       statement: "Every file of an outcome belongs to an outcome that exists.",
@@ -224,18 +246,26 @@ const parents = partsOf("child_id", "parent_id", "edges");
 const children = partsOf("parent_id", "child_id", "edges", "and n.kind <> 'inbox'");
 const dependencies = partsOf("outcome_id", "depends_on_id", "dependencies");
 
+const deliverables = scoped<{ of: string; id: string }>(
+  "outcomes",
+  `select o.id as "of", d.file_id as id from outcomes o join deliverables d on d.outcome_id = o.id and d.listed = 1
+   where {here} and o.stale = 0 order by o.id, d.created_at, d.file_id`,
+);
+
 async function findOutdated(tx: ReadTx, scope: Scope): Promise<string[]> {
   const rows = await rendered(tx, scope);
   if (rows.length === 0) return [];
   const above = grouped(await parents(tx, scope));
   const below = grouped(await children(tx, scope));
   const before = grouped(await dependencies(tx, scope));
+  const delivered = grouped(await deliverables(tx, scope));
   return rows
     .filter((row) => {
       const text = render(row, {
         parents: above(row.id),
         children: below(row.id).slice(0, mostChildrenShown),
         dependsOn: before(row.id),
+        deliverables: delivered(row.id),
         responsible: row.responsible_id,
       });
       return digest("sha256", text) !== row.file_hash;

@@ -50,7 +50,7 @@ export const workInvariants = [
       subject: "messages",
       find: `select m.id from messages m where {here} and (m.delivered_at < m.deliver_at
       or (m.delivered_at is not null and m.failure is not null)
-      or (m.acknowledged_at is not null and m.delivered_at is null))`,
+      or (m.acknowledged_at is not null and m.delivered_at is null and m.failure is null))`,
       broken:
         "was delivered early, is both delivered and failed, or was acknowledged before it was delivered.",
       advice:
@@ -120,6 +120,15 @@ export const workInvariants = [
         select 1 from files f where f.id = m.file_id and f.company_id = m.company_id)`,
       broken: "has no file, so it cannot be read.",
       advice: "Its text is lost. Restore a backup, or ask its sender to send it again.",
+    },
+    "message-enclosure": {
+      statement: "Every file that goes with a message exists, at the version that was sent.",
+      subject: "messages",
+      find: `select m.id from messages m join enclosures e on e.message_id = m.id where {here} and not exists (
+        select 1 from versions v join files f on f.id = v.file_id
+          where v.file_id = e.file_id and v.version = e.version and f.company_id = m.company_id)`,
+      broken: "names a version of a file that does not exist.",
+      advice: "Its receiver can't read that file. Restore a backup, or ask its sender to send it again.",
     },
     "message-departed": {
       statement: "No message is delivered to an agent after it has left.",

@@ -1,19 +1,20 @@
 import { hash as digest } from "node:crypto";
 import { sql } from "kysely";
 import type { Value } from "./columns.ts";
-import { insertion, type PreparedQuery, type Query, selection } from "./query.ts";
-import { isSealed, type Row, rowKeys, sealedColumns, type SealedTable } from "./schema.ts";
+import { insertAll, insertion, type PreparedQuery, type Query, selection } from "./query.ts";
+import { type Row, sealedColumns } from "./schema.ts";
+import { isSealed, rowKeys, type SealedTable } from "./row-keys.ts";
 import type { Mac, NewEventRow, Tx } from "./store.ts";
 
 /**
  * The end of every write: the events that the transaction recorded join the chain of their company, together with a digest
  * of every row that it changed.
  *
- *   append() ─▶ waiting ──flush──▶ row of `events`; the head of the chain moves
- *   run()    ─▶ newest image of each changed row ──flush──▶ a line in the last of these events, or in the head without one
+ *   append() ─▶ waiting ──seal──▶ row of `events`; the head of the chain moves
+ *   run()    ─▶ newest image of each changed row ──seal──▶ a line in the last of these events, or in the head without one
  *
- * A flush happens just before the commit, and earlier only when the transaction itself reads the ledger. So a chain is
- * locked for a moment, and its numbers become visible in order. Each company has its own chain and lock: companies don't
+ * The store seals just before the commit what all writes of the transaction left pending, and earlier only when a write itself
+ * reads the ledger. So a chain is locked for a moment, and its numbers become visible in order. Each company has its own chain and lock: companies don't
  * wait for each other. The chain "" belongs to the installation.
  *
  * Hashes, seals and digests use a key that is not in the database. A person who can change the database but lacks the key
@@ -33,7 +34,10 @@ export function macOf(key: string): Mac {
 export type PlainTx = Omit<Tx, "append"> & {
   /** Runs a statement that seals, and returns the sealed columns of each row it changed. */
   changed<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<Value[][]>;
+  /** What its writes recorded and changed, until it is sealed. A write that fails takes out what it put in. */
+  readonly pending: Pending;
 };
+export type Pending = Promise<readonly [companyId: string, part: Part][]>[];
 type EventRow = Row<"events">;
 type Head = Row<"ledger_heads">;
 
@@ -43,39 +47,52 @@ export const brokenLink = "f".repeat(64);
 /** Stands for the digest of a deleted row. */
 export const deletedRow = "-";
 
-/** Runs `work`, then seals what it recorded and changed. */
+/** Runs `work`, and leaves pending what it recorded and changed. */
 export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): Promise<T> {
   const { dialect } = plain;
   let events: NewEventRow[] = [];
   let rows = new Map<string, Changed>();
-  const flush = async (): Promise<void> => {
-    const chains = chainsOf(events, rows);
-    [events, rows] = [[], new Map()];
-    for (const [companyId, part] of chains) await extend(plain, companyId, part);
+  /** Statements that were sent, and whose rows are not known yet. PostgreSQL need not be waited for. */
+  let sent: Promise<void>[] = [];
+  const leave = (): void => {
+    const [recorded, changed, known] = [events, rows, Promise.all(sent)];
+    [events, rows, sent] = [[], new Map(), []];
+    const parts = known.then(() => chainsOf(recorded, changed));
+    // It is awaited when it is sealed. A transaction that fails before is not.
+    parts.catch(() => undefined);
+    plain.pending.push(parts);
   };
+  const hasLeft = (): boolean => events.length + rows.size + sent.length > 0;
   const isBehind = (prepared: PreparedQuery): boolean =>
-    prepared.readsLedger && events.length + rows.size > 0;
-  const note = ({ table, deletes }: Seals, values: readonly unknown[]): void => {
-    const { keys = [], company = -1 } = layouts.get(table) ?? {};
-    const companyId = values[company];
-    const key = keys.map((index) => values[index]);
-    rows.set(nameOf(table, key), {
-      companyId: typeof companyId === "string" ? companyId : null,
-      image: deletes ? null : JSON.stringify(values),
-    });
+    prepared.readsLedger && (hasLeft() || plain.pending.length > 0);
+  const catchUp = (): Promise<void> => {
+    if (hasLeft()) leave();
+    return seal(plain);
   };
+  const noteIn =
+    (changed: Map<string, Changed>) =>
+    ({ table, deletes }: Seals, values: readonly unknown[]): void => {
+      const { keys = [], company = -1 } = layouts.get(table) ?? {};
+      const companyId = values[company];
+      const key = keys.map((index) => values[index]);
+      changed.set(nameOf(table, key), {
+        companyId: company === -1 ? null : typeof companyId === "string" ? companyId : "",
+        image: deletes ? null : JSON.stringify(values),
+      });
+    };
   const tx: Tx = {
     ...plain,
     // Most statements pass through without another promise.
     all: (q, params) => {
       const prepared = q.on(dialect);
       const { seals } = prepared;
+      const note = noteIn(rows);
       if (seals !== undefined)
         return plain.all(q, params).then((found) => {
           for (const row of found) note(seals, Object.values(Object(row)));
           return found;
         });
-      return isBehind(prepared) ? flush().then(() => plain.all(q, params)) : plain.all(q, params);
+      return isBehind(prepared) ? catchUp().then(() => plain.all(q, params)) : plain.all(q, params);
     },
     first: (q, params) => {
       const prepared = q.on(dialect);
@@ -85,6 +102,20 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
     run: (q, params) => {
       const { seals } = q.on(dialect);
       if (seals === undefined) return plain.run(q, params);
+      const note = noteIn(rows);
+      const noted = plain.changed(q, params).then((found) => {
+        for (const values of found) note(seals, values);
+      });
+      // SQLite has answered already. After an error there, nothing more may run.
+      if (dialect === "sqlite") return noted;
+      noted.catch(() => undefined);
+      sent.push(noted);
+      return done;
+    },
+    count: (q, params) => {
+      const { seals } = q.on(dialect);
+      if (seals === undefined) return plain.count(q, params);
+      const note = noteIn(rows);
       return plain.changed(q, params).then((found) => {
         for (const values of found) note(seals, values);
         return found.length;
@@ -94,18 +125,37 @@ export async function sealing<T>(plain: PlainTx, work: (tx: Tx) => Promise<T>): 
       events.push(event);
     },
     attempt: async (part) => {
-      const saved = { events: [...events], rows: new Map(rows) };
+      await Promise.all(sent);
+      const saved = { events: [...events], rows: new Map(rows), pending: [...plain.pending] };
       try {
-        return await plain.attempt(part);
+        return await plain.attempt(async () => {
+          const result = await part();
+          await Promise.all(sent);
+          return result;
+        });
       } catch (error) {
+        await Promise.allSettled(sent);
         ({ events, rows } = saved);
+        sent = [];
+        void plain.pending.splice(0, plain.pending.length, ...saved.pending);
         throw error;
       }
     },
   };
   const result = await work(tx);
-  if (events.length + rows.size > 0) await flush();
+  if (hasLeft()) leave();
   return result;
+}
+
+const done = Promise.resolve();
+
+/** Seals what is pending. */
+export async function seal(tx: PlainTx): Promise<void> {
+  if (tx.pending.length === 0) return;
+  const parts = (await Promise.all(tx.pending.splice(0))).flat();
+  const chains = Map.groupBy(parts, ([companyId]) => companyId);
+  for (const companyId of [...chains.keys()].toSorted())
+    await extend(tx, companyId, chains.get(companyId)?.map(([, part]) => part) ?? []);
 }
 
 type Seals = NonNullable<PreparedQuery["seals"]>;
@@ -139,28 +189,36 @@ function chainsOf(events: readonly NewEventRow[], rows: ReadonlyMap<string, Chan
   return [...chains].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-async function extend(tx: PlainTx, companyId: string, { events, rows }: Part): Promise<void> {
+async function extend(tx: PlainTx, companyId: string, parts: readonly Part[]): Promise<void> {
   const { mac } = tx;
   await tx.lock(`ledger ${companyId}`);
   const head = await tx.first(headOf, { company_id: companyId });
   const isRight = head?.seal === (head === undefined ? undefined : sealOf(mac, head));
   const last = head === undefined ? await tx.first(lastEvent, { company_id: companyId }) : undefined;
   const lines = new Map(head !== undefined && isRight ? linesIn(head.rows) : []);
-  for (const [name, { image }] of rows)
-    lines.set(name, image === null ? deletedRow : digestOf(mac, name, image));
-  const all = [...events];
-  if (all.length === 0 && lines.size > mostLinesInHead) all.push(carrier(companyId, tx.now));
   let seq = head?.seq ?? last?.seq ?? 0;
   let hash = !isRight || last !== undefined ? brokenLink : (head?.hash ?? genesis);
-  const text = [...lines].map(([name, line]) => `${name} ${line}`).join("\n");
-  for (const [index, event] of all.entries()) {
-    seq += 1;
-    const row = { ...event, seq, rows: index === all.length - 1 ? text : "", previous: hash };
-    hash = hashOf(mac, row);
-    await tx.run(insertEvent, { ...row, hash });
+  const chained: Row<"events">[] = [];
+  for (const { events, rows } of parts) {
+    for (const [name, { image }] of rows)
+      lines.set(name, image === null ? deletedRow : digestOf(mac, name, image));
+    const all = [...events];
+    if (all.length === 0 && lines.size > mostLinesInHead) all.push(carrier(companyId, tx.now));
+    for (const [index, event] of all.entries()) {
+      seq += 1;
+      const row = { ...event, seq, rows: index === all.length - 1 ? textOf(lines) : "", previous: hash };
+      hash = hashOf(mac, row);
+      chained.push({ ...row, hash });
+    }
+    if (all.length > 0) lines.clear();
   }
-  const moved = { company_id: companyId, seq, hash, rows: all.length === 0 ? text : "" };
+  await insertAll(tx, "events", chained);
+  const moved = { company_id: companyId, seq, hash, rows: textOf(lines) };
   await tx.run(moveHead, { ...moved, seal: sealOf(mac, moved) });
+}
+
+function textOf(lines: ReadonlyMap<string, string>): string {
+  return [...lines].map(([name, line]) => `${name} ${line}`).join("\n");
 }
 
 /** A head keeps the lines of a few rows that changed without an event. More get an event. */
@@ -173,6 +231,7 @@ function carrier(companyId: string, at: number): NewEventRow {
     actor_kind: "system",
     agent_id: null,
     session_id: null,
+    person_id: null,
     operation: "ledger.rows",
     subject: null,
     data: "{}",
@@ -189,6 +248,7 @@ export function hashOf(mac: Mac, row: Omit<EventRow, "hash">): string {
       row.actor_kind,
       row.agent_id,
       row.session_id,
+      row.person_id,
       row.operation,
       row.subject,
       row.data,
@@ -228,9 +288,18 @@ const layouts = new Map(
     .map((table) => {
       const columns = sealedColumns(table);
       const keys = rowKeys[table].map((column) => columns.indexOf(column));
-      return [table, { keys, company: columns.indexOf(table === "companies" ? "id" : "company_id") }];
+      return [table, { keys, company: companyIn(table, columns) }];
     }),
 );
+
+/**
+ * People and their credentials have no company: their rows are sealed in the chain of the installation. -1: the row belongs
+ * to the company of the transaction.
+ */
+function companyIn(table: SealedTable, columns: readonly string[]): number {
+  if (table === "people") return columns.length;
+  return columns.indexOf(table === "companies" ? "id" : "company_id");
+}
 
 export const headOf = selection("ledger_heads", ["company_id"]);
 
@@ -240,5 +309,3 @@ const moveHead = insertion(
 );
 
 const lastEvent = selection("events", ["company_id"], sql`order by seq desc limit 1`);
-
-const insertEvent = insertion("events");

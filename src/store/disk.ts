@@ -10,9 +10,22 @@ export const diskFull = (): Refusal =>
     { retryAfterSeconds: 5 },
   );
 
+/** The database does not answer, or not in time. What was asked for may or may not have happened, if it was a change. */
+export const databaseAway = (): Refusal =>
+  new Refusal(
+    "unavailable",
+    "The database does not answer.",
+    "Call again in a few seconds, with the same idempotency key if this was a change: it may have been made. The daemon continues without a restart.",
+    { retryAfterSeconds: 2 },
+  );
+
+/** Whether nothing can be written now, for a reason that ends by itself or outside the daemon. */
+export const isUnavailable = (error: unknown): boolean =>
+  isDiskFull(error) || (error instanceof Refusal && error.code === "unavailable");
+
 /** Whether an error of the database or the file system says that there is no space left. */
 export function isDiskFull(error: unknown): boolean {
-  if (error instanceof Refusal) return error.code === "unavailable";
+  if (error instanceof Refusal) return error.message === diskFull().message;
   if (typeof error !== "object" || error === null) return false;
   if ("errcode" in error && sqliteCodes.has(Number(error.errcode))) return true;
   return "code" in error && systemCodes.has(String(error.code));

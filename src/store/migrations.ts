@@ -1,6 +1,7 @@
 import type { Column } from "./columns.ts";
 import type { Dialect } from "./query.ts";
-import { rowKeys, type TableName, tableNames, tables } from "./schema.ts";
+import { type TableName, tableNames, tables } from "./schema.ts";
+import { rowKeys } from "./row-keys.ts";
 
 /**
  * Makes the tables, on both databases alike. Their columns are in schema.ts, so this file has only keys and indexes. Nothing
@@ -14,7 +15,8 @@ interface Migration {
   readonly statements: (dialect: Dialect) => readonly string[];
 }
 
-const keys: Readonly<Record<TableName, readonly string[]>> = {
+/** The columns of each primary key. */
+export const keys: Readonly<Record<TableName, readonly string[]>> = {
   ...rowKeys,
   blobs: ["file_id", "hash"],
   storage: ["company_id", "agent_id"],
@@ -22,7 +24,14 @@ const keys: Readonly<Record<TableName, readonly string[]>> = {
   ledger_heads: ["company_id"],
 };
 /** Tables with large rows, which SQLite should not keep in the index of the primary key. */
-const large: readonly TableName[] = ["blobs", "idempotency", "mcp_servers"];
+const large: readonly TableName[] = [
+  "blobs",
+  "idempotency",
+  "mcp_servers",
+  "approval_revisions",
+  "providers",
+  "repo_branches",
+];
 
 const search: readonly Readonly<Record<Dialect, string>>[] = [
   // PostgreSQL would index an address or a path as one word, SQLite as several. Without punctuation both index several.
@@ -42,22 +51,28 @@ const search: readonly Readonly<Record<Dialect, string>>[] = [
 ];
 
 const indexes: readonly string[] = [
+  `create unique index people_name on people(name_key) where ended_at is null`,
   `create unique index agents_name on agents(company_id, name_key) where status <> 'terminated'`,
   `create unique index agents_slug on agents(company_id, slug) where status <> 'terminated'`,
   `create unique index agents_mandate on agents(mandate_id) where status <> 'terminated'`,
   `create index agents_boss on agents(boss_id)`,
+  `create index agents_person on agents(person_id) where person_id is not null`,
   `create index agents_page on agents(company_id, created_at, id)`,
   `create index sessions_agent on sessions(agent_id, started_at)`,
+  `create index sessions_outcome on sessions(first_outcome_id) where first_outcome_id is not null`,
+  `create index sessions_work on sessions(work_outcome_id) where work_outcome_id is not null`,
   `create index sessions_live on sessions(company_id, agent_id) where ended_at is null`,
   `create index sessions_unsettled on sessions(ended_at) where settled = 0`,
   `create unique index sessions_one on sessions(agent_id) where ended_at is null`,
   `create unique index credentials_hash on credentials(hash)`,
   `create index credentials_agent on credentials(agent_id)`,
+  `create index credentials_person on credentials(person_id) where person_id is not null`,
   `create index files_page on files(company_id, num)`,
   `create index files_owner on files(owner_id) where owner_id is not null`,
   `create index links_to on links(to_id)`,
   `create index links_company on links(company_id, from_id, to_id)`,
   `create index outcomes_page on outcomes(company_id, num)`,
+  `create index outcomes_live on outcomes(company_id, num) where status in ('open', 'submitted')`,
   // The columns are in the order in which an agent works on its outcomes.
   `create index outcomes_responsible on outcomes(responsible_id, status, important desc, urgent desc, num)`,
   `create index outcomes_delegator on outcomes(delegated_by) where delegated_by is not null`,
@@ -68,16 +83,22 @@ const indexes: readonly string[] = [
   `create index messages_due on messages(deliver_at) where delivered_at is null and failure is null`,
   `create index messages_inbox on messages(to_id, company_id, num)
      where delivered_at is not null and acknowledged_at is null`,
+  `create index messages_page on messages(company_id, num)`,
+  `create index messages_topic on messages(topic) where topic is not null and acknowledged_at is null`,
   `create index messages_file on messages(file_id)`,
   `create index messages_to on messages(to_id) where to_id is not null`,
   `create index messages_from on messages(from_id, num) where from_id is not null`,
+  `create index enclosures_file on enclosures(file_id)`,
+  `create index messages_answers on messages(in_reply_to) where in_reply_to is not null`,
   `create index messages_done on messages(acknowledged_at) where acknowledged_at is not null`,
   `create index messages_unanswered on messages(from_id, coalesce(to_id, ''))
      where from_id is not null and acknowledged_at is null and failure is null`,
   `create index edges_child on edges(child_id, parent_id)`,
   `create index dependencies_on on dependencies(depends_on_id, outcome_id)`,
+  `create index deliverables_file on deliverables(file_id)`,
   // This index alone answers the permission check. The table is not read.
   `create index grants_held on grants(grantee_id, resource, broken, structural, level)`,
+  `create index grants_resource on grants(resource)`,
   `create index grants_parent on grants(parent_id) where parent_id is not null`,
   `create index grants_scope on grants(scope_id)`,
   `create index reviews_agent on reviews(agent_id, num)`,
@@ -97,10 +118,17 @@ const indexes: readonly string[] = [
   `create index approvals_asked on approvals(requested_by)
      where requested_by is not null and status in ('pending', 'revision_requested')`,
   `create index approval_comments_page on approval_comments(approval_id, num)`,
+  // Each revision is written once, by one step.
+  `create unique index approval_comments_revision on approval_comments(approval_id, revision)
+     where kind in ('created', 'revised')`,
   `create index budgets_company on budgets(company_id, measure)`,
   `create index reservations_pool on reservations(pool_id, measure, amount)`,
-  `create index costs_page on costs(company_id, kind, month, own, id)`,
+  `create index costs_page on costs(company_id, kind, period, own, id)`,
   `create index reorganizations_page on reorganizations(company_id, num)`,
+  `create index model_calls_session on model_calls(session_id, status)`,
+  `create index model_calls_open on model_calls(started_at) where status = 'open'`,
+  `create index bundles_open on bundles(company_id, repo) where settled_at is null`,
+  `create index bundles_agent on bundles(agent_id) where settled_at is null`,
   `create index events_subject on events(subject, seq) where subject is not null`,
   `create index events_session on events(session_id, seq) where session_id is not null`,
   `create index events_agent on events(agent_id, seq) where agent_id is not null`,
@@ -118,9 +146,16 @@ const migrations: readonly Migration[] = [
   },
 ];
 
+/** Marks a copy that is not finished, among the names of its migrations (copying.ts). */
+export const copyMark = "copy of ";
+
 /** The migrations that a database lacks, which has applied these. */
 export function missingMigrations(applied: readonly string[]): readonly Migration[] {
   const unknown = applied.find((name) => migrations.every((migration) => migration.name !== name));
+  if (unknown?.startsWith(copyMark) === true)
+    throw new Error(
+      "This database is an unfinished copy. Finish it: run the same `agency migrate` or `agency restore` again.",
+    );
   if (unknown !== undefined)
     throw new Error(`this database was made by a newer version of agency (it has ${unknown})`);
   return migrations.filter(({ name }) => !applied.includes(name));

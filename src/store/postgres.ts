@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
-import type { Mac, Store } from "./store.ts";
+import type { Mac, ReadTx, Store, Tx } from "./store.ts";
+import { BatchFailed, createBatches, type Job } from "./batches.ts";
 import { missingMigrations } from "./migrations.ts";
 import { checkRow } from "./checks.ts";
 import type { Value } from "./columns.ts";
 import { intact } from "./blob-files.ts";
-import { refusedIfFull } from "./disk.ts";
-import { macOf, type PlainTx, sealing } from "./chain.ts";
+import { macOf, type Pending, type PlainTx, seal, sealing } from "./chain.ts";
+import { asRefusal, connectTimeout, isLost, isRetryable, keepPool, timeouts } from "./connections.ts";
+import { type Link, linkOn } from "./link.ts";
+import { listen } from "./listening.ts";
 import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
 
 /**
@@ -15,11 +18,14 @@ import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
  * Writes use READ COMMITTED and one advisory lock for each company. An operation takes the lock before it checks a rule.
  * Each of its later statements sees everything that earlier holders of the lock committed, and no other writer can
  * change it before the commit. SERIALIZABLE was rejected: the writes of a company extend the same hash chain of
- * events, so concurrent ones would fail each other.
+ * events, so concurrent ones would fail each other. Writes that wait for the same lock commit together (batches.ts).
  *
  * Reads use REPEATABLE READ, so all queries of one read see the same state.
  *
- * A write that fails with one of the errors below was rolled back completely. The store runs it again, up to 10 times.
+ * Writes, reads and leases have their own connections. Requests that wait for the lock of a company hold up neither reads nor
+ * the renewal of leases.
+ *
+ * A write that fails because of a concurrent transaction was rolled back completely. The store runs it again, up to 10 times.
  */
 export interface PostgresOptions {
   readonly url: string;
@@ -28,153 +34,355 @@ export interface PostgresOptions {
   readonly key?: string;
 }
 
-/** SQLSTATE codes of rollbacks that a concurrent transaction caused. The same transaction may succeed next time. */
-const retryable: Readonly<Record<string, string>> = {
-  "40001": "serialization failure",
-  "40P01": "deadlock detected",
-  "55P03": "lock not available",
-};
 const attempts = 10;
-const channel = "agency_events";
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: options.connections ?? 10,
-    types: { getTypeParser },
-  });
-  // Without these listeners, a broken connection would end the process. The pool replaces a connection that breaks while
-  // idle. A connection that breaks while in use fails its query, and `attempt` does not return it to the pool.
-  pool.on("error", () => undefined);
-  pool.on("connect", (client) => client.on("error", () => undefined));
-  await migrate(pool);
+  const most = options.connections ?? 10;
+  const pools = {
+    writes: keepPool(options.url, most, timeouts.writes),
+    reads: keepPool(options.url, most, timeouts.reads),
+    leases: keepPool(options.url, 1, timeouts.leases),
+  };
+  await migrate(options.url);
   const mac = macOf(options.key ?? "");
-
+  const clock = keepClock();
   const listeners = new Set<() => void>();
   const hear = (): void => {
     for (const listener of listeners) listener();
   };
   const ear = await listen(options.url, hear);
 
-  async function attempt<T>(begin: string, end: string, work: (tx: PlainTx) => Promise<T>): Promise<T> {
+  /** A connection whose statements are sent without waiting. */
+  async function connect(name: keyof typeof pools): Promise<Link> {
+    const pool = pools[name];
     const client = await pool.connect();
-    let broken: Error | undefined;
+    const release = (failure: unknown): void => {
+      const broken = failure === undefined ? undefined : new Error("the connection failed");
+      // One that is lost without a word is seldom alone. The others would each cost another wait.
+      if (isLost(failure)) for (const other of Object.values(pools)) other.renew();
+      pool.release(client, broken);
+    };
+    return linkOn(client, release, isLost);
+  }
+
+  async function readClock(link: Link): Promise<number> {
+    const from = performance.now();
+    return clock.set(nowIn(await link.ask(clockQuery)), from);
+  }
+
+  async function look<T>(ask: (link: Link) => Promise<T>, on: keyof typeof pools = "reads"): Promise<T> {
+    const link = await connect(on);
     try {
-      const results: unknown = await client.query(`${begin}; ${clock}`);
-      const result = await work(txOn(client, clockIn(results), mac));
-      await client.query(end);
-      return result;
+      const answer = await ask(link);
+      void link.close(undefined);
+      return answer;
     } catch (error) {
-      try {
-        await client.query("rollback");
-      } catch (failure) {
-        broken = failure instanceof Error ? failure : new Error(String(failure));
-      }
+      void link.close(error);
       throw error;
-    } finally {
-      client.release(broken);
     }
+  }
+
+  /** The database's time. It is asked for if the last answer is some seconds old. */
+  async function now(): Promise<number> {
+    if (clock.isFresh()) return clock.now();
+    return look(readClock);
+  }
+
+  const batch = createBatches({
+    open: async (key) => {
+      const link = await connect("writes");
+      try {
+        link.begin(beginWrite);
+        if (key !== null) link.send(lockOf(key));
+        await readClock(link);
+        return link;
+      } catch (error) {
+        void link.close(error);
+        throw error;
+      }
+    },
+    seal: (link) => seal(txOn(() => link, clock.now(), mac)),
+    committed: () => {
+      hear();
+      ear.tell();
+    },
+  });
+
+  async function tryWrite<T>(work: (tx: Tx) => Promise<T>, isAlone: boolean): Promise<T> {
+    const time = await now();
+    const answer = Promise.withResolvers<T>();
+    const ended = Promise.withResolvers<boolean>();
+    let settle: () => void = () => undefined;
+    let link: Link | undefined;
+    let joining: Promise<Link> | undefined;
+    const join = (key: string | null): Promise<Link> =>
+      (joining ??= new Promise<Link>((resolve, refuse) => {
+        const job: Job = {
+          isAlone,
+          ended: ended.promise,
+          refuse,
+          enter: (given) => resolve((link = given)),
+          settle: (failure) => (failure === undefined ? settle() : answer.reject(failure)),
+        };
+        batch(key, job);
+      }));
+    const early: Pending = [];
+    const lock = async (key: string): Promise<void> => {
+      if (joining === undefined) await join(key);
+      else (await joining).send(lockOf(key));
+    };
+    const plain = txOn(() => link, time, mac, {
+      join,
+      lock,
+      early,
+      look: (ask) => (joining === undefined ? look(ask) : joining.then(ask)),
+    });
+    const end = (isGood: boolean, settled: () => void): void => {
+      settle = settled;
+      ended.resolve(isGood);
+      if (link === undefined) settled();
+    };
+    sealing(plain, work)
+      .then(async (result) => {
+        // It recorded something, and took no lock.
+        if (early.length > 0) (await join(null)).pending.push(...early);
+        await joining;
+        return result;
+      })
+      .then(
+        (result) => end(true, () => answer.resolve(result)),
+        (error: unknown) => end(false, () => answer.reject(error)),
+      );
+    return answer.promise;
   }
 
   return {
     dialect: "postgres",
-    write: async (work) => {
+    write: async (work, on) => {
+      let isAlone = false;
       for (let tried = 1; ; tried++) {
         try {
-          const result = await attempt(
-            "begin isolation level read committed",
-            `notify ${channel}; commit`,
-            (tx) => sealing(tx, work),
-          );
-          hear();
-          return result;
+          if (on === undefined) return await tryWrite(work, isAlone);
+          // No follower of events looks at leases.
+          return await look(async (link) => {
+            link.begin(beginWrite);
+            const tx = txOn(() => link, await readClock(link), mac);
+            const result = await sealing(tx, work);
+            await seal(tx);
+            await link.commit();
+            return result;
+          }, on);
         } catch (error) {
-          if (tried >= attempts || !isRetryable(error)) throw refusedIfFull(error);
+          const isOthers = error instanceof BatchFailed;
+          if (tried >= attempts || !(isOthers || isRetryable(error))) throw asRefusal(error);
+          isAlone ||= isOthers;
         }
       }
     },
-    read: (work) => attempt("begin isolation level repeatable read read only", "commit", work),
+    read: async (work) => {
+      try {
+        const time = await now();
+        return await look(async (link) => {
+          link.begin(beginRead);
+          // Its end is not waited for.
+          return work(readsOn(time, mac, (prepared, params) => rowsOf(link, prepared, params)));
+        });
+      } catch (error) {
+        throw asRefusal(error);
+      }
+    },
     onCommit: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     close: async () => {
       await ear.close();
-      await pool.end();
+      await Promise.all(Object.values(pools).map((pool) => pool.end()));
     },
   };
 }
 
-const clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";
+const beginWrite = "begin isolation level read committed";
+const beginRead = "begin isolation level repeatable read read only";
+const clockQuery = {
+  name: "clock",
+  text: "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now",
+};
+const lockOf = (key: string) => ({
+  name: "lock",
+  text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
+  values: [key],
+});
 
-function clockIn(results: unknown): number {
-  const last: unknown = Array.isArray(results) ? results.at(-1) : results;
-  if (typeof last === "object" && last !== null && "rows" in last && Array.isArray(last.rows)) {
-    const row: unknown = last.rows[0];
-    if (typeof row === "object" && row !== null && "now" in row && typeof row.now === "number")
-      return row.now;
-  }
+/** The database's time: its last answer, and the time that has passed here since. It never runs backwards. */
+function keepClock() {
+  let told = 0;
+  let at = -Infinity;
+  let last = 0;
+  const now = (): number => (last = Math.max(last, Math.round(told + performance.now() - at)));
+  return {
+    now,
+    isFresh: () => performance.now() - at < 5000,
+    /** `from`: when it was asked. */
+    set: (time: number, from: number): number => {
+      [told, at] = [time, from];
+      return now();
+    },
+  };
+}
+
+function nowIn({ rows }: pg.QueryResult): number {
+  const row: unknown = rows[0];
+  if (typeof row === "object" && row !== null && "now" in row && typeof row.now === "number") return row.now;
   throw new TypeError("the database did not tell the time");
 }
 
-function txOn(client: pg.PoolClient, now: number, mac: Mac): PlainTx {
-  const asked = ({ sql, slots }: PreparedQuery, params: Readonly<Record<string, Value>>) => ({
-    name: nameOf(sql),
-    text: sql,
-    values: fill(slots, params),
-  });
-  const ask = async (
-    prepared: PreparedQuery,
-    params: Readonly<Record<string, Value>>,
-  ): Promise<pg.QueryResult> => {
-    const { checks } = prepared;
-    const result = await client.query(asked(prepared, params));
-    if (checks.length > 0) for (const row of result.rows) checkRow(row, checks);
-    return result;
-  };
+function configOf({ sql, slots }: PreparedQuery, params: Readonly<Record<string, Value>>) {
+  return { name: nameOf(sql), text: sql, values: fill(slots, params) };
+}
+
+async function rowsOf(
+  link: Link,
+  prepared: PreparedQuery,
+  params: Readonly<Record<string, Value>>,
+): Promise<unknown[]> {
+  const { checks } = prepared;
+  const { rows } = await link.ask(configOf(prepared, params));
+  if (checks.length > 0) for (const row of rows) checkRow(row, checks);
+  return rows;
+}
+
+/** The same, from memory if the write has read it before. Credentials, sessions, the ledger and content are always read. */
+async function knownOf(
+  link: Link,
+  prepared: PreparedQuery,
+  params: Readonly<Record<string, Value>>,
+): Promise<unknown[]> {
+  const { tables, changes } = prepared;
+  if (changes) link.known.change(tables);
+  if (changes || tables.length === 0 || !tables.every((table) => kept.has(table)))
+    return rowsOf(link, prepared, params);
+  const read = { sql: prepared.sql, tables, values: fill(prepared.slots, params) };
+  const rows = await link.known.rows(read, () => rowsOf(link, prepared, params));
+  return rows.map((row) => ({ ...Object(row) }));
+}
+const kept = new Set([
+  "agents",
+  "approval_comments",
+  "approvals",
+  "companies",
+  "deliverables",
+  "dependencies",
+  "edges",
+  "enclosures",
+  "files",
+  "grants",
+  "messages",
+  "outcomes",
+  "people",
+  "versions",
+]);
+
+function changing(link: Link, prepared: PreparedQuery, params: Readonly<Record<string, Value>>) {
+  link.known.change(prepared.tables);
+  return configOf(prepared, params);
+}
+
+type AskRows = (prepared: PreparedQuery, params: Readonly<Record<string, Value>>) => Promise<unknown[]>;
+
+function readsOn(now: number, mac: Mac, ask: AskRows): ReadTx {
   return {
     dialect: "postgres",
     now,
     mac,
     blobs: {
       read: async (fileId, hash) => {
-        const { rows } = await ask(blobRow.on("postgres"), { file_id: fileId, hash });
-        return intact(fileId, hash, rows[0]?.content);
+        const [row] = await ask(blobRow.on("postgres"), { file_id: fileId, hash });
+        return intact(fileId, hash, Object(row)["content"]);
       },
     },
-    all: async (q, params) => typed(q, (await ask(q.on("postgres"), params)).rows),
-    first: async (q, params) => typed(q, (await ask(q.on("postgres"), params)).rows)[0],
-    run: async (q, params) => (await ask(q.on("postgres"), params)).rowCount ?? 0,
-    changed: async (q, params) =>
-      (await client.query<Value[]>({ ...asked(q.on("postgres"), params), rowMode: "array" })).rows,
-    lock: async (key) => {
-      await client.query({
-        name: "lock",
-        text: "select pg_advisory_xact_lock(hashtextextended($1, 0))",
-        values: [key],
-      });
-    },
-    attempt: async (work) => {
-      await client.query("savepoint part");
-      try {
-        const result = await work();
-        await client.query("release savepoint part");
-        return result;
-      } catch (error) {
-        await client.query("rollback to savepoint part; release savepoint part");
-        throw error;
-      }
-    },
+    all: async (q, params) => typed(q, await ask(q.on("postgres"), params)),
+    first: async (q, params) => typed(q, await ask(q.on("postgres"), params))[0],
   };
+}
+
+/** What a write does until it has a transaction. */
+interface Beginning {
+  /** Waits for its place in a batch. Null: it has no lock, and is a batch by itself. */
+  join(key: string | null): Promise<Link>;
+  lock(key: string): Promise<void>;
+  /** Reads outside a transaction, or in the one it waits for. */
+  look(ask: (link: Link) => Promise<unknown[]>): Promise<unknown[]>;
+  readonly early: Pending;
+}
+
+function txOn(linkNow: () => Link | undefined, now: number, mac: Mac, beginning?: Beginning): PlainTx {
+  /** At once if it can be: statements go out in the order in which they were called. */
+  const started = <T>(use: (link: Link) => Promise<T>): Promise<T> => {
+    const link = linkNow();
+    return link === undefined ? (beginning?.join(null).then(use) ?? noLink()) : use(link);
+  };
+  let parts = 0;
+  return {
+    ...readsOn(now, mac, (prepared, params) => {
+      const link = linkNow();
+      if (link !== undefined) return knownOf(link, prepared, params);
+      return beginning?.look((looking) => rowsOf(looking, prepared, params)) ?? noLink();
+    }),
+    get pending() {
+      return linkNow()?.pending ?? beginning?.early ?? noLink();
+    },
+    run: (q, params) => started(async (link) => link.send(changing(link, q.on("postgres"), params))),
+    count: (q, params) =>
+      started(async (link) => (await link.ask(changing(link, q.on("postgres"), params))).rowCount ?? 0),
+    changed: (q, params) =>
+      started(async (link) => {
+        const asked = { ...changing(link, q.on("postgres"), params), rowMode: "array" };
+        return (await link.ask(asked)).rows;
+      }),
+    lock: async (key) => {
+      const link = linkNow();
+      if (link === undefined) await beginning?.lock(key);
+      else link.send(lockOf(key));
+    },
+    attempt: (work) =>
+      started(async (link) => {
+        const savepoint = `part${(parts += 1)}`;
+        await link.ask(`savepoint ${savepoint}`);
+        try {
+          const result = await work();
+          await link.ask(`release savepoint ${savepoint}`);
+          return result;
+        } catch (error) {
+          await link.rollBackTo(savepoint);
+          throw error;
+        }
+      }),
+  };
+}
+
+function noLink(): never {
+  throw new Error("there is no transaction");
 }
 
 /** PostgreSQL parses a named statement once for each connection. The name is a hash of the text, so it identifies it. */
 function nameOf(sql: string): string {
-  return createHash("sha1").update(sql).digest("base64url");
+  const known = names.get(sql);
+  if (known !== undefined) return known;
+  const name = createHash("sha1").update(sql).digest("base64url");
+  if (names.size < mostNames) names.set(sql, name);
+  return name;
 }
+const names = new Map<string, string>();
+const mostNames = 5000;
 
-async function migrate(pool: pg.Pool): Promise<void> {
-  const client = await pool.connect();
+async function migrate(url: string): Promise<void> {
+  // Without the timeouts of the pools: a migration of large tables takes long.
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeout });
+  client.on("error", () => undefined);
+  await client.connect().catch((error: unknown) => {
+    throw asRefusal(error);
+  });
   try {
     // Nodes that start at the same time migrate one after another. The number only has to be the same on all of them.
     await client.query("begin; select pg_advisory_xact_lock(42004600)");
@@ -194,53 +402,8 @@ async function migrate(pool: pg.Pool): Promise<void> {
     await client.query("rollback").catch(() => undefined);
     throw error;
   } finally {
-    client.release();
+    await client.end();
   }
-}
-
-/**
- * Keeps one connection that listens for the commits of other nodes, and reconnects when it breaks. Notifications sent
- * in between are lost, which is harmless: followers of events also look from time to time.
- */
-async function listen(url: string, hear: () => void): Promise<{ close: () => Promise<void> }> {
-  let closed = false;
-  let client = new pg.Client({ connectionString: url });
-  const start = async (): Promise<void> => {
-    client.on("notification", hear);
-    client.on("error", () => {
-      if (!closed) setTimeout(restart, 1000).unref();
-    });
-    await client.connect();
-    await client.query(`listen ${channel}`);
-    hear();
-  };
-  const restart = (): void => {
-    if (closed) return;
-    client.removeAllListeners();
-    client.on("error", () => undefined);
-    void client.end().catch(() => undefined);
-    client = new pg.Client({ connectionString: url });
-    start().catch(() => setTimeout(restart, 1000).unref());
-  };
-  await start();
-  return {
-    close: async () => {
-      closed = true;
-      await client.end();
-    },
-  };
-}
-
-function isRetryable(error: unknown): boolean {
-  return typeof error === "object" && error !== null && "code" in error && String(error.code) in retryable;
-}
-
-/** Reads bigint (type 20) as a number. These columns hold milliseconds, sizes and sequence numbers, far below 2^53. */
-function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
-  if (oid === 20) return Number;
-  return format === "binary"
-    ? (pg.types.getTypeParser(oid, "binary") as (value: string) => unknown)
-    : pg.types.getTypeParser(oid, "text");
 }
 
 function typed<P, R>(_query: Query<P, R>, rows: unknown[]): R[] {

@@ -15,15 +15,14 @@ import { checksIn, checksOf, type Check } from "./checks.ts";
 import type { Column, Value } from "./columns.ts";
 import {
   columnsOf,
-  isSealed,
   sealedColumns,
   type NewRow,
   type Row,
   type Schema,
-  type SealedTable,
   type TableName,
   tables,
 } from "./schema.ts";
+import { isSealed, type SealedTable } from "./row-keys.ts";
 
 /**
  * Kysely builds and types the SQL, and the store runs it. A `query` is built once for each dialect and has named holes
@@ -48,6 +47,9 @@ export interface PreparedQuery {
   /** The statement changes rows of this table, and returns them. */
   readonly seals?: { readonly table: SealedTable; readonly deletes: boolean };
   readonly readsLedger: boolean;
+  /** The tables that the text names, and the search index. */
+  readonly tables: readonly string[];
+  readonly changes: boolean;
 }
 
 export class Hole {
@@ -103,6 +105,34 @@ export function insertion<T extends TableName, R = never>(
     return sql<R>`insert into ${sql.table(table)} (${sql.join(names)}) values (${sql.join(values)}) ${ending}`;
   });
 }
+
+/** Inserts several rows with one statement. */
+export async function insertAll<T extends TableName>(
+  tx: { run(query: Query<Params, unknown>, params: Params): Promise<void> },
+  table: T,
+  rows: readonly NewRow<T>[],
+): Promise<void> {
+  for (let from = 0; from < rows.length; from += mostAtOnce) {
+    const some: readonly Params[] = rows.slice(from, from + mostAtOnce);
+    const statement = severalRows.getOrInsertComputed(`${table} ${some.length}`, () =>
+      textQuery((p: Params) => {
+        const columns = columnsOf(table);
+        const names = columns.map((column) => sql.ref(column));
+        const values = some.map(
+          (_, row) => sql`(${sql.join(columns.map((name) => sql`${p[`${name} ${row}`]}`))})`,
+        );
+        return sql`insert into ${sql.table(table)} (${sql.join(names)}) values ${sql.join(values)}`;
+      }),
+    );
+    const params: Record<string, Value> = {};
+    for (const [row, columns] of some.entries())
+      for (const [name, value] of Object.entries(columns)) params[`${name} ${row}`] = value;
+    await tx.run(statement, params);
+  }
+}
+const severalRows = new Map<string, Query<Params, unknown>>();
+/** PostgreSQL keeps each text as a prepared statement, and takes up to 65,535 values. */
+const mostAtOnce = 50;
 
 /** Updates the row with this id: all columns except the `fixed` ones, which never change. */
 export function saving<T extends TableName, F extends keyof NewRow<T> & string>(
@@ -174,20 +204,42 @@ export function deleting<T extends TableName, B extends keyof Row<T> & string>(
   return textQuery((p: Params) => sql<never>`delete from ${sql.table(table)} where ${matching(by, p)}`);
 }
 
-/** Rows of a table that numbers them, on from `from`. A condition that is undefined does not count. */
-export function numbered<T extends TableName>(
-  table: T,
-  where: { readonly [C in keyof Row<T>]?: Row<T>[C] | undefined },
-  order: "oldest first" | "newest first",
-  from: number,
-  limit: number,
-): Query<Record<never, never>, Row<T> & { num: number; id: string }> {
+/** A further condition of a list. Anything but a part of a statement does not count. */
+export type Condition = RawBuilder<unknown> | false | "" | undefined;
+
+type Where<T extends TableName> = { readonly [C in keyof Row<T>]?: Row<T>[C] | undefined };
+
+/** A condition that is undefined does not count. */
+function conditionsOf<T extends TableName>(where: Where<T>, also: Condition): RawBuilder<unknown>[] {
   const conditions = Object.entries<Value | undefined>(where).flatMap(([column, value]) =>
     value === undefined ? [] : [sql`${sql.ref(column)} = ${value}`],
   );
+  return also ? [...conditions, sql`${also}`] : conditions;
+}
+
+/** How many rows there are. */
+export function counted<T extends TableName>(
+  table: T,
+  where: Where<T>,
+  also?: Condition,
+): Query<Record<never, never>, { count: number }> {
+  const text = sql<{ count: number }>`select count(*) as count from ${sql.table(table)}
+    where ${sql.join(conditionsOf(where, also), sql` and `)}`;
+  return dynamic((db) => ({ compile: () => text.compile(db) }), []);
+}
+
+/** Rows of a table that numbers them, on from `from`. */
+export function numbered<T extends TableName>(
+  table: T,
+  where: Where<T>,
+  order: "oldest first" | "newest first",
+  from: number,
+  limit: number,
+  also?: Condition,
+): Query<Record<never, never>, Row<T> & { num: number; id: string }> {
   const isUp = order === "oldest first";
   const text = sql<Row<T> & { num: number; id: string }>`select * from ${sql.table(table)}
-    where ${sql.join([...conditions, isUp ? sql`num > ${from}` : sql`num < ${from}`], sql` and `)}
+    where ${sql.join([...conditionsOf(where, also), isUp ? sql`num > ${from}` : sql`num < ${from}`], sql` and `)}
     order by num ${isUp ? sql`asc` : sql`desc`} limit ${limit}`;
   return dynamic((db) => ({ compile: () => text.compile(db) }), checksIn(table));
 }
@@ -244,12 +296,15 @@ function prepare(compilable: Compilable<unknown>, checks?: readonly Check[]): Pr
   const { sql: text, parameters, query: node } = compilable.compile();
   const [, verb = "", table = ""] = /\b(insert into|update|delete from)\s+"?(\w+)/i.exec(text) ?? [];
   const seals = isSealed(table) && !changesOnlyUnsealed(text, table);
+  const named = [...new Set(text.match(/\w+/g))].filter((word) => word in tables || word === "search");
   const returned = seals ? sealedColumns(table).map((column) => `"${table}"."${column}"`) : [];
   return {
     sql: seals ? `${text.replace(/\sreturning\s[^]*$/i, "")} returning ${returned.join(", ")}` : text,
     checks: checks ?? checksOf(node),
     slots: parameters.map((slot) => (slot instanceof Hole ? slot : asValue(slot))),
-    readsLedger: /\b(?:events|ledger_heads)\b/.test(text),
+    readsLedger: named.includes("events") || named.includes("ledger_heads"),
+    tables: named,
+    changes: verb !== "",
     ...(seals ? { seals: { table, deletes: /^delete/i.test(verb) } } : {}),
   };
 }

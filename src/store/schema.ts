@@ -1,17 +1,18 @@
 import type { Generated } from "kysely";
 import { z } from "zod";
-import { agentStatuses } from "../contract/agents.ts";
-import { approvalStatuses, approvalTypes } from "../contract/approvals.ts";
-import { Budget, measures } from "../contract/budgets.ts";
+import { agentStatuses, efforts } from "../contract/agents.ts";
+import { approvalStatuses, approvalTypes, stepKinds } from "../contract/approvals.ts";
+import { Budget } from "../contract/budgets.ts";
 import { grantOrigins } from "../contract/capabilities.ts";
 import { Settings } from "../contract/companies.ts";
-import { efforts } from "../contract/hiring.ts";
 import { fileKinds } from "../contract/knowledge.ts";
-import { actorKinds } from "../contract/ledger.ts";
-import { outcomeKinds, outcomeStatuses, reviewVerdicts } from "../contract/outcomes.ts";
+import { actorKinds } from "../contract/actors.ts";
+import { roles } from "../contract/people.ts";
+import { FieldChanges, outcomeKinds, outcomeStatuses, reviewVerdicts } from "../contract/outcomes.ts";
 import { Move } from "../contract/reorganization.ts";
 import { JsonObject } from "../contract/words.ts";
 import { isResource } from "../contract/resources.ts";
+import { imagedNames, type SealedTable } from "./row-keys.ts";
 import {
   blob,
   type Column,
@@ -27,65 +28,14 @@ import {
   textThat,
   unsealed,
 } from "./columns.ts";
+import { budgetTables } from "./budget-tables.ts";
+import { repoTables } from "./repo-tables.ts";
+import { modelTables } from "./model-tables.ts";
 
 /**
  * The tables and their columns, written once: the database's tables, row types, inserts, saves and the check of stored values
  * derive from here. migrations.ts adds keys and indexes.
  */
-
-/**
- * What tells the rows of a table apart. A change of any row of these tables is sealed by the ledger (chain.ts). Left out are
- * the ledger itself, content (its hash is in `versions`), the search index and sums (they repeat other rows).
- */
-export const rowKeys = {
-  companies: ["id"],
-  agents: ["id"],
-  sessions: ["id"],
-  credentials: ["id"],
-  files: ["id"],
-  versions: ["file_id", "version"],
-  links: ["from_id", "to_id"],
-  outcomes: ["id"],
-  messages: ["id"],
-  skill_files: ["company_id", "path"],
-  mcp_servers: ["company_id", "name"],
-  secrets: ["company_id", "name"],
-  edges: ["parent_id", "child_id"],
-  dependencies: ["outcome_id", "depends_on_id"],
-  grants: ["id"],
-  reviews: ["num"],
-  notices: ["company_id", "about", "kind"],
-  permission_requests: ["id"],
-  approvals: ["id"],
-  approval_comments: ["id"],
-  budgets: ["agent_id", "measure"],
-  reservations: ["session_id", "measure"],
-  charges: ["pool_id", "month", "measure"],
-  budget_alerts: ["pool_id", "month", "kind"],
-  budget_pauses: ["agent_id"],
-  costs: ["kind", "id", "month", "own"],
-  reorganizations: ["id"],
-  idempotency: ["actor", "key"],
-} as const;
-export type SealedTable = keyof typeof rowKeys;
-export const isSealed = (name: string): name is SealedTable => name in rowKeys;
-
-/** The tables whose rows a reorganization changes and an undo puts back. */
-export const imagedNames = [
-  "agents",
-  "outcomes",
-  "edges",
-  "dependencies",
-  "grants",
-  "approvals",
-  "permission_requests",
-  "credentials",
-  "messages",
-  "budgets",
-  "budget_pauses",
-  "charges",
-] as const satisfies readonly SealedTable[];
-export type ImagedTable = (typeof imagedNames)[number];
 
 /** One changed row. `before` null: it was made; `after` null: it is gone. Otherwise only the columns that differ. */
 const Image = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
@@ -95,6 +45,13 @@ const Difference = z.object({
   before: Image.nullable(),
   after: Image.nullable(),
 });
+
+/**
+ * What a credential is: a person's program (`person`) or browser, a one-time sign-in link, the key of an agent, or one
+ * session of an agent.
+ */
+const credentialKinds = ["person", "browser", "link", "key", "session"] as const;
+export type CredentialKind = (typeof credentialKinds)[number];
 
 /** Running is a live session, never stored. */
 const storedAgentStatuses = agentStatuses.filter((status) => status !== "running");
@@ -107,6 +64,24 @@ export const tables = {
     root_agent_id: string,
     root_outcome_id: string,
     created_at: integer,
+    /** While it is set, no session starts and agents change nothing. */
+    frozen_at: orNull(integer),
+    frozen_reason: orNull(string),
+    /** An archived company is frozen, left out of lists and changed by no one. */
+    archived_at: orNull(integer),
+  },
+  /** The people who govern, work in and watch the companies of this installation. */
+  people: {
+    id: string,
+    name: string,
+    /** How the name looks. Unique among people who have not been removed. */
+    name_key: string,
+    role: oneOf(roles),
+    created_at: integer,
+    /** When the person was removed. */
+    ended_at: orNull(integer),
+    /** When the person first had a credential. From then on, only the person can make a sign-in link. */
+    signed_in_at: orNull(integer),
   },
   agents: {
     id: string,
@@ -142,7 +117,7 @@ export const tables = {
     auto_reply: flag,
     /** 1: it was made for its mandate and retires when that ends. 0: it has a standing mandate. */
     made_for_mandate: flag,
-    /** Sessions in a row that changed nothing; no session starts before not_before. */
+    /** Sessions in a row without progress; no session starts before not_before. */
     idle_sessions: integer,
     not_before: integer,
     last_session_at: integer,
@@ -150,8 +125,11 @@ export const tables = {
     epoch: integer,
     created_at: integer,
     ended_at: orNull(integer),
+    /** The person who holds this position. It counts while that person is not removed (capabilities/people.ts). */
+    person_id: orNull(string),
   },
   sessions: {
+    num: serial,
     id: string,
     company_id: string,
     agent_id: string,
@@ -168,14 +146,31 @@ export const tables = {
     started_at: integer,
     ended_at: orNull(integer),
     end_reason: orNull(string),
+    /** When it is stopped if it has not ended by then, and why. It was asked to stop. */
+    end_by: orNull(integer),
+    end_by_reason: orNull(string),
+    /** The agent's model when it started. Null: the brain's default. */
+    model: orNull(string),
+    /** The MCP servers in its settings, in order. If the agent's rights change, the session ends and another starts. */
+    mcp_servers: json(z.array(z.string())),
+    /** The repositories whose mirrors its sandbox shows. If the agent loses one, the session ends. */
+    repos: json(z.array(z.string())),
     exit_code: orNull(integer),
     /** 1: what it left behind was dealt with after it ended. */
     settled: flag,
     /** 1: it handed in its own summary. */
     summarized: flag,
+    summary: orNull(string),
+    // Once its process has exited.
+    last_line: orNull(string),
+    tool_calls: orNull(integer),
     prompt_version: orNull(string),
+    /** `<brain type>:<what the brain calls this conversation>`, to resume it. */
+    thread: orNull(string),
     /** The outcome the briefing put first, and how many calls the session made. */
     first_outcome_id: orNull(string),
+    /** The outcome that its costs count for: the first one that is not an inbox, because the mail is usually about that work. */
+    work_outcome_id: orNull(string),
     briefing: orNull(string),
     /** A description of the work, for a brain that has no tools to look it up. */
     assignment: orNull(string),
@@ -191,10 +186,14 @@ export const tables = {
     id: string,
     /** SHA-256 of the token; the token itself is stored nowhere. */
     hash: string,
-    kind: oneOf(["board", "key", "session"]),
+    kind: oneOf(credentialKinds),
+    /** Null: the credential of a person, which belongs to the installation. */
     company_id: orNull(string),
     agent_id: orNull(string),
     session_id: orNull(string),
+    person_id: orNull(string),
+    /** Null: it does not expire. */
+    expires_at: orNull(integer),
     label: string,
     created_at: integer,
     revoked_at: orNull(integer),
@@ -224,6 +223,7 @@ export const tables = {
     author_kind: oneOf(actorKinds),
     author_agent_id: orNull(string),
     author_session_id: orNull(string),
+    author_person_id: orNull(string),
     created_at: integer,
   },
   blobs: {
@@ -262,8 +262,11 @@ export const tables = {
     blocked_reason: orNull(string),
     blocked_until: orNull(integer),
     blocked_on: orNull(string),
-    /** Sessions in a row that started with this outcome and changed nothing. */
+    /** Sessions in a row for it without progress; its creator, if an agent; steps that only its owner saw (runtime/progress.ts). */
     stalls: integer,
+    made_by: orNull(string),
+    own_steps: integer,
+    own_parts: integer,
     /** 1: an edge changed since the outcome's file was rendered. The next reader renders it first. */
     stale: flag,
     /** The knowledge file with the result. */
@@ -274,6 +277,8 @@ export const tables = {
     reply_to: orNull(string),
     /** How often the verifier has sent it back since the last escalation was decided. */
     reworks: integer,
+    /** What all work on it may use, as JSON; null: no limit. */
+    budget: jsonOrNull(Budget),
     created_at: integer,
     updated_at: integer,
   },
@@ -297,8 +302,27 @@ export const tables = {
     result: orNull(string),
     /** Why it was not delivered after all. */
     failure: orNull(string),
+    /** The sender or the board cancelled it before it was delivered. `failure` then says so too. */
+    cancelled_at: orNull(integer),
     /** How many automatic replies in a row, this one included, have passed since a person or an agent wrote by itself. */
     auto_turn: integer,
+    /** The message that it answers. */
+    in_reply_to: orNull(string),
+    /** 1: sent by the right to answer, without a mail route. Such a message gives no right to answer. */
+    by_answer: flag,
+    /** What a notice is about. Until it is acknowledged, a later notice about the same takes its place. */
+    topic: orNull(string),
+    /** What the notice says has changed, by field. */
+    changes: jsonOrNull(FieldChanges),
+  },
+  /** What goes with a message: its receiver may read this version while the sender can. */
+  enclosures: {
+    message_id: string,
+    file_id: string,
+    version: integer,
+    company_id: string,
+    /** 1: the text links to it, and the sender wrote it. 0: the sender named it. */
+    linked: flag,
   },
   /** `<skill>/<path>`, and the knowledge file that is there. */
   skill_files: {
@@ -310,8 +334,12 @@ export const tables = {
     company_id: string,
     name: string,
     config: json(JsonObject),
+    /** What was found when it was last started or asked (companies/mcp-servers.ts). Null: not yet. */
+    health: unsealed(orNull(string)),
     created_at: integer,
   },
+  ...modelTables,
+  ...repoTables,
   secrets: {
     company_id: string,
     name: string,
@@ -328,6 +356,24 @@ export const tables = {
   dependencies: {
     outcome_id: string,
     depends_on_id: string,
+    /** The agent that set it. Null: the board. */
+    set_by: orNull(string),
+    /** 1: set by the owner of the awaited outcome or by someone above it, so what that outcome delivers may be read. */
+    shares: flag,
+  },
+  /** Versions of files that were delivered with an outcome. Rows are added and never removed. */
+  deliverables: {
+    outcome_id: string,
+    file_id: string,
+    version: integer,
+    company_id: string,
+    /** The agent that delivered it. Null: the board. */
+    by_agent_id: orNull(string),
+    /** 1: it belongs to the last submission. */
+    listed: flag,
+    created_at: integer,
+    /** When the outcome was first completed with it. */
+    accepted_at: orNull(integer),
   },
   grants: {
     num: serial,
@@ -391,6 +437,9 @@ export const tables = {
     name_key: orNull(string),
     /** Null: the board. */
     requested_by: orNull(string),
+    /** The person who asked, for the board or from a position. */
+    requested_person_id: orNull(string),
+    /** The note of the last step. The thread has all of them. */
     decision_note: orNull(string),
     created_at: integer,
     updated_at: integer,
@@ -400,66 +449,33 @@ export const tables = {
     /** When the call that waits for this approval was told the decision. */
     answered_at: orNull(integer),
   },
+  /** Every payload that an approval had, from 1 on. Rows are only added. */
+  approval_revisions: {
+    approval_id: string,
+    revision: integer,
+    company_id: string,
+    payload: json(JsonObject),
+    hash: string,
+  },
+  /** The thread: everything that happened to an approval, and what was said about it. Rows are only added. */
   approval_comments: {
     num: serial,
     id: string,
     company_id: string,
     approval_id: string,
-    /** Null: the board. */
+    kind: oneOf(stepKinds),
+    author_kind: oneOf(actorKinds),
+    /** Null: the board, or the system. */
     author_id: orNull(string),
-    body: string,
+    author_person_id: orNull(string),
+    body: orNull(string),
+    /** 1: a person decided on a request of their own position, because no other board person exists. */
+    self_decided: flag,
+    /** The revision of the approval at that time. */
+    revision: integer,
     created_at: integer,
   },
-  /** The budgets of active agents, one row for each part; amounts as in budgets/budget.ts. */
-  budgets: {
-    agent_id: string,
-    measure: oneOf(measures),
-    company_id: string,
-    amount: integer,
-  },
-  /** What is set aside for a session, until it has ended and its process is gone. */
-  reservations: {
-    session_id: string,
-    measure: oneOf(measures),
-    pool_id: string,
-    amount: integer,
-  },
-  /** What was spent of a pool (of an agent, or of the company) in a month. */
-  charges: {
-    pool_id: string,
-    month: string,
-    measure: oneOf(measures),
-    amount: integer,
-  },
-  /** What a pool has caused in a month: the notice that it runs out, the approval that was asked for. */
-  budget_alerts: {
-    pool_id: string,
-    month: string,
-    kind: string,
-    approval_id: orNull(string),
-  },
-  /** Agents that this pool paused because it is used up. */
-  budget_pauses: {
-    agent_id: string,
-    company_id: string,
-    pool_id: string,
-  },
-  /** Sums of costs per agent and outcome. Each report of usage adds to them. */
-  costs: {
-    kind: oneOf(["agent", "outcome"]),
-    id: string,
-    month: string,
-    /** 1: its own; 0: with all that is below it. */
-    own: flag,
-    company_id: string,
-    usd: integer,
-    input_tokens: integer,
-    output_tokens: integer,
-    sessions: integer,
-    consultant_usd: integer,
-    consultant_input_tokens: integer,
-    consultant_output_tokens: integer,
-  },
+  ...budgetTables,
   reorganizations: {
     num: serial,
     id: string,
@@ -485,6 +501,7 @@ export const tables = {
     actor_kind: string,
     agent_id: orNull(string),
     session_id: orNull(string),
+    person_id: orNull(string),
     operation: string,
     subject: orNull(string),
     data: json(JsonObject),

@@ -7,7 +7,7 @@ import type { Value } from "./columns.ts";
 import { blobRow, fill, type PreparedQuery, type Query } from "./query.ts";
 import { BlobFiles, intact, privateFile } from "./blob-files.ts";
 import { refusedIfFull } from "./disk.ts";
-import { macOf, type PlainTx, sealing } from "./chain.ts";
+import { macOf, type PlainTx, seal, sealing } from "./chain.ts";
 
 /**
  * SQLite inside this process. One connection writes and a second one reads.
@@ -40,7 +40,7 @@ export interface SqliteOptions {
 }
 
 type Row = Record<string, Value>;
-type Job = { run: () => Promise<void>; settle: (committed: unknown) => void };
+type Job = { isRead: boolean; run: () => Promise<void>; settle: (committed: unknown) => void };
 const groupLimit = 128;
 
 export function openSqlite(options: SqliteOptions): Store {
@@ -72,20 +72,24 @@ export function openSqlite(options: SqliteOptions): Store {
     mac,
     all: async (q, params) => typed(q, connection.all(q.on("sqlite"), params)),
     first: async (q, params) => typed(q, connection.first(q.on("sqlite"), params))[0],
-    run: async (q, params) => connection.run(q.on("sqlite"), params),
+    pending: [],
+    run: async (q, params) => void connection.run(q.on("sqlite"), params),
+    count: async (q, params) => connection.run(q.on("sqlite"), params),
     changed: async (q, params) => connection.values(q.on("sqlite"), params),
     lock: async () => undefined,
     attempt: (work) => inSavepoint(connection, "part", work),
   });
 
-  function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  /** Adds work to the next group. It is settled when the group is committed. */
+  function enqueue<T>(isRead: boolean, work: () => Promise<T>): Promise<T> {
     if (closed) return Promise.reject(new Error("the store is closed"));
     return new Promise<T>((resolve, reject) => {
       let outcome: () => void;
       waiting.push({
+        isRead,
         run: async () => {
           try {
-            const result = await inSavepoint(writing, "one", () => sealing(txOn(writing), work));
+            const result = await work();
             outcome = () => resolve(result);
           } catch (error) {
             outcome = () => reject(refusedIfFull(error));
@@ -96,6 +100,17 @@ export function openSqlite(options: SqliteOptions): Store {
         settle: (failure) => (failure === undefined ? outcome() : reject(refusedIfFull(failure))),
       });
       draining ??= drain();
+    });
+  }
+
+  function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return enqueue(false, async () => {
+      const tx = txOn(writing);
+      return inSavepoint(writing, "one", async () => {
+        const answer = await sealing(tx, work);
+        await seal(tx);
+        return answer;
+      });
     });
   }
 
@@ -124,7 +139,8 @@ export function openSqlite(options: SqliteOptions): Store {
         if (group.length === 0) group.push(...waiting.splice(0));
       }
       for (const job of group) job.settle(failure);
-      if (failure === undefined) for (const listener of listeners) listener();
+      if (failure === undefined && !group.every(({ isRead }) => isRead))
+        for (const listener of listeners) listener();
       files?.settleSoon(db);
       // Give sockets a turn. The requests that arrived during this commit then form the next group.
       await new Promise(setImmediate);
@@ -134,7 +150,8 @@ export function openSqlite(options: SqliteOptions): Store {
 
   function read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T> {
     if (closed) return Promise.reject(new Error("the store is closed"));
-    if (reader === undefined) return write(work);
+    // A database in memory has one connection.
+    if (reader === undefined) return enqueue(true, () => work(txOn(writing)));
     const turn = readChain.then(async () => {
       reading.exec("begin");
       try {

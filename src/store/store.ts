@@ -6,7 +6,7 @@ import type { NewRow } from "./schema.ts";
  * The database as the rest of the program sees it. sqlite.ts and postgres.ts implement it.
  *
  * write() runs `work` in a transaction and resolves once the transaction is durable. If `work` throws, the transaction is
- * rolled back. The store may run `work` again after a serialization failure, so `work` must have no other effects.
+ * rolled back. The store may run `work` again after a serialization failure, or when its batch failed. So `work` must have no other effects.
  *
  * read() shows `work` one committed state. It can't write.
  *
@@ -14,7 +14,8 @@ import type { NewRow } from "./schema.ts";
  */
 export interface Store {
   readonly dialect: "sqlite" | "postgres";
-  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** `leases`: on its own connection, which nothing else holds up. */
+  write<T>(work: (tx: Tx) => Promise<T>, on?: "leases"): Promise<T>;
   read<T>(work: (tx: ReadTx) => Promise<T>): Promise<T>;
   /**
    * Calls the listener after each commit of this process, and on PostgreSQL after commits of other processes too. A call
@@ -36,8 +37,13 @@ export interface ReadTx {
 }
 
 export interface Tx extends ReadTx {
+  /**
+   * Runs a statement that changes rows. PostgreSQL may answer later: if the statement fails, so does a later one, or the
+   * transaction.
+   */
+  run<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<void>;
   /** Runs a statement and returns the number of rows it changed. */
-  run<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<number>;
+  count<P extends Readonly<Record<string, Value>>, R>(query: Query<P, R>, params: P): Promise<number>;
   /** Records an event. It joins its company's chain when the transaction ends, with the rows that changed (chain.ts). */
   append(event: NewEventRow): void;
   /**
@@ -70,5 +76,5 @@ export function readOnly(tx: ReadTx): Tx {
     throw new Error("an operation that only reads tried to write");
   };
   const refuse = async (): Promise<never> => append();
-  return { ...tx, append, run: refuse, lock: refuse, attempt: refuse };
+  return { ...tx, append, run: refuse, count: refuse, lock: refuse, attempt: refuse };
 }

@@ -1,0 +1,303 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { sql } from "kysely";
+import pg from "pg";
+import { Refusal } from "../contract/refusal.ts";
+import { allowed } from "../testing/allowed.ts";
+import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
+import { startTcpProxy, type TcpProxy } from "../testing/tcp-proxy.ts";
+import { genesis, hashOf, macOf } from "./chain.ts";
+import { openPostgres } from "./postgres.ts";
+import { insertion, selection, updating } from "./query.ts";
+import type { Store, Tx } from "./store.ts";
+
+// The ledger does not look at this table. So only the commit shows whether its statements failed.
+const keep = insertion("blobs");
+const kept = selection("blobs", ["file_id"]);
+const row = (file_id: string, hash: string) => ({ file_id, hash, content: new Uint8Array(1) });
+const edge = insertion("edges");
+const edges = selection("edges", ["parent_id"]);
+const company = selection("companies", ["id"]);
+const addCompany = insertion("companies");
+const rename = updating("companies", ["name"], ["id"]);
+const eventsOf = selection("events", ["company_id"], sql`order by seq`);
+/** What a commit meets: it waits for a lock of the test, it is refused, or its connection is cut. */
+const atCommit = `
+  create function at_commit() returns trigger language plpgsql as $$ begin
+    if new.hash like 'held%' then perform pg_advisory_xact_lock(1); end if;
+    if new.hash like 'refused%' then raise exception 'refused'; end if;
+    if new.hash like 'cut%' then perform pg_terminate_backend(pg_backend_pid()); end if;
+    return null;
+  end $$;
+  create constraint trigger at_commit after insert on blobs deferrable initially deferred
+    for each row execute function at_commit()`;
+
+if (testStores.has("postgres"))
+  describe("writes of one company that commit together", () => {
+    let database: PostgresDatabase;
+    let store: Store;
+    let other: Store;
+    let proxy: TcpProxy;
+    let outside: pg.Client;
+    before(async () => {
+      database = await storeDatabase();
+      outside = new pg.Client({ connectionString: database.url });
+      await outside.connect();
+      await outside.query(atCommit);
+      proxy = await startTcpProxy(database.url);
+      store = await openPostgres({ url: proxy.url, key: "key" });
+      other = await openPostgres({ url: database.url, key: "key" });
+    });
+    after(async () => {
+      await store.close();
+      await other.close();
+      await proxy.stop();
+      await outside.end();
+      await database.drop();
+    });
+    const keysOf = async (file: string): Promise<string[]> =>
+      (await other.read((tx) => tx.all(kept, { file_id: file }))).map(({ hash }) => hash).toSorted();
+    const writes = (count: number, work: (tx: Tx, index: number) => Promise<unknown>) =>
+      Promise.allSettled(
+        Array.from({ length: count }, (_, index) =>
+          store.write(async (tx) => {
+            await tx.lock("company");
+            return work(tx, index);
+          }),
+        ),
+      );
+
+    test("each sees what those before it changed, and one that throws changes nothing", async () => {
+      let runs = 0;
+      const results = await writes(20, async (tx, index) => {
+        runs++;
+        const seen = (await tx.all(kept, { file_id: "a" })).length;
+        await tx.run(keep, row("a", `k${index}`));
+        if (index % 4 === 3) throw new Error("no");
+        return seen;
+      });
+      const good = results.flatMap((result) => (result.status === "fulfilled" ? [Number(result.value)] : []));
+      assert.deepEqual(
+        good.toSorted((a, b) => a - b),
+        [...good.keys()],
+      );
+      assert.equal(good.length, 15);
+      assert.equal(runs, 20, "one that throws makes others run again");
+      assert.equal((await keysOf("a")).length, 15);
+    });
+
+    test("a statement that fails unnoticed fails its own write, and no other", async () => {
+      for (const count of [18, 20]) {
+        const file = `b${count}`;
+        const results = await writes(count, async (tx, index) => {
+          // This one hears of the failure of the write before it.
+          if (index % 5 === 0) await tx.all(kept, { file_id: file });
+          await tx.run(keep, row(file, index % 5 === 4 ? "same" : `k${index}`));
+        });
+        assert.equal(results.filter(({ status }) => status === "fulfilled").length, 16 + (count - 18) / 2);
+        assert.equal((await keysOf(file)).length, 16 + (count - 18) / 2);
+      }
+    });
+
+    test("an attempt that fails undoes its own part, and nothing before it", async () => {
+      const results = await writes(6, async (tx, index) => {
+        await tx.run(keep, row("c", `k${index}`));
+        const inner = async (): Promise<void> => {
+          await tx.run(keep, row("c", `inner ${index}`));
+          await tx.run(keep, row("c", `k${index}`));
+        };
+        await tx.attempt(() => tx.attempt(inner).catch(() => tx.run(keep, row("c", `after ${index}`))));
+      });
+      assert.ok(results.every(({ status }) => status === "fulfilled"));
+      assert.equal((await keysOf("c")).filter((key) => !key.startsWith("inner")).length, 12);
+      assert.equal((await keysOf("c")).length, 12);
+    });
+
+    test("a company that waits does not use up the connections of the others", async () => {
+      const held = Promise.withResolvers<void>();
+      const isHeld = Promise.withResolvers<void>();
+      const holder = other.write(async (tx) => {
+        await tx.lock("company");
+        await tx.all(kept, { file_id: "d" });
+        isHeld.resolve();
+        await held.promise;
+      });
+      await isHeld.promise;
+      const waiting = writes(40, (tx, index) => tx.run(keep, row("d", `k${index}`)));
+      const from = performance.now();
+      await store.write(async (tx) => {
+        await tx.lock("another");
+        await tx.run(keep, row("d", "another"));
+      });
+      await store.write((tx) => tx.lock("leases"), "leases");
+      assert.ok(performance.now() - from < allowed(1500), "another company waits");
+      held.resolve();
+      await holder;
+      assert.ok((await waiting).every(({ status }) => status === "fulfilled"));
+      assert.equal((await keysOf("d")).length, 41);
+    });
+
+    test("a write reads again what it, another write or another node has changed, and what was undone", async () => {
+      const id = "company";
+      await store.write((tx) =>
+        tx.run(addCompany, {
+          id,
+          name: "first",
+          settings: "{}",
+          root_agent_id: "",
+          root_outcome_id: "",
+          frozen_at: null,
+          frozen_reason: null,
+          archived_at: null,
+          created_at: 0,
+        }),
+      );
+      const nameIn = async (tx: Tx): Promise<string | undefined> => (await tx.first(company, { id }))?.name;
+      const begun = Promise.withResolvers<void>();
+      const changedElsewhere = Promise.withResolvers<void>();
+      const done = writes(4, async (tx, index) => {
+        const seen = [await nameIn(tx), (await tx.all(edges, { parent_id: "p" })).length];
+        if (index === 0) {
+          begun.resolve();
+          await changedElsewhere.promise;
+        }
+        const undone = async (): Promise<never> => {
+          await tx.run(rename, { id, name: "undone" });
+          seen.push(await nameIn(tx));
+          throw new Error("undo");
+        };
+        if (index > 0) await tx.attempt(undone).catch(async () => seen.push(await nameIn(tx)));
+        const change = { id, name: `by ${index}` };
+        await (index === 3 ? tx.first(rename, change) : tx.run(rename, change));
+        seen.push(await nameIn(tx));
+        if (index === 2) throw new Error("no");
+        return seen;
+      });
+      await begun.promise;
+      await other.write((tx) => tx.run(edge, { parent_id: "p", child_id: "c" }));
+      changedElsewhere.resolve();
+      assert.deepEqual(
+        (await done).map((result) => (result.status === "fulfilled" ? result.value : null)),
+        [
+          ["first", 0, "by 0"],
+          ["by 0", 1, "undone", "by 0", "by 1"],
+          null,
+          ["by 1", 1, "undone", "by 1", "by 3"],
+        ],
+      );
+    });
+
+    /** Waits until a commit waits for the lock that this test holds. */
+    const commitIsHeld = async (): Promise<void> => {
+      const waiting = `select 1 from pg_locks join pg_database on database = pg_database.oid
+        where datname = current_database() and locktype = 'advisory' and objid = 1 and not granted`;
+      while ((await outside.query(waiting)).rowCount === 0);
+    };
+
+    test("no write is answered before the commit, and other companies commit meanwhile", async () => {
+      await outside.query("select pg_advisory_lock(1)");
+      let answered = 0;
+      const some = writes(8, async (tx, index) => {
+        await tx.run(keep, row("e", index === 3 ? "held" : `k${index}`));
+        if (index === 5) throw new Error("no");
+      }).finally(() => (answered = 8));
+      const one = store
+        .write(async (tx) => {
+          await tx.lock("company");
+          await tx.run(keep, row("e", "held too"));
+        })
+        .finally(() => answered++);
+      await commitIsHeld();
+      await store.write(async (tx) => {
+        await tx.lock("another");
+        await tx.run(keep, row("e", "another"));
+      });
+      const seen = await keysOf("e");
+      assert.ok(!seen.includes("held") && !seen.includes("held too"));
+      assert.equal(answered, 0);
+      await outside.query("select pg_advisory_unlock(1)");
+      await one;
+      assert.equal((await some).filter(({ status }) => status === "fulfilled").length, 7);
+      assert.equal((await keysOf("e")).length, 9);
+    });
+
+    test("a write whose commit is refused fails alone, and those of its batch are made once", async () => {
+      const results = await writes(12, (tx, index) =>
+        tx.run(keep, row("f", index === 6 ? "refused" : `k${index}`)),
+      );
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        results.map((_, index) => (index === 6 ? "rejected" : "fulfilled")),
+      );
+      assert.equal((await keysOf("f")).length, 11);
+    });
+
+    test("a write whose commit has no answer is refused, and not repeated", async () => {
+      const runs = new Map<number, number>();
+      const refused = async (started: Promise<PromiseSettledResult<unknown>[]>): Promise<boolean[]> =>
+        (await started).map(
+          (result) =>
+            result.status === "rejected" &&
+            result.reason instanceof Refusal &&
+            result.reason.code === "unavailable",
+        );
+      const count = (key: string) => (tx: Tx, index: number) => {
+        const run = (runs.get(index) ?? 0) + 1;
+        runs.set(index, run);
+        return tx.run(keep, row("g", `${key} ${index} ${run}`));
+      };
+      // The server ends the connection, and commits nothing.
+      const cut = await refused(writes(6, count("cut")));
+      assert.deepEqual(await keysOf("g"), []);
+      assert.deepEqual([...runs.values()], [1, 1, 1, 1, 1, 1]);
+      assert.ok(cut.every(Boolean));
+      // The network ends the connection, and the server commits.
+      runs.clear();
+      await outside.query("select pg_advisory_lock(1)");
+      const gone = refused(writes(1, count("held")));
+      await commitIsHeld();
+      proxy.cut();
+      assert.deepEqual(await gone, [true]);
+      await outside.query("select pg_advisory_unlock(1)");
+      proxy.heal();
+      await writes(1, (tx) => tx.run(keep, row("g", "next")));
+      assert.deepEqual(await keysOf("g"), ["held 0 1", "next"]);
+    });
+
+    test("events of writes that commit together are chained without a gap, in the order of the writes", async () => {
+      const record = async (node: Store, index: number): Promise<void> =>
+        node.write(async (tx) => {
+          await tx.lock("chained");
+          const before = (await tx.all(kept, { file_id: "h" })).length;
+          await tx.run(keep, row("h", String(index)));
+          // Some read the ledger, which seals what those before them recorded.
+          if (index % 7 === 0) await tx.all(eventsOf, { company_id: "chained" });
+          tx.append({
+            company_id: "chained",
+            at: tx.now,
+            actor_kind: "system",
+            agent_id: null,
+            session_id: null,
+            person_id: null,
+            operation: "test",
+            subject: null,
+            data: JSON.stringify({ before }),
+          });
+          if (index % 5 === 0) throw new Error("no");
+        });
+      await Promise.allSettled(
+        Array.from({ length: 60 }, (_, index) => record(index % 3 === 0 ? other : store, index)),
+      );
+      const events = await other.read((tx) => tx.all(eventsOf, { company_id: "chained" }));
+      assert.deepEqual(
+        events.map(({ seq, data }) => [seq, data]),
+        Array.from({ length: 48 }, (_, index) => [index + 1, JSON.stringify({ before: index })]),
+      );
+      const mac = macOf("key");
+      for (const [index, event] of events.entries()) {
+        assert.equal(event.previous, events[index - 1]?.hash ?? genesis);
+        assert.equal(event.hash, hashOf(mac, event));
+      }
+    });
+  });
+else test("needs PostgreSQL", () => undefined);

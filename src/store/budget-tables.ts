@@ -1,0 +1,57 @@
+import { measures } from "../contract/budgets.ts";
+import { flag, integer, oneOf, orNull, string } from "./columns.ts";
+
+/** The tables of budgets/. A part of schema.ts. */
+export const budgetTables = {
+  /** The budgets of active agents, one row for each part; amounts as in budgets/budget.ts. */
+  budgets: {
+    agent_id: string,
+    measure: oneOf(measures),
+    company_id: string,
+    amount: integer,
+  },
+  /** What is set aside for a session, until it has ended and its process is gone. */
+  reservations: {
+    session_id: string,
+    measure: oneOf(measures),
+    pool_id: string,
+    amount: integer,
+  },
+  /** What was spent of a pool (of an agent, or of the company) in a month. */
+  charges: {
+    pool_id: string,
+    month: string,
+    measure: oneOf(measures),
+    amount: integer,
+  },
+  /** What a pool has caused in a month: the notice that it runs out, the approval that was asked for. */
+  budget_alerts: {
+    pool_id: string,
+    month: string,
+    kind: string,
+    approval_id: orNull(string),
+  },
+  /** Agents that this pool paused because it is used up. */
+  budget_pauses: {
+    agent_id: string,
+    company_id: string,
+    pool_id: string,
+  },
+  /** Sums of costs per agent and outcome. Each report of usage adds to them. */
+  costs: {
+    kind: oneOf(["agent", "outcome"]),
+    id: string,
+    /** A month such as 2030-01. For the own costs of an agent, also each day, such as 2030-01-15. */
+    period: string,
+    /** 1: its own; 0: with all that is below it. */
+    own: flag,
+    company_id: string,
+    usd: integer,
+    input_tokens: integer,
+    output_tokens: integer,
+    sessions: integer,
+    consultant_usd: integer,
+    consultant_input_tokens: integer,
+    consultant_output_tokens: integer,
+  },
+} as const;

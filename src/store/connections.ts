@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { Refusal } from "../contract/refusal.ts";
+import { databaseAway, refusedIfFull } from "./disk.ts";
+
+/** The connections to PostgreSQL, and what their errors mean. */
+
+/**
+ * No transaction may hold up others for long. A node that stands still (SIGSTOP, a network that is gone) keeps the locks of the
+ * transaction it is in, and each of its other transactions would get them next. The server ends the first after `idle`, and
+ * refuses the lock to the others sooner than that. The client gives up a query that is not answered in time (`answer`):
+ * some networks drop everything and never say so.
+ */
+export const timeouts = {
+  writes: { lock: 3000, idle: 5000, statement: 10_000, answer: 12_000 },
+  reads: { lock: 3000, idle: 15_000, statement: 15_000, answer: 16_000 },
+  leases: { lock: 2000, idle: 2000, statement: 3000, answer: 4000 },
+};
+export const connectTimeout = 5000;
+export const closeTimeout = 2000;
+export const alive = {
+  connectionTimeoutMillis: connectTimeout,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 2000,
+};
+
+export interface KeptPool {
+  /** Waits until one is free, however long that takes. */
+  connect(): Promise<pg.PoolClient>;
+  release(client: pg.PoolClient, broken: Error | undefined): void;
+  /** Uses new connections from now on. */
+  renew(): void;
+  end(): Promise<void>;
+}
+
+export function keepPool(url: string, max: number, of: (typeof timeouts)["writes"]): KeptPool {
+  const open = (): pg.Pool => {
+    const pool = new pg.Pool({
+      connectionString: url,
+      max,
+      types: { getTypeParser },
+      // A statement is sent without waiting for the answers to those before it.
+      pipeline: true,
+      ...alive,
+      lock_timeout: of.lock,
+      idle_in_transaction_session_timeout: of.idle,
+      statement_timeout: of.statement,
+      query_timeout: of.answer,
+    });
+    // Without these listeners, a broken connection would end the process. The pool replaces a connection that breaks while
+    // idle. A connection that breaks while in use fails its query, and `attempt` does not return it to the pool.
+    pool.on("error", () => undefined);
+    pool.on("connect", (client) => client.on("error", () => undefined));
+    return pool;
+  };
+  let pool = open();
+  let renewed = performance.now();
+  // pg.Pool would count the wait for a free connection as a failure to connect.
+  let free = max;
+  const waiting: (() => void)[] = [];
+  const give = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) free++;
+    else next();
+  };
+  const end = (old: pg.Pool): Promise<unknown> =>
+    Promise.race([old.end().catch(() => undefined), sleep(closeTimeout, undefined, { ref: false })]);
+  return {
+    connect: async () => {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      // On a machine that is very busy, the timer may ring before a server is heard that answered long ago. So it has two tries.
+      const connected = pool
+        .connect()
+        .catch((error: unknown) => (isTimeout(error) ? pool.connect() : Promise.reject(error)));
+      return connected.catch((error: unknown) => {
+        give();
+        throw error;
+      });
+    },
+    release: (client, broken) => {
+      client.release(broken);
+      give();
+    },
+    renew: () => {
+      // All queries that were under way fail together.
+      if (performance.now() - renewed < 1000) return;
+      renewed = performance.now();
+      void end(pool);
+      pool = open();
+    },
+    end: async () => void (await end(pool)),
+  };
+}
+
+const isTimeout = (error: unknown): boolean => error instanceof Error && /timeout/.test(error.message);
+
+/** Whether the connection to the database failed, or no answer came in time. */
+export function isLost(error: unknown): boolean {
+  if (typeof error !== "object" || error === null || error instanceof Refusal) return false;
+  if ("code" in error && typeof error.code === "string")
+    return /^(?:ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|ENOTFOUND|EAI_|ERR_STREAM|ERR_SOCKET|08|57P0|25P03|53300)/.test(
+      error.code,
+    );
+  return (
+    error instanceof Error &&
+    /^(?:Connection terminated|Query read timeout|timeout exceeded|Client (?:has|was)|timeout expired)/i.test(
+      error.message,
+    )
+  );
+}
+
+/** A statement or a lock that took too long, although the connection is good. */
+const tooSlow = new Set(["55P03", "57014"]);
+
+export function asRefusal(error: unknown): unknown {
+  const isSlow = error instanceof Error && "code" in error && tooSlow.has(String(error.code));
+  return isSlow || isLost(error) ? databaseAway() : refusedIfFull(error);
+}
+
+/** SQLSTATE codes of rollbacks that a concurrent transaction caused. The same transaction may succeed next time. */
+const retryable: Readonly<Record<string, string>> = {
+  "40001": "serialization failure",
+  "40P01": "deadlock detected",
+  "55P03": "lock not available",
+};
+
+export function isRetryable(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "code" in error && String(error.code) in retryable;
+}
+
+/** Reads bigint (type 20) as a number. These columns hold milliseconds, sizes and sequence numbers, far below 2^53. */
+export function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
+  if (oid === 20) return Number;
+  return format === "binary"
+    ? (pg.types.getTypeParser(oid, "binary") as (value: string) => unknown)
+    : pg.types.getTypeParser(oid, "text");
+}

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { Refusal } from "../contract/refusal.ts";
+import { allowed } from "../testing/allowed.ts";
+import { type PostgresDatabase, storeDatabase, testStores } from "../testing/postgres.ts";
+import { startTcpProxy, type TcpProxy } from "../testing/tcp-proxy.ts";
+import { openPostgres } from "./postgres.ts";
+import { selection } from "./query.ts";
+import type { Store } from "./store.ts";
+
+const companies = selection("companies", []);
+const took = async (work: Promise<unknown>): Promise<number> => {
+  const from = performance.now();
+  await work;
+  return performance.now() - from;
+};
+const locked = (store: Store, key: string): Promise<void> => store.write((tx) => tx.lock(key));
+const unavailable = (error: unknown): boolean => error instanceof Refusal && error.code === "unavailable";
+
+if (testStores.has("postgres"))
+  describe("a database that other nodes and the network disturb", () => {
+    let database: PostgresDatabase;
+    let proxy: TcpProxy;
+    let store: Store;
+    let other: Store;
+    before(async () => {
+      database = await storeDatabase();
+      proxy = await startTcpProxy(database.url);
+      store = await openPostgres({ url: proxy.url, key: "key" });
+      other = await openPostgres({ url: database.url, key: "key" });
+    });
+    after(async () => {
+      await store.close();
+      await other.close();
+      await proxy.stop();
+      await database.drop();
+    });
+
+    test("a node that stands still with many transactions holds a company up for seconds, and nothing else", async () => {
+      const standing = Promise.withResolvers<void>();
+      const entered = Promise.withResolvers<void>();
+      // As of a stopped process: the first holds the lock and is silent, the others ask for it.
+      const stopped = Array.from({ length: 8 }, async () => {
+        let isFirst = true;
+        const work = other.write(async (tx) => {
+          // A process that stands still does not try again.
+          if (!isFirst) throw new Error("stopped");
+          isFirst = false;
+          await tx.lock("a");
+          entered.resolve();
+          await standing.promise;
+        });
+        await work.catch(() => undefined);
+      });
+      await entered.promise;
+      const waiting = took(locked(store, "a"));
+      assert.ok((await took(locked(store, "b"))) < allowed(1000), "another company waits");
+      assert.ok((await took(store.read((tx) => tx.all(companies, {})))) < allowed(1000), "a read waits");
+      const renewal = took(store.write((tx) => tx.lock("c"), "leases"));
+      assert.ok((await renewal) < allowed(1000), "leases wait");
+      const seconds = await waiting;
+      assert.ok(seconds < allowed(7000), `waited ${Math.round(seconds)} ms`);
+      standing.resolve();
+      await Promise.all(stopped);
+    });
+
+    test("connections that die without a word are given up, and new ones are used at once", async () => {
+      await Promise.all([locked(store, "a"), store.read((tx) => tx.all(companies, {}))]);
+      await store.write((tx) => tx.lock("c"), "leases");
+      proxy.swallow();
+      const lost = took(
+        assert.rejects(
+          store.write((tx) => tx.lock("c"), "leases"),
+          unavailable,
+        ),
+      );
+      assert.ok((await lost) < allowed(5000));
+      assert.ok((await took(locked(store, "a"))) < allowed(1000), "a write still uses a dead connection");
+      assert.ok((await took(store.read((tx) => tx.all(companies, {})))) < allowed(1000));
+    });
+
+    test("without its database every call is refused as unavailable, and works again without a restart", async () => {
+      proxy.cut();
+      await assert.rejects(locked(store, "a"), unavailable);
+      await assert.rejects(
+        store.read((tx) => tx.all(companies, {})),
+        unavailable,
+      );
+      proxy.heal();
+      await locked(store, "a");
+      await store.read((tx) => tx.all(companies, {}));
+    });
+  });
+else test("needs PostgreSQL", () => undefined);

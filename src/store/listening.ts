@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { alive, closeTimeout } from "./connections.ts";
+
+const channel = "agency_events";
+
+/**
+ * Keeps one connection that listens for the commits of other nodes, and reconnects when it breaks. Notifications sent
+ * in between are lost, which is harmless: followers of events also look from time to time.
+ */
+export async function listen(
+  url: string,
+  hear: () => void,
+): Promise<{ tell: () => void; close: () => Promise<void> }> {
+  let closed = false;
+  let telling: NodeJS.Timeout | undefined;
+  /** Whether there were commits since the notification that is under way. */
+  let isBehind = false;
+  const connect = (): pg.Client => new pg.Client({ connectionString: url, ...alive, query_timeout: 5000 });
+  let client = connect();
+  const start = async (): Promise<void> => {
+    const own = client;
+    client.on("notification", ({ processId }) => {
+      // Listeners were called already when this node committed.
+      if (processId !== Object(own)["processID"]) hear();
+    });
+    client.on("error", () => {
+      if (!closed) setTimeout(restart, 1000).unref();
+    });
+    await client.connect();
+    await client.query(`listen ${channel}`);
+    hear();
+    check(client);
+  };
+  /** A connection that died without a word hears nothing. So it is asked now and then. */
+  const check = (asked: pg.Client): void => {
+    setTimeout(() => {
+      if (closed || asked !== client) return;
+      asked.query("select 1").then(() => check(asked), restart);
+    }, 10_000).unref();
+  };
+  const restart = (): void => {
+    if (closed) return;
+    client.removeAllListeners();
+    client.on("error", () => undefined);
+    void client.end().catch(() => undefined);
+    client = connect();
+    start().catch(() => setTimeout(restart, 1000).unref());
+  };
+  /** One notification at a time: a server that answers slowly gets the next one after its answer. */
+  const tell = (): void => {
+    isBehind = true;
+    telling ??= setTimeout(() => void notify(), 20).unref();
+  };
+  const notify = async (): Promise<void> => {
+    isBehind = false;
+    if (!closed) await client.query(`notify ${channel}`).catch(() => undefined);
+    telling = undefined;
+    if (isBehind && !closed) tell();
+  };
+  await start();
+  return {
+    /** Tells the other nodes of commits. Not in their transactions: PostgreSQL would let them commit one at a time. */
+    tell,
+    close: async () => {
+      closed = true;
+      clearTimeout(telling);
+      await Promise.race([client.end(), sleep(closeTimeout, undefined, { ref: false })]);
+    },
+  };
+}
