@@ -8,7 +8,7 @@ import { unauthenticated } from "../dispatch/texts.ts";
 import { Callers } from "./callers.ts";
 
 const caller = (kind: "agent" | "board"): Caller => ({
-  actor: { kind, agentId: kind === "agent" ? "a" : null, sessionId: null },
+  actor: { kind, agentId: kind === "agent" ? "a" : null, sessionId: null, personId: null },
   companyId: null,
   workspace: null,
 });
@@ -16,6 +16,7 @@ const caller = (kind: "agent" | "board"): Caller => ({
 function callersWith(limits: Partial<Limits>) {
   const seen = { now: 0, asked: 0, revoked: false };
   const callers = new Callers({
+    closing: new AbortController().signal,
     limits: Limits.parse(limits),
     clock: () => seen.now,
     sleep: async () => undefined,
@@ -25,7 +26,9 @@ function callersWith(limits: Partial<Limits>) {
       return caller(token === "board" ? "board" : "agent");
     },
   });
-  return { callers, seen };
+  const admit = (token: string | undefined, remoteAddress = "127.0.0.1") =>
+    callers.admit(token, { remoteAddress, destroyed: false, destroy: () => assert.fail("closed") });
+  return { callers, seen, admit };
 }
 
 const code =
@@ -35,46 +38,47 @@ const code =
 
 describe("the rate of a caller", () => {
   test("has a burst, then a steady rate; another caller has an account of its own", async () => {
-    const { callers, seen } = callersWith({ agentCallsPerSecond: 2, boardCallsPerSecond: 4 });
-    for (let count = 0; count < 50; count++) await callers.admit("one");
-    await assert.rejects(callers.admit("one"), code("limited"));
-    await callers.admit("two");
-    for (let count = 0; count < 100; count++) await callers.admit("board");
-    await assert.rejects(callers.admit("board"), code("limited"));
+    const { admit, seen } = callersWith({ agentCallsPerSecond: 2, boardCallsPerSecond: 4 });
+    for (let count = 0; count < 50; count++) await admit("one");
+    await assert.rejects(admit("one"), code("limited"));
+    await admit("two");
+    for (let count = 0; count < 100; count++) await admit("board");
+    await assert.rejects(admit("board"), code("limited"));
     seen.now += 1000;
-    await callers.admit("one");
-    await callers.admit("one");
-    await assert.rejects(callers.admit("one"), code("limited"));
+    await admit("one");
+    await admit("one");
+    await assert.rejects(admit("one"), code("limited"));
   });
 
-  test("without a valid credential all callers share one account, and take nothing from the others", async () => {
-    const { callers } = callersWith({ strangerCallsPerSecond: 1 });
-    await callers.admit("one");
+  test("without a valid credential the callers at one address share an account, and take nothing from the others", async () => {
+    const { admit } = callersWith({ strangerCallsPerSecond: 1 });
+    await admit("one");
     for (let count = 0; count < 25; count++)
-      await assert.rejects(callers.admit(count % 2 === 0 ? undefined : "wrong"), code("unauthenticated"));
-    await assert.rejects(callers.admit("wrong"), code("limited"));
-    await assert.rejects(callers.admit(undefined), code("limited"));
-    await callers.admit("one");
-    await callers.admit("new");
+      await assert.rejects(admit(count % 2 === 0 ? undefined : "wrong"), code("unauthenticated"));
+    await assert.rejects(admit("wrong"), code("limited"));
+    await assert.rejects(admit(undefined), code("limited"));
+    await assert.rejects(admit("wrong", "127.0.0.2"), code("unauthenticated"));
+    await admit("one");
+    await admit("new");
   });
 
   test("the credential is looked up again after two seconds, and an idle account is forgotten", async () => {
-    const { callers, seen } = callersWith({ agentCallsPerSecond: 1 });
-    for (let count = 0; count < 10; count++) await callers.admit("one");
+    const { admit, seen } = callersWith({ agentCallsPerSecond: 1 });
+    for (let count = 0; count < 10; count++) await admit("one");
     assert.equal(seen.asked, 1);
     seen.revoked = true;
     seen.now += 2000;
-    await assert.rejects(callers.admit("one"), code("unauthenticated"));
+    await assert.rejects(admit("one"), code("unauthenticated"));
     seen.revoked = false;
     seen.now += 120_000;
-    await callers.admit("one");
+    await admit("one");
     assert.equal(seen.asked, 3);
   });
 });
 
 test("the bytes of unanswered requests are limited for a caller and for all together", async () => {
-  const { callers } = callersWith({ heldBytes: 4096, heldBytesPerCaller: 3000 });
-  const [one, two] = [await callers.admit("one"), await callers.admit("two")];
+  const { admit } = callersWith({ heldBytes: 4096, heldBytesPerCaller: 3000 });
+  const [one, two] = [await admit("one"), await admit("two")];
   one.hold(3000);
   assert.throws(() => one.hold(1), code("limited"));
   two.hold(1096);
@@ -88,26 +92,32 @@ test("the bytes of unanswered requests are limited for a caller and for all toge
 describe("the calls of a caller", () => {
   /** Calls that stay open until they are let go. */
   function open(limits: Partial<Limits>) {
-    const { callers } = callersWith(limits);
+    const { callers, admit } = callersWith(limits);
     const running: { token: string | undefined; end: () => void }[] = [];
     const dispatch = callers.fairly(({ token }) => {
       const { promise, resolve } = Promise.withResolvers<unknown>();
       running.push({ token, end: () => resolve(undefined) });
       return promise;
     });
-    return { callers, running, dispatch };
+    return { admit, running, dispatch };
   }
   const light = (token: string, bytes = 0) => ({ operation: viewHistory, token, input: {}, bytes });
-  const heavy = (token: string) => ({ operation: searchFiles, token, input: {} });
+  const heavy = (token: string, gone = new AbortController().signal) => ({
+    operation: searchFiles,
+    token,
+    input: {},
+    gone,
+  });
   const settle = () => new Promise(setImmediate);
 
   test("run a few at a time; the next waits, and beyond the maximum they are refused", async () => {
-    const { callers, running, dispatch } = open({ callsAtOnce: 2, callsWaiting: 1 });
-    await callers.admit("one");
-    await callers.admit("two");
+    const { admit, running, dispatch } = open({ callsAtOnce: 2, callsWaiting: 1 });
+    await admit("one");
+    await admit("two");
     const calls = [dispatch(light("one")), dispatch(light("one")), dispatch(light("one"))];
     await assert.rejects(dispatch(light("one")), code("limited"));
     const other = dispatch(light("two"));
+    await settle();
     assert.deepEqual(
       running.map(({ token }) => token),
       ["one", "one", "two"],
@@ -121,9 +131,9 @@ describe("the calls of a caller", () => {
   });
 
   test("that take long, or carry much, run one at a time in all, and each caller has one in line", async () => {
-    const { callers, running, dispatch } = open({ bodyBytes: 1024 });
-    await callers.admit("one");
-    await callers.admit("two");
+    const { admit, running, dispatch } = open({ bodyBytes: 1024 });
+    await admit("one");
+    await admit("two");
     const calls = [
       dispatch(heavy("one")),
       dispatch(light("one", 1025)),
@@ -143,4 +153,48 @@ describe("the calls of a caller", () => {
     // The second caller does not wait for every call that the first one sent before it.
     assert.deepEqual(order, ["one", "one", "two", "one", "one"]);
   });
+
+  test("that take long do not run if their caller hung up while they were in line", async () => {
+    const { admit, running, dispatch } = open({});
+    await admit("one");
+    const left = new AbortController();
+    const calls = [dispatch(heavy("one")), dispatch(heavy("one", left.signal)), dispatch(heavy("one"))];
+    left.abort();
+    await settle();
+    running[0]?.end();
+    await assert.rejects(calls[1] ?? Promise.resolve(), code("unavailable"));
+    await settle();
+    assert.equal(running.length, 2);
+    running[1]?.end();
+    await Promise.all([calls[0], calls[2]]);
+  });
+});
+
+test("calls that arrive together take a few milliseconds of each turn of the event loop", async () => {
+  const { admit, seen } = callersWith({});
+  await admit("one");
+  await admit("two");
+  let turn = 0;
+  const turns: string[] = [];
+  const count = (): void => void (++turn < 50 && setImmediate(count));
+  const call = async (token: string): Promise<void> => {
+    await admit(token);
+    turns.push(`${token} ${turn > 0 ? "later" : "at once"}`);
+    seen.now += 2;
+  };
+  seen.now = 1000;
+  setImmediate(() => setImmediate(count));
+  const started = ["one", "one", "one", "two"].map(call);
+  await Promise.all(started);
+  assert.deepEqual(turns.toSorted(), ["one at once", "one at once", "one later", "two at once"]);
+});
+
+test("only some calls of a caller wait for a person", async () => {
+  const { callers, admit } = callersWith({});
+  await admit("one");
+  const ends = Array.from({ length: 20 }, () => callers.mayWait("one"));
+  assert.equal(callers.mayWait("one"), undefined);
+  assert.ok(callers.mayWait("two") !== undefined);
+  ends[0]?.();
+  assert.ok(callers.mayWait("one") !== undefined);
 });

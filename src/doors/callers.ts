@@ -1,16 +1,19 @@
 import type { Limits } from "../contract/limits.ts";
 import type { Dispatch } from "../dispatch/dispatch.ts";
 import { type Caller, hashToken } from "../dispatch/identity.ts";
+import { type Connection, LateAnswers } from "./late-answers.ts";
 import { Slots } from "./slots.ts";
-import { tooManyAtOnce, tooManyBytes, tooManyCalls } from "./texts.ts";
+import { callerGone, tooManyAtOnce, tooManyBytes, tooManyCalls } from "./texts.ts";
 
 /**
- * What each caller may take, in order that none can slow the others down. A caller is a credential; all callers without a
- * valid one share a single small account.
+ * What each caller may take, in order that none can slow the others down. A caller is a credential. Callers without a valid
+ * one have a small account for each address.
  *
- * A request passes three gates. admit() looks at the credential before a byte of the body is read, and limits the rate.
+ * A request passes these gates. admit() looks at the credential before a byte of the body is read. It limits how much of a
+ * turn of the event loop the requests of a caller take, and their rate; a refusal for the rate comes late (late-answers.ts).
  * `Account.hold` limits the bytes of requests that are not answered yet. fairly() limits how many calls of a caller run at a
  * time; calls that take long run one at a time in all with rests between them, and each caller has one of them in line.
+ * mayWait() limits how many of a caller's calls wait for a person.
  *
  * The check in admit() only decides whose account counts. It may be a few seconds old: the transaction of every call checks
  * the credential again.
@@ -21,34 +24,58 @@ export interface CallerParts {
   /** Milliseconds on a clock that only moves forward. */
   readonly clock: () => number;
   readonly sleep: (milliseconds: number) => Promise<unknown>;
+  /** The daemon stops: every late answer leaves at once. */
+  readonly closing: AbortSignal;
 }
 
 export class Callers {
   readonly #parts: CallerParts;
+  /** By the hash of the credential, or by the address. */
   readonly #known = new Map<string, Account>();
   readonly #strangers: Account;
+  readonly #late: LateAnswers;
   readonly #heavy = new Slots(1, Number.MAX_SAFE_INTEGER);
   #held = 0;
   #sweptAt = 0;
 
   constructor(parts: CallerParts) {
     this.#parts = parts;
-    this.#strangers = new Account(parts, parts.limits.strangerCallsPerSecond, this.#count);
+    this.#strangers = this.#newAccount(parts.limits.strangerCallsPerSecond);
+    this.#late = new LateAnswers(parts.closing);
   }
 
-  /** The account of this credential. Throws if the credential is not valid, or if the account is used up. */
-  async admit(token: string | undefined): Promise<Account> {
-    const now = this.#parts.clock();
-    this.#sweep(now);
+  /**
+   * The account of this credential, in its turn. Throws if the credential is not valid, or if the account is used up. In the
+   * second case it throws late.
+   */
+  async admit(token: string | undefined, socket: Connection): Promise<Account> {
+    this.#sweep(this.#parts.clock());
     const known = this.#accountOf(token);
-    if (known !== undefined && now - known.checkedAt < trustMilliseconds) return known.charge(now);
-    const caller = await this.#parts.authenticate(token).catch((error: unknown) => {
-      (known ?? this.#strangers).charge(now);
+    await (known ?? this.#strangers).turn();
+    const now = this.#parts.clock();
+    if (known !== undefined && now - known.checkedAt < trustMilliseconds) return this.#charge(known, socket);
+    const caller = await this.#parts.authenticate(token).catch(async (error: unknown) => {
+      await this.#charge(known ?? this.#accountAt(socket), socket);
       throw error;
     });
     const account = known ?? this.#open(token, caller);
     account.checkedAt = now;
-    return account.charge(now);
+    return this.#charge(account, socket);
+  }
+
+  /**
+   * The account of the callers at this address that have no credential. Throws late if it is used up. What is asked of the
+   * daemon's health counts apart, because others rely on it.
+   */
+  async admitStranger(socket: Connection, asks?: "health"): Promise<Account> {
+    await this.#strangers.turn();
+    return this.#charge(this.#accountAt(socket, asks), socket);
+  }
+
+  async #charge(account: Account, socket: Connection): Promise<Account> {
+    if (account.charge(this.#parts.clock())) return account;
+    await this.#late.wait(account, socket);
+    throw tooManyCalls(account.perSecond);
   }
 
   /** Runs the calls of each caller a few at a time, and long ones one at a time. */
@@ -60,9 +87,21 @@ export class Callers {
         operation.heavy?.({ ...Object(request.input) }) === true || bytes > this.#parts.limits.bodyBytes;
       const work = (): Promise<unknown> => dispatch(request);
       return isLong
-        ? account.heavy.run(() => this.#rested(work), tooManyAtOnce)
+        ? account.heavy.run(async () => {
+            // A flood leaves many of these in line. Nothing waits for their answers.
+            if (request.gone?.aborted === true) throw callerGone();
+            return this.#rested(work);
+          }, tooManyAtOnce)
         : account.calls.run(work, tooManyAtOnce);
     };
+  }
+
+  /** Counts a call that waits for a person until the returned function is called. Undefined if too many of this caller wait. */
+  mayWait(token: string | undefined): (() => void) | undefined {
+    const account = this.#accountOf(token) ?? this.#strangers;
+    if (account.waiting >= mostWaits) return undefined;
+    account.waiting++;
+    return () => account.waiting--;
   }
 
   /** Runs long work in its turn. The next turn comes after a rest: long work takes a third of the time at most. */
@@ -85,9 +124,22 @@ export class Callers {
   #open(token: string | undefined, { actor }: Caller): Account {
     const { limits } = this.#parts;
     const rate = actor.kind === "agent" ? limits.agentCallsPerSecond : limits.boardCallsPerSecond;
-    const account = new Account(this.#parts, rate, this.#count);
     // Two first requests of a credential may arrive together. The first account stays.
-    return this.#known.getOrInsert(hashToken(token ?? ""), account);
+    return this.#known.getOrInsert(hashToken(token ?? ""), this.#newAccount(rate));
+  }
+
+  #accountAt({ remoteAddress = "" }: Connection, asks = ""): Account {
+    const key = `${asks} ${remoteAddress}`;
+    if (this.#known.size >= mostAccounts && !this.#known.has(key)) return this.#strangers;
+    const account = this.#known.getOrInsertComputed(key, () =>
+      this.#newAccount(this.#parts.limits.strangerCallsPerSecond),
+    );
+    account.checkedAt = this.#parts.clock();
+    return account;
+  }
+
+  #newAccount(perSecond: number): Account {
+    return new Account(this.#parts, perSecond, this.#count);
   }
 
   readonly #count = (bytes: number): void => {
@@ -106,17 +158,26 @@ export class Callers {
 
 const trustMilliseconds = 2000;
 const keepMilliseconds = 60_000;
+/** Beyond it, callers from new addresses share one account. */
+const mostAccounts = 10_000;
 /** A caller that was quiet may catch up: as many calls at once as in this many seconds at the steady rate. */
 const burstSeconds = 25;
+/** As many as an agent may have open requests for agents. Each of them looks for an answer up to five times a second. */
+const mostWaits = 20;
+const turnMilliseconds = 3;
 
 export class Account {
   readonly calls: Slots;
   readonly heavy: Slots;
   readonly parsing: Slots;
+  readonly perSecond: number;
   checkedAt = 0;
-  readonly #perSecond: number;
+  waiting = 0;
+  #turnBegan = 0;
+  #lastInLine = Promise.resolve();
   readonly #heldPerCaller: number;
   readonly #countAll: (bytes: number) => void;
+  readonly #clock: () => number;
   #left: number;
   #filledAt: number;
   #held = 0;
@@ -125,24 +186,43 @@ export class Account {
     this.calls = new Slots(limits.callsAtOnce, limits.callsWaiting);
     this.heavy = new Slots(1, limits.callsWaiting);
     this.parsing = new Slots(1, limits.callsWaiting);
-    this.#perSecond = perSecond;
+    this.perSecond = perSecond;
     this.#heldPerCaller = limits.heldBytesPerCaller;
     this.#countAll = countAll;
+    this.#clock = clock;
     this.#left = perSecond * burstSeconds;
     this.#filledAt = clock();
   }
 
   get isIdle(): boolean {
-    return this.calls.isIdle && this.heavy.isIdle && this.#held === 0;
+    return this.calls.isIdle && this.heavy.isIdle && this.#held === 0 && this.waiting === 0;
   }
 
-  charge(now: number): this {
-    const most = this.#perSecond * burstSeconds;
-    this.#left = Math.min(most, this.#left + ((now - this.#filledAt) / 1000) * this.#perSecond);
+  /**
+   * Calls that a caller sends together would run to their end before another request is read. So they pass one after another,
+   * and once they have taken a few milliseconds, the others wait for the next turn of the event loop.
+   */
+  async turn(): Promise<void> {
+    const before = this.#lastInLine;
+    const passed = Promise.withResolvers<void>();
+    this.#lastInLine = passed.promise;
+    await before;
+    if (this.#clock() - this.#turnBegan >= turnMilliseconds) {
+      await new Promise(setImmediate);
+      this.#turnBegan = this.#clock();
+    }
+    // The next tick comes when this call has run as far as it can without waiting for anything.
+    process.nextTick(passed.resolve);
+  }
+
+  /** Whether the rate allows one more call. */
+  charge(now: number): boolean {
+    const most = this.perSecond * burstSeconds;
+    this.#left = Math.min(most, this.#left + ((now - this.#filledAt) / 1000) * this.perSecond);
     this.#filledAt = now;
-    if (this.#left < 1) throw tooManyCalls(this.#perSecond);
+    if (this.#left < 1) return false;
     this.#left--;
-    return this;
+    return true;
   }
 
   /** Counts bytes of a request until it is answered. */

@@ -21,8 +21,11 @@ describe("the names of a daemon", () => {
   };
 
   test("are its address and the names of loopback, with its port", () => {
-    assert.deepEqual(hosts, ["127.0.0.1:4600", "localhost:4600", "[::1]:4600"]);
-    assert.deepEqual(new Set(hostsFor("::1", 1)), new Set(["[::1]:1", "127.0.0.1:1", "localhost:1"]));
+    assert.deepEqual(hosts, ["127.0.0.1:4600", "localhost:4600", "[::1]:4600", "agency.localhost:4600"]);
+    assert.deepEqual(
+      new Set(hostsFor("::1", 1)),
+      new Set(["[::1]:1", "127.0.0.1:1", "localhost:1", "agency.localhost:1"]),
+    );
     assert.ok(hostsFor("192.0.2.7", 80).includes("192.0.2.7:80"));
   });
 

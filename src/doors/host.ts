@@ -16,9 +16,16 @@ export function checkHostAndOrigin(request: IncomingMessage, hosts: readonly str
     throw foreignOrigin();
 }
 
+/** What comes with a cookie must come from a page of this very host and port. Programs send neither header. */
+export function checkPage({ headers }: IncomingMessage): void {
+  const { origin, host, "sec-fetch-site": site } = headers;
+  if (origin !== undefined && origin.toLowerCase() !== `http://${host?.toLowerCase()}`) throw foreignOrigin();
+  if (site !== undefined && site !== "same-origin") throw foreignOrigin();
+}
+
 /** The Host values of a daemon that listens on this address and port. */
 export function hostsFor(address: string, port: number): string[] {
-  const names = new Set([address, "127.0.0.1", "localhost", "[::1]"]);
+  const names = new Set([address, "127.0.0.1", "localhost", "[::1]", "agency.localhost"]);
   return [...names]
     .map((name) => (name.includes(":") && !name.startsWith("[") ? `[${name}]` : name))
     .map((name) => `${name}:${port}`);

@@ -1,13 +1,24 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { hash } from "node:crypto";
+import { promisify } from "node:util";
+import { constants, gzip } from "node:zlib";
+import { z } from "zod";
 import type { Limits } from "../contract/limits.ts";
 import { type Operation, takesBody } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
 import { notFound, Refusal, refusalCodes } from "../contract/refusal.ts";
+import { JsonObject } from "../contract/words.ts";
+import { KeptAnswer } from "../dispatch/kept-answers.ts";
+import { NotModified, tagOf } from "../dispatch/not-modified.ts";
 import { readJson, roomFor } from "./body.ts";
 import type { Account } from "./callers.ts";
+import { credentialOf, positionIn, setCookie } from "./credential.ts";
 import { checkHostAndOrigin } from "./host.ts";
 import { openApi } from "./openapi.ts";
-import { bodyNotDeclared, bodyNotObject, givenTwice, internalError } from "./texts.ts";
+import { bodyNotDeclared, bodyNotObject, givenTwice, internalError, noCompanyExists } from "./texts.ts";
+import type { Site } from "./site.ts";
 import type { PatientDispatch } from "./waiting.ts";
 
 /**
@@ -16,10 +27,21 @@ import type { PatientDispatch } from "./waiting.ts";
  */
 export interface HttpParts extends DoorParts {
   readonly hosts: () => readonly string[];
+  /** Whether a company exists. */
+  readonly isReady: () => Promise<boolean>;
   /** Doors with another protocol, by path prefix. */
   readonly others: readonly OtherDoor[];
   /** Finds the account of a credential before anything else is done for the request (callers.ts). */
-  readonly admit: (token: string | undefined) => Promise<Account>;
+  readonly admit: (token: string | undefined, socket: Socket) => Promise<Account>;
+  /** Answers programs that use the daemon as their way to other hosts. */
+  readonly relay: {
+    readonly connect: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+    readonly forward: (request: IncomingMessage, response: ServerResponse) => void;
+  };
+  /** The dashboard's page and assets. */
+  readonly site: Site;
+  /** The account of callers that have no credential. */
+  readonly admitStranger: (socket: Socket, asks?: "health") => Promise<Account>;
 }
 
 export interface DoorParts {
@@ -33,6 +55,8 @@ export interface DoorParts {
 
 export interface OtherDoor {
   readonly prefix: string;
+  /** Browsers come here without a credential. */
+  readonly isOpen?: true;
   readonly handle: (
     request: IncomingMessage,
     response: ServerResponse,
@@ -44,15 +68,23 @@ export interface OtherDoor {
 export function createHttpDoor(parts: HttpParts): Server {
   const router = routesOf(operations);
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
+    if (isForRelay(request)) return parts.relay.forward(request, response);
     answer(parts, router, request, response).catch((error: unknown) => fail(parts, request, response, error));
   };
   const server = createServer({ connectionsCheckingInterval: 2000 }, handle);
   // The client asks before it sends its body. answer() tells it to continue once the caller is known.
   server.on("checkContinue", handle);
+  server.on("connect", parts.relay.connect);
   server.requestTimeout = parts.limits.uploadSeconds * 1000;
   server.headersTimeout = Math.min(20_000, server.requestTimeout);
   server.keepAliveTimeout = 65_000;
   return server;
+}
+
+/** A client that uses a proxy says so. An absolute address without that is a path like any other, which leads nowhere. */
+function isForRelay({ url, headers }: IncomingMessage): boolean {
+  const says = headers["proxy-authorization"] ?? headers["proxy-connection"];
+  return says !== undefined && url?.startsWith("http:") === true;
 }
 
 async function answer(
@@ -61,47 +93,92 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  checkHostAndOrigin(request, parts.hosts());
+  const { socket } = request;
+  let token;
+  try {
+    checkHostAndOrigin(request, parts.hosts());
+    token = credentialOf(request);
+  } catch (error) {
+    await parts.admitStranger(socket);
+    throw error;
+  }
   const url = urlOf(request);
   const method = request.method ?? "GET";
-  if (url.pathname === "/api/health" && (method === "GET" || method === "HEAD"))
-    return send(response, 200, { status: "ok", version: parts.version });
+  if (url.pathname === "/api/health" && (method === "GET" || method === "HEAD")) {
+    await parts.admitStranger(socket, "health");
+    return health(parts, response);
+  }
+  if (parts.site.isFor(request)) {
+    await parts.admitStranger(socket);
+    return parts.site.answer(request, response);
+  }
   const other = parts.others.find(
     ({ prefix }) => url.pathname === prefix || url.pathname.startsWith(`${prefix}/`),
   );
-  const account = await parts.admit(bearer(request));
-  if (request.headers.expect !== undefined) response.writeContinue();
   const route = router(method, url.pathname);
+  // A person who signs in has no credential yet.
+  const needsNone = route === undefined ? other?.isOpen === true : route.operation.credentialIn !== undefined;
+  const account = await (needsNone ? parts.admitStranger(socket) : parts.admit(token, socket));
+  if (request.headers.expect !== undefined) response.writeContinue();
   if (route === undefined && other !== undefined) return other.handle(request, response, url, account);
   if (route === undefined) {
-    await parts.authenticate(bearer(request));
+    await parts.authenticate(token);
     if (url.pathname === "/api/openapi.json" && method === "GET")
-      return send(response, 200, openApi(parts.version));
+      return sendJson(response, 200, openApi(parts.version));
     throw notFound("route", `${method} ${url.pathname}`.slice(0, 200));
   }
   const held = holding(account, response);
   const input = await inputOf(request, url, route, held, parts.limits).catch(async (error: unknown) => {
     // Without a credential the caller must not learn what is wrong with its request.
-    await parts.authenticate(bearer(request));
+    await parts.authenticate(token);
     throw error;
   });
   const call = {
     operation: route.operation,
-    token: bearer(request),
+    token,
+    as: positionIn(request),
     input,
     key: headerOf(request, "idempotency-key"),
+    has: tagsIn(headerOf(request, "if-none-match")),
     bytes: held.bytes,
-  };
-  const output = await parts.dispatch(
-    call,
-    route.operation.waits === undefined ? {} : { gone: goneWith(response) },
-  );
+    gone: goneWith(response),
+    reflects: (seq: number) => void response.setHeader("x-agency-seq", seq),
+    takesText: true,
+  } as const;
+  const whole = await parts.dispatch(call);
+  if (whole instanceof KeptAnswer) {
+    response.setHeader("etag", `"${whole.tag}"`);
+    if (call.has.includes(whole.tag)) throw new NotModified();
+    return sendPacked(request, response, whole);
+  }
+  const output = withoutCookie(route.operation, whole, (value) => setCookie(request, response, value));
   if (route.operation.http.as === "text") return sendText(response, Object(output).text);
-  send(
-    response,
-    route.operation.effect === "write" && method === "POST" && isCreation(route.operation) ? 201 : 200,
-    output,
-  );
+  const text = JSON.stringify(output);
+  if (method === "GET") {
+    // What is read of a file names its version. Everything else is named by itself.
+    const file = FileRead.safeParse(output).data;
+    const tag = file === undefined ? hash("sha256", text).slice(0, 32) : tagOf(file);
+    response.setHeader("etag", `"${tag}"`);
+    if (call.has.includes(tag)) throw new NotModified();
+  }
+  // An answer with a secret is not compressed: its length would tell about it.
+  if (method === "GET" && route.operation.shownOnce === undefined)
+    return sendPacked(request, response, { bytes: Buffer.from(text), packed: undefined });
+  const isNew = route.operation.effect === "write" && method === "POST" && isCreation(route.operation);
+  sendJson(response, isNew ? 201 : 200, text);
+}
+
+const FileRead = z.object({ version: z.number(), hash: z.string(), content: z.string() });
+
+/** The tags in an If-None-Match header. */
+function tagsIn(header: string | undefined): string[] {
+  return [...(header ?? "").slice(0, 2000).matchAll(/"([^"]*)"/g)].map(([, tag = ""]) => tag);
+}
+
+/** 200 once the first company exists: a daemon without one can't do anything for its callers yet. */
+async function health(parts: HttpParts, response: ServerResponse): Promise<void> {
+  if (await parts.isReady()) return send(response, 200, { status: "ok", version: parts.version });
+  send(response, refusalCodes.unavailable.http, { status: "starting", ...noCompanyExists().toBody() });
 }
 
 export interface Held {
@@ -142,15 +219,50 @@ function urlOf(request: IncomingMessage): URL {
   return url !== null && url.pathname === target.split(/[?#]/, 1)[0] ? url : new URL("http://localhost/");
 }
 
-/** The token of `Authorization: Bearer`. A token in a query string is not accepted, because it would end up in logs. */
-export function bearer(request: IncomingMessage): string | undefined {
-  const match = /^Bearer ([\x21-\x7e]{1,500})$/i.exec(request.headers.authorization ?? "");
-  return match?.[1];
+/** The output without the key that goes to the browser as its cookie. */
+function withoutCookie(
+  { setsCookie: key }: Operation,
+  whole: unknown,
+  set: (value: string) => void,
+): unknown {
+  if (key === undefined) return whole;
+  const { [key]: cookie, ...output } = JsonObject.parse(whole);
+  if (typeof cookie === "string") set(cookie);
+  return output;
 }
 
 export function send(response: ServerResponse, status: number, body: unknown): void {
-  response.end(writeHead(response, status, body));
+  sendJson(response, status, JSON.stringify(body));
 }
+
+function sendJson(response: ServerResponse, status: number, text: string): void {
+  writeHead(response, status, text);
+  response.end(text);
+}
+
+/** Sends a long answer compressed to a client that asks for it. What is kept in memory is compressed once. */
+async function sendPacked(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answer: Pick<KeptAnswer, "bytes" | "packed">,
+): Promise<void> {
+  response.setHeader("vary", "accept-encoding");
+  const isPacked =
+    answer.bytes.byteLength >= leastPacked && /\bgzip\b/.test(headerOf(request, "accept-encoding") ?? "");
+  if (isPacked) answer.packed ??= await pack(answer.bytes, { level: constants.Z_BEST_SPEED });
+  const bytes = (isPacked ? answer.packed : undefined) ?? answer.bytes;
+  response.writeHead(200, {
+    "content-type": "application/json; charset=utf-8",
+    ...(isPacked && { "content-encoding": "gzip" }),
+    "content-length": bytes.byteLength,
+    ...headers,
+  });
+  response.end(bytes);
+}
+
+const pack = promisify<Buffer, { level: number }, Uint8Array>(gzip);
+/** Shorter answers fit into a few packets anyway. */
+const leastPacked = 8 * 1024;
 
 function sendText(response: ServerResponse, text: unknown): void {
   response.writeHead(200, { ...headers, "content-type": "text/plain; charset=utf-8" });
@@ -159,15 +271,12 @@ function sendText(response: ServerResponse, text: unknown): void {
 
 const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-/** Writes the headers and returns the body to send. */
-function writeHead(response: ServerResponse, status: number, body: unknown): string {
-  const text = JSON.stringify(body);
+function writeHead(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(text),
     ...headers,
   });
-  return text;
 }
 
 export function fail(
@@ -180,10 +289,16 @@ export function fail(
     response.destroy();
     return;
   }
+  if (error instanceof NotModified) {
+    response.writeHead(304, headers);
+    response.end();
+    return;
+  }
   if (error instanceof Refusal) {
     const { retryAfterSeconds } = error.details ?? {};
     if (typeof retryAfterSeconds === "number") response.setHeader("retry-after", retryAfterSeconds);
-    const text = writeHead(response, refusalCodes[error.code].http, error.toBody());
+    const text = JSON.stringify(error.toBody());
+    writeHead(response, refusalCodes[error.code].http, text);
     if (request.complete) response.end(text);
     else linger(request, response, text);
     return;

@@ -7,139 +7,193 @@ import {
   ProtocolErrorCode,
   Server,
 } from "@modelcontextprotocol/server";
-import { outputSchema, toolSchema } from "../contract/json-schema.ts";
-import { mcpServers, type McpServerName, type Operation, toolDescription } from "../contract/operation.ts";
+import { toolSchema } from "../contract/json-schema.ts";
+import { mcpServers, type Operation, type Audience, toolDescription } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
-import { notFound, Refusal } from "../contract/refusal.ts";
+import { notFound } from "../contract/refusal.ts";
 import { readJson, type Room, roomFor } from "./body.ts";
-import { bearer, type DoorParts, goneWith, holding, type OtherDoor, send } from "./http.ts";
+import { bearer, positionIn } from "./credential.ts";
+import { goneWith, headerOf, holding, type OtherDoor, send } from "./http.ts";
 import { answerTo, plainCallIn } from "./mcp-call.ts";
-import { internalError, stillWaiting, toolsHere, unreadNotice } from "./texts.ts";
+import { allTools, keyIn, type McpParts, noticesAfter, refusedResult, toolResult } from "./mcp-results.ts";
+import {
+  callOutside,
+  cancelIn,
+  listenOutside,
+  outsideHandler,
+  plainOutsideServer,
+  type RunningCalls,
+} from "./outside-servers.ts";
+import { instructionsOf, stillWaiting, toolsHere } from "./texts.ts";
+
+const eventStream = "text/event-stream";
 
 /**
- * The MCP door: one stateless streamable-HTTP endpoint per server, `/mcp/<server>`. The credential is checked before the
- * protocol handler sees the request, and again inside each call's transaction. A refusal is a tool result with isError: the
- * model must read why the call failed and what to do next.
+ * The MCP door: `/mcp` with all tools, and `/mcp/<server>` with those of one server, each a stateless streamable-HTTP
+ * endpoint. The credential is checked before the protocol handler sees the request, and again inside each call's transaction.
+ * A refusal is a tool result with isError: the model must read why the call failed and what to do next.
+ *
+ * `tools/list` shows an agent the tools that are for it (`for` in the declaration). A tool that it does not list can still be called, and is refused by
+ * the same rules. A client that has listed the tools sees a change when it lists them again, usually in the next session.
  */
-export interface McpParts extends DoorParts {
-  /** How many messages the session has not read. A notice about them is added to every tool result. */
-  readonly unread: (token: string | undefined) => Promise<number>;
-}
-
 export function mcpDoor(parts: McpParts): OtherDoor {
   const servers = new Map<string, ReturnType<typeof serve>>(
-    mcpServers.map((name) => [name, serve(parts, name)]),
+    [allTools, ...mcpServers].map((name) => [name, serve(parts, name)]),
   );
+  const running: RunningCalls = new Map();
+  const outsideRoom = roomFor([], parts.limits);
   return {
     prefix: "/mcp",
     handle: async (request, response, url, account) => {
       const token = bearer(request);
+      const as = positionIn(request);
       await parts.authenticate(token);
       const name = url.pathname.slice("/mcp/".length);
       const served = servers.get(name);
-      if (served === undefined) throw notFound("MCP server", name.slice(0, 100));
       const held = holding(account, response);
-      const body = request.method === "POST" ? await readJson(request, served.room, held) : undefined;
+      const room = served?.room ?? outsideRoom;
+      const body = request.method === "POST" ? await readJson(request, room, held) : undefined;
       const gone = goneWith(response);
+      const visit = { server: name.slice(0, 100), token, as, bytes: held.bytes, running };
       const call = plainCallIn(request, body);
       if (call !== undefined) {
-        const answer = await answerTo(served.newServer(token, held.bytes), call, gone);
+        const server = served?.newServer(token, as, held.bytes) ?? plainOutsideServer(parts, visit);
+        const answer = await answerTo(server, call, gone);
         if (answer !== undefined) send(response, 200, answer);
         return;
       }
+      if (served === undefined && request.method === "GET" && request.headers.accept?.includes(eventStream))
+        return listenOutside(parts, visit, request, response);
+      if (served === undefined) cancelIn(body, visit);
+      const outside = served === undefined ? await outsideHandler(parts, visit, room.bytes) : undefined;
+      if (outside !== undefined) response.once("close", outside.forget);
+      const handler = served?.handler ?? outside?.handler;
       const webRequest = new Request(`http://localhost${url.pathname}`, {
         method: request.method ?? "GET",
         headers: headersOf(request),
         signal: gone,
         ...(body === undefined ? {} : { body: "{}" }),
       });
-      const answer = await served.handler.fetch(webRequest, {
-        authInfo: { token: token ?? "", clientId: "agency", scopes: [], extra: { bytes: held.bytes } },
+      // A session that connects to each of its servers apart does not need their tools here as well.
+      const ownOnly = headerOf(request, "agency-tools") === "own";
+      const extra = { bytes: held.bytes, as, ownOnly };
+      const answer = await handler?.fetch(webRequest, {
+        authInfo: { token: token ?? "", clientId: "agency", scopes: [], extra },
         ...(body === undefined ? {} : { parsedBody: body }),
       });
-      await relay(answer, response);
+      if (answer !== undefined) await relay(answer, response);
     },
   };
 }
 
-/** The tools of one server. Their inputs have no companyId, because the credential determines the company. */
-export function toolsOf(server: McpServerName) {
+/** The tools of a server. */
+export function toolsOf(server: string) {
   return operations
-    .filter(({ mcp }) => mcp?.server === server)
+    .filter(({ mcp }) => mcp !== undefined && (server === allTools || mcp.server === server))
     .map((operation) => ({ operation, tool: toolFor(operation) }));
+}
+
+/** Whether an agent finds the tool in its list. */
+export function isListed({ mcp }: Operation, audiences: ReadonlySet<Audience> | undefined): boolean {
+  return mcp?.for === undefined || audiences === undefined || mcp.for.some((one) => audiences.has(one));
 }
 
 function toolFor(operation: Operation) {
   const { input, effect } = operation;
-  const withoutCompany = "companyId" in input.shape ? input.omit({ companyId: true }) : input;
   return {
     name: operation.mcp?.tool ?? operation.name,
     description: toolDescription(operation),
-    inputSchema: { ...toolSchema(withoutCompany), type: "object" as const },
-    outputSchema: { ...outputSchema(operation.output), type: "object" as const },
-    annotations: { readOnlyHint: effect !== "write", destructiveHint: false, openWorldHint: false },
+    inputSchema: { ...toolSchema(input), type: "object" as const },
+    // Clients run tools that only read at the same time.
+    ...(effect !== "write" && { annotations: { readOnlyHint: true } }),
   };
 }
 
 /** One server. A protocol server is created for every request, with the caller's credential. */
 function serve(
   parts: McpParts,
-  name: McpServerName,
+  name: string,
 ): {
-  newServer: (token: string | undefined, bytes: number) => Server;
+  newServer: (token: string | undefined, as: string | undefined, bytes: number) => Server;
   handler: McpHttpHandler;
   room: Room;
 } {
   const tools = toolsOf(name);
   const byName = new Map(tools.map(({ operation, tool }) => [tool.name, operation]));
-  const list = tools.map(({ tool }) => tool);
+  const listFor = async (token: string | undefined, as: string | undefined, isOwnOnly = true) => {
+    const audiences = await parts.audiences(token, as);
+    const own = tools.filter(({ operation }) => isListed(operation, audiences)).map(({ tool }) => tool);
+    return isOwnOnly || name !== allTools ? own : [...own, ...(await parts.outside.allTools(token, as))];
+  };
   const room = roomFor(
     tools.map(({ operation }) => operation),
     parts.limits,
   );
-  const newServer = (token: string | undefined, bytes: number): Server => {
+  const newServer = (
+    token: string | undefined,
+    as: string | undefined,
+    bytes: number,
+    isOwnOnly = true,
+  ): Server => {
     const server = new Server(
-      { name: `agency-${name}`, version: parts.version },
-      { capabilities: { tools: {} } },
+      { name: name === allTools ? "agency" : `agency-${name}`, version: parts.version },
+      { capabilities: { tools: {} }, instructions: instructionsOf(name) },
     );
-    server.setRequestHandler("tools/list", () => ({ tools: list }));
+    server.setRequestHandler("tools/list", async () => ({ tools: await listFor(token, as, isOwnOnly) }));
     server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
       const operation = byName.get(params.name);
-      if (operation === undefined) throw unknownTool(params.name, [...byName.keys()]);
+      const [server = "", tool] = params.name.split(/__(.*)/s, 2);
+      if (operation === undefined && name === allTools && tool !== undefined)
+        return callOutside(parts, {
+          server,
+          tool,
+          params,
+          token,
+          as,
+          bytes,
+          signal: mcpReq.signal,
+          notify: (progress) => mcpReq.notify({ method: "notifications/progress", params: progress }),
+        });
+      if (operation === undefined)
+        throw unknownTool(
+          params.name,
+          (await listFor(token, as)).map((tool) => tool.name),
+        );
       try {
         const { progressToken } = params._meta ?? {};
         const output = await parts.dispatch(
-          { operation, token, input: params.arguments ?? {}, key: keyIn(params._meta), bytes },
           {
+            operation,
+            token,
+            as,
+            input: params.arguments ?? {},
+            key: keyIn(params._meta),
+            bytes,
             gone: mcpReq.signal,
-            ...(progressToken === undefined
-              ? {}
-              : {
-                  progress: (progress, total) =>
-                    mcpReq.notify({
-                      method: "notifications/progress",
-                      params: { progressToken, progress, total, message: stillWaiting },
-                    }),
-                }),
           },
+          progressToken === undefined
+            ? {}
+            : {
+                progress: (progress, total) =>
+                  mcpReq.notify({
+                    method: "notifications/progress",
+                    params: { progressToken, progress, total, message: stillWaiting },
+                  }),
+              },
         );
-        const unread = await parts.unread(token);
-        return {
-          content: [
-            { type: "text" as const, text: JSON.stringify(output) },
-            ...(unread === 0 ? [] : [{ type: "text" as const, text: unreadNotice(unread) }]),
-          ],
-          structuredContent: JsonObject.parse(output),
-        };
+        return toolResult(name, JsonObject.parse(output), await noticesAfter(parts, token, false));
       } catch (error) {
-        if (error instanceof Refusal) return failed({ ...error.toBody() });
-        return failed(internalError(parts.reportBug(error, `mcp ${params.name}`)));
+        return refusedResult(parts, error, name, `mcp ${params.name}`, token);
       }
     });
     return server;
   };
   const handler = createMcpHandler(
-    ({ authInfo }) => newServer(authInfo?.token, Number(authInfo?.extra?.["bytes"] ?? 0)),
+    ({ authInfo }) => {
+      const { bytes, as, ownOnly } = authInfo?.extra ?? {};
+      const position = typeof as === "string" ? as : undefined;
+      return newServer(authInfo?.token, position, Number(bytes ?? 0), ownOnly === true);
+    },
     {
       maxRequestBodySize: room.bytes,
     },
@@ -151,23 +205,6 @@ function serve(
 function unknownTool(name: string, known: readonly string[]): ProtocolError {
   const { message } = notFound("tool", name.slice(0, 100));
   return new ProtocolError(ProtocolErrorCode.InvalidParams, `${message} ${toolsHere(known)}`);
-}
-
-function failed(body: Record<string, unknown>) {
-  return {
-    content: [{ type: "text" as const, text: JSON.stringify(body) }],
-    structuredContent: body,
-    isError: true,
-  };
-}
-
-/** The key of a call. A client may repeat a lost call under a new request id, but these values stay the same. */
-function keyIn(meta: Record<string, unknown> | undefined): string | undefined {
-  for (const name of ["idempotencyKey", "agency/idempotencyKey", "claudecode/toolUseId"]) {
-    const key = meta?.[name];
-    if (typeof key === "string") return key;
-  }
-  return undefined;
 }
 
 function headersOf(request: IncomingMessage): Headers {

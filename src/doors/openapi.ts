@@ -3,15 +3,21 @@ import { operations } from "../contract/operation-table.ts";
 import { inputSchema, outputSchema } from "../contract/json-schema.ts";
 import { refusalCodes } from "../contract/refusal.ts";
 
-/** The OpenAPI 3.1 document, derived from the table of operations. */
-export function openApi(version: string): unknown {
+let made: string | undefined;
+
+/** The OpenAPI 3.1 document, derived from the table of operations. It takes long to make, so it is made once. */
+export function openApi(version: string): string {
+  return (made ??= JSON.stringify(makeDocument(version)));
+}
+
+function makeDocument(version: string): unknown {
   const paths: Record<string, Record<string, unknown>> = {
     "/api/health": {
       get: {
         operationId: "health",
-        summary: "Check whether the daemon is running.",
+        summary: "Check whether the daemon is running and has a company.",
         security: [],
-        responses: { "200": { description: "ok" } },
+        responses: { "200": { description: "ok" }, "503": { description: "no company yet" } },
       },
     },
   };

@@ -1,4 +1,3 @@
-import { plural } from "../contract/phrases.ts";
 import { forbidden, invalid, limited, Refusal } from "../contract/refusal.ts";
 
 /** What the doors themselves say. Every other refusal comes from behind them. */
@@ -9,6 +8,13 @@ export const foreignOrigin = () =>
   forbidden(
     "The daemon does not answer requests from other web sites.",
     "Call the daemon directly, without an Origin header.",
+  );
+
+export const noCompanyExists = () =>
+  new Refusal(
+    "unavailable",
+    "There is no company yet.",
+    "`agency up` creates the first one. Otherwise: agency companies create <name>.",
   );
 
 export const bodyTooLarge = (most: number) =>
@@ -40,6 +46,13 @@ export const tooManyAtOnce = () =>
     "Too many of your calls are waiting (callsWaiting).",
     "Wait for answers before you send more calls.",
     soon,
+  );
+
+export const callerGone = () =>
+  new Refusal(
+    "unavailable",
+    "You closed the connection before this call began, so nothing was done.",
+    "Send the call again and wait for the answer.",
   );
 
 export const tooManyBytes = (most: number, who: string) =>
@@ -81,7 +94,10 @@ export const noSuchStream = () =>
   );
 
 export const notASequence = () =>
-  invalid("after must be a sequence number.", "Start with after=0, or with the last seq you received.");
+  invalid(
+    "after must be a sequence number.",
+    "Start with after=0, with after=now, or with the last seq you received.",
+  );
 
 /** The answer to a bug. The log has the error under the same id. */
 export const internalError = (id: string): { error: { code: string; message: string; hint: string } } => ({
@@ -92,10 +108,34 @@ export const internalError = (id: string): { error: { code: string; message: str
   },
 });
 
-export const unreadNotice = (count: number): string =>
-  `You have ${plural(count, "unread message")}. Call read_inbox when you finish the current outcome.`;
+const area = {
+  kb: "Knowledge: versioned files that outlive sessions. `kb://<file id>` in a text links to one.",
+  outcome: "Outcomes: the results to reach. Children say how, parents say why.",
+  mail: "Mail: messages never wait for a reply. Acknowledge each message you have dealt with.",
+  permissions:
+    "Rights: a resource is `kb:<file id>`, `outcome:<id>`, `mail:<agent id>`, `mcp:<server>`, `repo:<name>`, `net:<host>`, `org:hire` or `org:consult`.",
+  repo: "Repositories: clone one into your workspace, commit there with git, then publish your branch for review.",
+  audit: "Record: what you did, and the summary that ends your session.",
+  org: "Organization: agents, plans, hires and approvals. People decide on most hires.",
+};
+
+/** What a client is told about a server when it connects. The server without a name has all tools. */
+export const instructionsOf = (server: string): string =>
+  [
+    "Agency runs an organization of agents. You act as the agent that your credential names, with its rights.",
+    ...Object.entries(area).flatMap(([name, about]) => (name === server || server === "" ? [about] : [])),
+    "tools/list shows what you can use now. A refusal says what is missing and what to do next.",
+    ...(server === ""
+      ? ["A session starts with read_inbox and my_outcomes and ends with submit_summary."]
+      : []),
+  ].join("\n");
 
 export const stillWaiting = "Waiting for a person to decide.";
 
 export const toolsHere = (tools: readonly string[]): string =>
   tools.length === 0 ? "This server has no tools." : `This server has the tools ${tools.join(", ")}.`;
+
+export const signedInPage = (server: string): string =>
+  `You are signed in for the MCP server ${server}. You can close this page.\n`;
+
+export const tellsItsOwn = "This page is only for sign-ins: agency servers signin <name>\n";

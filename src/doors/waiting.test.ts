@@ -50,8 +50,19 @@ test("stops when the caller is gone or the daemon closes", async () => {
       if (asked.length === 3) end.abort();
     };
     const call = patient(dispatch, changed, how === "closing" ? end.signal : undefined);
-    const patience = how === "gone" ? { gone: end.signal } : {};
-    await call({ operation: requestAgent, token: "t", input: { name: "Ada" } }, patience);
+    const gone = how === "gone" ? { gone: end.signal } : {};
+    await call({ operation: requestAgent, token: "t", input: { name: "Ada" }, ...gone });
     assert.ok(asked.length <= 4);
   }
+});
+
+test("a call that may not wait is answered at once, and one that waited makes room", async () => {
+  let left = 1;
+  const mayWait = () => (left-- > 0 ? () => left++ : void left++);
+  const slow = scripted(2);
+  const call = patient(slow.dispatch, async () => undefined, undefined, mayWait);
+  const request = { operation: requestAgent, token: "t", input: { name: "Ada" } };
+  const [first, second] = await Promise.all([call(request), call(request)]);
+  assert.deepEqual([first, second], [created, pending]);
+  assert.equal(left, 1);
 });

@@ -9,36 +9,43 @@ import type { Dispatch, DispatchRequest } from "../dispatch/dispatch.ts";
 export interface Patience {
   /** Called every few seconds while waiting, with the seconds passed and the maximum. */
   readonly progress?: (passed: number, of: number) => Promise<void>;
-  readonly gone?: AbortSignal;
 }
 
 export type PatientDispatch = (request: DispatchRequest, patience?: Patience) => Promise<unknown>;
 
 const progressEvery = 10_000;
 
+/** `mayWait` counts a call that waits until the function it returns is called. A call that may not wait is answered at once. */
 export function patient(
   dispatch: Dispatch,
   changed: () => Promise<void>,
   closing?: AbortSignal,
+  mayWait: (token: string | undefined) => (() => unknown) | undefined = () => () => undefined,
 ): PatientDispatch {
-  return async (request, { progress, gone } = {}) => {
+  return async (request, { progress } = {}) => {
     let output = await dispatch(request);
-    const { operation, token, input } = request;
+    const { operation, token, as, input, gone } = request;
     const { waits } = operation;
-    if (waits === undefined) return output;
+    if (waits === undefined || waits.again(output) === null) return output;
+    const stopWaiting = mayWait(token);
+    if (stopWaiting === undefined) return output;
     const seconds = waits.seconds(JsonObject.parse(input));
     const begun = performance.now();
     let told = begun;
-    for (let next = waits.again(output); next !== null; next = waits.again(output)) {
-      const now = performance.now();
-      if (now - begun >= seconds * 1000 || gone?.aborted === true || closing?.aborted === true) break;
-      if (now - told >= progressEvery) {
-        told = now;
-        await progress?.(Math.round((now - begun) / 1000), seconds);
+    try {
+      for (let next = waits.again(output); next !== null; next = waits.again(output)) {
+        const now = performance.now();
+        if (now - begun >= seconds * 1000 || gone?.aborted === true || closing?.aborted === true) break;
+        if (now - told >= progressEvery) {
+          told = now;
+          await progress?.(Math.round((now - begun) / 1000), seconds);
+        }
+        await changed();
+        output = await dispatch({ operation: waits.by ?? operation, token, as, input: next });
       }
-      await changed();
-      output = await dispatch({ operation: waits.by ?? operation, token, input: next });
+      return output;
+    } finally {
+      stopWaiting();
     }
-    return output;
   };
 }

@@ -55,6 +55,13 @@ export function replaceMarked(
   return walk(value, [], "");
 }
 
+/** The names of the secrets that a configuration refers to. */
+export function secretNames(value: unknown): string[] {
+  const reference = SecretReference.safeParse(value);
+  if (reference.success) return [reference.data.secret];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(secretNames) : [];
+}
+
 export const isReference = (value: unknown): boolean => SecretReference.safeParse(value).success;
 
 function flat(node: z.core.JSONSchema._JSONSchema | undefined): readonly SchemaNode[] {

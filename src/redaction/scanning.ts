@@ -34,7 +34,7 @@ const rulesOf = (hint: RegExp, shapes: readonly Shape[]): Rule[] =>
  * Prefixes of well-known tokens whose body is letters and digits. Publishable keys (`pk_live_…`) are public and stay.
  */
 const beginnings = `
-ghp_ gho_ ghu_ ghs_ ghr_ agk_ agb_ npm_ rubygems_ sess- hf_ api_org_ r8_ gsk_ xai- pplx- fw_ csk- rpa_ jina_ nvapi- tgp_v1_ pcsk_
+ghp_ gho_ ghu_ ghs_ ghr_ agk_ agb_ agp_ agl_ agw_ npm_ rubygems_ sess- hf_ api_org_ r8_ gsk_ xai- pplx- fw_ csk- rpa_ jina_ nvapi- tgp_v1_ pcsk_
 lsv2_pt_ lsv2_sk_ sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ whsec_ shpat_ shpca_ shppa_ shpss_ dop_v1_ doo_v1_ dor_v1_ xkeysib-
 lin_api_ lin_oauth_ lin_wh_ ntn_ secret_ fo1_ fm1_ fm2_ fm1r_ glsa_ glc_ pscale_tkn_ pscale_pw_ pscale_oauth_ pul-
 sbp_ napi_ sntrys_ sntryu_ squ_ sqp_ sqa_ bkua_ rnd_ nfp_ nfc_ vcp_ vca_ lip_ phx_ phs_ cfut_ cfat_ cfk_ ATBB ATATT3 ATCTT3 AKCp`;

@@ -1,5 +1,6 @@
 import { StringDecoder } from "node:string_decoder";
-import { marker, redactLines } from "./redact.ts";
+import { hiderOf } from "./known-texts.ts";
+import { redactLines } from "./redact.ts";
 
 /**
  * Removes secrets from a session's output before it is stored. A pipe may cut anywhere, so the scrubber holds a line back
@@ -51,32 +52,4 @@ export function scrubber(known: readonly string[]): Scrubber {
       return pass(held.length);
     },
   };
-}
-
-/**
- * Hides these exact texts, also escaped as JSON or for an address, in base64 or hexadecimal, and line by line. Texts under 8
- * characters would match everywhere.
- */
-export function hiderOf(known: readonly string[]): (text: string) => string {
-  const all = known.flatMap((secret) => [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(secret.toWellFormed()),
-    Buffer.from(secret).toString("hex"),
-    ...inBase64(secret),
-    ...secret.split("\n"),
-  ]);
-  const long = [...new Set(all)]
-    .filter((secret) => secret.trim().length >= 8)
-    .toSorted((a, b) => b.length - a.length);
-  return (text) => long.reduce((shown, secret) => shown.replaceAll(secret, () => marker), text);
-}
-
-/** Base64 of the secret and of longer texts that contain it. Its first and last characters there depend on what is around it. */
-function inBase64(secret: string): string[] {
-  return [0, 1, 2].flatMap((before) => {
-    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);
-    const [start, end] = [Math.ceil((before * 4) / 3), Math.floor((bytes.length * 4) / 3)];
-    return (["base64", "base64url"] as const).map((form) => bytes.toString(form).slice(start, end));
-  });
 }

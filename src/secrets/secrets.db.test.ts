@@ -70,6 +70,25 @@ for (const kind of bothStores)
       assert.deepEqual((await resolved(keepSecrets({ key }), id)).missing, names);
     });
 
+    test("a key of the environment counts only where a company has no secret of that name, and is hidden everywhere", async () => {
+      const ambient = "sk-ambient-0123456789";
+      const read = (from: SecretStore) =>
+        store.read((tx) => from.valueFor(tx, companyId, "ANTHROPIC_API_KEY"));
+      const started = () => keepSecrets({ key, fallback: { ANTHROPIC_API_KEY: ambient } });
+      assert.equal(await read(started()), ambient);
+      assert.equal(started().hideIn(companyId, `It is ${ambient}.`), "It is [redacted].");
+      assert.equal(started().hide(ambient), "[redacted]");
+      await board(setSecret, { companyId, name: "ANTHROPIC_API_KEY", value: `${value}-own` });
+      assert.equal(await read(started()), `${value}-own`);
+      // Its own key is not known to this daemon. Another one is not taken instead.
+      assert.equal(
+        await read(keepSecrets({ key: `${key}!`, fallback: { ANTHROPIC_API_KEY: ambient } })),
+        undefined,
+      );
+      await board(removeSecret, { companyId, name: "ANTHROPIC_API_KEY" });
+      assert.equal(await read(started()), ambient);
+    });
+
     test("the board refers to a secret by name; what waits for it is named, until it is set", async () => {
       const id = await made({ TOKEN: { secret: "DEPLOY_TOKEN" } });
       const { says, moves } = await board(why, { id });

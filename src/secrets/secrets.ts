@@ -1,17 +1,19 @@
 import { sql } from "kysely";
 import { z } from "zod";
 import { type Secret, SecretReference } from "../contract/secrets.ts";
+import { ServerConfig, signInSecret } from "../contract/servers.ts";
 import { JsonObject } from "../contract/words.ts";
 import { brainMarks } from "../brains/registry.ts";
-import { replaceMarked } from "../redaction/marks.ts";
+import { type Marks, replaceMarked, secretNames } from "../redaction/marks.ts";
 import { marker } from "../redaction/redact.ts";
-import { hiderOf } from "../redaction/transcripts.ts";
+import { hiderOf } from "../redaction/known-texts.ts";
+import { serversOf } from "../capabilities/grants.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { counting, deleting, insertion, selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { sealerWith } from "./sealing.ts";
-import { onlyBoardNamesSecrets, tooManySecrets } from "./texts.ts";
+import { onlyBoardNamesSecrets, tooManySecrets, usedByServer } from "./texts.ts";
 
 /**
  * The secrets of all companies. A value is in one of three places:
@@ -37,6 +39,10 @@ export interface SecretStore {
   list(tx: ReadTx, companyId: string): Promise<Secret[]>;
   /** The configuration of an agent with its values, or the names of the missing secrets. */
   resolve(tx: ReadTx, agent: Configured): Promise<{ config: string; missing: readonly string[] }>;
+  /** One value. Undefined if it is not set, or not known to this daemon. */
+  valueFor(tx: ReadTx, companyId: string, name: string): Promise<string | undefined>;
+  /** Which of these have no value now. */
+  lacking(tx: ReadTx, companyId: string, names: readonly string[]): Promise<string[]>;
   /** Values that must not leave the company. */
   valuesOf(companyId: string): readonly string[];
   hideIn(companyId: string, text: string): string;
@@ -55,11 +61,24 @@ export type GivenSecrets = z.infer<typeof GivenSecrets>;
 interface Known {
   readonly value: string;
   readonly generated: boolean;
+  /** The row it was decrypted from. It is not decrypted again while the row has this text. */
+  readonly sealed?: string;
 }
 
 const mostSecrets = 1000;
 
-export function keepSecrets(options: { key?: string | undefined; given?: GivenSecrets } = {}): SecretStore {
+/** Where an input may have values: the configurations of brains and of MCP servers. */
+const marks: Marks = new Map<string, readonly z.ZodType[]>([...brainMarks, ["config", [ServerConfig]]]);
+
+/** `fallback`: values that count only where a company has no secret with that name. */
+export function keepSecrets(
+  options: {
+    key?: string | undefined;
+    given?: GivenSecrets;
+    fallback?: Readonly<Record<string, string>>;
+  } = {},
+): SecretStore {
+  const { fallback = {} } = options;
   const sealer = options.key === undefined ? undefined : sealerWith(options.key);
   const given = Object.entries(options.given ?? {});
   const known = new Map<string, Map<string, Known>>();
@@ -69,8 +88,7 @@ export function keepSecrets(options: { key?: string | undefined; given?: GivenSe
   function learn(companyId: string, name: string, secret: Known | undefined): void {
     const own = known.get(companyId) ?? new Map<string, Known>();
     known.set(companyId, own);
-    if (own.get(name)?.value === secret?.value) return;
-    hiders.clear();
+    if (own.get(name)?.value !== secret?.value) hiders.clear();
     if (secret === undefined) own.delete(name);
     else own.set(name, secret);
   }
@@ -92,22 +110,28 @@ export function keepSecrets(options: { key?: string | undefined; given?: GivenSe
     const row = await tx.first(secretRow, { company_id: companyId, name });
     if (row === undefined) learn(companyId, name, undefined);
     else if (row.sealed !== null) open(row);
-    return known.get(companyId)?.get(name)?.value;
+    return known.get(companyId)?.get(name)?.value ?? (row === undefined ? fallback[name] : undefined);
   }
 
   function open(row: Row<"secrets">): void {
-    const { company_id: companyId, name } = row;
-    const value = row.sealed === null ? undefined : sealer?.open(placeOf(companyId, name), row.sealed);
-    learn(companyId, name, value === undefined ? undefined : { value, generated: row.generated === 1 });
+    const { company_id: companyId, name, sealed } = row;
+    if (sealed === null || known.get(companyId)?.get(name)?.sealed === sealed) return;
+    const value = sealer?.open(placeOf(companyId, name), sealed);
+    learn(
+      companyId,
+      name,
+      value === undefined ? undefined : { value, generated: row.generated === 1, sealed },
+    );
   }
 
   async function keep({ tx, companyId }: Writing, name: string, secret: Known): Promise<void> {
     const count = (await tx.first(countSecrets, { company_id: companyId }))?.count ?? 0;
     if (count >= mostSecrets) throw tooManySecrets(mostSecrets);
+    const sealed = sealer?.seal(placeOf(companyId, name), secret.value) ?? null;
     await tx.run(putRow, {
       company_id: companyId,
       name,
-      sealed: sealer?.seal(placeOf(companyId, name), secret.value) ?? null,
+      sealed,
       generated: secret.generated ? 1 : 0,
       created_at: tx.now,
     });
@@ -119,10 +143,15 @@ export function keepSecrets(options: { key?: string | undefined; given?: GivenSe
     const users = new Map<string, string[]>(rows.map(({ name }) => [name, []]));
     for (const { name: agent, brain_config } of await tx.all(referring, { companyId }))
       for (const name of referencesIn(brain_config)) users.set(name, [...(users.get(name) ?? []), agent]);
+    for (const { name: server, config } of await tx.all(serversOf, { company_id: companyId }))
+      for (const name of [...secretNames(JSON.parse(config)), signInSecret(server)])
+        if (name !== signInSecret(server) || users.has(name))
+          users.set(name, [...(users.get(name) ?? []), usedByServer(server)]);
     const found: Secret[] = [];
     for (const [name, usedBy] of users) {
       const row = rows.find((one) => one.name === name);
-      const isGiven = (await givenFor(tx, companyId, name)) !== undefined;
+      const isGiven =
+        (await givenFor(tx, companyId, name)) !== undefined || (row === undefined && name in fallback);
       found.push({
         name,
         generated: row?.generated === 1,
@@ -135,8 +164,11 @@ export function keepSecrets(options: { key?: string | undefined; given?: GivenSe
   }
 
   const valuesOf = (companyId: string): string[] => [
+    ...Object.values(fallback),
     ...given.flatMap(([, value]) => (typeof value === "string" ? [value] : Object.values(value))),
-    ...[...(known.get(companyId)?.values() ?? [])].filter(isDistinctive).map(({ value }) => value),
+    ...[...(known.get(companyId)?.values() ?? [])]
+      .filter(isDistinctive)
+      .flatMap(({ value }) => [value, ...partsOf(value)]),
   ];
 
   function hiderFor(companyIds: readonly string[]): (text: string) => string {
@@ -151,7 +183,7 @@ export function keepSecrets(options: { key?: string | undefined; given?: GivenSe
     conceal: async (call, input) => {
       const { companyId, actor } = call;
       const found = new Map<string, string>();
-      const referring = replaceMarked(input, brainMarks, (value, key) => {
+      const referring = replaceMarked(input, marks, (value, key) => {
         const reference = SecretReference.safeParse(value);
         if (reference.success && actor.agentId !== null) throw onlyBoardNamesSecrets(reference.data.secret);
         if (typeof value !== "string" || value === "" || value === marker) return value;
@@ -184,6 +216,12 @@ export function keepSecrets(options: { key?: string | undefined; given?: GivenSe
       const config = replaceReferences(brain_config, (name) => values.get(name));
       return { config, missing };
     },
+    valueFor: valueOf,
+    lacking: async (tx, companyId, names) => {
+      const missing = [];
+      for (const name of names) if ((await valueOf(tx, companyId, name)) === undefined) missing.push(name);
+      return missing;
+    },
     valuesOf,
     hideIn: (companyId, text) => hiderFor([companyId])(text),
     hide: (text) => hiderFor([...known.keys(), ""])(text),
@@ -200,6 +238,26 @@ export function keepSecrets(options: { key?: string | undefined; given?: GivenSe
 const isDistinctive = ({ value, generated }: Known): boolean =>
   !generated ||
   (/^\S{12,}$/.test(value) && /\d/.test(value) && /[a-z]/i.test(value) && !/^\.?\//.test(value));
+
+/** The values inside a secret that is a document, such as the key of a service account or the tokens of a sign-in. */
+function partsOf(value: string): string[] {
+  if (!value.startsWith("{")) return [];
+  try {
+    const leaves = (node: unknown): string[] =>
+      typeof node === "string"
+        ? [node]
+        : typeof node === "object" && node !== null
+          ? Object.values(node).flatMap(leaves)
+          : [];
+    return leaves(JSON.parse(value)).filter(
+      (leaf) =>
+        leaf.includes("PRIVATE KEY") ||
+        (!leaf.startsWith("http") && isDistinctive({ value: leaf, generated: true })),
+    );
+  } catch {
+    return [];
+  }
+}
 
 function referencesIn(config: string): Set<string> {
   const names = new Set<string>();
@@ -221,7 +279,7 @@ function replaceReferences(config: string, valueOf: (name: string) => string | u
 }
 
 /** The same value if it has nothing to hide. */
-function hiddenIn(value: unknown, hide: (text: string) => string): unknown {
+export function hiddenIn(value: unknown, hide: (text: string) => string): unknown {
   if (typeof value === "string") return hide(value);
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).map(([key, item]): [string, unknown] => [key, hiddenIn(item, hide)]);
@@ -241,7 +299,7 @@ const unused = textQuery((p: { before: number }) => {
   return sql<{ company_id: string; name: string }>`
     select s.company_id, s.name from secrets s where s.generated = 1 and s.created_at < ${p.before}
       and ${names("agents", "brain_config")} and ${names("companies", "settings")}
-      and ${names("approvals", "payload")} and ${names("reorganizations", "images")} limit 100`;
+      and ${names("mcp_servers", "config")} and ${names("approvals", "payload")} and ${names("reorganizations", "images")} limit 100`;
 });
 
 const secretRow = selection("secrets", ["company_id", "name"]);

@@ -12,3 +12,6 @@ export const tooManySecrets = (most: number): Refusal =>
     `The company has ${plural(most, "secret")}, the maximum.`,
     "Remove some: agency secrets list, then agency secrets remove <name>",
   );
+
+/** What uses a secret besides agents, which are listed by their names. */
+export const usedByServer = (server: string): string => `MCP server ${server}`;

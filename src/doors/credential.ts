@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { browserToken } from "../dispatch/identity.ts";
+import { checkPage } from "./host.ts";
+
+/**
+ * The credential of a request. A program sends `Authorization: Bearer`. A browser sends a cookie and, in a header, the key of
+ * its page; neither is a credential alone. A cookie is shared by all ports of a host, so a page of another local server would
+ * send ours. The page key is in the storage of our own pages, which other ports can't read, and a script can't read the cookie.
+ */
+export function credentialOf(request: IncomingMessage): string | undefined {
+  if (request.headers.authorization !== undefined) return bearer(request);
+  const key = request.headers["x-agency-page"];
+  const cookies = cookiesOf(request, cookieName(request));
+  const [cookie] = cookies;
+  if (typeof key !== "string" || cookie === undefined || cookies.length > 1) return undefined;
+  checkPage(request);
+  return browserToken(cookie, key);
+}
+
+/** The token of `Authorization: Bearer`. A token in a query string is not accepted, because it would end up in logs. */
+export function bearer(request: IncomingMessage): string | undefined {
+  const match = /^Bearer ([\x21-\x7e]{1,500})$/i.exec(request.headers.authorization ?? "");
+  return match?.[1];
+}
+
+/** The position from which a person acts. It is percent-encoded, because a slug may have letters that no header can have. */
+export function positionIn(request: IncomingMessage): string | undefined {
+  const given = request.headers["x-agency-as"];
+  if (typeof given !== "string" || given === "") return undefined;
+  try {
+    return decodeURIComponent(given).slice(0, 200);
+  } catch {
+    return given.slice(0, 200);
+  }
+}
+
+/** Gives the browser its cookie, or deletes it if the value is empty. The daemon decides how long the credential works. */
+export function setCookie(request: IncomingMessage, response: ServerResponse, value: string): void {
+  const age = value === "" ? 0 : 400 * 24 * 3600;
+  response.setHeader(
+    "set-cookie",
+    `${cookieName(request)}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${age}`,
+  );
+}
+
+/** It has the port, because daemons on several ports of a host share the cookies. */
+function cookieName(request: IncomingMessage): string {
+  return `agency_session_${/:(\d+)$/.exec(request.headers.host ?? "")?.[1] ?? "80"}`;
+}
+
+function cookiesOf(request: IncomingMessage, name: string): string[] {
+  return (request.headers.cookie ?? "")
+    .split(";")
+    .map((pair) => pair.trim())
+    .flatMap((pair) => (pair.startsWith(`${name}=`) ? [pair.slice(name.length + 1)] : []))
+    .filter((value) => /^[\x21-\x7e]{1,500}$/.test(value));
+}

@@ -1,0 +1,249 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  type CallToolResult,
+  createMcpHandler,
+  InMemoryServerEventBus,
+  isJSONRPCNotification,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { Refusal } from "../contract/refusal.ts";
+import { JsonObject } from "../contract/words.ts";
+import { goneWith } from "./http.ts";
+import { keyIn, type McpParts, refusedResult } from "./mcp-results.ts";
+
+/**
+ * The company's further MCP servers at the MCP doors: `/mcp/<server>`, and their tools as `<server>__<tool>` at `/mcp`. This file
+ * only speaks the protocol. The right is checked and the call recorded by dispatch (`use`), and the broker makes the call.
+ */
+export interface OutsideCall {
+  readonly server: string;
+  readonly tool: string;
+  readonly params: {
+    arguments?: Record<string, unknown> | undefined;
+    _meta?: ({ progressToken?: string | number | undefined } & Record<string, unknown>) | undefined;
+  };
+  readonly token: string | undefined;
+  readonly as: string | undefined;
+  readonly bytes: number;
+  readonly signal: AbortSignal;
+  readonly notify: (progress: Progress) => Promise<void>;
+}
+
+type Progress = {
+  progressToken: string | number;
+  progress: number;
+  total?: number;
+  message?: string;
+};
+
+const Opened = z.object({ call: z.string() });
+
+/** Calls a tool of an outside server. A refusal is a result that the model can read, as at every MCP door. */
+export async function callOutside(parts: McpParts, made: OutsideCall): Promise<CallToolResult> {
+  const { server, tool, params, token, as, bytes, signal } = made;
+  const { outside } = parts;
+  try {
+    const input = { name: server, tool, arguments: params.arguments ?? {}, bytes };
+    const key = keyIn(params._meta);
+    const opened = await parts.dispatch({
+      operation: outside.use,
+      token,
+      as,
+      input,
+      key,
+      bytes,
+      gone: signal,
+    });
+    const held = await outside.allowed(token, as, server);
+    const { progressToken } = params._meta ?? {};
+    return await outside.call(held, {
+      id: Opened.parse(opened).call,
+      tool,
+      arguments: params.arguments ?? {},
+      gone: signal,
+      ...(progressToken !== undefined && {
+        progress: (update) => void made.notify({ progressToken, ...update }).catch(() => undefined),
+      }),
+    });
+  } catch (error) {
+    return refusedResult(parts, error, server, `mcp ${server}__${tool}`, token);
+  }
+}
+
+/** Requests that an outside server answers beside calls of tools. */
+const passedOn = {
+  resources: ["resources/list", "resources/templates/list", "resources/read"],
+  prompts: ["prompts/list", "prompts/get"],
+  completions: ["completion/complete"],
+} as const;
+
+/** Calls that run, by caller and request. A client cancels one with a separate notification. */
+export type RunningCalls = Map<string, Set<AbortController>>;
+
+export interface Visit {
+  readonly running: RunningCalls;
+  readonly server: string;
+  readonly token: string | undefined;
+  readonly as: string | undefined;
+  readonly bytes: number;
+}
+
+/** A protocol server that stands for an outside one, for one request. */
+export async function outsideServer(parts: McpParts, visit: Visit): Promise<Server> {
+  const { server: name, token, as, bytes } = visit;
+  const { outside } = parts;
+  const held = await outside.allowed(token, as, name).catch(asProtocolError);
+  const { capabilities, instructions } = await outside.describe(held);
+  const offered = {
+    tools: { listChanged: true },
+    ...(capabilities.resources && { resources: {} }),
+    ...(capabilities.prompts && { prompts: {} }),
+    ...(capabilities.completions && { completions: {} }),
+  };
+  const server = new Server({ name, version: parts.version }, { capabilities: offered, instructions });
+  server.setRequestHandler("tools/list", async () => ({
+    tools: [...(await outside.tools(await outside.allowed(token, as, name).catch(asProtocolError)))],
+  }));
+  server.setRequestHandler("tools/call", ({ params }, { mcpReq }) =>
+    callThrough(parts, visit, params, mcpReq),
+  );
+  const methods = Object.entries(passedOn).flatMap(([kind, some]) => (kind in offered ? [...some] : []));
+  server.fallbackRequestHandler = async ({ method, params }, { mcpReq }) => {
+    if (!methods.some((known) => known === method))
+      throw new ProtocolError(ProtocolErrorCode.MethodNotFound, `The server does not know ${method}.`);
+    const uri = params?.["uri"] ?? params?.["name"];
+    const gone = mcpReq.signal;
+    const opened = await parts
+      .dispatch({
+        operation: outside.use,
+        token,
+        as,
+        input: { name, tool: method, arguments: typeof uri === "string" ? { uri } : {}, bytes },
+        bytes,
+        gone,
+      })
+      .catch(asProtocolError);
+    const again = await outside.allowed(token, as, name).catch(asProtocolError);
+    const { call: id } = Opened.parse(opened);
+    return outside
+      .request(again, { id, method, gone, ...(params && { params: JsonObject.parse(params) }) })
+      .catch(asProtocolError);
+  };
+  return server;
+}
+
+/** The protocol server for one plain call: it need not know what else the outside server can do. */
+export function plainOutsideServer(parts: McpParts, visit: Visit): Server {
+  const server = new Server({ name: visit.server, version: parts.version }, { capabilities: { tools: {} } });
+  server.setRequestHandler("tools/call", ({ params }, { mcpReq }) =>
+    callThrough(parts, visit, params, mcpReq),
+  );
+  return server;
+}
+
+function callThrough(
+  parts: McpParts,
+  visit: Visit,
+  params: { name: string } & OutsideCall["params"],
+  mcpReq: {
+    readonly id: string | number;
+    readonly signal: AbortSignal;
+    readonly notify: (notification: { method: "notifications/progress"; params: Progress }) => Promise<void>;
+  },
+) {
+  const { server, token, as, bytes } = visit;
+  const cancelled = cancellable(visit, mcpReq.id);
+  return callOutside(parts, {
+    server,
+    tool: params.name,
+    params,
+    token,
+    as,
+    bytes,
+    signal: AbortSignal.any([mcpReq.signal, cancelled.signal]),
+    notify: (progress) => mcpReq.notify({ method: "notifications/progress", params: progress }),
+  }).finally(cancelled.forget);
+}
+
+function cancellable({ running, token, server }: Visit, id: unknown) {
+  const key = JSON.stringify([token, server, id]);
+  const controller = new AbortController();
+  const all = running.get(key) ?? new Set();
+  running.set(key, all.add(controller));
+  return {
+    signal: controller.signal,
+    forget: (): void => {
+      all.delete(controller);
+      if (all.size === 0) running.delete(key);
+    },
+  };
+}
+
+const Cancelled = z.object({ requestId: z.union([z.string(), z.number()]) });
+
+/** Cancels the call that a notification names. False if the body is something else. */
+export function cancelIn(body: unknown, { running, token, server }: Visit): boolean {
+  if (!isJSONRPCNotification(body) || body.method !== "notifications/cancelled") return false;
+  const { requestId } = Cancelled.safeParse(body.params).data ?? {};
+  for (const controller of running.get(JSON.stringify([token, server, requestId])) ?? []) controller.abort();
+  return true;
+}
+
+/** `GET`: a stream of notices that a list has changed, for as long as the caller may use the server. */
+export async function listenOutside(
+  parts: McpParts,
+  { server, token, as }: Visit,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { outside } = parts;
+  const held = await outside.allowed(token, as, server);
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+  response.write(": open\n\n");
+  const forget = outside.follow(held, (method) =>
+    response.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", method })}\n\n`),
+  );
+  const check = setInterval(() => {
+    outside.allowed(token, as, server).then(
+      () => response.write(": still open\n\n"),
+      () => response.end(),
+    );
+  }, listenCheck);
+  check.unref();
+  const gone = goneWith(response);
+  await new Promise<void>((resolve) => {
+    response.once("close", resolve);
+    gone.addEventListener("abort", () => resolve());
+    request.once("close", resolve);
+  });
+  clearInterval(check);
+  forget();
+}
+
+const listenCheck = 5000;
+
+/** The handler for everything that is not a plain call. Its bus carries the changes of lists to clients that subscribe. */
+export async function outsideHandler(parts: McpParts, visit: Visit, most: number) {
+  const held = await parts.outside.allowed(visit.token, visit.as, visit.server);
+  // A client that can't connect tells its user. A list without tools would look like a server that works.
+  await parts.outside.describe(held);
+  const bus = new InMemoryServerEventBus();
+  const forget = parts.outside.follow(held, (method) => {
+    if (method === "notifications/tools/list_changed") bus.publish({ kind: "tools_list_changed" });
+    if (method === "notifications/prompts/list_changed") bus.publish({ kind: "prompts_list_changed" });
+    if (method === "notifications/resources/list_changed") bus.publish({ kind: "resources_list_changed" });
+  });
+  return {
+    handler: createMcpHandler(() => outsideServer(parts, visit), { maxRequestBodySize: most, bus }),
+    forget,
+  };
+}
+
+function asProtocolError(error: unknown): never {
+  if (!(error instanceof Refusal)) throw error;
+  const { message, hint } = error.toBody().error;
+  throw new ProtocolError(ProtocolErrorCode.InvalidRequest, `${message} ${hint}`);
+}

@@ -1,0 +1,36 @@
+import { Refusal, refusalCodes } from "../contract/refusal.ts";
+import type { OtherDoor } from "./http.ts";
+import { signedInPage, tellsItsOwn } from "./texts.ts";
+
+/**
+ * Where a browser comes back to after a person has signed in for an MCP server. It brings no credential: the state in the
+ * address is one, made for this sign-in and used up by it. The page is plain text, so nothing in the address can act.
+ */
+export function signInDoor(path: string, finish: (answer: URLSearchParams) => Promise<string>): OtherDoor {
+  return {
+    prefix: path,
+    isOpen: true,
+    handle: async (request, response, url) => {
+      const answer = (status: number, text: string): void => {
+        response.writeHead(status, headers);
+        response.end(text);
+      };
+      if (request.method !== "GET" || url.pathname !== path) return answer(404, tellsItsOwn);
+      try {
+        answer(200, signedInPage(await finish(url.searchParams)));
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        const { message, hint } = error.toBody().error;
+        answer(refusalCodes[error.code].http, `${message}\n${hint}\n`);
+      }
+    },
+  };
+}
+
+const headers = {
+  "content-type": "text/plain; charset=utf-8",
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};

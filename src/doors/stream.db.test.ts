@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { createClient } from "../client/client.ts";
+import { createKey } from "../contract/agents.ts";
+import { createCompany } from "../contract/companies.ts";
+import { createAgent } from "../contract/hiring.ts";
+import { createFile } from "../contract/knowledge.ts";
+import { sendMessage } from "../contract/mail.ts";
+import { type Daemon, startDaemon } from "../daemon/daemon.ts";
+
+describe("reading and then following at the HTTP door", () => {
+  const home = mkdtempSync(join(tmpdir(), "agency-stream-"));
+  let daemon: Daemon;
+  before(async () => {
+    daemon = await startDaemon({ home, port: 0, schedule: false, log: () => undefined });
+  });
+  after(async () => {
+    await daemon.stop();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  test("a read of a person names its ledger number, an agent's does not, and a stream can start now", async () => {
+    const client = createClient({ url: daemon.url, token: daemon.token });
+    const { id: companyId } = await client.call(createCompany, { name: "Stream" });
+    const { id } = await client.call(createAgent, { companyId, name: "Ann", role: "x" });
+    const { key } = await client.call(createKey, { id, label: "test" });
+    const get = (path: string, credential = daemon.token): Promise<Response> =>
+      fetch(new URL(path, daemon.url), { headers: { authorization: `Bearer ${credential}` } });
+    const seqOf = async (): Promise<number> =>
+      Number((await get(`/api/companies/${companyId}/outcomes`)).headers.get("x-agency-seq"));
+    const seq = await seqOf();
+    assert.ok(seq > 0);
+    // A read that is recorded names it too. The installation has other numbers than a company.
+    const file = await client.call(createFile, { companyId, description: "f", content: "x" });
+    assert.equal(Number((await get(`/api/kb/${file.id}`)).headers.get("x-agency-seq")), seq + 1);
+    assert.equal((await get("/api/companies")).headers.get("x-agency-seq"), null);
+    const own = await get("/api/outcomes", key);
+    assert.deepEqual([own.status, own.headers.get("x-agency-seq")], [200, null]);
+
+    const now = await seqOf();
+    const stream = await get(`/api/events?company=${companyId}&after=now`);
+    const reader = stream.body?.getReader();
+    assert.ok(reader !== undefined);
+    await client.call(sendMessage, { companyId, to: id, body: "hello" });
+    let heard = "";
+    while (!heard.includes("data: "))
+      heard += Buffer.from((await reader.read()).value ?? new Uint8Array()).toString();
+    await reader.cancel();
+    // Without a name, a browser's onmessage gets the event. The first one is what happened after "now".
+    assert.ok(!/^event:/m.test(heard));
+    assert.match(heard, new RegExp(`^id: ${now + 1}\\ndata: .*"operation":"`, "m"));
+    assert.ok((await seqOf()) > seq);
+    assert.equal((await get(`/api/events?company=${companyId}&after=soon`)).status, 400);
+  });
+});

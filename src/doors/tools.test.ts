@@ -1,0 +1,119 @@
+// What models are shown of the tools: which agents find which, how much they cost, and in what form.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { mcpServers, type Audience } from "../contract/operation.ts";
+import { tokensIn } from "../testing/tokens.ts";
+import { isListed, toolsOf } from "./mcp.ts";
+import { instructionsOf } from "./texts.ts";
+
+const listFor = (...audiences: Audience[]) =>
+  toolsOf("").flatMap(({ operation, tool }) => (isListed(operation, new Set(audiences)) ? [tool] : []));
+const namesFor = (...audiences: Audience[]): string[] => listFor(...audiences).map(({ name }) => name);
+
+const leaf = [
+  ..."list_files browse_files search_files read_file write_file create_file view_history read_version".split(
+    " ",
+  ),
+  ..."view_outcome view_ancestors view_subtree my_outcomes create_outcome update_outcome submit_outcome".split(
+    " ",
+  ),
+  ..."complete_outcome close_outcome reopen_outcome".split(" "),
+  ..."send_message send_deferred_message cancel_message read_inbox acknowledge_message".split(" "),
+  ..."list_permissions request_permission explain_access read_audit_log submit_summary".split(" "),
+  ..."list_roster create_agent wait_for_approval".split(" "),
+];
+
+// covers CAP-17
+test("an agent without reports and rights finds the base tools and create_agent", () => {
+  assert.deepEqual(namesFor().toSorted(), leaf.toSorted());
+});
+
+test("reports, the right to hire, open requests and the top place each add their tools", () => {
+  const added = (audiences: Audience): string[] => namesFor(audiences).filter((name) => !leaf.includes(name));
+  assert.deepEqual(added("hirer").toSorted(), [
+    "delegate_outcome",
+    "hire_agent",
+    "plan_work",
+    "view_configurations",
+    "view_costs",
+  ]);
+  for (const name of [
+    "delegate_outcome",
+    "decide_outcome",
+    "grant_permission",
+    "pause_agent",
+    "plan_reorganization",
+  ])
+    assert.ok(added("manager").includes(name), name);
+  assert.ok(!added("manager").includes("hire_agent"));
+  assert.deepEqual(added("root").toSorted(), ["request_approval", "view_configurations"]);
+  for (const name of added("requester")) assert.match(name, /approval|comments/);
+});
+
+describe("tools cost a model at most", () => {
+  for (const [who, most, ...audiences] of [
+    ["an agent without reports", 3500],
+    ["a manager", 7000, "manager"],
+    ["a manager that may hire", 7000, "manager", "hirer"],
+  ] as const)
+    test(`${most} tokens for ${who}`, (t) => {
+      const tools = listFor(...audiences);
+      const tokens = tokensIn(JSON.stringify({ tools }));
+      t.diagnostic(`${tools.length} tools, ${tokens} tokens`);
+      assert.ok(tokens <= most, `${tokens} tokens`);
+    });
+});
+
+interface Schema {
+  readonly [key: string]: unknown;
+}
+
+/** Every schema inside a schema, with its path. */
+function* schemasIn(schema: Schema, path: string): Generator<readonly [string, Schema]> {
+  yield [path, schema];
+  for (const [key, part] of Object.entries(Object(schema["properties"])))
+    yield* schemasIn(Object(part), `${path}.${key}`);
+  for (const key of ["anyOf", "oneOf", "items"])
+    for (const part of [schema[key]].flat())
+      if (part !== undefined) yield* schemasIn(Object(part), `${path}[]`);
+}
+
+test("schemas have types, enums and descriptions, and nothing that models can't use", () => {
+  const allowed = ["type", "description", "enum", "required", "properties", "items"];
+  for (const { tool } of toolsOf(""))
+    for (const [path, schema] of schemasIn(tool.inputSchema, tool.name)) {
+      assert.deepEqual(
+        Object.keys(schema).filter((key) => !allowed.includes(key)),
+        [],
+        path,
+      );
+      const types = [schema["type"]].flat().filter((type) => type !== "null");
+      assert.ok(types.length === 1, `${path} has the types ${types.join(", ")}`);
+      if (path.includes(".") && !path.endsWith("[]"))
+        assert.ok(JSON.stringify(schema["description"] ?? "").length > 7, `${path} is not described`);
+    }
+});
+
+test("required arguments stay required", () => {
+  const required = Object.fromEntries(
+    toolsOf("").map(({ tool }) => [tool.name, Object(tool.inputSchema)["required"] ?? []]),
+  );
+  assert.deepEqual(required["create_agent"], ["name"]);
+  assert.deepEqual(required["write_file"], ["id", "version", "hash"]);
+  assert.deepEqual(required["my_outcomes"], []);
+});
+
+test("the tools that take a resource say how one is written", () => {
+  for (const { tool } of toolsOf("")) {
+    const { resource } = Object(Object(tool.inputSchema).properties);
+    if (resource === undefined) continue;
+    for (const form of ["kb:<file id>", "outcome:<id>", "mail:<agent id>", "mcp:<server>", "org:hire"])
+      assert.ok(resource.description.includes(form), `${tool.name}: ${form}`);
+  }
+});
+
+test("every server has instructions, and those of the one door name only tools that all agents find", () => {
+  for (const server of ["", ...mcpServers]) assert.ok(instructionsOf(server).length > 150, server);
+  for (const [name] of instructionsOf("").matchAll(/\b[a-z]+_[a-z_]+\b/g))
+    assert.ok(leaf.includes(name), name);
+});

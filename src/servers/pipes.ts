@@ -1,0 +1,52 @@
+import {
+  type JSONRPCMessage,
+  ReadBuffer,
+  serializeMessage,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import type { ServerProcess } from "../processes/server-process.ts";
+import type { Intake } from "./intake.ts";
+
+/** Messages as lines of JSON, as the protocol has them for programs. Lines that are no message are left out. */
+export function overPipes(process: ServerProcess, intake: Intake): Transport {
+  const buffer = new ReadBuffer({ maxBufferSize: Number.MAX_SAFE_INTEGER });
+  let isOver = false;
+  const transport: Transport = {
+    start: async () => {
+      process.output.on("data", (chunk: Buffer) => {
+        // What was on its way when it was killed is read and dropped: a full pipe would keep the process from being reaped.
+        if (isOver) return;
+        try {
+          intake.lines(chunk);
+        } catch (error) {
+          isOver = true;
+          buffer.clear();
+          transport.onerror?.(error instanceof Error ? error : new Error(String(error)));
+          process.kill();
+          return;
+        }
+        buffer.append(chunk);
+        for (;;) {
+          let message: JSONRPCMessage | null;
+          try {
+            message = buffer.readMessage();
+          } catch {
+            continue;
+          }
+          if (message === null) return;
+          transport.onmessage?.(message);
+        }
+      });
+      void process.exited.then(() => transport.onclose?.());
+    },
+    send: (message) =>
+      new Promise((resolve) => {
+        if (process.input.write(serializeMessage(message))) resolve();
+        else process.input.once("drain", resolve).once("close", resolve);
+      }),
+    close: async () => {
+      process.input.end();
+    },
+  };
+  return transport;
+}

@@ -1,0 +1,240 @@
+import {
+  type CallToolResult,
+  type Client,
+  type RequestOptions,
+  SdkError,
+  SdkErrorCode,
+} from "@modelcontextprotocol/client";
+import { z } from "zod";
+import { configOf, type ServerRow } from "../companies/mcp-servers.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { shown } from "../contract/visible-text.ts";
+import { callContext } from "../dispatch/context.ts";
+import type { Caller } from "../dispatch/identity.ts";
+import type { Hide } from "../redaction/known-texts.ts";
+import type { Store } from "../store/store.ts";
+import { isAnswer, messageOf, type ServerConnection } from "./connection.ts";
+import { markedAnswer, scrubbedResult } from "./server-answers.ts";
+import * as texts from "./texts.ts";
+
+/**
+ * Calls of servers, after they were checked and recorded (use.ts). What reads resources and prompts is a call like any other.
+ *
+ *   opened ──answered──▶ done | failed      the server answered, or could not
+ *          ──right ended, session ended, record changed──▶ cut
+ *          ──client gone or cancelled──▶ cancelled
+ */
+export interface ServerUser {
+  readonly token: string | undefined;
+  readonly as: string | undefined;
+  readonly caller: Caller;
+  readonly companyId: string;
+  readonly agentId: string;
+  readonly row: ServerRow;
+}
+
+export interface ServerCall {
+  readonly id: string;
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly gone: AbortSignal;
+  readonly progress?: (update: { progress: number; total?: number; message?: string }) => void;
+}
+
+/** Any other request of the protocol: resources and prompts. */
+export interface ServerRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly params?: Record<string, unknown>;
+  readonly gone: AbortSignal;
+}
+
+/** A connection, with what its calls need to know. */
+export interface UsedConnection {
+  readonly connection: ServerConnection;
+  /** Hides the secrets known now. */
+  readonly hider: () => Hide;
+  calls: number;
+  usedAt: number;
+}
+
+export interface OpenCall {
+  readonly held: ServerUser;
+  readonly cut: (why: Refusal) => void;
+}
+
+const mostOfAgent = 16;
+const mostOfServer = 64;
+const mostAnswer = 4 * 1024 * 1024;
+const usualSeconds = 300;
+/** However much progress a server reports, a call ends after this. */
+const longestSeconds = 3600;
+const betweenProgress = 100;
+const mostKeptAnswers = 50;
+const mostKeptBytes = 64 * 1024;
+
+export function serverCalls(parts: {
+  readonly store: Store;
+  readonly newId: () => string;
+  readonly reportBug: (error: unknown, about: string) => string;
+  /** Looks at all rights that open calls rest on. */
+  readonly check: () => Promise<void>;
+}) {
+  const open = new Set<OpenCall>();
+  const answers = new Map<string, Promise<CallToolResult>>();
+
+  /** Lets `ask` work with the server, for as long as the right lasts and the limits allow. */
+  async function perform<T>(
+    used: UsedConnection,
+    held: ServerUser,
+    call: { readonly id: string; readonly tool: string; readonly gone: AbortSignal },
+    ask: (client: Client, options: RequestOptions) => Promise<T>,
+  ): Promise<T> {
+    const { name } = held.row;
+    const { tool } = call;
+    if (used.calls >= mostOfAgent) throw texts.tooManyServerCalls(name, mostOfAgent);
+    const isSame = ({ held: { companyId, row } }: OpenCall) =>
+      companyId === held.companyId && row.name === name;
+    if ([...open].filter(isSame).length >= mostOfServer) throw texts.serverIsBusy(name, mostOfServer);
+    const begun = performance.now();
+    const ended = new AbortController();
+    const seconds = configOf(held.row).timeoutSeconds ?? usualSeconds;
+    let status: "done" | "failed" | "cut" | "cancelled" = "failed";
+    let bytes = 0;
+    let cause: Refusal | undefined;
+    const end = (as: typeof status, why: Refusal): void => {
+      if (cause !== undefined) return;
+      [cause, status] = [why, as];
+      ended.abort(cause);
+    };
+    const entry: OpenCall = { held, cut: (why) => end("cut", why) };
+    const onGone = (): void => end("cancelled", texts.callCancelled(name, tool));
+    call.gone.addEventListener("abort", onGone);
+    if (call.gone.aborted) onGone();
+    open.add(entry);
+    used.calls++;
+    try {
+      // The right may have ended between the check and this line.
+      await parts.check();
+      const client = await whileOpen(used.connection.ready(), ended.signal);
+      const answer = await ask(client, {
+        signal: ended.signal,
+        timeout: seconds * 1000,
+        resetTimeoutOnProgress: true,
+        maxTotalTimeout: Math.max(longestSeconds, seconds) * 1000,
+      });
+      bytes = JSON.stringify(answer).length;
+      if (bytes > mostAnswer) throw texts.answerTooLarge(name, tool, bytes, mostAnswer);
+      status = "done";
+      return answer;
+    } catch (error) {
+      throw cause ?? failure(used, name, tool, seconds, error);
+    } finally {
+      open.delete(entry);
+      used.calls--;
+      used.usedAt = performance.now();
+      call.gone.removeEventListener("abort", onGone);
+      const milliseconds = Math.round(performance.now() - begun);
+      await record(held, { server: name, tool, call: call.id, status, bytes, milliseconds });
+    }
+  }
+
+  async function record(held: ServerUser, data: Readonly<Record<string, unknown>>): Promise<void> {
+    const { caller, companyId } = held;
+    const { newId } = parts;
+    try {
+      await parts.store.write(async (tx) => {
+        await tx.lock(companyId);
+        const operation = "mcp_server.answer";
+        const call = callContext(tx, { caller, companyId, newId, newSecret: newId, operation });
+        await call.record(held.agentId, data);
+      });
+    } catch (error) {
+      parts.reportBug(error, "answer of an MCP server");
+    }
+  }
+
+  async function callTool(used: UsedConnection, held: ServerUser, call: ServerCall): Promise<CallToolResult> {
+    const answer = await perform(used, held, call, (client, options) =>
+      client.request(
+        { method: "tools/call", params: { name: call.tool, arguments: { ...call.arguments } } },
+        { ...options, onprogress: passing(used, call) },
+      ),
+    );
+    return markedAnswer(held.row.name, answer, used.hider());
+  }
+
+  /** Keeps the answer for a client that repeats its call. One that is too large is replaced by a refusal. */
+  function keep(call: ServerCall, server: string, answer: Promise<CallToolResult>): void {
+    answers.set(call.id, answer);
+    const forget = (made: unknown): void => {
+      if (JSON.stringify(made).length > mostKeptBytes)
+        answers.set(call.id, Promise.reject(texts.answerNotKept(server, call.tool)));
+      answers.get(call.id)?.catch(() => undefined);
+      for (const id of answers.keys()) if (answers.size > mostKeptAnswers) answers.delete(id);
+    };
+    void answer.then(forget, () => forget(""));
+  }
+
+  return {
+    open: (): readonly OpenCall[] => [...open],
+
+    /** The same call again gets the same answer. */
+    call: (used: () => UsedConnection, held: ServerUser, call: ServerCall): Promise<CallToolResult> => {
+      const known = answers.get(call.id);
+      if (known !== undefined) return known;
+      const answer = callTool(used(), held, call);
+      keep(call, held.row.name, answer);
+      return answer;
+    },
+
+    request: async (
+      used: UsedConnection,
+      held: ServerUser,
+      { id, method, params, gone }: ServerRequest,
+    ): Promise<Record<string, unknown>> => {
+      const answer = await perform(used, held, { id, tool: method, gone }, (client, options) =>
+        client.request({ method, ...(params && { params }) }, z.looseObject({}), options),
+      );
+      return scrubbedResult(answer, used.hider());
+    },
+  };
+}
+
+/** What a failed request means for its caller, and for the connection. */
+function failure(used: UsedConnection, name: string, tool: string, seconds: number, error: unknown): unknown {
+  if (error instanceof Refusal) return error;
+  const says = used.hider()(messageOf(error)).slice(0, 2000);
+  if (isAnswer(error)) return texts.serverRefuses(name, says);
+  const code = error instanceof SdkError ? error.code : undefined;
+  if (code === SdkErrorCode.RequestTimeout) return texts.callTimedOut(name, tool, seconds);
+  if (code !== SdkErrorCode.InvalidResult) used.connection.failed(error);
+  // The connection knows more than that it was closed.
+  return texts.serverEndedMeanwhile(name, used.connection.trouble() ?? says);
+}
+
+/** A client need not hear of more progress than a person can follow. The server's words are shortened. */
+function passing(
+  { hider }: UsedConnection,
+  { progress: pass }: ServerCall,
+): NonNullable<RequestOptions["onprogress"]> {
+  let last = -Infinity;
+  return ({ progress, total, message }) => {
+    if (performance.now() - last < betweenProgress) return;
+    last = performance.now();
+    pass?.({
+      progress,
+      ...(total !== undefined && { total }),
+      ...(message !== undefined && { message: shown(hider()(message)).slice(0, 1000) }),
+    });
+  };
+}
+
+/** The promise, or the reason of the signal if that comes first. */
+export function whileOpen<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason));
+    work.then(resolve, reject);
+  });
+}
