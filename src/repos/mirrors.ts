@@ -1,0 +1,272 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, statSync } from "node:fs";
+import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type CloneOrder, cloneFrom } from "./clones.ts";
+import { compareWith } from "./comparing.ts";
+import { type Credential, type GitResult, runGit } from "./git.ts";
+import {
+  commitAt,
+  type Mirrored,
+  mirrorFolders,
+  type MirrorParts,
+  must,
+  withObjects,
+} from "./mirror-folders.ts";
+import type { Origin } from "./repository.ts";
+import { bundleCommits, type StorageLeft, takeCommits } from "./taking.ts";
+import { gitFailed, noteOf, reservedBranch } from "./texts.ts";
+
+/**
+ * The mirrors: one bare repository for each repository of a company. Its branches are those of the origin and, below
+ * `agency/`, those that agents published. Objects are never removed while the repository is there, because clones share them.
+ *
+ * A fetch is shared: calls that come while one runs, or within ten seconds after it, don't start another. After a failure the
+ * origin is left alone for half a minute. A clone needs no origin: it uses what the mirror has.
+ */
+export interface Fetched {
+  readonly at: number | null;
+  /** Why the last fetch failed. */
+  readonly trouble: string | null;
+}
+
+const fresh = 10_000;
+const patience = 30_000;
+/** How long a clone waits for the origin before it uses what is there. The fetch continues. */
+const mostWait = 10_000;
+
+export function keepMirrors(parts: MirrorParts) {
+  const folders = mirrorFolders(parts);
+  const { folderOf, bundleFile, inMirror } = folders;
+  const fetches = new Map<string, { running: Promise<Fetched> | null; ended: number; last: Fetched }>();
+  // A branch of the origin called `agency` would stand where the published ones are.
+  const refspecs = [
+    "+refs/heads/*:refs/heads/*",
+    "^refs/heads/agency",
+    "^refs/heads/agency/*",
+    "+refs/tags/*:refs/tags/*",
+  ];
+
+  async function fetchInto(
+    folder: string,
+    origin: Origin,
+    credential: Credential | undefined,
+  ): Promise<GitResult> {
+    const { url, transport } = origin;
+    return runGit({
+      args: [
+        "--git-dir",
+        folder,
+        "fetch",
+        "--quiet",
+        "--prune",
+        "--no-tags",
+        "--no-write-fetch-head",
+        "--",
+        url,
+        ...refspecs,
+      ],
+      transport,
+      seconds: 1800,
+      ...(credential && { credential }),
+    });
+  }
+
+  /** Makes the mirror under another name. `place` puts it where it belongs, `drop` removes it. */
+  async function create(mirror: Mirrored, origin: Origin, credential: Credential | undefined) {
+    const folder = join(dirname(folderOf(mirror)), `.${mirror.name}.${randomUUID()}`);
+    await mkdir(dirname(folder), { recursive: true, mode: 0o700 });
+    const drop = async (): Promise<void> => {
+      await rm(folder, { recursive: true, force: true });
+      // Only if nothing else is there.
+      for (const empty of [dirname(folder), parts.folder]) await rmdir(empty).catch(() => undefined);
+    };
+    try {
+      const { transport, url } = origin;
+      await must(
+        "make the mirror",
+        runGit({ args: ["init", "--quiet", "--bare", "--template=", "--", folder] }),
+      );
+      const asked = await runGit({
+        args: ["ls-remote", "--symref", "--", url, "HEAD"],
+        transport,
+        ...(credential && { credential }),
+      });
+      if (!asked.ok) throw gitFailed("reach the origin", asked.says);
+      const [, branch] = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(asked.out) ?? [];
+      if (branch === "agency") throw reservedBranch();
+      const fetched = await fetchInto(folder, origin, credential);
+      if (!fetched.ok) throw gitFailed("fetch the origin", fetched.says);
+      const head = branch === undefined ? undefined : await commitAt(folder, `refs/heads/${branch}`);
+      const defaultBranch = head === undefined ? await anyBranch(folder) : (branch ?? null);
+      if (defaultBranch !== null) await pointHead(folder, defaultBranch);
+      const place = async (): Promise<void> => {
+        await rm(folderOf(mirror), { recursive: true, force: true });
+        await rename(folder, folderOf(mirror));
+        fetches.set(folderOf(mirror), { running: null, ended: 0, last: { at: Date.now(), trouble: null } });
+      };
+      return { defaultBranch, place, drop };
+    } catch (error) {
+      await drop();
+      throw error;
+    }
+  }
+
+  const pointHead = (folder: string, branch: string) =>
+    runGit({ args: ["--git-dir", folder, "symbolic-ref", "HEAD", `refs/heads/${branch}`] });
+
+  async function anyBranch(folder: string): Promise<string | null> {
+    const format = "--format=%(refname:lstrip=2)";
+    const { out } = await runGit({ args: ["--git-dir", folder, "for-each-ref", format, "refs/heads"] });
+    const all = out.split("\n").filter((name) => name !== "" && !name.startsWith("agency/"));
+    return ["main", "master"].find((name) => all.includes(name)) ?? all[0] ?? null;
+  }
+
+  /** Shared by all who ask at the same time. `force`: also right after another fetch. */
+  function fetch(
+    mirror: Mirrored,
+    origin: Origin,
+    credential: Credential | undefined,
+    { force = false } = {},
+  ): Promise<Fetched> {
+    const folder = folderOf(mirror);
+    const known = fetches.getOrInsertComputed(folder, () => ({
+      running: null,
+      ended: 0,
+      last: stateOf(folder),
+    }));
+    if (known.running !== null) return known.running;
+    const rest = known.last.trouble === null ? fresh : patience;
+    if (!force && Date.now() - known.ended < rest) return Promise.resolve(known.last);
+    const running = fetchInto(folder, origin, credential)
+      .then(({ ok, says }) => ({ at: ok ? Date.now() : known.last.at, trouble: ok ? null : says }))
+      .catch((error: unknown) => ({ at: known.last.at, trouble: String(error) }))
+      .then((last) => {
+        Object.assign(known, { running: null, ended: Date.now(), last });
+        return last;
+      });
+    known.running = running;
+    return running;
+  }
+
+  const stateOf = (folder: string): Fetched => ({
+    at: statSync(join(folder, "packed-refs"), { throwIfNoEntry: false })?.mtimeMs ?? null,
+    trouble: null,
+  });
+
+  const state = (mirror: Mirrored): Fetched =>
+    fetches.get(folderOf(mirror))?.last ?? stateOf(folderOf(mirror));
+
+  /** Is one commit part of what another contains? */
+  const contains = async (
+    mirror: Mirrored,
+    commit: string,
+    within: { readonly commit: string; readonly apart: string | null },
+  ): Promise<boolean> =>
+    (
+      await inMirror(
+        mirror,
+        ["merge-base", "--is-ancestor", commit, within.commit],
+        withObjects(within.apart),
+      )
+    ).ok;
+
+  async function setBranch(mirror: Mirrored, branch: string, commit: string): Promise<void> {
+    const args = ["update-ref", "--end-of-options", `refs/heads/${branch}`, commit];
+    await must("name the branch", inMirror(mirror, args, { seconds: 10 }));
+  }
+
+  const dropBranch = (mirror: Mirrored, branch: string) =>
+    inMirror(mirror, ["update-ref", "-d", `refs/heads/${branch}`], { seconds: 10 });
+
+  async function push(
+    mirror: Mirrored,
+    origin: Origin,
+    credential: Credential | undefined,
+    commit: string,
+    to: string,
+  ) {
+    const args = [
+      "push",
+      "--quiet",
+      "--no-verify",
+      "--no-follow-tags",
+      "--",
+      origin.url,
+      `${commit}:refs/heads/${to}`,
+    ];
+    const pushed = await inMirror(mirror, args, {
+      transport: origin.transport,
+      seconds: 300,
+      ...(credential && { credential }),
+    });
+    if (!pushed.ok) throw gitFailed(`push to the branch ${to} of the origin`, pushed.says);
+    if (!to.startsWith("agency/")) await setBranch(mirror, to, commit);
+  }
+
+  return {
+    folderOf,
+    create,
+    fetch,
+    /** Like fetch, but does not wait long for an origin that does not answer. */
+    refresh: async (
+      mirror: Mirrored,
+      origin: Origin,
+      credential: Credential | undefined,
+    ): Promise<Fetched> => {
+      // Another node may have added the repository.
+      if (!existsSync(folderOf(mirror))) {
+        await (await create(mirror, origin, credential)).place();
+        return state(mirror);
+      }
+      return Promise.race([
+        fetch(mirror, origin, credential),
+        new Promise<Fetched>((resolve) => {
+          setTimeout(() => resolve({ ...state(mirror), trouble: noteOf.slow }), mostWait).unref();
+        }),
+      ]);
+    },
+    state,
+    clone: (order: CloneOrder) => cloneFrom(folders, order),
+    take: (mirror: Mirrored, from: { workspace: string; path: string; branch: string }, room: StorageLeft) =>
+      takeCommits(folders, mirror, from, room),
+    compare: (mirror: Mirrored, commit: string, defaultBranch: string | null, apart?: string | null) =>
+      compareWith(folders, mirror, commit, defaultBranch, apart),
+    contains,
+    setBranch,
+    dropBranch,
+    push,
+    bundle: (mirror: Mirrored, workspace: string, path: string) =>
+      bundleCommits(folders, mirror, workspace, path),
+    /** What fails here is removed at the next start. */
+    dropBundles: async (ids: readonly string[]): Promise<void> => {
+      for (const id of ids) await rm(bundleFile(id), { force: true }).catch(() => undefined);
+    },
+    bundleFile,
+    has: (mirror: Mirrored): boolean => existsSync(folderOf(mirror)),
+    remove: async (mirror: Mirrored): Promise<void> => {
+      fetches.delete(folderOf(mirror));
+      await rm(folderOf(mirror), { recursive: true, force: true }).catch(() => undefined);
+    },
+    /** Removes what a crash left: unfinished work, and what no row names any more. */
+    sweep: async (isGone: {
+      readonly mirror: (mirror: Mirrored) => Promise<boolean>;
+      readonly bundle: (id: string) => Promise<boolean>;
+    }): Promise<void> => {
+      for (const companyId of await namesIn(parts.folder))
+        for (const name of await namesIn(join(parts.folder, companyId))) {
+          const mirror = { companyId, name: name.replace(/\.git$/, "") };
+          const isLeft =
+            companyId.startsWith(".") ||
+            name.startsWith(".") ||
+            (companyId === "bundles"
+              ? await isGone.bundle(name.replace(/\.bundle$/, ""))
+              : await isGone.mirror(mirror));
+          if (isLeft) await rm(join(parts.folder, companyId, name), { recursive: true, force: true });
+        }
+    },
+  };
+}
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
+
+export type Mirrors = ReturnType<typeof keepMirrors>;

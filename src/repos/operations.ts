@@ -1,0 +1,397 @@
+import { isAbsolute, resolve } from "node:path";
+import { sql } from "kysely";
+import { memberById, memberName } from "../capabilities/members.ts";
+import { holds } from "../capabilities/rights.ts";
+import * as contract from "../contract/repos.ts";
+import { notFound } from "../contract/refusal.ts";
+import { type Call, type Guarded, guarded, guardedOutside } from "../dispatch/guarded.ts";
+import { countStored, storageLeft } from "../knowledge/table.ts";
+import { takeAway } from "../permissions/operations.ts";
+import type { SecretStore } from "../secrets/secrets.ts";
+import { selection } from "../store/query.ts";
+import { type Row, tables } from "../store/schema.ts";
+import type { ReadTx, Tx } from "../store/store.ts";
+import { keepFile } from "./branch-file.ts";
+import type { Credential } from "./git.ts";
+import type { Mirrors } from "./mirrors.ts";
+import { type Origin, originOf, publishedName } from "./repository.ts";
+import * as table from "./table.ts";
+import * as texts from "./texts.ts";
+
+/**
+ * Repositories of a company. Git works outside of every transaction, and each operation checks its rights again before it
+ * stores or shows what git did (guardedOutside).
+ */
+export interface RepoParts {
+  readonly mirrors: Mirrors;
+  readonly secrets: Pick<SecretStore, "valueFor" | "hide">;
+}
+
+interface Reached {
+  readonly origin: Origin;
+  readonly credential: Credential | undefined;
+}
+
+export function repoHandlers({ mirrors, secrets }: RepoParts): Guarded[] {
+  /** The origin of a repository, with the value of its secret. Only git gets the value. */
+  async function reach(
+    tx: ReadTx,
+    companyId: string,
+    { url, secret }: { url: string; secret: string | null },
+  ): Promise<Reached> {
+    const origin = originOf(url);
+    if ("wrong" in origin) throw texts.wrongUrl(url, origin.wrong);
+    if (secret === null) return { origin, credential: undefined };
+    const value = await secrets.valueFor(tx, companyId, secret);
+    if (value === undefined) throw texts.secretMissing(secret);
+    return { origin, credential: { origin, value } };
+  }
+
+  async function present(
+    call: Pick<Call<unknown>, "tx" | "actor">,
+    row: table.RepoRow,
+  ): Promise<contract.Repo> {
+    const { tx, actor } = call;
+    const mirror = { companyId: row.company_id, name: row.name };
+    const { at, trouble } = mirrors.state(mirror);
+    const published = [];
+    for (const branch of await tx.all(table.branchesOf, { company_id: row.company_id, repo: row.name }))
+      published.push(await presentBranch(tx, branch));
+    const unpublished = [];
+    for (const kept of await tx.all(table.bundlesOf, { company_id: row.company_id, repo: row.name }))
+      unpublished.push({
+        id: kept.id,
+        by: { id: kept.agent_id, name: await memberName(tx, kept.agent_id) },
+        session: kept.session_id,
+        branch: kept.branch,
+        commit: kept.commit_id,
+        commits: kept.commits,
+        bundle: `${kept.id}.bundle`,
+        at: new Date(kept.created_at).toISOString(),
+      });
+    const pushes = actor.agentId === null || (await holds(tx, actor.agentId, `repo:${row.name}`, "push"));
+    return {
+      name: row.name,
+      url: row.url,
+      secret: row.secret,
+      defaultBranch: row.default_branch,
+      level: pushes ? "push" : "read",
+      fetchedAt: timeOf(at),
+      trouble: trouble === null ? null : secrets.hide(trouble),
+      published,
+      unpublished,
+    };
+  }
+
+  const onAdd = guardedOutside(contract.addRepo, {
+    look: async (call) => {
+      const { tx, companyId, input } = call;
+      const { name, url, secret = null } = input;
+      if ((await table.repoNamed(tx, companyId, name)) !== undefined) throw texts.repoExists(name);
+      return { companyId, name, ...(await reach(tx, companyId, { url, secret })) };
+    },
+    work: ({ companyId, name, origin, credential }) =>
+      mirrors.create({ companyId, name }, origin, credential),
+    finish: async (call, made, { companyId, name, origin }) => {
+      const { tx, input } = call;
+      if ((await table.repoNamed(tx, companyId, name)) !== undefined) throw texts.repoExists(name);
+      const row = {
+        company_id: companyId,
+        name,
+        url: origin.url,
+        secret: input.secret ?? null,
+        default_branch: made.defaultBranch,
+        created_at: tx.now,
+      };
+      await tx.run(table.insertRepo, row);
+      await call.record(companyId, { repo: name, url: origin.url, secret: row.secret });
+      await made.place();
+      return present(call, row);
+    },
+    dropped: ({ drop }) => drop(),
+  });
+
+  const onList = guarded(contract.listRepos, async (call) => {
+    const { tx, actor, companyId } = call;
+    const repos = [];
+    for (const row of await tx.all(table.reposOf, { company_id: companyId })) {
+      const isSeen = actor.agentId === null || (await holds(tx, actor.agentId, `repo:${row.name}`, "read"));
+      if (isSeen) repos.push(await present(call, row));
+    }
+    return { repos, nextCursor: null };
+  });
+
+  const onFetch = guardedOutside(contract.fetchRepo, {
+    look: async ({ tx, companyId, input }) => {
+      const row = await demandRepo(tx, companyId, input.name);
+      return { companyId, name: row.name, ...(await reach(tx, companyId, row)) };
+    },
+    work: ({ origin, credential, ...mirror }) => mirrors.fetch(mirror, origin, credential, { force: true }),
+    finish: async (call, { trouble }) => {
+      const row = await demandRepo(call.tx, call.companyId, call.input.name);
+      if (trouble !== null) throw texts.gitFailed("fetch the origin", secrets.hide(trouble));
+      await call.record(call.companyId, { repo: row.name });
+      return present(call, row);
+    },
+  });
+
+  const onRemove = guardedOutside(contract.removeRepo, {
+    look: async ({ tx, companyId, input }) => {
+      const { name } = await demandRepo(tx, companyId, input.name);
+      const bundles = await tx.all(table.openBundles, { company_id: companyId, repo: name });
+      return { mirror: { companyId, name }, bundles: bundles.map(({ id }) => id) };
+    },
+    work: async () => undefined,
+    finish: async (call) => {
+      const { tx, companyId, input } = call;
+      const row = await demandRepo(tx, companyId, input.name);
+      const shown = await present(call, row);
+      const where = { company_id: companyId, repo: row.name };
+      for (const bundle of await tx.all(table.openBundles, where)) await settle(tx, bundle);
+      for (const { agent_id: agentId, bytes } of await tx.all(table.allBranches, where))
+        await countStored(tx, { companyId, agentId, bytes: -bytes });
+      await tx.run(table.dropBranches, where);
+      await tx.run(table.dropRepo, { company_id: companyId, name: row.name });
+      await call.record(companyId, { repo: row.name });
+      // Otherwise they would be valid again for another repository of that name.
+      for (const grant of await tx.all(grantsOn, { company_id: companyId, resource: `repo:${row.name}` }))
+        await takeAway(call, grant);
+      return shown;
+    },
+    // Not earlier: a removal that is rolled back must leave everything as it was.
+    committed: async (_, { mirror, bundles }) => {
+      await mirrors.dropBundles(bundles);
+      await mirrors.remove(mirror);
+    },
+  });
+
+  const onClone = guardedOutside(contract.cloneRepo, {
+    look: async ({ tx, companyId, input, caller, actor }) => {
+      const { workspace } = caller;
+      const session = await sessionOf(tx, actor.sessionId);
+      if (workspace === null || session === undefined) throw texts.nowhereToClone();
+      const row = await demandRepo(tx, companyId, input.name);
+      const agent = await memberById(tx, actor.agentId);
+      const bundles = await tx.all(table.bundlesOfAgent, { agent_id: actor.agentId ?? "", repo: row.name });
+      // What it commits would be kept, even if it is not published.
+      const room = await storageLeft(tx, companyId, actor.agentId ?? "");
+      if (room.bytes <= 0) throw room.full;
+      return {
+        ...(await reach(tx, companyId, row)),
+        order: {
+          companyId,
+          name: row.name,
+          workspace,
+          isShared: tables.sessions.repos.parse(session.repos).includes(row.name),
+          defaultBranch: row.default_branch,
+          author: { name: agent?.name ?? "agent", email: `${agent?.slug ?? "agent"}@agents.agency.invalid` },
+          bundles,
+        },
+      };
+    },
+    work: async ({ order, origin, credential }) => {
+      const { at, trouble } = await mirrors.refresh(order, origin, credential);
+      return { at, trouble, ...(await mirrors.clone(order)) };
+    },
+    finish: async (call, { at, trouble, folder, notes, ...made }) => {
+      const { tx, companyId, input, actor } = call;
+      const row = await demandRepo(tx, companyId, input.name);
+      await tx.run(table.insertClone, {
+        session_id: actor.sessionId ?? "",
+        folder,
+        company_id: companyId,
+        repo: row.name,
+        created_at: tx.now,
+      });
+      await call.record(actor.agentId, { repo: row.name, commit: made.commit });
+      const fetchedAt = timeOf(at);
+      const stale = trouble === null ? [] : [texts.noteOf.stale(secrets.hide(trouble), fetchedAt)];
+      return { ...made, fetchedAt, notes: [...stale, ...notes] };
+    },
+  });
+
+  const onPublish = guardedOutside(contract.publishBranch, {
+    look: async ({ tx, companyId, input, caller, actor }) => {
+      const { workspace } = caller;
+      if (workspace === null || actor.sessionId === null) throw texts.nowhereToClone();
+      const row = await demandRepo(tx, companyId, input.repo);
+      const clones = await tx.all(table.clonesOf, { session_id: actor.sessionId });
+      const last = clones.findLast(({ repo }) => repo === row.name);
+      if (last === undefined) throw texts.noClone(row.name);
+      const agent = await memberById(tx, actor.agentId);
+      if (agent === undefined) throw notFound("agent", actor.agentId ?? "");
+      const given = input.path ?? last.folder;
+      const path = isAbsolute(given) ? resolve(given) : resolve(workspace, given);
+      const name = publishedName(agent.slug, input.branch);
+      const bundles = await tx.all(table.bundlesOfAgent, { agent_id: agent.id, repo: row.name });
+      const mirror = { companyId, name: row.name };
+      const room = await storageLeft(tx, companyId, agent.id);
+      return { mirror, row, name, bundles, room, from: { workspace, path, branch: input.branch } };
+    },
+    work: async ({ mirror, row, from, bundles, room }) => {
+      const taken = await mirrors.take(mirror, from, room);
+      const { commit, says, apart } = taken;
+      if (commit === null) throw texts.noSuchBranch(from.branch, secrets.hide(says));
+      try {
+        const compared = await mirrors.compare(mirror, commit, row.default_branch, apart);
+        if (compared.commits === 0)
+          throw texts.nothingToPublish(from.branch, row.default_branch ?? "the repository");
+        const settled = [];
+        for (const kept of bundles)
+          if (await mirrors.contains(mirror, kept.commit_id, { commit, apart })) settled.push(kept);
+        return { taken, commit, compared, settled };
+      } catch (error) {
+        await taken.drop();
+        throw error;
+      }
+    },
+    finish: async (call, { taken, commit, compared, settled }, { mirror, name }) => {
+      const { tx, companyId, input, actor } = call;
+      const row = await demandRepo(tx, companyId, input.repo);
+      const agentId = actor.agentId ?? "";
+      const before = await table.branchNamed(tx, row, name);
+      if (before !== undefined && before.agent_id !== agentId) throw texts.takenByAnother(name);
+      const text = texts.deliverableOf({
+        repo: row.name,
+        branch: name,
+        ...compared,
+        message: input.message,
+        testOutput: input.testOutput,
+      });
+      const file = await keepFile(call, before?.file_id, texts.branchDescription(row.name, name), text);
+      const branch = {
+        company_id: companyId,
+        repo: row.name,
+        name,
+        agent_id: agentId,
+        commit_id: commit,
+        commits: compared.commits,
+        message: input.message,
+        file_id: file,
+        bytes: (before?.bytes ?? 0) + taken.bytes,
+        published_at: tx.now,
+        pushed_at: null,
+        pushed_to: null,
+      };
+      await tx.run(table.putBranch, branch);
+      await countStored(tx, { companyId, agentId, bytes: taken.bytes, isLimited: true });
+      for (const kept of settled) await settle(tx, kept);
+      await call.record(agentId, { repo: row.name, branch: name, commit, file });
+      await taken.place();
+      await mirrors.setBranch(mirror, name, commit);
+      return presentBranch(tx, branch);
+    },
+    committed: async ({ taken, settled }) => {
+      await taken.drop();
+      await mirrors.dropBundles(settled.map(({ id }) => id));
+    },
+    dropped: ({ taken }) => taken.drop(),
+  });
+
+  const onPush = guardedOutside(contract.pushBranch, {
+    look: async ({ tx, companyId, input, actor }) => {
+      const row = await demandRepo(tx, companyId, input.repo);
+      const branch = await demandBranch(tx, row, input.branch, actor.agentId);
+      const to = input.onto ?? branch.name;
+      return { mirror: { companyId, name: row.name }, branch, to, ...(await reach(tx, companyId, row)) };
+    },
+    work: ({ mirror, origin, credential, branch, to }) =>
+      mirrors.push(mirror, origin, credential, branch.commit_id, to),
+    finish: async (call, _, { branch, to }) => {
+      const { tx } = call;
+      const pushed = { ...branch, pushed_at: tx.now, pushed_to: to };
+      await tx.run(table.markPushed, pushed);
+      await call.record(branch.agent_id, {
+        repo: branch.repo,
+        branch: branch.name,
+        commit: branch.commit_id,
+        to,
+      });
+      return presentBranch(tx, pushed);
+    },
+  });
+
+  const onDiff = guardedOutside(contract.viewDiff, {
+    look: async ({ tx, companyId, input, actor }) => {
+      const row = await demandRepo(tx, companyId, input.repo);
+      return { row, branch: await demandBranch(tx, row, input.branch, actor.agentId) };
+    },
+    work: ({ row, branch }) =>
+      mirrors.compare({ companyId: row.company_id, name: row.name }, branch.commit_id, row.default_branch),
+    finish: async ({ tx, hide }, compared, { branch }) => ({
+      ...(await presentBranch(tx, branch)),
+      ...compared,
+      commits: branch.commits,
+      diff: hide(compared.diff),
+    }),
+  });
+
+  const onDiscard = guardedOutside(contract.discardUnpublished, {
+    look: async ({ input }) => input.id,
+    work: async () => undefined,
+    finish: async (call) => {
+      const { tx, companyId, input } = call;
+      const row = await demandRepo(tx, companyId, input.name);
+      const kept = await tx.all(table.openBundles, { company_id: companyId, repo: row.name });
+      const discarded = kept.find(({ id }) => id === input.id);
+      if (discarded === undefined) throw notFound("bundle", input.id);
+      await settle(tx, discarded);
+      await call.record(companyId, { repo: row.name, bundle: input.id });
+      return present(call, row);
+    },
+    committed: (_, id) => mirrors.dropBundles([id]),
+  });
+
+  return [onAdd, onList, onFetch, onRemove, onClone, onPublish, onPush, onDiff, onDiscard];
+}
+
+/** Its commits don't count to the storage of their author any more. */
+async function settle(tx: Tx, bundle: Row<"bundles">): Promise<void> {
+  const { id, company_id: companyId, agent_id: agentId, bytes } = bundle;
+  await tx.run(table.settleBundle, { id, settled_at: tx.now });
+  await countStored(tx, { companyId, agentId, bytes: -bytes });
+}
+
+const timeOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+async function presentBranch(tx: ReadTx, row: table.BranchRow) {
+  return {
+    branch: row.name,
+    by: { id: row.agent_id, name: await memberName(tx, row.agent_id) },
+    message: row.message,
+    commit: row.commit_id,
+    commits: row.commits,
+    file: row.file_id,
+    publishedAt: new Date(row.published_at).toISOString(),
+    pushedAt: timeOf(row.pushed_at),
+    pushedTo: row.pushed_to,
+  };
+}
+
+async function demandRepo(tx: ReadTx, companyId: string, name: string): Promise<table.RepoRow> {
+  const row = await table.repoNamed(tx, companyId, name);
+  if (row === undefined) throw notFound("repository", name);
+  return row;
+}
+
+/** A published branch by its whole name; for its author, also by the name in its clone. */
+async function demandBranch(
+  tx: ReadTx,
+  repo: table.RepoRow,
+  branch: string,
+  agentId: string | null,
+): Promise<table.BranchRow> {
+  const slug = (await memberById(tx, agentId))?.slug;
+  const row =
+    (await table.branchNamed(tx, repo, branch)) ??
+    (slug === undefined ? undefined : await table.branchNamed(tx, repo, publishedName(slug, branch)));
+  if (row === undefined) throw notFound("published branch", branch);
+  return row;
+}
+
+async function sessionOf(tx: ReadTx, id: string | null) {
+  return id === null ? undefined : tx.first(sessionRow, { id });
+}
+
+const sessionRow = selection("sessions", ["id"]);
+const grantsOn = selection("grants", ["company_id", "resource"], sql`and revoked_at is null order by num`);

@@ -1,0 +1,489 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { viewHistory, readFile } from "../contract/knowledge.ts";
+import { grantPermission, revokePermission } from "../contract/capabilities.ts";
+import * as contract from "../contract/repos.ts";
+import { setSecret } from "../contract/secrets.ts";
+import {
+  createOrganization,
+  openTestStore,
+  type Organization,
+  refusal,
+  storeKinds,
+  type TestStore,
+} from "../testing/organization.ts";
+import type { Store } from "../store/store.ts";
+import { keepMirrors, type Mirrors } from "./mirrors.ts";
+import { salvageSession, sweepMirrors } from "./salvage.ts";
+
+const git = (cwd: string, ...args: string[]): string =>
+  execFileSync("git", ["-c", "user.name=Dev", "-c", "user.email=dev@example.com", ...args], {
+    cwd,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" },
+  }).trim();
+
+for (const kind of storeKinds) {
+  describe(`repositories on ${kind}`, () => {
+    const folder = mkdtempSync(join(tmpdir(), "agency-repos-"));
+    const origin = join(folder, "origin.git");
+    const work = join(folder, "work");
+    const trace = join(folder, "fetches");
+    let opened: TestStore;
+    let org: Organization;
+    let mirrors: Mirrors;
+    let sessions = 0;
+    /** Lets no transaction commit. */
+    let isFull = false;
+
+    /** A new agent with this right on the repository, in a session with a workspace. */
+    async function developer(name: string, level?: "read" | "push") {
+      const agent = await org.agent(name);
+      const grant =
+        level === undefined
+          ? undefined
+          : await org.board(grantPermission, {
+              companyId: org.companyId,
+              to: agent.id,
+              resource: "repo:site",
+              level,
+            });
+      const workspace = join(folder, `workspace-${++sessions}`);
+      mkdirSync(workspace);
+      return { ...agent, workspace, grant, session: await org.session(agent.id, workspace) };
+    }
+
+    function commit(place: string, file: string, text: string): string {
+      writeFileSync(join(place, file), text);
+      git(place, "add", "-A");
+      git(place, "commit", "-qm", `Change ${file}`);
+      return git(place, "rev-parse", "HEAD");
+    }
+
+    before(async () => {
+      mkdirSync(work);
+      git(folder, "init", "-q", "--bare", "-b", "main", origin);
+      git(work, "init", "-q", "-b", "main");
+      commit(work, "price.js", "export const price = (n) => n * 1.1;\n");
+      git(work, "push", "-q", origin, "main");
+      opened = await openTestStore(kind);
+      mirrors = keepMirrors({ folder: join(folder, "repos"), enclose: () => undefined });
+      const { store } = opened;
+      const fillable: Store = {
+        dialect: store.dialect,
+        read: (work) => store.read(work),
+        write: (work, on) =>
+          store.write(async (tx) => {
+            const done = await work(tx);
+            if (isFull) throw new Error("The disk is full.");
+            return done;
+          }, on),
+        onCommit: (listener) => store.onCommit(listener),
+        close: () => store.close(),
+      };
+      org = await createOrganization(fillable, { mirrors });
+      await org.board(contract.addRepo, { companyId: org.companyId, name: "site", url: origin });
+    });
+    after(async () => {
+      await opened.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    // covers REPO-02
+    test("a clone has the newest commit of the origin, and works without the origin", async () => {
+      const newest = commit(work, "more.txt", "more\n");
+      git(work, "push", "-q", origin, "main");
+      const { session, workspace } = await developer("Cloner", "read");
+      const made = await session.call(contract.cloneRepo, { name: "site" });
+      assert.equal(made.path, join(workspace, "site"));
+      assert.equal(made.commit, newest);
+      assert.equal(readFileSync(join(made.path, "more.txt"), "utf8"), "more\n");
+      assert.deepEqual(made.notes, []);
+      const away = `${origin}.away`;
+      execFileSync("mv", [origin, away]);
+      try {
+        await refusal(org.board(contract.fetchRepo, { companyId: org.companyId, name: "site" }), "refused");
+        const offline = await session.call(contract.cloneRepo, { name: "site" });
+        assert.equal(offline.path, join(workspace, "site-2"));
+        assert.equal(offline.commit, newest);
+        assert.match(offline.notes.join(), /can't be reached now/);
+      } finally {
+        execFileSync("mv", [away, origin]);
+      }
+      await org.board(contract.fetchRepo, { companyId: org.companyId, name: "site" });
+    });
+
+    // covers REPO-03
+    test("twenty clones at the same time fetch once", async () => {
+      const developers = [];
+      for (let n = 0; n < 20; n++) developers.push(await developer(`Twin ${n}`));
+      const { companyId } = org;
+      await org.board(contract.addRepo, { companyId, name: "many", url: origin });
+      for (const { id: to } of developers)
+        await org.board(grantPermission, { companyId, to, resource: "repo:many" });
+      const counting = join(folder, "counting");
+      mkdirSync(counting);
+      // A git in front of the real one that notes each fetch.
+      const real = execFileSync("which", ["git"], { encoding: "utf8" }).trim();
+      writeFileSync(
+        join(counting, "git"),
+        `#!/bin/sh\nfor arg; do if [ "$arg" = fetch ]; then echo fetch >> ${trace}; fi; done\nexec ${real} "$@"\n`,
+        { mode: 0o755 },
+      );
+      const path = process.env["PATH"];
+      process.env["PATH"] = `${counting}:${path}`;
+      try {
+        await Promise.all(
+          developers.map(({ session }) => session.call(contract.cloneRepo, { name: "many" })),
+        );
+      } finally {
+        process.env["PATH"] = path;
+      }
+      assert.equal(readFileSync(trace, "utf8"), "fetch\n");
+      for (const { workspace } of developers) assert.ok(existsSync(join(workspace, "many", "price.js")));
+    });
+
+    test("rights are checked on every call, and again when git is done", async () => {
+      const none = await developer("None");
+      await refusal(none.session.call(contract.cloneRepo, { name: "site" }), "not_found");
+      assert.deepEqual((await none.session.call(contract.listRepos, {})).repos, []);
+      const reader = await developer("Reader", "read");
+      const [seen] = (await reader.session.call(contract.listRepos, {})).repos;
+      assert.equal(seen?.level, "read");
+      await refusal(reader.session.call(contract.pushBranch, { repo: "site", branch: "x" }), "forbidden");
+      await refusal(
+        org.board(grantPermission, { companyId: org.companyId, to: reader.id, resource: "repo:nothing" }),
+        "refused",
+      );
+      // The right ends while git works.
+      const running = reader.session.call(contract.cloneRepo, { name: "site" });
+      await org.board(revokePermission, { id: reader.grant?.id ?? "" });
+      await refusal(running, "not_found");
+      await refusal(reader.session.call(contract.cloneRepo, { name: "site" }), "not_found");
+    });
+
+    test("a branch is published with its diff, pushed by who may, and never over other commits", async () => {
+      const ada = await developer("Ada", "read");
+      const { path } = await ada.session.call(contract.cloneRepo, { name: "site" });
+      git(path, "checkout", "-qb", "fix");
+      const first = commit(path, "price.js", "export const price = (n) => Math.round(n * 1.1);\n");
+      const published = await ada.session.call(contract.publishBranch, {
+        repo: "site",
+        branch: "fix",
+        message: "Round prices.",
+        testOutput: "ok 1 - rounds",
+      });
+      assert.equal(published.branch, "agency/ada/fix");
+      assert.equal(published.commit, first);
+      assert.equal(published.commits, 1);
+      const { content } = await ada.session.call(readFile, { id: published.file });
+      for (const part of [
+        "Round prices.",
+        "ok 1 - rounds",
+        "+export const price = (n) => Math.round",
+        "1 file",
+      ])
+        assert.ok(content.includes(part), part);
+      const diff = await org.board(contract.viewDiff, {
+        companyId: org.companyId,
+        repo: "site",
+        branch: "agency/ada/fix",
+      });
+      assert.match(diff.diff, /\+export const price = \(n\) => Math\.round/);
+      assert.deepEqual(diff.files, [{ path: "price.js", added: 1, removed: 1 }]);
+      const second = commit(path, "note.txt", "why\n");
+      const again = await ada.session.call(contract.publishBranch, {
+        repo: "site",
+        branch: "fix",
+        message: "And why.",
+      });
+      assert.equal(again.file, published.file);
+      assert.equal((await ada.session.call(viewHistory, { id: again.file })).versions.length, 2);
+      const reviewer = await developer("Reviewer", "push");
+      const theirs = await reviewer.session.call(contract.cloneRepo, { name: "site" });
+      assert.equal(git(theirs.path, "rev-parse", "origin/agency/ada/fix"), second);
+      const pushed = await reviewer.session.call(contract.pushBranch, {
+        repo: "site",
+        branch: "agency/ada/fix",
+      });
+      assert.equal(pushed.pushedTo, "agency/ada/fix");
+      assert.equal(git(origin, "rev-parse", "agency/ada/fix"), second);
+      await org.board(contract.pushBranch, {
+        companyId: org.companyId,
+        repo: "site",
+        branch: "agency/ada/fix",
+        onto: "main",
+      });
+      assert.equal(git(origin, "rev-parse", "main"), second);
+      git(work, "pull", "-q", "--rebase", origin, "main");
+      commit(work, "theirs.txt", "theirs\n");
+      git(work, "push", "-q", origin, "HEAD:main");
+      git(path, "checkout", "-q", "-b", "other", first);
+      commit(path, "other.txt", "other\n");
+      await ada.session.call(contract.publishBranch, { repo: "site", branch: "other", message: "Other." });
+      const forced = org.board(contract.pushBranch, {
+        companyId: org.companyId,
+        repo: "site",
+        branch: "agency/ada/other",
+        onto: "main",
+      });
+      assert.match((await refusal(forced, "refused")).message, /push to the branch main/);
+      const missing = ada.session.call(contract.publishBranch, {
+        repo: "site",
+        branch: "nothing",
+        message: "x",
+      });
+      await refusal(missing, "refused");
+    });
+
+    test("a session that ruins its clone harms neither the mirror nor others", async () => {
+      const villain = await developer("Villain", "read");
+      const { path } = await villain.session.call(contract.cloneRepo, { name: "site" });
+      for (const pack of execFileSync("find", [join(path, ".git", "objects"), "-type", "f"], {
+        encoding: "utf8",
+      })
+        .trim()
+        .split("\n")) {
+        execFileSync("chmod", ["u+w", pack]);
+        writeFileSync(pack, "ruined");
+      }
+      await refusal(
+        villain.session.call(contract.publishBranch, { repo: "site", branch: "main", message: "x" }),
+        "refused",
+      );
+      const other = await developer("Bystander", "read");
+      const clone = await other.session.call(contract.cloneRepo, { name: "site" });
+      git(clone.path, "fsck", "--strict");
+      git(mirrors.folderOf({ companyId: org.companyId, name: "site" }), "fsck", "--strict");
+    });
+
+    test("commits that were not published are kept, come back with the next clone, and settle when they are published", async () => {
+      const eve = await developer("Eve", "read");
+      const { path } = await eve.session.call(contract.cloneRepo, { name: "site" });
+      git(path, "checkout", "-qb", "half");
+      const lost = commit(path, "half.txt", "half\n");
+      const parts = { store: opened.store, mirrors, newId: () => crypto.randomUUID() };
+      await salvageSession(parts, eve.session.id, eve.workspace);
+      // A second time there is nothing left to keep.
+      await salvageSession(parts, eve.session.id, eve.workspace);
+      rmSync(eve.workspace, { recursive: true });
+      const listed = (await org.board(contract.listRepos, { companyId: org.companyId })).repos.find(
+        ({ name }) => name === "site",
+      )?.unpublished;
+      assert.deepEqual(
+        listed?.map(({ commit: id, branch, commits }) => ({ id, branch, commits })),
+        [{ id: lost, branch: "half", commits: 1 }],
+      );
+      mkdirSync(eve.workspace);
+      const next = await org.session(eve.id, eve.workspace);
+      const clone = await next.call(contract.cloneRepo, { name: "site" });
+      const [, back = ""] = /on the branch (\S+)\. Merge/.exec(clone.notes.join("\n")) ?? [];
+      assert.equal(git(clone.path, "rev-parse", back), lost);
+      git(clone.path, "checkout", "-qb", "whole", back);
+      await next.call(contract.publishBranch, { repo: "site", branch: "whole", message: "Kept." });
+      const after = (await org.board(contract.listRepos, { companyId: org.companyId })).repos.find(
+        ({ name }) => name === "site",
+      )?.unpublished;
+      assert.deepEqual(after, []);
+    });
+
+    test("no URL, name or branch makes git run something", async () => {
+      const mark = join(folder, "executed");
+      const { companyId } = org;
+      const urls = [
+        `ext::sh -c touch% ${mark}`,
+        `ext::touch ${mark}`,
+        `--upload-pack=touch ${mark}`,
+        `-u${mark}`,
+        "fd::17",
+        "git://example.com/x",
+        "ftp://example.com/x",
+        "http://example.com/x",
+        "https://user:password@example.com/x",
+        "https://token@example.com/x",
+        "https://-oProxyCommand=touch/x",
+        "ssh://-oProxyCommand=touch%20x/x",
+        "-oProxyCommand=touch:x",
+        "file://host/etc",
+        "https://example.com/x?y=z",
+        "transport::https://example.com/x",
+        "ssh://git@example.com/-x",
+        "host:-x",
+        `/tmp/\nx`,
+      ];
+      for (const [index, url] of urls.entries()) {
+        const said = await refusal(
+          org.board(contract.addRepo, { companyId, name: `bad-${index}`, url }),
+          "invalid",
+        );
+        assert.ok(!said.message.includes(":password"), said.message);
+      }
+      const names = ["../x", "-x", "a/b", "x.git", ".x", "x..y", "a b", ""];
+      for (const name of names)
+        await refusal(org.board(contract.addRepo, { companyId, name, url: origin }), "invalid");
+      const mallory = await developer("Mallory", "push");
+      const { path } = await mallory.session.call(contract.cloneRepo, { name: "site" });
+      const branches = [
+        "--upload-pack=x",
+        "-f",
+        "a..b",
+        "a:b",
+        "+main",
+        "x y",
+        "x\ny",
+        "$(touch x)",
+        "a.lock",
+        "@{-1}",
+        "/x",
+        "x/",
+        "HEAD",
+        "~1",
+        "a^",
+      ];
+      for (const branch of branches) {
+        await refusal(
+          mallory.session.call(contract.publishBranch, { repo: "site", branch, message: "x" }),
+          "invalid",
+        );
+        await refusal(mallory.session.call(contract.pushBranch, { repo: "site", branch }), "invalid");
+      }
+      // What a session puts into its clone is not run by the daemon.
+      const script = join(path, "run.sh");
+      writeFileSync(script, `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
+      mkdirSync(join(path, ".git", "hooks"), { recursive: true });
+      for (const name of ["pre-push", "post-checkout", "reference-transaction", "update", "pre-receive"])
+        writeFileSync(join(path, ".git", "hooks", name), `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
+      git(path, "-c", "core.hooksPath=/dev/null", "checkout", "-qb", "evil");
+      writeFileSync(join(path, ".gitmodules"), `[submodule "x"]\n\tpath = x\n\turl = ext::touch ${mark}\n`);
+      writeFileSync(join(path, ".gitattributes"), "* filter=evil diff=evil\n");
+      git(path, "-c", "core.hooksPath=/dev/null", "add", "-A");
+      git(path, "-c", "core.hooksPath=/dev/null", "commit", "-qm", "Evil");
+      for (const [key, value] of Object.entries({
+        "core.fsmonitor": script,
+        "core.sshCommand": script,
+        "core.hooksPath": join(path, ".git", "hooks"),
+        "filter.evil.smudge": script,
+        "filter.evil.clean": script,
+        "diff.external": script,
+        "diff.evil.textconv": script,
+        "core.alternateRefsCommand": script,
+        "uploadpack.packObjectsHook": script,
+        "credential.helper": `!${script}`,
+      }))
+        git(path, "config", key, value);
+      rmSync(mark, { force: true });
+      const evil = mallory.session.call(contract.publishBranch, {
+        repo: "site",
+        branch: "evil",
+        message: "Look.",
+      });
+      // Git refuses a .gitmodules with such a URL, or takes it as data.
+      await evil.catch((error: unknown) => assert.match(String(error), /gitmodules/));
+      const reader = await developer("Victim", "read");
+      const clone = await reader.session.call(contract.cloneRepo, { name: "site" });
+      assert.ok(existsSync(clone.path));
+      assert.ok(!existsSync(mark), "something ran");
+    });
+
+    test("the origin's login is given to git alone, and no answer shows it", async () => {
+      const { companyId } = org;
+      const value = "canary-of-the-origin-91";
+      const missing = org.board(contract.addRepo, {
+        companyId,
+        name: "far",
+        url: "http://127.0.0.1:1/x",
+        secret: "ORIGIN",
+      });
+      assert.match((await refusal(missing, "refused")).message, /not set: ORIGIN/);
+      await org.board(setSecret, { companyId, name: "ORIGIN", value });
+      const { createServer } = await import("node:http");
+      const heard: string[] = [];
+      const server = createServer((request, response) => {
+        heard.push(request.headers.authorization ?? "");
+        response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end(value);
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      try {
+        const address = server.address();
+        const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/x`;
+        const said = await refusal(
+          org.board(contract.addRepo, { companyId, name: "far", url, secret: "ORIGIN" }),
+          "refused",
+        );
+        assert.ok(!`${said.message} ${said.hint}`.includes(value));
+        const login = Buffer.from(`x-access-token:${value}`).toString("base64");
+        assert.ok(heard.includes(`Basic ${login}`), heard.join());
+      } finally {
+        server.close();
+      }
+    });
+
+    test("a removal that is rolled back leaves everything, and one that a crash cut short is completed at the next start", async () => {
+      const { companyId } = org;
+      const [kept, gone] = [
+        { companyId, name: "kept" },
+        { companyId, name: "gone" },
+      ];
+      await org.board(contract.addRepo, { ...kept, url: origin });
+      isFull = true;
+      await assert.rejects(org.board(contract.removeRepo, kept), /full/);
+      await assert.rejects(org.board(contract.addRepo, { ...gone, url: origin }), /full/);
+      isFull = false;
+      assert.ok(mirrors.has(kept));
+      await org.board(contract.fetchRepo, kept);
+      const [unfinished, foreign] = [
+        join(folder, "repos", ".incoming-x", "pack"),
+        join(folder, "repos", crypto.randomUUID(), "elsewhere.git"),
+      ];
+      for (const path of [mirrors.folderOf(gone), unfinished, foreign]) mkdirSync(path, { recursive: true });
+      await sweepMirrors({ store: opened.store, mirrors });
+      assert.ok(mirrors.has(kept) && !mirrors.has(gone));
+      assert.ok(!existsSync(unfinished));
+      assert.ok(existsSync(foreign), "of a company that another database may know");
+      rmSync(foreign, { recursive: true });
+    });
+
+    test("a session that puts a link in place of its clone gets no commits of another", async () => {
+      const [own, other] = [await developer("Swapper", "read"), await developer("Owner", "read")];
+      const { path } = await own.session.call(contract.cloneRepo, { name: "site" });
+      const theirs = await other.session.call(contract.cloneRepo, { name: "site" });
+      commit(theirs.path, "private.txt", "private\n");
+      rmSync(path, { recursive: true });
+      symlinkSync(theirs.path, path);
+      await salvageSession(
+        { store: opened.store, mirrors, newId: () => crypto.randomUUID() },
+        own.session.id,
+        own.workspace,
+      );
+      const listed = (await org.board(contract.listRepos, { companyId: org.companyId })).repos.flatMap(
+        ({ unpublished }) => unpublished,
+      );
+      assert.ok(!listed.some(({ by }) => by.id === own.id));
+    });
+
+    test("a removed repository is gone with its rights and its mirror", async () => {
+      const { companyId } = org;
+      await org.board(contract.addRepo, { companyId, name: "short", url: origin });
+      const agent = await org.agent("Left");
+      await org.board(grantPermission, { companyId, to: agent.id, resource: "repo:short" });
+      await refusal(org.board(contract.addRepo, { companyId, name: "short", url: origin }), "conflict");
+      await org.board(contract.removeRepo, { companyId, name: "short" });
+      assert.ok(!existsSync(mirrors.folderOf({ companyId, name: "short" })));
+      await org.board(contract.addRepo, { companyId, name: "short", url: origin });
+      assert.deepEqual((await agent.call(contract.listRepos, {})).repos, []);
+    });
+  });
+}

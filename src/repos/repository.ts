@@ -1,0 +1,78 @@
+import { isIP } from "node:net";
+import { reachOf } from "../capabilities/hosts.ts";
+
+/**
+ * Which origins a repository can have, and the names of what is kept of it. An origin is reached by https, by ssh, or on this
+ * machine (file). Only the board adds repositories, so only the board decides which files of this machine are one.
+ */
+export interface Origin {
+  readonly url: string;
+  readonly transport: "https" | "http" | "ssh" | "file";
+  /** With its port. Null for a file. */
+  readonly host: string | null;
+}
+
+/** The origin that a URL names, or what is wrong with the URL. */
+export function originOf(given: string): Origin | { readonly wrong: keyof typeof wrongUrls } {
+  const url = given.trim();
+  if (/[\s\p{C}]/u.test(url) || url.startsWith("-")) return { wrong: "form" };
+  if (url.startsWith("/")) return file(url);
+  const scp = /^(?:[A-Za-z0-9_][\w.-]*@)?([A-Za-z0-9][A-Za-z0-9.-]*):(?!\/\/)(?![-:])([^\\]+)$/.exec(url);
+  if (scp !== null && !/^[a-z][a-z0-9+.-]*::/i.test(url))
+    return isOfNetwork(scp[1] ?? "") ? { wrong: "network" } : { url, transport: "ssh", host: scp[1] ?? "" };
+  const parsed = URL.parse(url);
+  if (parsed === null || /^[^/]*::/.test(url)) return { wrong: "form" };
+  const { protocol, hostname, host, username, password, search, hash, pathname } = parsed;
+  if (protocol === "file:")
+    return hostname === "" && search === "" && hash === "" ? file(decoded(pathname)) : { wrong: "form" };
+  if (protocol !== "https:" && protocol !== "http:" && protocol !== "ssh:") return { wrong: "transport" };
+  if (password !== "" || (username !== "" && protocol !== "ssh:")) return { wrong: "login" };
+  if (
+    hostname === "" ||
+    /^(?:-|%2d)/i.test(hostname) ||
+    decoded(username).startsWith("-") ||
+    /[%\\]/.test(host)
+  )
+    return { wrong: "form" };
+  if (
+    search !== "" ||
+    hash !== "" ||
+    pathname === "/" ||
+    pathname === "" ||
+    decoded(pathname).startsWith("/-")
+  )
+    return { wrong: "form" };
+  if (protocol === "http:" && !/^(?:127(?:\.\d+){3}|localhost|\[::1\])$/.test(hostname))
+    return { wrong: "plain" };
+  if (isOfNetwork(hostname)) return { wrong: "network" };
+  const transport = protocol === "https:" ? "https" : protocol === "http:" ? "http" : "ssh";
+  return { url, transport, host };
+}
+
+export const wrongUrls = {
+  form: "is not the URL of a git repository",
+  transport: "uses a transport that is not allowed",
+  login: "contains a user name or password",
+  plain: "would send everything unencrypted",
+  network: "names an address that belongs to the network itself",
+};
+
+/** Addresses that Agency never asks, also written as one number. A name is what the board chose. */
+function isOfNetwork(host: string): boolean {
+  const address = URL.parse(`http://${host}`)?.hostname ?? host;
+  return isIP(address.replaceAll(/^\[|\]$/g, "")) !== 0 && reachOf(address) === "never";
+}
+
+const file = (path: string): Origin => ({ url: path, transport: "file", host: null });
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The name under which an agent's branch is published. */
+export const publishedName = (slug: string, branch: string): string =>
+  branch.startsWith(`agency/${slug}/`) ? branch : `agency/${slug}/${branch}`;

@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { writeIn } from "../dispatch/context.ts";
+import { countStored } from "../knowledge/table.ts";
+import { selection } from "../store/query.ts";
+import type { Store } from "../store/store.ts";
+import type { Mirrors } from "./mirrors.ts";
+import { clonesOf, dropClone, insertBundle, repoNamed } from "./table.ts";
+
+/**
+ * Keeps what a session committed and did not publish, before its workspace is removed. Each step can be repeated: the bundle is
+ * on disk before its row, and the row before the workspace goes. If a bundle can't be written, this throws, and the workspace
+ * stays until the next start of the daemon.
+ */
+export async function salvageSession(
+  parts: { readonly store: Store; readonly mirrors: Mirrors; readonly newId: () => string },
+  sessionId: string,
+  workspace: string,
+): Promise<void> {
+  const { store, mirrors, newId } = parts;
+  const { session, clones } = await store.read(async (tx) => ({
+    session: await tx.first(sessionRow, { id: sessionId }),
+    clones: await tx.all(clonesOf, { session_id: sessionId }),
+  }));
+  if (session === undefined) return;
+  const { company_id: companyId, agent_id: agentId } = session;
+  for (const { repo, folder } of clones) {
+    const mirror = { companyId, name: repo };
+    const path = join(workspace, folder);
+    const isThere = mirrors.has(mirror) && existsSync(join(path, ".git"));
+    const kept = isThere ? await mirrors.bundle(mirror, workspace, path) : [];
+    await writeIn(store, companyId, newId, async (call) => {
+      const { tx } = call;
+      for (const { id, branch, commit, commits, bytes } of kept) {
+        await tx.run(insertBundle, {
+          id,
+          company_id: companyId,
+          repo,
+          agent_id: agentId,
+          session_id: sessionId,
+          branch,
+          commit_id: commit,
+          commits,
+          bytes,
+          created_at: tx.now,
+          settled_at: null,
+        });
+        // They are kept in any case. An agent whose storage is full can't clone any more.
+        await countStored(tx, { companyId, agentId, bytes });
+        await call.record(agentId, { repo, branch, commit, commits, bundle: id }, "repo.salvage");
+      }
+      await tx.run(dropClone, { session_id: sessionId, folder });
+    });
+  }
+}
+
+/**
+ * Removes the mirrors of repositories that were removed, and bundles that are settled: a crash may have come between the commit and
+ * the removal. What belongs to a company that this database does not know is left alone.
+ */
+export function sweepMirrors({ store, mirrors }: { store: Store; mirrors: Mirrors }): Promise<void> {
+  return mirrors.sweep({
+    mirror: ({ companyId, name }) =>
+      store.read(
+        async (tx) =>
+          (await tx.first(companyRow, { id: companyId })) !== undefined &&
+          (await repoNamed(tx, companyId, name)) === undefined,
+      ),
+    bundle: (id) =>
+      store.read(async (tx) => ((await tx.first(bundleRow, { id }))?.settled_at ?? null) !== null),
+  });
+}
+
+const companyRow = selection("companies", ["id"]);
+const bundleRow = selection("bundles", ["id"]);
+
+const sessionRow = selection("sessions", ["id"]);
