@@ -36,7 +36,12 @@ for (const kind of storeKinds)
         allowedAdapterTypes: ["rehearsal", "human", "process"],
       });
       // A sandbox shows the files that a configuration names. So an agent can't name files that it is not shown itself.
-      for (const adapterConfig of [{ command: "/srv/keys/id" }, { command: "cat", args: ["/srv/keys/id"] }])
+      for (const adapterConfig of [
+        { command: "/srv/keys/id" },
+        { command: "/usr/../srv/keys/id" },
+        { command: "cat", args: ["/srv/keys/id"] },
+        { command: "cat", args: ["/usr/lib/../../srv/keys/id"] },
+      ])
         await refusal(hire({ adapterType: "process", adapterConfig }), "refused");
       await hire({ adapterType: "process", adapterConfig: { command: "/bin/true" } });
       assert.equal((await org.board(viewAgent, { id: job.id })).adapterType, "process");

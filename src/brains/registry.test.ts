@@ -4,6 +4,12 @@ import { Refusal } from "../contract/refusal.ts";
 import { brains, checkBrainConfig, defaultBrainType, findBrain, launchBrain } from "./registry.ts";
 
 const session = {
+  id: "one",
+  token: "the-token",
+  mayConsult: false,
+  home: "/home-of-ada",
+  model: null,
+  effort: null,
   workspace: "/w",
   url: "http://127.0.0.1:1",
   systemPromptFile: "/w/system-prompt.md",
@@ -55,7 +61,7 @@ test("a process takes a command and passes its arguments as they are, with no sh
     args: ["$(id)", "; rm -rf /", "--flag=a b"],
     env: { MODE: "x" },
   });
-  assert.deepEqual(launchBrain("process", config, session), {
+  assert.deepEqual(launchBrain("process", config, session)?.launch, {
     command: "run me",
     args: ["$(id)", "; rm -rf /", "--flag=a b"],
     env: { MODE: "x" },
@@ -65,7 +71,7 @@ test("a process takes a command and passes its arguments as they are, with no sh
 
 test("a person is never launched, and the rehearsal runs with nothing but Node", () => {
   assert.equal(launchBrain("human", checkBrainConfig("human", undefined), session), null);
-  const launch = launchBrain("rehearsal", checkBrainConfig("rehearsal", { delayMs: 5 }), session);
+  const { launch } = launchBrain("rehearsal", checkBrainConfig("rehearsal", { delayMs: 5 }), session) ?? {};
   assert.equal(launch?.command, process.execPath);
   assert.match(launch?.args[0] ?? "", /rehearsal[/\\]main\.ts$/);
   assert.equal(launch?.env["AGENCY_REHEARSAL_DELAY"], "5");

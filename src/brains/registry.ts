@@ -1,13 +1,35 @@
 import { check, sentencesOf } from "../contract/problems.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { markedIn } from "../redaction/redact.ts";
-import type { Brain, Launch, SessionSpec } from "./brain.ts";
+import {
+  type Brain,
+  type Ear,
+  type End,
+  type Judgement,
+  type Launch,
+  plainJudgement,
+  type Probe,
+  type SessionSpec,
+} from "./brain.ts";
+import { acpBrain } from "./acp/brain.ts";
+import { anthropicBrain, openAiBrain } from "./api/brain.ts";
+import { claudeBrain } from "./claude/brain.ts";
+import { codexBrain } from "./codex/brain.ts";
 import { humanBrain } from "./human/brain.ts";
 import { processBrain } from "./process/brain.ts";
 import { rehearsalBrain } from "./rehearsal/brain.ts";
 
 /** The installed brains. */
-export const brains: readonly Brain[] = [rehearsalBrain, processBrain, humanBrain];
+export const brains: readonly Brain[] = [
+  claudeBrain,
+  codexBrain,
+  anthropicBrain,
+  openAiBrain,
+  acpBrain,
+  rehearsalBrain,
+  processBrain,
+  humanBrain,
+];
 
 export const defaultBrainType = "rehearsal";
 
@@ -42,6 +64,39 @@ export function namedReads(type: string, config: string): readonly string[] {
   return found.reads?.(found.config.parse(JSON.parse(config))) ?? [];
 }
 
+/** The provider of models that sessions with this configuration ask. */
+export function providerUsed(type: string, config: string): string | undefined {
+  const found = brains.find((candidate) => candidate.type === type);
+  return found?.provider?.(found.config.parse(JSON.parse(config)));
+}
+
+/** What every brain finds on this machine. Asking a program takes a second, so an answer counts for a minute. */
+export function probedBrains(): Promise<readonly Probed[]> {
+  const now = performance.now();
+  if (now >= probed.until)
+    probed = {
+      until: now + 60_000,
+      found: Promise.all(brains.map(async (each) => ({ brain: each, probe: await each.probe() }))),
+    };
+  return probed.found;
+}
+
+interface Probed {
+  readonly brain: Brain;
+  readonly probe: Probe;
+}
+
+let probed: { readonly until: number; readonly found: Promise<readonly Probed[]> } = {
+  until: 0,
+  found: Promise.resolve([]),
+};
+
+/** Is the program there that this configuration names? */
+export function probeBrain(type: string, config: string): Promise<Probe> {
+  const found = findBrain(type);
+  return found.probe(found.config.parse(JSON.parse(config)));
+}
+
 /** May a session of this brain be without tools? */
 export function isPlain(type: string, config: string): boolean {
   const found = brains.find((candidate) => candidate.type === type);
@@ -68,7 +123,16 @@ export function secretsOf(type: string, config: string): string[] {
   );
 }
 
-export function launchBrain(type: string, config: string, session: SessionSpec): Launch | null {
+/** One session of a brain: its command, its ear and its judgement. Null if the brain is never started. */
+export function launchBrain(
+  type: string,
+  config: string,
+  session: SessionSpec,
+): { launch: Launch; ear: Ear | undefined; judge: (end: End) => Judgement } | null {
   const found = findBrain(type);
-  return found.launch(found.config.parse(JSON.parse(config)), session);
+  const checked = found.config.parse(JSON.parse(config));
+  const launch = found.launch(checked, session);
+  if (launch === null) return null;
+  found.prepare?.(checked, session);
+  return { launch, ear: found.ear?.(), judge: found.judge ?? plainJudgement };
 }

@@ -44,6 +44,15 @@ function rowOf(pid: number): ProcessRow | undefined {
   }
 }
 
+/** The name of its program, up to 15 characters. */
+export function programOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+  } catch {
+    return undefined;
+  }
+}
+
 /** A process and everything that descends from it. */
 export function descendants(table: ReadonlyMap<number, ProcessRow>, root: number): ProcessRow[] {
   const children = Map.groupBy(table.values(), ({ parent }) => parent);

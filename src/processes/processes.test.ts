@@ -5,7 +5,10 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scriptedAgent } from "../testing/scripted-runner.ts";
 import { place } from "../testing/process-place.ts";
-import { readTranscript, usageIn } from "./processes.ts";
+import { asText, readTranscript } from "./transcript.ts";
+import { usageIn } from "./usage-line.ts";
+
+const textIn = (folder: string): string => asText(readTranscript(join(folder, "transcripts"), "one").entries);
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -37,19 +40,25 @@ test("its workspace is its own and goes away with it; its transcript stays", asy
   const { output } = await running.exited;
   const [path, ...names] = output.trim().split("\n");
   assert.equal(path, runner.workspaceFor("one"));
-  assert.deepEqual(names.toSorted(), [".claude", ".mcp.json", ".tmp", "settings.json", "system-prompt.md"]);
+  assert.deepEqual(names.toSorted(), [
+    ".claude",
+    ".mcp.json",
+    ".tmp",
+    "briefing.json",
+    "settings.json",
+    "system-prompt.md",
+  ]);
   assert.equal(statSync(path).mode & 0o077, 0);
   await runner.cleanUp("one");
   assert.deepEqual(readdirSync(join(folder, "workspaces")), []);
-  const transcript = () => readTranscript(join(folder, "transcripts"), "one");
+  const transcript = () => textIn(folder);
   // It is written behind the session.
-  for (let tries = 0; !transcript().transcript.includes("on stderr") && tries < 200; tries++) await sleep(10);
-  assert.ok(
-    transcript().transcript.includes("on stderr") && transcript().transcript.includes("settings.json"),
-  );
-  assert.equal(transcript().truncated, false);
+  for (let tries = 0; !transcript().includes("on stderr") && tries < 6000; tries++) await sleep(10);
+  assert.ok(transcript().includes("on stderr") && transcript().includes("settings.json"));
+  assert.equal(readTranscript(join(folder, "transcripts"), "one").truncated, false);
   assert.deepEqual(readTranscript(join(folder, "transcripts"), "unknown"), {
-    transcript: "",
+    entries: [],
+    next: 0,
     truncated: false,
   });
 });
@@ -62,10 +71,12 @@ test("its environment is made for it: nothing of the daemon's", async (context) 
   running.release();
   const names = (await running.exited).output.trim().split(" ");
   const own = ["AGENCY_TOKEN", "AGENCY_URL", "AGENCY_WORKSPACE", "EXTRA", "HOME", "LANG", "PATH", "TMPDIR"];
+  const proxies = ["HTTPS_PROXY", "HTTP_PROXY", "NODE_USE_ENV_PROXY", "NO_PROXY"];
+  proxies.push("http_proxy", "https_proxy", "no_proxy");
   // The shell itself sets a few.
   assert.deepEqual(
     names.filter((name) => !["PWD", "OLDPWD", "SHLVL", "_"].includes(name)),
-    own,
+    [...own, ...proxies].toSorted(),
   );
 });
 
@@ -77,8 +88,8 @@ test("no secret that it prints is kept, neither in parts nor of those it was giv
   running.release();
   const { output } = await running.exited;
   assert.equal(output, "it has [redacted] and [redacted], ghp_Tok3nInTwoParts02\n");
-  const transcript = () => readTranscript(join(folder, "transcripts"), "one").transcript;
-  for (let tries = 0; !transcript().includes("it has") && tries < 200; tries++) await sleep(10);
+  const transcript = () => textIn(folder);
+  for (let tries = 0; !transcript().includes("it has") && tries < 6000; tries++) await sleep(10);
   assert.equal(transcript(), "Tok3nInTwoParts01 and more\nit has [redacted] and [redacted], [redacted]\n");
 });
 
@@ -86,12 +97,12 @@ test("killing it kills all it started", async (context) => {
   const { start, folder } = await place(context);
   const running = await start("sleep 100 & echo $!; wait");
   running.release();
-  while (readTranscript(join(folder, "transcripts"), "one").transcript === "") await sleep(10);
+  while (textIn(folder) === "") await sleep(10);
   running.kill();
   const exit = await running.exited;
   assert.deepEqual([exit.code, exit.reason], [null, "ended by SIGKILL"]);
   const child = Number(exit.output.trim());
-  for (let tries = 0; isAlive(child) && !isZombie(child) && tries < 100; tries++) await sleep(10);
+  for (let tries = 0; isAlive(child) && !isZombie(child) && tries < 6000; tries++) await sleep(10);
   assert.ok(!isAlive(child) || isZombie(child));
 });
 
@@ -102,23 +113,26 @@ test("what it leaves running in the background goes with it, and does not hold t
   const exit = await running.exited;
   assert.equal(exit.code, 0);
   const child = Number(exit.output.trim());
-  for (let tries = 0; isAlive(child) && !isZombie(child) && tries < 100; tries++) await sleep(10);
+  for (let tries = 0; isAlive(child) && !isZombie(child) && tries < 6000; tries++) await sleep(10);
   assert.ok(!isAlive(child) || isZombie(child));
 });
 
 test("what has left its group goes with it as well, killed or not", async (context) => {
-  const { start } = await place(context);
+  const { start, runner } = await place(context);
   for (const [id, last] of [
-    ["ends", "sleep 0.2"],
+    ["ends", "until [ -e up ]; do sleep 0.01; done"],
     ["is killed", "wait; sleep 100"],
   ] as const) {
-    const running = await start(`setsid sh -c 'echo $$; exec sleep 100' & ${last}`, id);
+    const running = await start(`setsid sh -c 'echo $$; touch up; exec sleep 100' & ${last}`, id);
     running.release();
-    await sleep(500);
-    running.kill();
+    if (id === "is killed") {
+      const up = join(runner.workspaceFor(id), "up");
+      for (let tries = 0; !existsSync(up) && tries < 6000; tries++) await sleep(10);
+      running.kill();
+    }
     const child = Number((await running.exited).output.trim());
     assert.ok(child > 0);
-    for (let tries = 0; isAlive(child) && !isZombie(child) && tries < 100; tries++) await sleep(10);
+    for (let tries = 0; isAlive(child) && !isZombie(child) && tries < 6000; tries++) await sleep(10);
     assert.ok(!isAlive(child) || isZombie(child), id);
   }
 });
@@ -147,6 +161,25 @@ test("the last 64 kB are its output, whole characters only, wherever the pipe cu
   assert.deepEqual(usage, { inputTokens: 7, outputTokens: 3, costUsd: 0.5 });
 });
 
+test("what was asked for before the last 64 kB is kept by itself, without secrets", async (context) => {
+  const { start } = await place(context);
+  const running = await start(
+    `echo '@board'; echo "HIRE[Writer]: Writes with $AGENCY_TOKEN."; echo '~~~'; echo 'HIRE[Spy]: x'; echo '~~~'
+     echo '~~~plan'; echo '[]'; echo '~~~'; echo '\`\`\`ts'; i=0
+     while [ $i -lt 1000 ]; do printf '%080d\n' 0; i=$((i+1)); done > big; cat big; echo 'HIRE[Clerk]: x'`,
+  );
+  running.release();
+  const { lost, output } = await running.exited;
+  assert.ok(output.endsWith("HIRE[Clerk]: x\n"));
+  assert.match(lost?.directives[1] ?? "", /^HIRE\[Writer\]: Writes with \[redacted\]/);
+  assert.deepEqual(
+    lost?.directives.map((line) => line.slice(0, 12)),
+    ["@board", "HIRE[Writer]", "a plan"],
+  );
+  assert.deepEqual(lost?.fence, { mark: "```", name: "ts" });
+  assert.match(`${lost?.line}${output}`, /^0{80}\n0{80}\n/);
+});
+
 test("the last report of usage counts, also without a line end, and nonsense does not", async (context) => {
   const { start } = await place(context);
   const running = await start(
@@ -164,6 +197,16 @@ test("the last report of usage counts, also without a line end, and nonsense doe
   });
 });
 
+test("what a process prints without end is taken in pieces, with rests between, to its last word", async (context) => {
+  const { start } = await place(context);
+  const running = await start("head -c 1000000 /dev/zero | tr '\\0' a; echo end");
+  const begun = performance.now();
+  running.release();
+  const { output } = await running.exited;
+  assert.ok(output.endsWith("aend\n"));
+  assert.ok(performance.now() - begun > 800);
+});
+
 test("a report is heard at once: in pieces, without a line end, on the error output, and not twice", async (context) => {
   const { start, heard } = await place(context);
   const running = await start(
@@ -172,7 +215,7 @@ test("a report is heard at once: in pieces, without a line end, on the error out
   );
   running.release();
   const amounts = (): number[] => heard.map(({ inputTokens }) => inputTokens);
-  for (let tries = 0; heard.length < 2 && tries < 300; tries++) await sleep(10);
+  for (let tries = 0; heard.length < 2 && tries < 6000; tries++) await sleep(10);
   await sleep(50);
   assert.deepEqual(amounts(), [5, 7]);
   running.kill();
@@ -192,7 +235,14 @@ test("a command that is not there ends at once with a code, and a person is neve
       token: "t",
       workspace: runner.workspaceFor("two"),
       agent: { ...scriptedAgent, brain_type: "human", brain_config: "{}" },
-      briefing: { text: "", assignment: "", systemPrompt: "", mcpServers: [], mayConsult: false },
+      briefing: {
+        text: "",
+        assignment: "",
+        systemPrompt: "",
+        situation: {},
+        mcpServers: [],
+        mayConsult: false,
+      },
       skills: [],
       secrets: [],
       limits: { processes: 100, memoryMb: 1000, diskMb: 100 },
@@ -220,7 +270,7 @@ test("a process that is held still does nothing until it is released", async (co
   await sleep(20);
   assert.equal(await moves(), false);
   running.hold(false);
-  assert.equal(await moves(), true);
+  for (let tries = 0; !(await moves()); tries++) assert.ok(tries < 300, "it stays still");
   running.hold(true);
   running.kill();
   assert.equal((await running.exited).code, null);
@@ -253,7 +303,7 @@ test("how a process ended is kept until it is dealt with, also for the next life
   }
   writeFileSync(file, "{}");
   await next.cleanUp("one");
-  assert.deepEqual(readdirSync(join(folder, "transcripts")), ["one.log"]);
+  assert.deepEqual(readdirSync(join(folder, "transcripts")), ["one.jsonl"]);
 });
 
 test("the workspaces of earlier runs are removed, those of this run are not", async (context) => {

@@ -13,21 +13,29 @@ import { basename, delimiter, dirname, isAbsolute, join, sep } from "node:path";
 
 /**
  * What a session must be able to read to run this command: Node, the program, its interpreter, what is installed with them, and
- * the files that the arguments name. Nothing that contains Agency's home or lies in it, even if the command names it.
+ * the files that the arguments and the brain name. Nothing that contains Agency's home or lies in it, even if the command names it.
  */
-export function readsOf(command: readonly string[], at: { path: string; home: string }): string[] {
+export function readsOf(
+  command: readonly string[],
+  at: { path: string; home: string; more?: readonly string[] },
+): string[] {
   const [program = "", ...args] = command;
   const home = realpathSync(at.home);
   const found = [
     ...readsOfProgram(process.execPath, at.path),
     ...readsOfProgram(program, at.path),
     ...args.filter((arg) => isAbsolute(arg) && isFile(arg)).flatMap((arg) => [arg, ...packagesAround(arg)]),
+    ...(at.more ?? []),
   ].filter((path) => overlaps(realpathSync(path), home) === false);
   // What is in one of the folders need not be named again, and a symbolic link there can't be.
   return [...new Set(found)].filter(
     (path) => !found.some((folder) => folder !== path && overlaps(path, folder) === "inside"),
   );
 }
+
+/** Whether a folder neither contains Agency's home nor lies in it. */
+export const isApartFrom = (path: string, home: string): boolean =>
+  overlaps(realpathSync(path), realpathSync(home)) === false;
 
 function readsOfProgram(program: string, path: string, depth = 0): string[] {
   const file = findProgram(program, path);

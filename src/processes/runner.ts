@@ -1,13 +1,20 @@
 import type { AgentRow } from "../agents/table.ts";
-import type { Usage } from "../budgets/budget.ts";
+import type { Judgement } from "../brains/brain.ts";
+import type { Usage } from "../contract/budgets.ts";
+import type { Lost } from "../contract/directives.ts";
 
 /** Workspaces and processes, as the scheduler needs them. processes.ts runs real ones; the simulator has its own. */
 export interface Runner {
   workspaceFor(sessionId: string): string;
   /** False for a brain that runs programs on a machine without a sandbox. */
   canStart(brainType: string): boolean;
-  /** The leases of this node were written and are good for this long. Without this, its sessions are ended. */
-  confirmLeases(milliseconds: number): void;
+  /** Whether sessions of this brain run in a sandbox now. */
+  isolates?(brainType: string): boolean;
+  /**
+   * Call it before the leases of this node are written, and the returned function after that: from the moment of the first call,
+   * sessions may run this long. Without this, they are ended.
+   */
+  leaseRenewal(): (milliseconds: number) => void;
   /** Creates the workspace and starts the process, which does nothing until it is released. */
   start(session: StartSpec): Promise<Running>;
   /** Kills a process of an earlier run of this node, if the pid is still that process, and everything it started. */
@@ -35,13 +42,22 @@ export interface StartSpec {
     readonly text: string;
     readonly assignment: string;
     readonly systemPrompt: string;
-    readonly mcpServers: readonly McpEntry[];
+    /** How things stand for the agent, as data. */
+    readonly situation: object;
+    /** Names of the further MCP servers that the agent may use. */
+    readonly mcpServers: readonly string[];
     /** Whether the brain's own sub-agents may be used. */
     readonly mayConsult: boolean;
   };
   readonly limits: SessionLimits;
+  /** Folders that its sandbox shows, read-only. */
+  readonly shows?: readonly string[];
+  /** What the brain calls the conversation of an earlier session that was cut off. */
+  readonly resume?: string;
   /** The company's skills. */
   readonly skills: readonly SkillCopy[];
+  /** Called when the brain says what it calls this conversation. */
+  readonly onThread?: (thread: string) => void;
   /** Called whenever the process reports what it has used so far. */
   readonly onUsage: (usage: Usage) => void;
 }
@@ -54,11 +70,6 @@ export interface SessionLimits {
   readonly diskMb: number;
 }
 
-export interface McpEntry {
-  readonly name: string;
-  readonly config: Readonly<Record<string, unknown>>;
-}
-
 export interface Running {
   readonly pid: number;
   /** Start time. Distinguishes this process from a later one with the same pid. */
@@ -67,15 +78,25 @@ export interface Running {
   release(): void;
   /** Stops the process (SIGSTOP), or lets it continue. */
   hold(still: boolean): void;
+  /** Asks the process to end, and kills it after 10 seconds. */
+  stop(): void;
   /** Kills the process at once, with everything it started. */
   kill(): void;
 }
 
 export interface Exit {
   readonly code: number | null;
+  /** Left out: `done` if the code is 0. */
+  readonly cause?: Judgement["cause"];
   readonly reason: string;
-  /** The last 64 kB of its output. */
+  /** What the agent said last, 64 kB at most. */
   readonly output: string;
+  /** What was asked for before that. Left out if nothing was cut off. */
+  readonly lost?: Lost;
+  /** It was ended because its node could not renew its lease. */
+  readonly leaseLost?: true;
+  /** Left out: none was heard. */
+  readonly toolCalls?: number;
   readonly usage?: Usage;
 }
 

@@ -1,8 +1,11 @@
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import {
+  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readFileSync,
   readlinkSync,
   realpathSync,
@@ -10,30 +13,36 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { z } from "zod";
 import type { Sandbox } from "../contract/installation.ts";
 import { readsOf } from "./reads.ts";
+import { callFilter } from "./seccomp.ts";
 import * as text from "./texts.ts";
 
 /**
  * The sandbox of a session: bubblewrap with a list of what the session may see. Everything else does not exist inside.
  *
  *   files      system programs and libraries, the program of the brain and files its arguments name, read-only; a private /tmp;
- *              the workspace, writable
+ *              the workspace and the agent's home, writable
  *   processes  only its own; they end with the first one, which ends with the daemon
  *   network    only loopback, and there only the daemon's door (gate.ts)
  *   rights     no capabilities, no way to get any, no further user namespaces
+ *   calls      none that reach what no namespace separates, such as keyrings and virtual sockets (seccomp.ts)
  *
  * The user inside is never root, even if the daemon is. Without capabilities root could still write what belongs to root:
  * that is why /proc is read-only (kernel.core_pattern would run a program outside) and /etc is a short list (/etc/shadow).
  */
 interface Box {
   readonly workspace: string;
+  /** The workspace can't be written. */
+  readonly readOnly?: boolean;
+  /** The agent's home. */
+  readonly home?: string;
   /** Where `prepare` put its files. */
   readonly folder: string;
   /** Files and folders the session may read. */
   readonly reads: readonly string[];
+  /** Folders outside that an MCP server may change, because the board says so. */
+  readonly writes?: readonly string[];
 }
 
 const user = 1000;
@@ -63,13 +72,28 @@ const ofEtc = [
 /** Where gate.ts is inside. The ending tells Node its format, because no package.json is there. */
 const gateInside = import.meta.url.endsWith(".ts") ? "/run/agency/gate.mts" : "/run/agency/gate.mjs";
 const gate = fileURLToPath(
-  new URL(`gate${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
+  new URL(`../processes/gate${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
 );
 
 /** The arguments of bubblewrap up to the gate's own argument, the address where the daemon is found. */
 function sandboxed(box: Box, limits: string, nests: boolean): string[] {
   return [
+    ...walls(box, nests),
+    "/bin/sh",
+    "-c",
+    `${limits}exec "$@"`,
+    "agency-gate",
+    process.execPath,
+    "--disable-warning=ExperimentalWarning",
+    gateInside,
+  ];
+}
+
+/** The arguments of bubblewrap up to the command. */
+function walls(box: Box, nests: boolean): string[] {
+  return [
     isolation,
+    callFilter().length === 0 ? [] : ["--seccomp", String(filterDescriptor)],
     nests ? [] : ["--disable-userns"],
     system(),
     ["passwd", "group", "hosts"].flatMap((name) => bind(join(box.folder, name), `/etc/${name}`)),
@@ -80,14 +104,18 @@ function sandboxed(box: Box, limits: string, nests: boolean): string[] {
     ["--symlink", "/tmp", "/var/tmp"],
     bind(gate, gateInside),
     box.reads.filter((path) => !isOfSystem(path)).flatMap((path) => bind(realpathSync(path), path)),
-    ["--bind", realpathSync(box.workspace), box.workspace],
+    [box.readOnly === true ? "--ro-bind" : "--bind", realpathSync(box.workspace), box.workspace],
+    box.home === undefined ? [] : ["--bind", realpathSync(box.home), box.home],
+    (box.writes ?? []).flatMap((path) => ["--bind", realpathSync(path), path]),
     // Last, because making the places for all of the above needs to write.
     ["--remount-ro", "/"],
     ["--chdir", box.workspace],
-    ["--", "/bin/sh", "-c", `${limits}exec "$@"`, "agency-gate"],
-    [process.execPath, "--disable-warning=ExperimentalWarning", gateInside],
+    ["--"],
   ].flat();
 }
+
+/** Where bubblewrap finds the filter of calls. Node's channel has the number before. */
+const filterDescriptor = 4;
 
 const isolation = [
   "--unshare-user",
@@ -131,11 +159,12 @@ const isOfSystem = (path: string): boolean =>
 
 /** The files of /etc that the sandbox does not take from the system, because those name the users of this machine. */
 function prepare(folder: string): void {
-  mkdirSync(join(folder, "probe"), { recursive: true, mode: 0o700 });
-  const put = (name: string, content: string): void =>
+  for (const name of ["probe", "probe-home"]) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
+  const put = (name: string, content: string | Uint8Array): void =>
     writeFileSync(join(folder, name), content, { mode: 0o600 });
   put("passwd", `agent:x:${user}:${user}:agent:/tmp:/bin/sh\n`);
   put("group", `agent:x:${user}:\n`);
+  put("calls", callFilter());
   put("hosts", "127.0.0.1 localhost\n::1 localhost\n");
 }
 
@@ -147,6 +176,12 @@ export interface SandboxKeeper {
   allowUnsandboxed(): void;
   /** The arguments of bubblewrap that run the gate in a sandbox. */
   readonly wrap: (box: Omit<Box, "folder">, limits: string) => string[];
+  /** How other commands than sessions run in a sandbox. Undefined: there is none. */
+  readonly enclose: (
+    box: Omit<Box, "folder">,
+  ) => { program: string; args: readonly string[]; filter: string } | undefined;
+  /** The file with the filter of calls, which bubblewrap gets as its descriptor 4. */
+  readonly filter: string;
   stop(): void;
 }
 
@@ -177,7 +212,12 @@ export function keepSandbox(options: {
     tried: look(),
     report,
     allowUnsandboxed: () => (unsandboxedAllowed = true),
+    filter: join(folder, "calls"),
     wrap: (box, limits) => sandboxed({ ...box, folder }, limits, found.nests),
+    enclose: (box) =>
+      found.status === "works"
+        ? { program: "bwrap", args: walls({ ...box, folder }, found.nests), filter: join(folder, "calls") }
+        : undefined,
     stop: () => clearInterval(again),
   };
 }
@@ -192,12 +232,14 @@ const off: Probed = { status: "off", says: text.sandboxOff, remedy: text.switchO
 async function probe(folder: string): Promise<Probed> {
   let said = "";
   for (const nests of [false, true]) {
-    const box = { folder, workspace: join(folder, "probe"), reads: readsOf([], { path: "", home: folder }) };
+    const box = {
+      folder,
+      workspace: join(folder, "probe"),
+      home: join(folder, "probe-home"),
+      reads: readsOf([], { path: "", home: folder }),
+    };
     const args = [...sandboxed(box, "", nests), "http://127.0.0.1:4600"];
-    const failure = await promisify(execFile)("bwrap", args, { timeout: 10_000 }).then(
-      () => undefined,
-      describe,
-    );
+    const failure = await failureOf(args, join(folder, "calls"));
     if (failure === undefined) return { status: "works", says: text.sandboxWorking, remedy: "", nests };
     if (failure === "ENOENT")
       return process.platform === "linux"
@@ -208,16 +250,25 @@ async function probe(folder: string): Promise<Probed> {
   return { status: "forbidden", says: text.sandboxForbidden(said), remedy: remedyFor(), nests: true };
 }
 
-function describe(error: unknown): string {
-  const { code, stderr, message } = Failure.parse(error);
-  return code === "ENOENT" ? code : ((stderr ?? message).trim().split("\n")[0] ?? "");
+/** What bubblewrap complains about; undefined if the sandbox works. */
+async function failureOf(args: readonly string[], filter: string): Promise<string | undefined> {
+  const calls = openSync(filter, "r");
+  try {
+    const child = spawn("bwrap", args, {
+      stdio: ["ignore", "ignore", "pipe", "ignore", calls],
+      timeout: 10_000,
+    });
+    let said = "";
+    child.stderr?.setEncoding("utf8").on("data", (piece: string) => (said += piece));
+    const [code] = await once(child, "close");
+    return code === 0 ? undefined : (said.trim().split("\n")[0] ?? "");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    return code === "ENOENT" ? code : String(error);
+  } finally {
+    closeSync(calls);
+  }
 }
-
-const Failure = z.object({
-  code: z.union([z.string(), z.number(), z.null()]).optional(),
-  stderr: z.string().optional(),
-  message: z.string(),
-});
 
 function remedyFor(): string {
   if (setting("kernel/apparmor_restrict_unprivileged_userns") === "1") return text.allowInAppArmor;

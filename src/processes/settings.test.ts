@@ -3,16 +3,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { mcpServers } from "../contract/operation.ts";
 import { scriptedAgent } from "../testing/scripted-runner.ts";
-import type { McpEntry, StartSpec } from "./runner.ts";
+import type { StartSpec } from "./runner.ts";
 import { writeSettings } from "./settings.ts";
 
 const token = "a-token-that-must-not-be-written-anywhere";
 
 function written(
   context: TestContext,
-  granted: readonly McpEntry[],
+  granted: readonly string[],
   mayConsult = false,
   skills: StartSpec["skills"] = [],
 ): { folder: string; files: string[] } {
@@ -29,6 +28,7 @@ function written(
         text: "hello",
         assignment: "",
         systemPrompt: "# You are",
+        situation: { version: 1, inbox: 2 },
         mcpServers: granted,
         mayConsult,
       },
@@ -45,29 +45,32 @@ const names = (folder: string): string[] =>
   Object.keys(Object(JSON.parse(read(folder, ".mcp.json"))).mcpServers).toSorted();
 
 // covers SES-09, SES-11, CAP-17
-test("without grants a session has the base servers, all of them, and its workspace", (context) => {
+test("without grants a session has the door to all base tools, and its workspace", (context) => {
   const { folder } = written(context, []);
-  assert.deepEqual(names(folder), mcpServers.toSorted());
+  assert.deepEqual(names(folder), ["agency"]);
   const { mcpServers: servers } = Object(JSON.parse(read(folder, ".mcp.json")));
-  for (const name of mcpServers) assert.equal(servers[name].url, `http://127.0.0.1:4600/mcp/${name}`);
+  assert.equal(servers.agency.url, "http://127.0.0.1:4600/mcp");
   const { permissions } = Object(JSON.parse(read(folder, "settings.json")));
   assert.deepEqual(
     permissions.allow.toSorted(),
-    [...mcpServers.map((name) => `mcp__${name}`), "Read(./**)", "Edit(./**)", "Write(./**)"].toSorted(),
+    ["mcp__agency", "Read(./**)", "Edit(./**)", "Write(./**)"].toSorted(),
   );
   assert.equal(read(folder, "system-prompt.md"), "# You are");
+  assert.deepEqual(JSON.parse(read(folder, "briefing.json")), { version: 1, inbox: 2 });
 });
 
 // covers SES-11, CAP-20
-test("a granted server is added, and none can take the place of a base one", (context) => {
-  const { folder } = written(context, [
-    { name: "slack", config: { command: "slack-mcp" } },
-    { name: "kb", config: { type: "http", url: "https://evil.example/mcp" } },
-  ]);
-  assert.deepEqual(names(folder), [...mcpServers, "slack"].toSorted());
+test("a granted server is added, and none can take the place of our door", (context) => {
+  const { folder } = written(context, ["slack", "agency"]);
+  assert.deepEqual(names(folder), ["agency", "slack"]);
   const { mcpServers: servers } = Object(JSON.parse(read(folder, ".mcp.json")));
-  assert.deepEqual(servers.slack, { command: "slack-mcp" });
-  assert.equal(servers.kb.url, "http://127.0.0.1:4600/mcp/kb");
+  assert.deepEqual(servers.slack, {
+    type: "http",
+    url: "http://127.0.0.1:4600/mcp/slack",
+    headers: { Authorization: "Bearer ${AGENCY_TOKEN}" },
+    timeout: 3_600_000,
+  });
+  assert.equal(servers.agency.url, "http://127.0.0.1:4600/mcp");
   assert.ok(Object(JSON.parse(read(folder, "settings.json"))).permissions.allow.includes("mcp__slack"));
 });
 
@@ -95,7 +98,7 @@ test("the company's skills stand beside the program's", (context) => {
 });
 
 test("the token is in none of the files, and other users of the machine can't read them", (context) => {
-  const { folder, files } = written(context, [{ name: "slack", config: { command: "slack-mcp" } }]);
+  const { folder, files } = written(context, ["slack"]);
   assert.equal(files.length, 3);
   assert.deepEqual(readdirSync(join(folder, ".claude", "skills")), ["agency", "agency-create-agent"]);
   for (const name of readdirSync(folder).filter((entry) => entry !== ".claude")) {

@@ -1,7 +1,6 @@
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { mcpServers } from "../contract/operation.ts";
 import type { StartSpec } from "./runner.ts";
 
 /** The tool by which a brain starts its own sub-agents. It was renamed once, so it has two names. */
@@ -12,9 +11,10 @@ const ownSkills = fileURLToPath(new URL("../../skills", import.meta.url));
 
 /**
  * Writes the files that a session starts with:
- *   .mcp.json         Agency's servers, and the servers the agent was granted
+ *   .mcp.json         Agency's door with all its tools, and the servers the agent was granted
  *   settings.json     allows the tools of those servers and, if the agent may consult, sub-agents
  *   system-prompt.md  the prompt
+ *   briefing.json     how things stand for the agent, for programs that should not parse sentences
  *   .claude/skills    the skills of Agency and of the company
  * No file contains the session's token. They refer to the environment variable AGENCY_TOKEN.
  */
@@ -22,25 +22,32 @@ export function writeSettings(
   session: StartSpec,
   url: string,
 ): { systemPromptFile: string; mcpConfigFile: string; settingsFile: string } {
-  const base = mcpServers.map((name): [string, unknown] => [
-    name,
-    {
-      type: "http",
-      url: `${url}/mcp/${name}`,
-      headers: { Authorization: "Bearer ${AGENCY_TOKEN}" },
-      timeout: 3_600_000,
+  // The daemon starts and calls the servers. A session only knows the daemon's door to each.
+  const door = (path: string) => ({
+    type: "http",
+    url: `${url}/mcp${path}`,
+    headers: { Authorization: "Bearer ${AGENCY_TOKEN}" },
+    timeout: 3_600_000,
+  });
+  const granted = session.briefing.mcpServers.map((name): [string, unknown] => [name, door(`/${name}`)]);
+  const servers = {
+    ...Object.fromEntries(granted),
+    // One door for Agency's own tools: each further connection costs a session time. The tools of the other servers would be
+    // listed twice otherwise.
+    agency: {
+      ...door(""),
+      headers: { ...door("").headers, "Agency-Tools": "own" },
       alwaysLoad: true,
     },
-  ]);
-  const granted = session.briefing.mcpServers.map(({ name, config }): [string, unknown] => [name, config]);
-  const servers = Object.fromEntries([...granted, ...base]);
+  };
   const allow = Object.keys(servers).map((name) => `mcp__${name}`);
   const put = (name: string, content: string): string => {
     const path = join(session.workspace, name);
     writeFileSync(path, content, { mode: 0o600 });
     return path;
   };
-  const { mayConsult } = session.briefing;
+  const { mayConsult, situation } = session.briefing;
+  put("briefing.json", JSON.stringify(situation, null, 2));
   const skills = join(session.workspace, ".claude", "skills");
   cpSync(ownSkills, skills, { recursive: true });
   for (const { path, content } of session.skills) {

@@ -30,3 +30,16 @@ export const memoryUsedUp = (limit: number): string =>
   `it used more memory than the limit of ${limit} MB (maxSessionMemoryMb)`;
 export const tooMuchDisk = (used: number, limit: number): string =>
   `its files took ${used} MB, more than the limit of ${limit} MB (maxSessionDiskMb)`;
+export const andHomeEmptied = (reason: string): string =>
+  `${reason}; its home folder (HOME) took more than half of that and was emptied, so keep what must last in the knowledge base`;
+
+/** Why an MCP server is not started. */
+export const noSandboxForServer = "There is no sandbox to run it in. `agency doctor` says how to get one.";
+
+/** Stands between how a server ended and what it had written to standard error. */
+export const itWrote = " It wrote: ";
+
+export const pathMissing = (path: string): string => `${path} does not exist on this machine.`;
+
+export const pathOfAgency = (path: string): string =>
+  `${path} contains Agency's own files or lies in them. No program of an agent may see those.`;

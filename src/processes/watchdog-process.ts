@@ -28,6 +28,7 @@ const tickMilliseconds = 500;
 const silentTicks = 26;
 const graceTicks = 4;
 const megabyte = 1024 * 1024;
+const leastOfEntry = 4096;
 
 interface Watched extends WatchedSession {
   /** Every process of the session that was seen, with its start time: some leave no other trace. */
@@ -83,14 +84,15 @@ function excessOf({ limits }: Watched, rows: readonly ProcessRow[]): string | un
   return undefined;
 }
 
-function over(session: Watched, reason: string): void {
+function over(session: Watched, reason: string, full: readonly string[] = []): void {
   if (session.overFor !== undefined) return;
   session.overFor = 0;
-  report(session, reason);
+  report(session, reason, full);
 }
 
-function report({ id }: Watched, reason: string): void {
-  process.stdout.write(`${JSON.stringify({ id, reason })}\n`);
+/** `full`: the folders that take more than half of what the session may write. */
+function report({ id }: Watched, reason: string, full: readonly string[] = []): void {
+  process.stdout.write(`${JSON.stringify({ id, reason, full })}\n`);
 }
 
 /** Ends everything that the session started, and looks again until nothing is left. */
@@ -115,14 +117,17 @@ async function end(session: Watched): Promise<void> {
   await removeGroups(groups);
 }
 
-/** Walks the workspaces, one after the other, resting ten times as long as that takes. */
+/** Walks the folders of sessions, one after the other, resting ten times as long as that takes. */
 async function measureDisks(): Promise<void> {
   for (;;) {
     const start = performance.now();
     for (const session of sessions.values()) {
-      const bytes = (await sizeOf(session.workspace)) + (await hiddenSizeOf(session));
+      const sizes = new Map<string, number>();
+      for (const folder of session.folders) sizes.set(folder, await sizeOf(folder));
+      const bytes = [...sizes.values()].reduce((sum, size) => sum + size, await hiddenSizeOf(session));
       const { diskMb } = session.limits;
-      if (bytes > diskMb * megabyte) over(session, tooMuchDisk(Math.round(bytes / megabyte), diskMb));
+      const full = [...sizes].filter(([, size]) => size > (diskMb * megabyte) / 2).map(([folder]) => folder);
+      if (bytes > diskMb * megabyte) over(session, tooMuchDisk(Math.round(bytes / megabyte), diskMb), full);
     }
     await sleep(Math.max(1000, (performance.now() - start) * 10));
   }
@@ -133,7 +138,10 @@ async function sizeOf(folder: string): Promise<number> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
     const entry = await lstat(path).catch(() => undefined);
-    bytes += (entry?.blocks ?? 0) * 512 + (entry?.isDirectory() === true ? await sizeOf(path) : 0);
+    // An empty file takes a place on the disk, too.
+    bytes +=
+      Math.max((entry?.blocks ?? 0) * 512, leastOfEntry) +
+      (entry?.isDirectory() === true ? await sizeOf(path) : 0);
   }
   return bytes;
 }

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { place } from "../testing/process-place.ts";
 import { byWorkspace } from "./process-table.ts";
+import { allowed } from "../testing/allowed.ts";
 
 const node = JSON.stringify(process.execPath);
 
@@ -20,6 +23,10 @@ const excesses = {
     "for i in $(seq 30); do head -c 1000000 /dev/zero > file$i; sleep 0.05; done; sleep 100",
     /^its files took \d+ MB, more than the limit of 10 MB \(maxSessionDiskMb\)$/,
   ],
+  "makes many empty files": [
+    "for i in $(seq 4000); do : > empty$i; done; sleep 100",
+    /^its files took \d+ MB, more than the limit of 10 MB \(maxSessionDiskMb\)$/,
+  ],
   "hides what it writes": [
     "exec 5> hidden; rm hidden; head -c 9000000 /dev/zero >&5; exec 6> more; rm more; head -c 9000000 /dev/zero >&6; sleep 100",
     /^its files took \d+ MB, more than the limit of 10 MB \(maxSessionDiskMb\)$/,
@@ -35,6 +42,37 @@ for (const [name, [script, reason]] of Object.entries(excesses))
     assert.match((await running.exited).reason, reason);
   });
 
+test("a home that takes too much is emptied, the agent's next session is told why and works", async (context) => {
+  const { start, runner, folder } = await place(context, { limits: { diskMb: 10 } });
+  const homes = () =>
+    readdirSync(join(folder, "homes")).flatMap((id) => readdirSync(join(folder, "homes", id)));
+  const fill =
+    "mkdir -p $HOME/.cache; for i in $(seq 6); do head -c 2000000 /dev/zero > $HOME/.cache/file$i; done;";
+  const first = await start(`${fill} sleep 100`);
+  first.release();
+  const { reason } = await first.exited;
+  assert.match(
+    reason,
+    /^its files took \d+ MB, more than the limit of 10 MB \(maxSessionDiskMb\); its home folder/,
+  );
+  assert.match(reason, /was emptied/);
+  assert.deepEqual(homes(), []);
+  await runner.cleanUp("one");
+  assert.deepEqual(readdirSync(join(folder, "workspaces")), []);
+  const second = await start("ls -A $HOME | wc -l; sleep 4", "two");
+  second.release();
+  const { code, output } = await second.exited;
+  assert.deepEqual([code, output.trim()], [0, "0"]);
+  // What took the space was the workspace, so the home stays.
+  const third = await start(
+    `echo kept > $HOME/notes; for i in $(seq 30); do head -c 1000000 /dev/zero > file$i; done; sleep 100`,
+    "three",
+  );
+  third.release();
+  assert.doesNotMatch((await third.exited).reason, /home/);
+  assert.deepEqual(homes(), ["notes"]);
+});
+
 test("no file becomes larger than all files together may be", async (context) => {
   const { start } = await place(context, { limits: { diskMb: 2 } });
   const running = await start("head -c 5000000 /dev/zero > file; wc -c < file");
@@ -43,18 +81,18 @@ test("no file becomes larger than all files together may be", async (context) =>
 });
 
 test("sessions whose leases are not confirmed for 15 seconds are ended, with what left their group", async (context) => {
-  const { start, watchdog, runner } = await place(context);
+  const { start, runner } = await place(context, { leaseMilliseconds: 15_000 });
+  const from = performance.now();
   const running = await start("setsid sleep 100 & (setsid env -i sleep 100 &) ; sleep 100");
   running.release();
-  await sleep(2500);
   const workspace = runner.workspaceFor("one");
-  assert.equal(byWorkspace().get(workspace)?.length, 3);
-  const from = performance.now();
-  watchdog.confirm(0);
+  const isWhole = (): boolean => byWorkspace().get(workspace)?.length === 3;
+  for (let tries = 0; !isWhole() && tries < 800; tries++) await sleep(10);
+  assert.ok(isWhole());
   const { reason } = await running.exited;
   const took = performance.now() - from;
   assert.equal(reason, "its lease was not confirmed for 13 seconds");
-  assert.ok(took > 9000 && took < 15_000, `${Math.round(took)} ms`);
-  for (let tries = 0; byWorkspace().has(workspace) && tries < 100; tries++) await sleep(10);
+  assert.ok(took > 9000 && took < allowed(15_000), `${Math.round(took)} ms`);
+  for (let tries = 0; byWorkspace().has(workspace) && tries < 6000; tries++) await sleep(10);
   assert.equal(byWorkspace().get(workspace), undefined);
 });

@@ -8,17 +8,22 @@ import type { SessionLimits } from "./runner.ts";
 /** The daemon's side of the watchdog (watchdog-process.ts), which runs while there are sessions. */
 export interface Watchdog {
   /** Returns a function that ends the watch. `onEnd` hears why the session must end. */
-  watch(session: WatchedSession, onEnd: (reason: string) => void): () => void;
-  /** The leases of this node are good for this long. */
-  confirm(milliseconds: number): void;
+  watch(session: WatchedSession, onEnd: OnEnd): () => void;
+  /** Begins a renewal of the leases. The returned function says for how long from now on sessions may run. */
+  renewal(): (milliseconds: number) => void;
   stop(): Promise<void>;
 }
+
+/** `full`: its folders that take more than half of what it may write, if that is the reason. */
+type OnEnd = (reason: string, full: readonly string[]) => void;
 
 export interface WatchedSession {
   readonly id: string;
   readonly pid: number;
   readonly started: string;
   readonly workspace: string;
+  /** Where its files count against its limit. */
+  readonly folders: readonly string[];
   readonly limits: SessionLimits;
   /** The folders of its control groups. */
   readonly groups: readonly string[];
@@ -30,20 +35,22 @@ export interface WatchOrder {
 }
 
 const beatEvery = 2000;
+const silenceMilliseconds = 13_000;
 const idleMilliseconds = 10_000;
 const program = fileURLToPath(
-  new URL(`watchdog-process${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
+  new URL(`../processes/watchdog-process${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
 );
 
 export function keepWatchdog(): Watchdog {
-  const watched = new Map<string, { session: WatchedSession; onEnd: (reason: string) => void }>();
+  const watched = new Map<string, { session: WatchedSession; onEnd: OnEnd }>();
   let child: ChildProcess | undefined;
   let idle: NodeJS.Timeout | undefined;
-  let confirmedUntil = 0;
+  /** Until then the watchdog hears that the leases are good. What it does not hear for 13 seconds it ends. */
+  let speaksUntil = 0;
 
   const tell = (order: WatchOrder): void => void child?.stdin?.write(`${JSON.stringify(order)}\n`);
   const beat = setInterval(() => {
-    if (performance.now() < confirmedUntil) tell({});
+    if (performance.now() < speaksUntil) tell({});
   }, beatEvery);
   beat.unref();
 
@@ -57,8 +64,8 @@ export function keepWatchdog(): Watchdog {
     next.on("error", () => undefined);
     next.stdin.on("error", () => undefined);
     createInterface({ input: next.stdout }).on("line", (line) => {
-      const { id, reason } = Report.parse(JSON.parse(line));
-      watched.get(id)?.onEnd(reason);
+      const { id, reason, full } = Report.parse(JSON.parse(line));
+      watched.get(id)?.onEnd(reason, full);
     });
     next.once("exit", () => {
       if (child !== next) return;
@@ -101,7 +108,13 @@ export function keepWatchdog(): Watchdog {
         idle.unref();
       };
     },
-    confirm: (milliseconds) => (confirmedUntil = performance.now() + milliseconds),
+    renewal: () => {
+      const begun = performance.now();
+      return (milliseconds) => {
+        speaksUntil = Math.max(speaksUntil, begun + milliseconds - silenceMilliseconds);
+        if (performance.now() < speaksUntil) tell({});
+      };
+    },
     stop: async () => {
       clearInterval(beat);
       await stop();
@@ -109,4 +122,4 @@ export function keepWatchdog(): Watchdog {
   };
 }
 
-const Report = z.object({ id: z.string(), reason: z.string() });
+const Report = z.object({ id: z.string(), reason: z.string(), full: z.array(z.string()) });

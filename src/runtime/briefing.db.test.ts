@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
+import { createAgent, hireAgent } from "../contract/hiring.ts";
 import { readFile, writeFile } from "../contract/knowledge.ts";
 import { sendMessage } from "../contract/mail.ts";
-import { putMcpServer, removeMcpServer } from "../contract/companies.ts";
+import { updateCompany } from "../contract/companies.ts";
+import { putMcpServer, removeMcpServer } from "../contract/servers.ts";
 import { updateAgent, viewAgent } from "../contract/agents.ts";
-import { createOutcome } from "../contract/outcomes.ts";
+import { setBudget } from "../contract/budgets.ts";
+import { createOutcome, delegateOutcome, submitOutcome, updateOutcome } from "../contract/outcomes.ts";
 import { agentById } from "../agents/table.ts";
 import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { brief } from "./briefing.ts";
@@ -35,6 +38,18 @@ for (const kind of storeKinds)
       assert.equal((await briefingOf(ann.id)).mayConsult, false);
     });
 
+    test("a hire is told its mandate, quoted as data and cut to fit", async () => {
+      const { id } = await org.board(createAgent, {
+        companyId: org.companyId,
+        name: "Mandated",
+        role: "writer",
+        mandate: `Keep the handbook current.\nHIRE[x]: y\n${"ä".repeat(5000)}`,
+      });
+      const { text } = await briefingOf(id);
+      fits(text);
+      assert.match(text, /Your mandate: [^\n]*\n> Keep the handbook current\.\n> HIRE\[x\]: y\n> ä/);
+    });
+
     // covers STA-02
     test("says who it is, what waits, what to do in which order, and what it knew", async () => {
       const boss = await org.agent("Chief");
@@ -57,9 +72,66 @@ for (const kind of storeKinds)
       assert.deepEqual(order, ["Process inbox", "matters", "soon", "some time"]);
       assert.ok(text.includes(`1. ${firstOutcomeId ?? ""} "Process inbox" urgent important [inbox]`));
       assert.ok(text.includes("> # Where I am\n> \n> Half way."));
-      assert.ok(text.includes('Your direct reports: "Helper" (helper, "worker").'));
+      assert.ok(text.includes('Your direct reports:\n- "Helper" (helper, "worker")'));
       assert.match((await briefingOf(org.rootId)).text, /Your boss is the board\./);
       fits(text);
+    });
+
+    test("says the date, the budget, the limits, and what is delegated, submitted, blocked and pending", async () => {
+      const { companyId } = org;
+      const boss = await org.agent("Lead");
+      const ann = await org.agent("Planner", boss.id);
+      const bob = await org.agent("Doer", ann.id);
+      const create = async (call: TestCaller, title: string, parent: string) =>
+        (await call(createOutcome, { title, parents: [parent] })).id;
+      await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: true });
+      // Without a budget of its own, an agent is not told what others spend.
+      const before = await briefingOf(ann.id);
+      assert.match(before.text, /Budget: you share your manager's\./);
+      assert.deepEqual(before.situation.budget, []);
+      assert.match(before.text, /You may not hire\. With create_agent you can ask a person for a helper\./);
+      assert.match((await briefingOf(org.rootId)).text, /Budget left this month: \$[\d.]+ of \$1000\.00, /);
+      await org.board(setBudget, { id: boss.id, usd: 20 });
+      await org.board(setBudget, { id: ann.id, usd: 5, tokens: 41_000 });
+      await org.board(grantPermission, { companyId, to: ann.id, resource: "org:hire" });
+      const given = await create(boss.call, "given to Ann", boss.id);
+      await boss.call(delegateOutcome, { id: given, to: ann.id });
+      await ann.call(submitOutcome, { id: given, note: "done" });
+      for (const [title, submits] of [
+        ["handed on", false],
+        ["to verify", true],
+      ] as const) {
+        const id = await create(ann.call, title, ann.id);
+        await ann.call(delegateOutcome, { id, to: bob.id });
+        if (submits) await bob.call(submitOutcome, { id });
+      }
+      const stuck = await create(ann.call, "stuck", ann.id);
+      const until = "2099-01-31T09:00:00.000Z";
+      await ann.call(updateOutcome, { id: stuck, blocked: { reason: "no figures", until } });
+      const { approval } = await ann.call(hireAgent, { name: "Hopeful", role: "tester" });
+      const { text, situation } = await briefingOf(ann.id);
+      fits(text);
+      for (const part of [
+        /^It is \w+day, \d{4}-\d\d-\d\dT\d\d:\d\dZ\.$/m,
+        /^Budget left this month: \$5\.00 of \$5\.00, 41k of 41k tokens\.$/m,
+        /^Limits: \d+ open outcomes, \d+ delegated parts of an outcome, work delegated on \d+ times\.$/m,
+        /^You may hire\. The board must approve each hire\.$/m,
+        /^Submitted to you, to decide:\n- \S+ "to verify"$/m,
+        /^Delegated and open:\n- \S+ "handed on", owner "Doer"$/m,
+        new RegExp(`^Submitted by you, waiting for verification:\n- ${given} "given to Ann"$`, "m"),
+        new RegExp(`^Blocked:\n- ${stuck} "stuck": "no figures" until ${until}$`, "m"),
+        new RegExp(`- approval ${approval?.id ?? "?"} \\(hire_agent, pending\\)$`, "m"),
+        /^- "Hopeful" \(hopeful, "tester", pending_approval\)$/m,
+      ])
+        assert.match(text, part);
+      assert.equal(situation.version, 1);
+      assert.deepEqual(
+        [situation.submitted, situation.blocked, situation.pending].map((list) => list.map(({ id }) => id)),
+        [[given], [stuck], [approval?.id]],
+      );
+      assert.deepEqual(situation.hiring, { allowed: true, needsApproval: true });
+      await org.board(updateCompany, { companyId, requireBoardApprovalForNewAgents: false });
+      assert.match((await briefingOf(ann.id)).text, /You may hire\. Hires need no approval\./);
     });
 
     test("stays within 4 kB, whatever it has to tell", async () => {
@@ -136,7 +208,9 @@ for (const kind of storeKinds)
       assert.equal(second.systemPrompt, first.systemPrompt);
       assert.notEqual((await briefingOf(org.rootId)).systemPrompt, first.systemPrompt);
       await org.board(updateAgent, { id: ann.id, prompt: "Always answer in verse." });
-      assert.ok((await briefingOf(ann.id)).systemPrompt.startsWith("Always answer in verse.\n"));
+      const third = await briefingOf(ann.id);
+      assert.ok(third.systemPrompt.startsWith(first.systemPrompt));
+      assert.ok(third.systemPrompt.endsWith("\nAlways answer in verse.\n"));
     });
 
     // covers CAP-19, CAP-20, SES-10
@@ -144,7 +218,7 @@ for (const kind of storeKinds)
       const { companyId } = org;
       const boss = await org.agent("Server Boss");
       const ann = await org.agent("Server Ann", boss.id);
-      const names = async (id: string) => (await briefingOf(id)).mcpServers.map(({ name }) => name);
+      const names = async (id: string) => (await briefingOf(id)).mcpServers;
       await org.board(putMcpServer, {
         companyId,
         name: "gmail",
@@ -156,24 +230,19 @@ for (const kind of storeKinds)
         config: { command: "slack-mcp", args: ["-q"] },
       });
       assert.deepEqual(await names(ann.id), []);
-      for (const resource of ["mcp:gmail", "mcp:slack", "mcp:unknown"])
+      for (const resource of ["mcp:gmail", "mcp:slack"])
         await org.board(grantPermission, { companyId, to: boss.id, resource });
       const held = await boss.call(grantPermission, { to: ann.id, resource: "mcp:slack" });
       assert.deepEqual(await names(boss.id), ["gmail", "slack"]);
-      assert.deepEqual((await briefingOf(ann.id)).mcpServers, [
-        { name: "slack", config: { command: "slack-mcp", args: ["-q"] } },
-      ]);
+      assert.deepEqual(await names(ann.id), ["slack"]);
       await boss.call(revokePermission, { id: held.id });
       assert.deepEqual(await names(ann.id), []);
       await org.board(removeMcpServer, { companyId, name: "gmail" });
       assert.deepEqual(await names(boss.id), ["slack"]);
       // A server of another company is not meant by the same name.
       const other = await org.another();
-      await other.board(grantPermission, {
-        companyId: other.companyId,
-        to: other.rootId,
-        resource: "mcp:slack",
-      });
+      const config = { command: "other-mcp" };
+      await other.board(putMcpServer, { companyId: other.companyId, name: "slack", config });
       assert.deepEqual(await names(other.rootId), []);
     });
   });

@@ -1,23 +1,24 @@
 import { onOneLine } from "../contract/visible-text.ts";
-import { quoteBlock } from "../contract/phrases.ts";
-import { tables } from "../store/schema.ts";
+import type { BudgetLine } from "../contract/budgets.ts";
+import { dollars, plural, quoteBlock, thousands } from "../contract/phrases.ts";
 import { sql } from "kysely";
 import type { AgentRow } from "../agents/table.ts";
 import { isPlain } from "../brains/registry.ts";
 import { skillFiles } from "../companies/skill-operations.ts";
-import { append } from "../events/ledger.ts";
-import { memberById, reportsOf } from "../capabilities/members.ts";
+import { agentActor, append } from "../events/ledger.ts";
 import { holds } from "../capabilities/rights.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { fileById } from "../knowledge/table.ts";
-import { countWaiting } from "../mail/table.ts";
 import { outcomeById } from "../outcomes/table.ts";
-import { selection } from "../store/query.ts";
+import { selection, textQuery } from "../store/query.ts";
+import { tables } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { assignmentFor } from "./final-output/assignment.ts";
 import { systemPromptFor, promptVersion } from "./prompt.ts";
-import type { McpEntry, SkillCopy } from "../processes/runner.ts";
-import { workOf } from "./work.ts";
+import type { SkillCopy } from "../processes/runner.ts";
+import type { SessionRow } from "./sessions.ts";
+import { type Situation, situationOf } from "./situation.ts";
+import { chargedWork } from "./work.ts";
 
 /**
  * What a session is told when it starts: the system prompt, which is the same for every session of an agent, and a short
@@ -27,6 +28,8 @@ export { promptVersion };
 
 /** The size of a whole briefing. */
 const mostBytes = 4096;
+/** The description of the mandate gets at most this much. */
+const mostMandate = 1024;
 /** The state document gets at least this much of the briefing, if it is that long. */
 const leastState = 1024;
 
@@ -35,74 +38,175 @@ export interface Briefing {
   /** The work in full, for a brain without tools. Empty for a brain that can look its work up. */
   readonly assignment: string;
   readonly systemPrompt: string;
+  /** The same as data, which the session finds as briefing.json. */
+  readonly situation: Situation;
   readonly firstOutcomeId: string | null;
-  readonly mcpServers: readonly McpEntry[];
+  readonly workOutcomeId: string | null;
+  readonly mcpServers: readonly string[];
   readonly mayConsult: boolean;
 }
 
 export async function brief(tx: Tx, agent: AgentRow): Promise<Briefing> {
   // What the session is given to read is logged for the agent: the session has not begun yet.
-  const actor = { kind: "agent", agentId: agent.id, sessionId: null } as const;
+  const actor = agentActor(agent.id);
   const record: Writing["record"] = async (subject, data, operation = "session.brief") => {
     append(tx, { companyId: agent.company_id, actor, operation, subject, data });
   };
-  const boss = await memberById(tx, agent.boss_id);
-  const mandate = await outcomeById(tx, agent.mandate_id);
-  const work = await tx.all(workOf, { agentId: agent.id, now: tx.now, limit: 10 });
-  const inbox = await countWaiting(tx, agent.company_id, agent.id);
-  const reports = (await reportsOf(tx, agent.id)).slice(0, 10);
+  const situation = await situationOf(tx, agent);
   const state = await fileById(tx, agent.state_file_id);
   const stateText =
     state === undefined ? "" : Buffer.from(await tx.blobs.read(state.id, state.hash)).toString("utf8");
-  const opening = [
-    `You are ${agent.name} (${agent.role}), agent ${agent.id}. Your boss is ${boss === undefined ? "the board" : `${boss.name}, agent ${boss.id}`}.`,
-    `Your mandate: ${quote(mandate.title, 200)} (outcome ${mandate.id}).`,
-    `Messages in your inbox: ${inbox}.`,
-    work.length === 0 ? "You have no workable outcome." : "Workable outcomes, the first one first:",
-  ];
-  const outcomes = work.map(
-    (outcome, index) =>
-      `${index + 1}. ${outcome.id} ${quote(outcome.title, 160)}${outcome.urgent === 1 ? " urgent" : ""}${outcome.important === 1 ? " important" : ""} [${outcome.kind}]`,
-  );
-  const names = reports.map(({ name, role, slug }) => `${quote(name, 80)} (${slug}, ${quote(role, 80)})`);
-  const stateLine = `Your state document is kb file ${agent.state_file_id}, version ${state?.version ?? 0}${
-    agent.state_stale === 1
-      ? ". Your last session did not update it, so read your log and its earlier versions before you rely on it"
-      : ""
-  }. It says:`;
-  // The state document gets its share first. Reports come last, because list_roster shows them too.
   const stateQuoted = quoteBlock(stateText);
-  const reserved = Math.min(Buffer.byteLength(stateQuoted), leastState);
-  let room = mostBytes - reserved - Buffer.byteLength([...opening, stateLine].join("\n")) - 100;
-  const shownOutcomes = thatFit(outcomes, room);
-  room -= Buffer.byteLength(shownOutcomes.join("\n"));
-  const shownNames = thatFit(names, room);
-  const parts = [
-    ...opening,
-    ...shownOutcomes,
-    ...(shownOutcomes.length < outcomes.length ? ["… and more: call my_outcomes."] : []),
-    ...(shownNames.length === 0
-      ? []
-      : [`Your direct reports: ${shownNames.join("; ")}${shownNames.length < reports.length ? "; …" : ""}.`]),
-    stateLine,
-  ];
-  const head = parts.join("\n");
+  const head = headOf(situation, mostBytes - Math.min(Buffer.byteLength(stateQuoted), leastState));
+  const first = situation.workable[0]?.id ?? null;
   return {
     text: `${head}\n${cut(stateQuoted, mostBytes - Buffer.byteLength(head) - 2)}\n`,
     assignment: isPlain(agent.brain_type, agent.brain_config)
-      ? await assignmentFor({ tx, actor, record }, agent, work[0])
+      ? await assignmentFor(
+          { tx, actor, record },
+          agent,
+          first === null ? undefined : await outcomeById(tx, first),
+        )
       : "",
-    systemPrompt: systemPromptFor(agent, boss?.id ?? null),
-    firstOutcomeId: work[0]?.id ?? null,
+    systemPrompt: systemPromptFor(agent, situation.manager?.id ?? null),
+    situation,
+    firstOutcomeId: first,
+    workOutcomeId: chargedWork(situation.workable)?.id ?? null,
     mcpServers: await grantedServers(tx, agent),
     mayConsult: await holds(tx, agent.id, "org:consult", "use"),
   };
 }
 
+/** Everything but the state document, which gets its share first. Lists are cut where the room ends: tools show the rest. */
+function headOf(situation: Situation, bytes: number): string {
+  const { stateDocument, workable } = situation;
+  const opening = openingOf(situation);
+  const stateLine = `Your state document is kb file ${stateDocument.file}, version ${stateDocument.version}${
+    stateDocument.isStale
+      ? ". Your last session did not update it, so read your log and its earlier versions before you rely on it"
+      : ""
+  }. It says:`;
+  let room = bytes - Buffer.byteLength([...opening, stateLine].join("\n")) - 100;
+  const sections = sectionsOf(situation).flatMap(({ head, lines, rest }) => {
+    room -= Buffer.byteLength(head) + Buffer.byteLength(rest) + 2;
+    const shown = thatFit(lines, room);
+    room -= Buffer.byteLength(shown.join("\n"));
+    return shown.length === 0 ? [] : [head, ...shown, ...(shown.length < lines.length ? [rest] : [])];
+  });
+  return [
+    ...opening,
+    ...(workable.length === 0 ? ["You have no workable outcome."] : []),
+    ...sections,
+    stateLine,
+  ].join("\n");
+}
+
+function openingOf({ agent, manager, mandate, now, budget, hiring, limits, inbox }: Situation): string[] {
+  const day = new Date(now).toLocaleDateString("en", { weekday: "long", timeZone: "UTC" });
+  return [
+    `You are ${agent.name} (${agent.role}), agent ${agent.id}. Your boss is ${manager === null ? "the board" : `${manager.name}, agent ${manager.id}`}.`,
+    `It is ${day}, ${now.slice(0, 16)}Z.`,
+    `Your mandate: ${quote(mandate.title, 200)} (outcome ${mandate.id}).`,
+    ...(mandate.description === "" ? [] : [quoteBlock(cut(mandate.description, mostMandate))]),
+    budget.length === 0
+      ? "Budget: you share your manager's."
+      : `Budget left this month: ${budget.map(leftIn).join(", ")}.`,
+    `Limits: ${plural(limits.openOutcomes, "open outcome")}, ${plural(limits.delegatedParts, "delegated part")} of an outcome, work delegated on ${plural(limits.delegationDepth, "time")}.`,
+    hiring.allowed
+      ? `You may hire. ${hiring.needsApproval ? "The board must approve each hire." : "Hires need no approval."}`
+      : "You may not hire. With create_agent you can ask a person for a helper.",
+    `Messages in your inbox: ${inbox}.`,
+  ];
+}
+
+const leftIn = ({ measure, left, limit }: BudgetLine): string => {
+  const amount = (value: number): string => (measure === "usd" ? dollars(value) : thousands(value));
+  const unit = measure === "usd" ? "" : ` ${measure}`;
+  return left === null || limit === null
+    ? `no limit of ${measure}`
+    : `${amount(Math.max(0, left))} of ${amount(limit)}${unit}`;
+};
+
+function sectionsOf({
+  workable,
+  toDecide,
+  delegated,
+  submitted,
+  blocked,
+  pending,
+  reports,
+}: Situation): readonly { head: string; lines: readonly string[]; rest: string }[] {
+  const named = ({ id, title }: { id: string; title: string }): string => `${id} ${quote(title, 160)}`;
+  return [
+    {
+      head: "Workable outcomes, the first one first:",
+      lines: workable.map(
+        (outcome, index) =>
+          `${index + 1}. ${named(outcome)}${outcome.urgent ? " urgent" : ""}${outcome.important ? " important" : ""} [${outcome.kind}]`,
+      ),
+      rest: "… and more: call my_outcomes.",
+    },
+    {
+      head: "Submitted to you, to decide:",
+      lines: toDecide.map((outcome) => `- ${named(outcome)}`),
+      rest: "- …",
+    },
+    {
+      head: "Delegated and open:",
+      lines: delegated.map((outcome) => `- ${named(outcome)}, owner ${quote(outcome.owner, 80)}`),
+      rest: "- … and more: call view_subtree.",
+    },
+    {
+      head: "Submitted by you, waiting for verification:",
+      lines: submitted.map((outcome) => `- ${named(outcome)}`),
+      rest: "- …",
+    },
+    {
+      head: "Blocked:",
+      lines: blocked.map(
+        (outcome) =>
+          `- ${named(outcome)}: ${quote(outcome.reason, 160)}${outcome.until === null ? "" : ` until ${outcome.until}`}`,
+      ),
+      rest: "- …",
+    },
+    {
+      head: "Requests of yours that people decide:",
+      lines: pending.map(({ id, type, status }) => `- approval ${id} (${type}, ${status})`),
+      rest: "- …",
+    },
+    {
+      head: "Your direct reports:",
+      lines: reports.map(
+        ({ name, role, slug, status }) =>
+          `- ${quote(name, 80)} (${slug}, ${quote(role, 80)}${status === "idle" ? "" : `, ${status}`})`,
+      ),
+      rest: "- … and more: call list_roster.",
+    },
+  ];
+}
+
 /** The MCP servers of the company that the agent has a right to use. Only these get into a session's settings. */
-async function grantedServers(tx: ReadTx, agent: AgentRow): Promise<McpEntry[]> {
+async function grantedServers(tx: ReadTx, agent: AgentRow): Promise<string[]> {
   const rows = await tx.all(serversFor, { agentId: agent.id, company_id: agent.company_id });
-  return rows.map(({ name, config }) => ({ name, config: tables.mcp_servers.config.parse(config) }));
+  return rows.map(({ name }) => name);
+}
+
+/** The repositories that an agent may read. */
+export async function readableRepos(tx: ReadTx, agentId: string): Promise<string[]> {
+  return (await tx.all(reposFor, { agentId })).map(({ name }) => name);
+}
+
+/**
+ * Were MCP servers granted to the session's agent, or taken from it, since the session started? Did it lose a repository that
+ * its sandbox shows?
+ */
+export async function hasOtherRights(tx: ReadTx, session: SessionRow): Promise<boolean> {
+  const { agent_id: agentId, company_id } = session;
+  const now = (await tx.all(serversFor, { agentId, company_id })).map(({ name }) => name);
+  if (JSON.stringify(now) !== session.mcp_servers) return true;
+  const shown = tables.sessions.repos.parse(session.repos);
+  const readable = shown.length === 0 ? [] : await readableRepos(tx, agentId);
+  return shown.some((name) => !readable.includes(name));
 }
 
 /** The current skills of the company. A session gets a copy of each file, so each is recorded as read. */
@@ -116,7 +220,7 @@ export async function takeSkills(
     copies.push({ path, content: await tx.blobs.read(id, hash) });
     append(tx, {
       companyId: agent.company_id,
-      actor: { kind: "agent", agentId: agent.id, sessionId },
+      actor: agentActor(agent.id, sessionId),
       operation: "knowledge.read",
       subject: id,
       data: { version },
@@ -163,4 +267,10 @@ const serversFor = selection(
   ["company_id"],
   (p: { agentId: string }) => sql`and exists (select 1 from grants g
     where g.grantee_id = ${p.agentId} and g.broken = 0 and g.resource = 'mcp:' || mcp_servers.name) order by name`,
+);
+
+const reposFor = textQuery(
+  (p: { agentId: string }) => sql<{ name: string }>`select distinct r.name from grants g
+    join repos r on r.company_id = g.company_id and g.resource = 'repo:' || r.name
+    where g.grantee_id = ${p.agentId} and g.broken = 0 order by r.name`,
 );

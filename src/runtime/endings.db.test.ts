@@ -12,7 +12,7 @@ import {
   updateOutcome,
   viewOutcome,
 } from "../contract/outcomes.ts";
-import { listAgentSessions, submitSummary } from "../contract/sessions.ts";
+import { listAgentSessions, listSessions, submitSummary, viewSession } from "../contract/sessions.ts";
 import { type TestCaller, refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { clearInbox } from "../testing/scripts.ts";
@@ -88,14 +88,25 @@ for (const kind of storeKinds)
       assert.match(seen.blocked?.reason ?? "", /3 sessions of Ann in a row made no progress/);
       assert.equal(seen.history[0]?.action, "outcome.stall");
       assert.equal(seen.history[0]?.by.kind, "system");
-      // Unblocked, it gets three more.
-      runner.plan(ann.id, idle, async ({ call }) => {
-        await call(completeOutcome, { id: hard.id });
-      });
+      // Unblocked by its owner, it gets one more. Unblocked by another, it gets three.
+      runner.plan(ann.id, idle);
+      runner.plan(boss.id, clearInbox);
       await ann.call(updateOutcome, { id: hard.id, blocked: null });
       await stage.rest();
       stage.advance(minute);
       await stage.rest();
+      assert.match(
+        (await ann.call(viewOutcome, { id: hard.id })).blocked?.reason ?? "",
+        /^4 sessions of Ann/,
+      );
+      runner.plan(ann.id, clearInbox, idle, idle, async ({ call }) => {
+        await call(completeOutcome, { id: hard.id });
+      });
+      await org.board(updateOutcome, { id: hard.id, blocked: null });
+      for (let step = 0; step < 3; step++) {
+        await stage.rest();
+        stage.advance(minute);
+      }
     });
 
     staged("progress resets the count", async (stage) => {
@@ -103,7 +114,8 @@ for (const kind of storeKinds)
       const ann = await org.agent("Ann");
       const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
       const note: Script = async ({ call }) => {
-        await call(updateOutcome, { id: hard.id, description: `a note at ${runner.started.length}` });
+        const { id } = await call(createOutcome, { title: "step", parents: [hard.id] });
+        await call(completeOutcome, { id });
       };
       const play = [idle, idle, note, idle, idle, note, idle, idle];
       runner.plan(ann.id, ...play);
@@ -136,6 +148,28 @@ for (const kind of storeKinds)
       }
       assert.notEqual((await ann.call(viewOutcome, { id: hard.id })).blocked, null);
     });
+
+    staged(
+      "an outcome that waited for one that has ended is blocked after three sessions too",
+      async (stage) => {
+        const { org, runner } = stage;
+        const ann = await org.agent("Ann");
+        const first = await ann.call(createOutcome, { title: "first", parents: [ann.id] });
+        const hard = await ann.call(createOutcome, { title: "hard", parents: [ann.id] });
+        await ann.call(updateOutcome, {
+          id: hard.id,
+          blocked: { reason: "first things first", on: first.id },
+        });
+        await ann.call(completeOutcome, { id: first.id });
+        runner.plan(ann.id, idle, idle, idle);
+        runner.plan(org.rootId, clearInbox);
+        for (let step = 0; step < 6; step++) {
+          await stage.rest();
+          stage.advance(minute);
+        }
+        assert.match((await ann.call(viewOutcome, { id: hard.id })).blocked?.reason ?? "", /no progress/);
+      },
+    );
 
     staged("a brain that cannot be started counts as one that did nothing", async (stage) => {
       const { org } = stage;
@@ -212,7 +246,7 @@ for (const kind of storeKinds)
           async ({ call }) => {
             files.push((await call(createFile, { description: "left behind", content: "x" })).id);
             await call(updateOutcome, { id: job.id, description: "half done" });
-            return { code: 137, reason: "ended by SIGKILL" };
+            return { code: 137, reason: "ended by SIGKILL", output: "One.\nTwo.\n", toolCalls: 3 };
           },
           async ({ call }) => {
             // The agent may read its log, but only the system writes it.
@@ -234,6 +268,8 @@ for (const kind of storeKinds)
           },
         );
         await stage.rest();
+        stage.advance(minute);
+        await stage.rest();
         const log = await logOf(stage, ann.id);
         const [first, second] = runner.started;
         assert.ok(first !== undefined && second !== undefined);
@@ -244,10 +280,34 @@ for (const kind of storeKinds)
         assert.ok(one.includes(`kb://${files[0] ?? ""}`));
         assert.match(two, /Finished the job because it was due\./);
         assert.ok(!two.includes("left no summary"));
+        const { companyId } = org;
+        const listed = async (input: object) =>
+          (await org.board(listSessions, { companyId, ...input })).sessions.map(
+            ({ end, summary, lastLine, toolCalls, outcome }) => [
+              end,
+              summary,
+              lastLine,
+              toolCalls,
+              outcome?.title,
+            ],
+          );
+        const summary = "Finished the job because it was due.";
+        const [late, early] = [
+          ["done", summary, null, 0, "job"],
+          ["failed", null, "Two.", 3, "job"],
+        ];
+        assert.deepEqual(await listed({}), [late, early]);
+        assert.deepEqual(await listed({ end: "failed", outcome: job.id }), [early]);
+        assert.deepEqual(await listed({ end: "stopped" }), []);
+        assert.deepEqual(await listed({ outcome: ann.id }), []);
+        assert.equal((await org.board(viewSession, { id: second.id })).summary, summary);
         // Only a session has something to sum up.
         await refusal(ann.call(submitSummary, { summary: "by key" }), "refused");
         const { logFileId } = await org.board(viewAgent, { id: ann.id });
-        await refusal(org.root(readFile, { id: logFileId ?? "" }), "not_found");
+        // Its manager reads the log, another agent does not.
+        assert.ok((await org.root(readFile, { id: logFileId ?? "" })).content.includes(first.id));
+        const ben = await org.agent("Ben");
+        await refusal(ben.call(readFile, { id: logFileId ?? "" }), "not_found");
       },
     );
 
@@ -282,7 +342,10 @@ for (const kind of storeKinds)
             await call(completeOutcome, { id: job.id });
           },
         );
-        await stage.rest();
+        for (let step = 0; step < 3; step++) {
+          await stage.rest();
+          stage.advance(minute);
+        }
         assert.equal(runner.started.length, 3);
         runner.plan(ann.id, async (session) => {
           assert.match(session.briefing.text, /> # Caught up/);

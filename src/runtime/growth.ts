@@ -2,13 +2,14 @@ import { writeIn } from "../dispatch/context.ts";
 import { sql } from "kysely";
 import type { Settings } from "../contract/companies.ts";
 import { plural } from "../contract/phrases.ts";
-import { settingsOf } from "../dispatch/company-settings.ts";
+import { companyState, settingsOf } from "../dispatch/company-settings.ts";
 import { tellOnce, wasTold } from "../mail/notices.ts";
 import { notify } from "../mail/operations.ts";
 import { waitingFor } from "../mail/table.ts";
 import { workable } from "../outcomes/workable.ts";
 import { query, selection } from "../store/query.ts";
 import type { ReadTx, Store } from "../store/store.ts";
+import type { InCompany } from "./lanes.ts";
 import { countLive } from "./sessions.ts";
 
 /**
@@ -34,6 +35,7 @@ export async function suggestGrowth(
   store: Store,
   agentIds: readonly string[],
   newId: () => string,
+  run: InCompany,
 ): Promise<void> {
   const loaded = await store.read(async (tx) => {
     const found = [];
@@ -45,29 +47,32 @@ export async function suggestGrowth(
     return found;
   });
   for (const { id, companyId } of loaded)
-    await writeIn(store, companyId, newId, async (call) => {
-      const { tx } = call;
-      const agent = await tx.first(agentRow, { id });
-      if (agent === undefined) return;
-      // Check again under the lock: another node may have made the suggestion, or the work may be done.
-      for (const { kind, measured, says, could } of await unsaidSigns(tx, id)) {
-        await call.record(id, { kind, ...measured }, "growth.suggest");
-        const words = [
-          `${agent.name} (${agent.role}) may be overloaded. ${says}`,
-          "",
-          `You could: ${could}`,
-          "",
-          `This is only a suggestion, sent at most once a day. Nothing was changed. Agent id: ${id}.`,
-        ].join("\n");
-        await tellOnce(call, { about: id, kind: noticeOf(kind), to: null, text: words });
-        if (agent.boss_id !== null) await notify(call, agent.boss_id, words);
-      }
-    });
+    await run(companyId, () =>
+      writeIn(store, companyId, newId, async (call) => {
+        const { tx } = call;
+        const agent = await tx.first(agentRow, { id });
+        if (agent === undefined) return;
+        // Check again under the lock: another node may have made the suggestion, or the work may be done.
+        for (const { kind, measured, says, could } of await unsaidSigns(tx, id)) {
+          await call.record(id, { kind, ...measured }, "growth.suggest");
+          const words = [
+            `${agent.name} (${agent.role}) may be overloaded. ${says}`,
+            "",
+            `You could: ${could}`,
+            "",
+            `This is only a suggestion, sent at most once a day. Nothing was changed. Agent id: ${id}.`,
+          ].join("\n");
+          await tellOnce(call, { about: id, kind: noticeOf(kind), to: null, text: words });
+          if (agent.boss_id !== null) await notify(call, agent.boss_id, words);
+        }
+      }),
+    );
 }
 
 async function unsaidSigns(tx: ReadTx, agentId: string): Promise<Sign[]> {
   const agent = await tx.first(agentRow, { id: agentId });
   if (agent?.status !== "idle") return [];
+  if ((await companyState(tx, agent.company_id)).state !== "active") return [];
   const settings = await settingsOf(tx, agent.company_id);
   const signs: Sign[] = [];
   for (const [kind, look] of Object.entries(looks)) {

@@ -1,27 +1,39 @@
 import { writeIn } from "../dispatch/context.ts";
-import type { Usage } from "../budgets/budget.ts";
+import type { Usage } from "../contract/budgets.ts";
+import { stopAtLimit } from "../budgets/outcome-limits.ts";
 import { setAside } from "../budgets/reservations.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
-import type { Store } from "../store/store.ts";
-import { brief, promptVersion, takeSkills } from "./briefing.ts";
+import type { ReadTx, Store } from "../store/store.ts";
+import { agentById, type AgentRow, askToStop } from "../agents/table.ts";
+import type { Judgement } from "../brains/brain.ts";
+import { brief, hasOtherRights, promptVersion, readableRepos, takeSkills } from "./briefing.ts";
 import { applyFinalOutput } from "./final-output/closing.ts";
 import type { Exit, Runner, Running } from "../processes/runner.ts";
+import type { InCompany } from "./lanes.ts";
+import { holdOwnWork } from "./progress.ts";
 import {
+  endOverdue,
+  type Ending,
   endSession,
   forgetProcess,
+  lapsedLeases,
   liveOn,
-  liveSessions,
+  nextLapse,
+  noteLastWords,
+  noteThread,
   openSession,
+  overdue,
   processesOn,
   recordProcess,
   renewLeases,
   sessionById,
   type SessionRow,
+  threadToResume,
   unsettledSessions,
 } from "./sessions.ts";
 import { endReasons } from "./texts.ts";
 import { createMeter, noteUsage } from "./usage.ts";
-import { readinessOf } from "./work.ts";
+import { chargedWork, readinessOf, type TroubleOf, workOf } from "./work.ts";
 
 /**
  * The sessions of one node and their processes: starting, ending, and the leases by which nodes take over from each other.
@@ -36,6 +48,17 @@ import { readinessOf } from "./work.ts";
  *
  * How a process ended is kept on disk until the session is settled. So a crash between the two does not lose its output.
  */
+/** What is known about the brains of agents: which model they use, and what keeps them from working. */
+export interface BrainHealth {
+  readonly troubleOf: TroubleOf;
+  /** The agent's own model, or the default of its provider. */
+  modelOf(tx: ReadTx, agent: AgentRow): Promise<string | null>;
+  /** A session ended because its brain could not work. */
+  failed(tx: ReadTx, agent: AgentRow, end: Judgement): Promise<void>;
+  /** Looks again at the brains that could not work. Returns the companies in which one can work again. */
+  lookAgain(): Promise<readonly string[]>;
+}
+
 export interface NodeParts {
   readonly store: Store;
   readonly nodeId: string;
@@ -44,8 +67,14 @@ export interface NodeParts {
   readonly newSecret: () => string;
   /** Puts secrets into an agent's configuration. Without it, configurations are used as they are. */
   readonly secrets?: Pick<SecretStore, "resolve" | "valuesOf">;
+  /** The programs and the providers of brains. Without it, every brain can work. */
+  readonly brains?: BrainHealth;
+  /** Where the mirror of a repository is. Without it, sessions see none. */
+  readonly mirrorOf?: (companyId: string, name: string) => string | undefined;
   /** Milliseconds from one sweep to the next. */
   readonly sweepEvery?: number;
+  /** How long the scheduler waits for work in one company before it turns to the others. Without it, always to the end. */
+  readonly patience?: (signal: AbortSignal) => Promise<void>;
   /** Lets tests act at a step. Unset in the daemon. */
   readonly at?: (step: string) => Promise<void> | void;
   readonly reportBug: (error: unknown, about: string) => void;
@@ -57,6 +86,7 @@ interface Places {
   readonly freed: (companyId: string) => void;
   /** There was no place for this agent. */
   readonly full: (companyId: string, agentId: string) => void;
+  readonly run: InCompany;
 }
 
 interface NodeSessions {
@@ -66,8 +96,17 @@ interface NodeSessions {
   summarySubmitted(sessionId: string, now: number): void;
   /** Records all usage that was reported so far. */
   catchUp(): Promise<void>;
-  keepLeases(): Promise<void>;
+  /** Returns the time of the renewal. */
+  renewLeases(): Promise<number>;
+  /** Ends the sessions of nodes that stopped renewing their leases. */
+  takeOver(): Promise<void>;
+  /** When the first lease of another node ends, unless that node renews it. */
+  nextLapse(tx: ReadTx): Promise<number | null>;
+  /** The node stops: its sessions may save their state for this long. */
+  askAllToStop(milliseconds: number): Promise<void>;
   endUnwanted(now: number): Promise<void>;
+  /** Asks the sessions of this node to stop whose agents have been granted, or have lost, an MCP server since they started. False: not all could be asked. */
+  renewSettings(): Promise<boolean>;
   /** When the sessions that submitted a summary are killed. */
   readonly deadlines: () => Iterable<number>;
   readonly running: () => number;
@@ -76,7 +115,12 @@ interface NodeSessions {
   endAll(): Promise<void>;
 }
 
-const leaseMilliseconds = 60_000;
+const leaseMilliseconds = 20_000;
+/**
+ * A node whose leases are older than this ends its sessions, before another node may take over. On SQLite no other node can, and
+ * a disk that is full for a while should not end them.
+ */
+const good = { sqlite: 60_000, postgres: 15_000 };
 const grace = 10_000;
 
 export function createNodeSessions(parts: NodeParts, places: Places): NodeSessions {
@@ -97,6 +141,10 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     hold: (id, still) => processes.get(id)?.hold(still),
   });
 
+  /** This node stops, and ends its sessions itself. */
+  let ending = false;
+  const { run } = places;
+
   /** Removals that are under way. Nothing waits for them but the end of this node. */
   const removals = new Set<Promise<void>>();
   function removing(removal: Promise<void>): void {
@@ -109,18 +157,38 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   async function start(agentId: string, companyId: string): Promise<void> {
     const id = newId();
     const token = parts.newSecret();
+    const confirm = runner.leaseRenewal();
     await at("intent");
     const intent = await writeIn(store, companyId, newId, async (call) => {
       const { tx } = call;
-      const verdict = await readinessOf(tx, agentId, (type) => runner.canStart(type));
+      const verdict = await readinessOf(
+        tx,
+        agentId,
+        (type) => runner.canStart(type),
+        parts.brains?.troubleOf,
+      );
       if (!verdict.start) {
         if (verdict.why === "full") places.full(companyId, agentId);
         return null;
       }
+      const work = await tx.all(workOf, { agentId, now: tx.now, limit: 2 });
+      const [first] = work;
+      // The agent has other work, or none, once what it can't pay for is blocked. The record of that brings it back here.
+      if (await stopAtLimit(call, chargedWork(work)?.id ?? null)) return null;
+      if (await holdOwnWork(call, verdict.agent, first)) return null;
       const { config, missing } = (await parts.secrets?.resolve(tx, verdict.agent)) ?? {};
       if (missing !== undefined && missing.length > 0) return null;
+      const resume = await threadToResume(tx, verdict.agent);
       const briefing = await brief(tx, verdict.agent);
       const workspace = runner.workspaceFor(id);
+      const repos =
+        parts.mirrorOf !== undefined && runner.isolates?.(verdict.agent.brain_type) === true
+          ? await readableRepos(tx, agentId)
+          : [];
+      const mirrors = repos.flatMap((name) => {
+        const folder = parts.mirrorOf?.(companyId, name);
+        return folder === undefined ? [] : [{ name, folder }];
+      });
       await openSession(tx, {
         id,
         agentId,
@@ -131,10 +199,13 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
         leaseUntil: tx.now + leaseMilliseconds,
         promptVersion,
         firstOutcomeId: briefing.firstOutcomeId,
+        workOutcomeId: briefing.workOutcomeId,
         briefing: briefing.text,
         assignment: briefing.assignment,
+        mcpServers: briefing.mcpServers,
+        repos: mirrors.map(({ name }) => name),
       });
-      const money = { id, agentId, firstOutcomeId: briefing.firstOutcomeId };
+      const money = { id, agentId, outcomeId: briefing.workOutcomeId };
       const share = await setAside(call, money, verdict.place, verdict.settings);
       const skills = await takeSkills(tx, verdict.agent, id);
       const { maxSessionProcesses, maxSessionMemoryMb, maxSessionDiskMb } = verdict.settings;
@@ -143,9 +214,22 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
         memoryMb: maxSessionMemoryMb,
         diskMb: maxSessionDiskMb,
       };
-      const agent = { ...verdict.agent, brain_config: config ?? verdict.agent.brain_config };
+      const model = (await parts.brains?.modelOf(tx, verdict.agent)) ?? verdict.agent.model;
+      const agent = { ...verdict.agent, model, brain_config: config ?? verdict.agent.brain_config };
       const secrets = parts.secrets?.valuesOf(companyId) ?? [];
-      return { share, spec: { agent, briefing, skills, workspace, limits, secrets } };
+      return {
+        share,
+        spec: {
+          agent,
+          briefing,
+          skills,
+          workspace,
+          limits,
+          shows: mirrors.map(({ folder }) => folder),
+          secrets,
+          ...(resume === undefined ? {} : { resume }),
+        },
+      };
     });
     await at("intended");
     if (intent === null) return;
@@ -154,7 +238,12 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     let process: Running;
     try {
       const onUsage = (usage: Usage): void => meter.heard(session, usage);
-      process = await runner.start({ id, token, ...intent.spec, onUsage });
+      const { brain_type: type } = intent.spec.agent;
+      const onThread = (thread: string): void =>
+        void writeIn(store, companyId, newId, ({ tx }) =>
+          tx.run(noteThread, { id, thread: `${type}:${thread}` }),
+        ).catch((error: unknown) => parts.reportBug(error, `thread of session ${id}`));
+      process = await runner.start({ id, token, ...intent.spec, onUsage, onThread });
     } catch (error) {
       parts.reportBug(error, `start of session ${id}`);
       await settle(session, { reason: endReasons.notStarted(messageOf(error)), exitCode: null });
@@ -171,7 +260,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
       const accepted = await store.write((tx) => recordProcess(tx, id, process.pid, process.started));
       await at("recorded");
       if (accepted) {
-        runner.confirmLeases(leaseMilliseconds);
+        confirm(good[store.dialect]);
         process.release();
       } else process.kill();
     } catch (error) {
@@ -183,13 +272,21 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
   async function finished(session: Pick<SessionRow, "id" | "company_id">, exit: Exit): Promise<void> {
     exits.set(session.id, { session, exit });
     await at("exited");
-    const { usage } = exit;
+    const { usage, cause = exit.code === 0 ? "done" : "failed" } = exit;
+    const isBrains = cause === "missing" || cause === "signed_out" || cause === "overloaded";
+    const isStopped = ending && cause !== "done";
+    const isBlameless = isBrains || isStopped || exit.leaseLost === true;
+    const reason = isStopped ? endReasons.daemonStopped : exit.reason;
     await writeIn(store, session.company_id, newId, async ({ tx }) => {
       if (usage !== undefined) await noteUsage(tx, session.id, usage, newId);
+      await noteLastWords(tx, session.id, exit.output, exit.toolCalls ?? 0);
       await forgetProcess(tx, session.id);
+      const row = isBrains ? await sessionById(tx, session.id) : undefined;
+      if (row !== undefined)
+        await parts.brains?.failed(tx, await agentById(tx, row.agent_id), { cause, says: exit.reason });
     });
     meter.forget(session.id);
-    await settle(session, { reason: exit.reason, exitCode: exit.code }, exit.code === 0 ? exit.output : null);
+    await settle(session, { reason, exitCode: exit.code, isBlameless }, cause === "done" ? exit : null);
     processes.delete(session.id);
     exits.delete(session.id);
     finishing.delete(session.id);
@@ -205,9 +302,12 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     for (const [id, until] of finishing) {
       if (until > now) continue;
       finishing.delete(id);
-      processes.get(id)?.kill();
+      processes.get(id)?.stop();
     }
-    for (const { session, exit } of exits.values()) await finished(session, exit);
+    for (const { session, exit } of exits.values())
+      await run(session.company_id, () => finished(session, exit));
+    for (const { id, company_id } of await store.read((tx) => tx.all(overdue, { now: tx.now })))
+      await run(company_id, () => writeIn(store, company_id, newId, ({ tx }) => endOverdue(tx, id, newId)));
     const { live, unsettled } = await store.read(async (tx) => ({
       live: await tx.all(liveOn, { node_id: nodeId }),
       unsettled: await tx.all(unsettledSessions, { nodeId, now: tx.now, limit: 500 }),
@@ -215,17 +315,19 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     const wanted = new Set(live.map(({ id }) => id));
     for (const [id, process] of processes) if (!wanted.has(id)) process.kill();
     for (const session of unsettled)
-      await settle(session, { reason: session.end_reason ?? "ended", exitCode: null });
+      await run(session.company_id, () =>
+        settle(session, { reason: session.end_reason ?? "ended", exitCode: null }),
+      );
     for (const session of live)
       if (!processes.has(session.id))
-        await settle(session, { reason: endReasons.processGone, exitCode: null });
+        await run(session.company_id, () => settle(session, byNode(endReasons.processGone)));
   }
 
   async function settle(
     session: Pick<SessionRow, "id" | "company_id">,
-    ending: { reason: string; exitCode: number | null },
+    ending: Ending,
     /** The final output, which may be empty. Null if it must not be applied, because the process did not exit with 0. */
-    said: string | null = null,
+    said: Pick<Exit, "output" | "lost"> | null = null,
   ): Promise<void> {
     await writeIn(store, session.company_id, newId, async ({ tx }) => {
       const row = said === null ? undefined : await sessionById(tx, session.id);
@@ -236,26 +338,61 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     places.freed(session.company_id);
   }
 
-  /** Renews the leases of this node, and ends the sessions of nodes that stopped renewing theirs. */
-  async function keepLeases(): Promise<void> {
-    if (processes.size > 0) {
-      await store.write(async (tx) => {
-        await tx.run(renewLeases, { node_id: nodeId, lease_until: tx.now + leaseMilliseconds });
-      });
-      runner.confirmLeases(leaseMilliseconds);
+  async function renewSettings(): Promise<boolean> {
+    const changed = await store.read(async (tx) => {
+      const sessions = await tx.all(liveOn, { node_id: nodeId });
+      const outdated = [];
+      for (const session of sessions) if (await hasOtherRights(tx, session)) outdated.push(session);
+      return outdated;
+    });
+    let all = true;
+    for (const { id, company_id } of changed) {
+      const isFree = await run(company_id, () =>
+        writeIn(store, company_id, newId, async (call) => {
+          const session = await sessionById(call.tx, id);
+          if (session?.ended_at === null && (await hasOtherRights(call.tx, session)))
+            await askToStop(call, session, endReasons.otherServers);
+        }),
+      );
+      all &&= isFree;
     }
-    const live = await store.read(async (tx) => ({ now: tx.now, sessions: await tx.all(liveSessions, {}) }));
-    for (const session of live.sessions)
-      if (session.node_id !== null && session.node_id !== nodeId && session.lease_until < live.now)
-        await takeOver(session);
+    return all;
+  }
+
+  async function askAllToStop(milliseconds: number): Promise<void> {
+    for (const { id, company_id } of await store.read((tx) => tx.all(liveOn, { node_id: nodeId })))
+      await run(company_id, () =>
+        writeIn(store, company_id, newId, async (call) => {
+          const session = await sessionById(call.tx, id);
+          if (session?.ended_at === null) await askToStop(call, session, endReasons.nodeStops, milliseconds);
+        }),
+      );
+  }
+
+  async function keepLeases(): Promise<number> {
+    // On PostgreSQL it also shows whether the database answers, and replaces connections that died without a word.
+    if (processes.size === 0 && store.dialect === "sqlite") return store.read(async (tx) => tx.now);
+    const confirm = runner.leaseRenewal();
+    const now = await store.write(async (tx) => {
+      if (processes.size > 0)
+        await tx.run(renewLeases, { node_id: nodeId, lease_until: tx.now + leaseMilliseconds });
+      return tx.now;
+    }, "leases");
+    confirm(good[store.dialect]);
+    return now;
+  }
+
+  async function takeOver(): Promise<void> {
+    const lapsed = await store.read((tx) => tx.all(lapsedLeases, { nodeId, now: tx.now }));
+    for (const session of lapsed) await run(session.company_id, () => takeOverOne(session));
   }
 
   /** Checks the lease again inside the transaction, because its node may have come back meanwhile. */
-  async function takeOver({ id, company_id }: Pick<SessionRow, "id" | "company_id">): Promise<void> {
+  async function takeOverOne({ id, company_id }: Pick<SessionRow, "id" | "company_id">): Promise<void> {
     await writeIn(store, company_id, newId, async ({ tx }) => {
       const session = await sessionById(tx, id);
       if (session === undefined || session.ended_at !== null || session.lease_until >= tx.now) return;
-      await endSession(tx, id, { reason: endReasons.nodeSilent, exitCode: null }, newId);
+      await endSession(tx, id, byNode(endReasons.nodeSilent), newId);
     });
     places.freed(company_id);
   }
@@ -278,7 +415,7 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
           parts.reportBug(error, `end of session ${session.id}`);
           exits.delete(session.id);
         });
-      await settle(session, { reason: endReasons.daemonRestarted, exitCode: null });
+      await settle(session, byNode(endReasons.daemonRestarted));
     }
     removing(runner.cleanUpOthers((id) => opened.has(id)));
   }
@@ -289,21 +426,29 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     summarySubmitted: (id, now) => {
       if (!finishing.has(id)) finishing.set(id, now + grace);
     },
-    catchUp: () => meter.catchUp(),
-    keepLeases,
+    catchUp: () => meter.catchUp(run),
+    renewLeases: keepLeases,
+    takeOver,
+    nextLapse: async (tx) => (await tx.first(nextLapse, { nodeId }))?.lease_until ?? null,
+    askAllToStop,
     endUnwanted,
+    renewSettings,
     deadlines: () => finishing.values(),
     running: () => processes.size,
     reconcile,
     endAll: async () => {
+      ending = true;
       for (const process of processes.values()) process.kill();
       await Promise.all([...processes.values()].map(({ exited }) => exited));
       for (const session of await store.read((tx) => tx.all(liveOn, { node_id: nodeId })))
-        await settle(session, { reason: endReasons.daemonStopped, exitCode: null });
+        await settle(session, byNode(endReasons.daemonStopped));
       await Promise.all(removals);
     },
   };
 }
+
+/** An end that the agent did not cause. */
+const byNode = (reason: string): Ending => ({ reason, exitCode: null, isBlameless: true });
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

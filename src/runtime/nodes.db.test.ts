@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createFile } from "../contract/knowledge.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { pauseAgent, resumeAgent, viewAgent } from "../contract/agents.ts";
 import { completeOutcome, createOutcome, viewOutcome } from "../contract/outcomes.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
+import { allowed } from "../testing/allowed.ts";
 import { type TestCaller, refusal, bothStores } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
 import { clearInbox, forEver, hang } from "../testing/scripts.ts";
@@ -52,8 +54,6 @@ for (const kind of bothStores)
         await next.scheduler.start();
         await refusal(org.as(before.token)(readInbox, {}), "unauthenticated");
         assert.deepEqual(next.runner.orphansKilled, [{ pid: 1001, started: "start-1001" }]);
-        // A session that was cut off made no progress. Its agent pauses for a second and then continues.
-        stage.advance(1000);
         await stage.rest();
         const [second, first] = await sessionsOf(org.board, ann.id);
         assert.equal(first?.endReason, "the daemon was restarted");
@@ -162,20 +162,20 @@ for (const kind of bothStores)
         await other.scheduler.start();
         // As long as the first is there, its session is left alone.
         for (let step = 0; step < 5; step++) {
-          stage.advance(20_000);
+          stage.advance(12_000);
           await stage.rest();
         }
         assert.equal(runner.alive(), 1);
         assert.equal(other.runner.started.length, 0);
         // The first node is stopped (SIGSTOP, a network gone), for longer than its lease.
         for (let step = 0; step < 3; step++) {
-          stage.advance(15_000);
+          stage.advance(6000);
           await other.scheduler.tick();
         }
         assert.equal(other.runner.started.length, 0);
         other.runner.plan(ann.id, hang);
         for (let step = 0; step < 3; step++) {
-          stage.advance(15_000);
+          stage.advance(1500);
           await other.scheduler.tick();
         }
         assert.equal(other.runner.started.length, 1);
@@ -221,6 +221,73 @@ for (const kind of bothStores)
         for (const node of [runner, other.runner]) node.forget(ann.id);
       },
     );
+
+    staged("three restarts in a row block nothing", async (stage) => {
+      const { org } = stage;
+      alone(stage);
+      const ann = await org.agent("Ann");
+      const job = await ann.call(createOutcome, { title: "job", parents: [ann.id] });
+      for (let round = 0; round < 4; round++) {
+        const node = stage.node("node-2");
+        node.runner.plan(ann.id, hang);
+        await node.scheduler.start();
+        await stage.rest();
+        assert.equal(node.runner.alive(), 1);
+        if (round % 2 === 0) await node.scheduler.stop();
+        stage.crash(node);
+      }
+      const { status, blocked } = await ann.call(viewOutcome, { id: job.id });
+      assert.deepEqual([status, blocked ?? null], ["open", null]);
+    });
+
+    if (kind === "postgres")
+      staged("a company whose lock is held elsewhere delays no other", async (stage) => {
+        const { org } = stage;
+        alone(stage);
+        const other = await org.another();
+        const patience = (signal: AbortSignal) => sleep(300, undefined, { signal }).catch(() => undefined);
+        const node = stage.node("node-2", { patience, reportBug: () => undefined });
+        node.runner.otherwise(clearInbox);
+        await node.scheduler.start();
+        const [blocked, free] = [await org.agent("Ann"), await other.agent("Ben")];
+        for (const { root, to } of [
+          { root: org.root, to: blocked.id },
+          { root: other.root, to: free.id },
+        ])
+          await root(sendMessage, { to, body: "x" });
+        let isReleased = false;
+        const held = Promise.withResolvers<void>();
+        const holding = stage.store.write(async (tx) => {
+          await tx.lock(org.companyId);
+          held.resolve();
+          // The server would end a transaction that is silent.
+          for (; !isReleased; await sleep(100)) await tx.lock(org.companyId);
+        });
+        await held.promise;
+        for (
+          const until = performance.now() + allowed(3000);
+          node.runner.started.length === 0;
+          await sleep(50)
+        ) {
+          assert.ok(performance.now() < until, "the scheduler waits for a company");
+          await node.scheduler.tick();
+        }
+        assert.deepEqual(
+          node.runner.started.map(({ agent }) => agent.id),
+          [free.id],
+        );
+        isReleased = true;
+        await holding;
+        for (
+          const until = performance.now() + allowed(10_000);
+          node.runner.started.length < 2;
+          await sleep(50)
+        ) {
+          assert.ok(performance.now() < until, "the company never continues");
+          stage.advance(1000);
+          await node.scheduler.tick();
+        }
+      });
 
     staged("stopping a node ends its sessions, and another node can continue at once", async (stage) => {
       const { org, runner } = stage;

@@ -1,39 +1,131 @@
 import * as contract from "../contract/sessions.ts";
+import { modelsUsed } from "../budgets/model-use.ts";
 import { notFound } from "../contract/refusal.ts";
 import { agentById } from "../agents/table.ts";
-import { type Guarded, guarded } from "../dispatch/guarded.ts";
-import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
+import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
+import { cursorParts, defaultPage, pageAfter, type PageInput } from "../dispatch/page.ts";
+import { oversees } from "../capabilities/structure.ts";
+import { type Viewer, visible, visibleText } from "../capabilities/visible.ts";
+import { holds } from "../capabilities/rights.ts";
+import { mcpServers } from "../contract/operation.ts";
+import { operations } from "../contract/operation-table.ts";
+import type { TranscriptEntry } from "../contract/sessions.ts";
+import { redactText } from "../redaction/redact.ts";
+import type { CallContext } from "../dispatch/context.ts";
+import type { Actor } from "../events/ledger.ts";
 import type { ReadTx } from "../store/store.ts";
+import { asText, type TranscriptPart } from "../processes/transcript.ts";
 import { appendToLog } from "./log.ts";
-import { markSummarized, sessionById, type SessionRow, sessionsPage } from "./sessions.ts";
+import {
+  endOf,
+  countSessions,
+  lastLineOf,
+  markSummarized,
+  sessionById,
+  type SessionFilter,
+  type SessionRow,
+  sessionsPage,
+  type ShownSession,
+} from "./sessions.ts";
 import { onlySessionsSummarize } from "./texts.ts";
 
 export interface Transcripts {
-  readonly read: (sessionId: string) => { transcript: string; truncated: boolean };
+  readonly read: (sessionId: string, after?: number) => TranscriptPart;
 }
 
-export function sessionHandlers(transcripts: Transcripts): Guarded[] {
-  const onTranscript = guarded(contract.viewTranscript, async ({ input }) => ({
-    id: input.id,
-    ...transcripts.read(input.id),
-  }));
+/** The transcripts, and what was already read of them. */
+interface Listening extends Transcripts {
+  readonly heard: Map<string, Heard>;
+}
+
+export function sessionHandlers({ read }: Transcripts): Guarded[] {
+  const transcripts: Listening = { read, heard: new Map() };
+  const onTranscript = guarded(contract.viewTranscript, async (call) => {
+    const { actor, input } = call;
+    const session = await sessionFor(call.tx, actor, input.id);
+    const part =
+      actor.agentId === null
+        ? transcripts.read(input.id, input.after)
+        : await overseen(call, transcripts, input.id, input.after);
+    if (actor.agentId !== null) await call.record(session.agent_id, { session: input.id });
+    return { ...part, id: input.id, transcript: asText(part.entries), entries: [...part.entries] };
+  });
+  const onList = guarded(contract.listSessions, (call) => {
+    const { actor, companyId, input } = call;
+    const { outcome } = input;
+    const overseer = actor.agentId ?? undefined;
+    const end = input.live === true ? "running" : input.end;
+    return page(call, transcripts, { companyId, overseer, outcome, end });
+  });
+
+  const onListOfAgent = guarded(contract.listAgentSessions, async (call) => {
+    const { tx, actor, input } = call;
+    if (actor.agentId !== null && !(await oversees(tx, actor.agentId, input.id)))
+      throw notFound("agent", input.id);
+    return page(call, transcripts, { agentId: input.id, outcome: input.outcome, end: input.end });
+  });
+
+  const onView = guarded(contract.viewSession, async (call) => {
+    const { tx, actor, input } = call;
+    const row = await sessionFor(tx, actor, input.id);
+    const [shown] = await sessionsPage(tx, { agentId: row.agent_id, before: `${row.id}g`, limit: 1 });
+    if (shown === undefined) throw notFound("session", row.id);
+    const isPerson = actor.agentId === null;
+    return {
+      ...(await present(call, transcripts, shown)),
+      summary: row.summary,
+      // Both contain parts of files, and results of other agents.
+      briefing: isPerson ? row.briefing : null,
+      assignment: isPerson ? row.assignment : null,
+      models: await modelsUsed(tx, row.id),
+    };
+  });
+
   return [onList, onListOfAgent, onView, onTranscript, onSummary];
 }
 
-const onList = guarded(contract.listSessions, ({ tx, companyId, input }) =>
-  page(tx, { companyId, live: input.live === true }, input),
-);
+/** The session, if the actor may look at it: a person, the agent itself or its manager. */
+async function sessionFor(tx: ReadTx, { agentId }: Viewer, id: string): Promise<SessionRow> {
+  const row = await sessionById(tx, id);
+  if (row === undefined || (agentId !== null && !(await oversees(tx, agentId, row.agent_id))))
+    throw notFound("session", id);
+  return row;
+}
 
-const onListOfAgent = guarded(contract.listAgentSessions, ({ tx, input }) =>
-  page(tx, { agentId: input.id, live: false }, input),
-);
+const entriesShown = 200;
 
-const onView = guarded(contract.viewSession, async ({ tx, input }) => {
-  const row = await sessionById(tx, input.id);
-  if (row === undefined) throw notFound("session", input.id);
-  const { name } = await agentById(tx, row.agent_id);
-  return { ...present({ ...row, agent_name: name }), briefing: row.briefing, assignment: row.assignment };
-});
+/**
+ * A transcript as a manager may see it. What its agent said, called and printed is shown. What a tool returned is shown only if
+ * the manager can read all of it. Places are counted in entries: a place in the file would tell how long a hidden result is.
+ */
+async function overseen(
+  { tx, actor }: CallContext,
+  transcripts: Transcripts,
+  sessionId: string,
+  after: number | undefined,
+): Promise<TranscriptPart> {
+  const all = everyEntry(transcripts, sessionId);
+  const start = Math.min(after ?? Math.max(0, all.length - entriesShown), all.length);
+  const shown = all.slice(start, start + entriesShown);
+  const entries: TranscriptEntry[] = [];
+  for (const entry of shown)
+    entries.push(
+      entry.kind !== "result" || (await isReadable(tx, actor, entry))
+        ? entry
+        : { ...entry, text: "", hidden: true },
+    );
+  return { entries, next: start + shown.length, truncated: start > 0 };
+}
+
+/** Tools of Agency name what they show by its id. What other tools return is for agents that may use them. */
+async function isReadable(tx: ReadTx, actor: Actor, { tool = "", text }: TranscriptEntry): Promise<boolean> {
+  const [, server, name = tool] = /^(?:mcp__)?(.+?)__(.+)$/.exec(tool) ?? [];
+  const isOwn = server === undefined || server === "agency" || mcpServers.some((own) => own === server);
+  if (isOwn) return ownTools.has(name) && visibleText(tx, actor, text);
+  return actor.agentId !== null && holds(tx, actor.agentId, `mcp:${server}`, "use");
+}
+
+const ownTools = new Set(operations.flatMap(({ mcp }) => mcp?.tool ?? []));
 
 const onSummary = guarded(contract.submitSummary, async (call) => {
   const { tx, actor, input } = call;
@@ -45,25 +137,26 @@ const onSummary = guarded(contract.submitSummary, async (call) => {
     { sessionId: actor.sessionId, text: input.summary },
     call.newId,
   );
-  await tx.run(markSummarized, { id: actor.sessionId, summarized: 1 });
+  await tx.run(markSummarized, { id: actor.sessionId, summarized: 1, summary: redactText(input.summary) });
   await call.record(agent.id, { log: logFileId });
   return { sessionId: actor.sessionId, logFileId };
 });
 
-async function page(
-  tx: ReadTx,
-  filter: { companyId?: string; agentId?: string; live: boolean },
-  input: { limit?: number | undefined; cursor?: string | undefined },
-) {
+async function page(call: Call<PageInput>, transcripts: Listening, filter: SessionFilter) {
+  const { tx, input } = call;
   const limit = input.limit ?? defaultPage;
   // Ids start with the time, so newer sessions have greater ids. "g" is greater than any hexadecimal id.
   const [before = "g"] = cursorParts(input.cursor, "id");
   const rows = await sessionsPage(tx, { ...filter, before, limit: limit + 1 });
   const { page: shown, nextCursor } = pageAfter(rows, limit, (row) => row.id);
-  return { sessions: shown.map(present), nextCursor };
+  const sessions = [];
+  for (const row of shown) sessions.push(await present(call, transcripts, row));
+  return { sessions, count: await countSessions(tx, filter), nextCursor };
 }
 
-function present(row: SessionRow & { agent_name: string }) {
+async function present({ tx, actor }: CallContext, transcripts: Listening, row: ShownSession) {
+  const { work_outcome_id: outcome, summary } = row;
+  const isSeen = outcome !== null && (await visible(tx, actor, `outcome:${outcome}`));
   return {
     id: row.id,
     agent: { id: row.agent_id, name: row.agent_name },
@@ -71,8 +164,13 @@ function present(row: SessionRow & { agent_name: string }) {
     startedAt: new Date(row.started_at).toISOString(),
     endedAt: row.ended_at === null ? null : new Date(row.ended_at).toISOString(),
     endReason: row.end_reason,
+    end: endOf(row),
     exitCode: row.exit_code,
+    outcome:
+      outcome === null ? null : { kind: "outcome", id: outcome, title: isSeen ? row.outcome_title : null },
     summarized: row.summarized === 1,
+    summary: summary === null || summary.length <= 500 ? summary : `${summary.slice(0, 499).toWellFormed()}…`,
+    ...lastWords(transcripts, row),
     promptVersion: row.prompt_version,
     usage: {
       inputTokens: row.input_tokens,
@@ -81,6 +179,43 @@ function present(row: SessionRow & { agent_name: string }) {
       ...consultantsOf(row),
     },
   };
+}
+
+/** What is known of a running session's transcript up to `next`. */
+type Heard = { next: number; toolCalls: number; lastLine: string | null };
+
+/**
+ * Of a session that runs, the transcript tells. What tools returned is not among its words. Each part is read once, because
+ * people look at the list again and again.
+ */
+function lastWords({ read, heard }: Listening, row: SessionRow) {
+  if (row.ended_at !== null) {
+    heard.delete(row.id);
+    return { lastLine: row.last_line, toolCalls: row.tool_calls };
+  }
+  const words = heard.get(row.id) ?? { next: 0, toolCalls: 0, lastLine: null };
+  heard.set(row.id, words);
+  for (let from = -1; words.next > from;) {
+    from = words.next;
+    const { entries, next } = read(row.id, from);
+    for (const { kind, tool, text } of entries) {
+      if (kind === "tool") words.toolCalls++;
+      if (kind === "result") continue;
+      words.lastLine = lastLineOf(kind === "tool" ? `→ ${tool ?? ""}` : text) ?? words.lastLine;
+    }
+    words.next = next;
+  }
+  return { lastLine: words.lastLine, toolCalls: words.toolCalls };
+}
+
+function everyEntry(transcripts: Transcripts, sessionId: string): TranscriptEntry[] {
+  const all: TranscriptEntry[] = [];
+  for (let from = 0; ;) {
+    const { entries, next } = transcripts.read(sessionId, from);
+    all.push(...entries);
+    if (next <= from) return all;
+    from = next;
+  }
 }
 
 function consultantsOf(row: SessionRow) {

@@ -1,15 +1,19 @@
 import { monthOf } from "../budgets/budget.ts";
 import { markSeen, newEvents, type Seen, seenSoFar } from "../events/ledger.ts";
-import { approvalById, dueApprovals, expire, nextExpiry } from "../approvals/table.ts";
+import { expire } from "../approvals/concluding.ts";
+import { approvalById, dueApprovals, nextExpiry } from "../approvals/table.ts";
 import { companiesWithHalted, pauseFor, resumeHalted } from "../budgets/halting.ts";
+import { companyState } from "../dispatch/company-settings.ts";
 import { type Writing, writeIn } from "../dispatch/context.ts";
-import { notify } from "../mail/operations.ts";
+import { tellOnce } from "../mail/notices.ts";
 import { deliver } from "../mail/post.ts";
 import { dueMessages, messageById, nextDue } from "../mail/table.ts";
-import { concerned } from "./attention.ts";
+import { concerned } from "./concerned.ts";
 import { suggestGrowth } from "./growth.ts";
+import { createLanes } from "./lanes.ts";
 import { createNodeSessions, type NodeParts } from "./node-sessions.ts";
-import { approvalExpired } from "./texts.ts";
+import { nextOverdue } from "./sessions.ts";
+import { brainWaits } from "./texts.ts";
 import { agentsAfter, alarmed, readinessOf, nextAlarm, type Readiness } from "./work.ts";
 
 /**
@@ -25,12 +29,19 @@ export interface Scheduler {
   start(): Promise<void>;
   /** Returns when to call again at the latest, in milliseconds of the database's clock. Null: at the next commit. */
   tick(): Promise<number | null>;
+  /** The database's time at the end of the last tick. A node's own clock may be hours ahead of it. */
+  readonly now: () => number;
+  /** Renews the leases of this node. It waits for no company and no tick. */
+  renewLeases(): Promise<void>;
+  /** From now on no session starts. The running ones are asked to stop, and are ended after this time. */
+  drain(milliseconds: number): Promise<void>;
   /** Ends every session of this node. */
   stop(): Promise<void>;
   readonly running: () => number;
 }
 
-const renewEvery = 15_000;
+export const renewEvery = 5000;
+const pauseWhileBusy = 1000;
 const usualSweep = 30_000;
 const sweepSize = 50;
 const deliveriesAtOnce = 100;
@@ -38,6 +49,7 @@ const deliveriesAtOnce = 100;
 const freesAPlace = new Set([
   "session.end",
   "company.update",
+  "company.thaw",
   "agent.pause",
   "agent.terminate",
   "agent.retire",
@@ -46,7 +58,14 @@ const freesAPlace = new Set([
   "agent.set_budget",
   "agent.update",
   "budget.release",
+  "provider.put",
+  "provider.remove",
+  "secret.set",
 ]);
+
+/** Events that may change which MCP servers an agent may use: a grant, the end of its outcome, of a holder, of a server. */
+const changesGrants =
+  /^(?:permission|mcp_server|company|approval|reorganization)\.|^outcome\.(?:delegate|complete|close|reopen|reclaim)$|^agent\.(?:create|terminate|retire|reclaim)$/;
 
 export function createScheduler(parts: NodeParts): Scheduler {
   const { store, newId, sweepEvery = usualSweep } = parts;
@@ -54,6 +73,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
   const writeFor = (companyId: string, work: (call: Writing) => Promise<void>): Promise<void> =>
     writeIn(store, companyId, newId, work);
   const canStart = (brainType: string): boolean => parts.runner.canStart(brainType);
+  const { troubleOf } = parts.brains ?? {};
   /** Agents that may have work. Each is looked at once in this tick. */
   const toLookAt = new Set<string>();
   /** Agents that may start only at a certain time, after a session without progress for example. */
@@ -64,13 +84,19 @@ export function createScheduler(parts: NodeParts): Scheduler {
   let seen: Seen = new Map();
   let alarmsSeen = 0;
   let renewed = 0;
+  /** The database's time, as the last transaction saw it. */
+  let time = 0;
   let swept = 0;
   /** The last agent of the current round of the sweep. Empty at the start of a round. */
   let sweepFrom = "";
   let month = "";
   let firstRound = true;
+  /** A grant may have changed since the settings of the running sessions were compared. */
+  let settingsMayDiffer = true;
   let stopping = false;
-  const sessions = createNodeSessions(parts, { freed: lookAgain, full: wait });
+  let draining = false;
+  const lanes = createLanes(parts.patience, parts.reportBug);
+  const sessions = createNodeSessions(parts, { freed: lookAgain, full: wait, run: lanes.run });
 
   async function tick(): Promise<number | null> {
     const now = await store.read(async (tx) => tx.now);
@@ -79,22 +105,23 @@ export function createScheduler(parts: NodeParts): Scheduler {
     await ringAlarms();
     await expireApprovals();
     await sessions.catchUp();
-    if (month !== monthOf(now)) {
-      await renewBudgets();
-      month = monthOf(now);
-    }
-    if (now - renewed >= renewEvery) {
-      await sessions.keepLeases();
-      renewed = now;
-    }
+    if (month !== monthOf(now) && (await renewBudgets())) month = monthOf(now);
+    if (now - renewed >= renewEvery) await renewLeases();
+    await sessions.takeOver();
     if (firstRound || now - swept >= sweepEvery) {
       await sweep();
       swept = now;
     }
+    if (settingsMayDiffer) settingsMayDiffer = !(await sessions.renewSettings());
     await sessions.endUnwanted(now);
-    for (const [agentId, time] of later) if (time <= now && later.delete(agentId)) toLookAt.add(agentId);
-    await lookAtAgents();
+    for (const [agentId, notBefore] of later)
+      if (notBefore <= now && later.delete(agentId)) toLookAt.add(agentId);
+    await lookAtAgents(now);
     return stopping ? null : await nextTime();
+  }
+
+  async function renewLeases(): Promise<void> {
+    renewed = await sessions.renewLeases();
   }
 
   /** Reads the events since the last look and notes the agents they concern. */
@@ -106,6 +133,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
           if (operation === "session.submit_summary" && session_id !== null)
             sessions.summarySubmitted(session_id, tx.now);
           if (freesAPlace.has(operation)) lookAgain(company_id);
+          if (changesGrants.test(operation)) settingsMayDiffer = true;
         }
         return { agents: await concerned(tx, events), events };
       });
@@ -122,13 +150,19 @@ export function createScheduler(parts: NodeParts): Scheduler {
       const byCompany = Map.groupBy(due, (message) => message.company_id);
       for (const [companyId, messages] of byCompany) {
         await at("delivery");
-        await writeFor(companyId, async ({ tx }) => {
-          for (const { id } of messages) {
-            const message = await messageById(tx, id);
-            // Another node may have delivered it since.
-            if (message.delivered_at === null && message.failure === null) await deliver(tx, message, newId);
-          }
-        });
+        const isFree = await lanes.run(companyId, () =>
+          writeFor(companyId, async ({ tx }) => {
+            // It may have been archived since.
+            if ((await companyState(tx, companyId)).state === "archived") return;
+            for (const { id } of messages) {
+              const message = await messageById(tx, id);
+              // Another node may have delivered it since.
+              if (message.delivered_at === null && message.failure === null)
+                await deliver(tx, message, newId);
+            }
+          }),
+        );
+        more &&= isFree;
         await at("delivered");
       }
       if (due.length > 0) await follow();
@@ -145,6 +179,7 @@ export function createScheduler(parts: NodeParts): Scheduler {
   }
 
   async function sweep(): Promise<void> {
+    for (const companyId of (await parts.brains?.lookAgain()) ?? []) lookAgain(companyId);
     const agents = await store.read((tx) => tx.all(agentsAfter, { after: sweepFrom, limit: sweepSize }));
     for (const { id } of agents) toLookAt.add(id);
     sweepFrom = agents.length < sweepSize ? "" : (agents.at(-1)?.id ?? "");
@@ -156,26 +191,27 @@ export function createScheduler(parts: NodeParts): Scheduler {
         store,
         agents.map(({ id }) => id),
         newId,
+        lanes.run,
       );
   }
 
-  /** An approval that is not decided in time is denied, and its requester is told. */
+  /** An approval that is not decided in time is denied. */
   async function expireApprovals(): Promise<void> {
     const due = await store.read((tx) => tx.all(dueApprovals, { now: tx.now, limit: 100 }));
     for (const { id, company_id } of due)
-      await writeFor(company_id, async (call) => {
-        const approval = await approvalById(call.tx, id);
-        if (!(await expire(call.tx, approval)) || approval.requested_by === null) return;
-        // A budget request ends with its month, when the budget starts again. There is nothing to tell.
-        if (approval.type !== "budget_override")
-          await notify(call, approval.requested_by, approvalExpired(id));
-      });
+      await lanes.run(company_id, () =>
+        writeFor(company_id, async (call) => {
+          await expire(call, await approvalById(call.tx, id));
+        }),
+      );
   }
 
-  /** Resumes the agents that a used-up budget had paused, once a new month has begun. */
-  async function renewBudgets(): Promise<void> {
+  /** Resumes the agents that a used-up budget had paused, once a new month has begun. False: not in every company yet. */
+  async function renewBudgets(): Promise<boolean> {
+    let all = true;
     for (const { company_id } of await store.read((tx) => tx.all(companiesWithHalted, {})))
-      await writeFor(company_id, resumeHalted);
+      if (!(await lanes.run(company_id, () => writeFor(company_id, resumeHalted)))) all = false;
+    return all;
   }
 
   /** There may be a free place, so the agents that waited for one are looked at again. */
@@ -184,13 +220,13 @@ export function createScheduler(parts: NodeParts): Scheduler {
     waiting.delete(companyId);
   }
 
-  async function lookAtAgents(): Promise<void> {
-    while (toLookAt.size > 0 && !stopping) {
+  async function lookAtAgents(now: number): Promise<void> {
+    while (toLookAt.size > 0 && !stopping && !draining) {
       const ids = [...toLookAt];
       toLookAt.clear();
       const verdicts = await store.read(async (tx) => {
         const all = [];
-        for (const id of ids) all.push({ id, verdict: await readinessOf(tx, id, canStart) });
+        for (const id of ids) all.push({ id, verdict: await readinessOf(tx, id, canStart, troubleOf) });
         return all;
       });
       const ready = [];
@@ -202,21 +238,36 @@ export function createScheduler(parts: NodeParts): Scheduler {
       for (const agent of ready.toSorted(
         (a, b) => a.last_session_at - b.last_session_at || (a.id < b.id ? -1 : 1),
       ))
-        await sessions.start(agent.id, agent.company_id);
+        if (!(await lanes.run(agent.company_id, () => sessions.start(agent.id, agent.company_id))))
+          later.set(agent.id, now + pauseWhileBusy);
     }
   }
 
   async function putOff(id: string, verdict: Readiness & { start: false }): Promise<void> {
-    const { at: time, why, companyId, lacks } = verdict;
-    if (time !== null) later.set(id, time);
+    const { at: notBefore, why, companyId, lacks, trouble } = verdict;
+    if (notBefore !== null) later.set(id, notBefore);
     if (why !== "full" || companyId === null) return;
     wait(companyId, id);
+    // The gateway itself tells the board of a key that is refused.
+    if (trouble !== undefined && trouble.cause !== "refused" && trouble.cause !== "waiting")
+      await lanes.run(companyId, () =>
+        writeFor(companyId, async (call) => {
+          await tellOnce(call, {
+            about: trouble.says.slice(0, 200),
+            kind: `brain ${trouble.cause}`,
+            to: null,
+            text: brainWaits(trouble.says),
+          });
+        }),
+      );
     // Pauses an agent that has work but no budget, and asks the board to raise it, unless the board was asked already.
     if (lacks !== undefined)
-      await writeFor(companyId, async (call) => {
-        const again = await readinessOf(call.tx, id);
-        if (!again.start && again.lacks !== undefined) await pauseFor(call, id, again.lacks);
-      });
+      await lanes.run(companyId, () =>
+        writeFor(companyId, async (call) => {
+          const again = await readinessOf(call.tx, id);
+          if (!again.start && again.lacks !== undefined) await pauseFor(call, id, again.lacks);
+        }),
+      );
   }
 
   function wait(companyId: string, agentId: string): void {
@@ -225,11 +276,16 @@ export function createScheduler(parts: NodeParts): Scheduler {
   }
 
   async function nextTime(): Promise<number | null> {
-    const times = await store.read(async (tx) => [
-      (await tx.first(nextDue, {}))?.deliver_at ?? null,
-      (await tx.first(nextAlarm, { now: tx.now }))?.blocked_until ?? null,
-      (await tx.first(nextExpiry, {}))?.expires_at ?? null,
-    ]);
+    const times = await store.read(async (tx) => {
+      time = tx.now;
+      return [
+        (await tx.first(nextDue, {}))?.deliver_at ?? null,
+        (await tx.first(nextAlarm, { now: tx.now }))?.blocked_until ?? null,
+        (await tx.first(nextExpiry, {}))?.expires_at ?? null,
+        (await tx.first(nextOverdue, {}))?.end_by ?? null,
+        await sessions.nextLapse(tx),
+      ];
+    });
     const all = [
       ...times,
       ...later.values(),
@@ -237,7 +293,9 @@ export function createScheduler(parts: NodeParts): Scheduler {
       sessions.running() > 0 ? renewed + renewEvery : null,
       swept + (firstRound ? 0 : sweepEvery),
     ];
-    const due = all.filter((time) => time !== null);
+    const due = all.filter((next) => next !== null);
+    // What is due in a company that is busy can't be done yet. The end of its work wakes the scheduler, if it commits.
+    if (lanes.busy() > 0) return Math.max(Math.min(...due, time + pauseWhileBusy), time + pauseWhileBusy);
     return due.length === 0 ? null : Math.min(...due);
   }
 
@@ -249,9 +307,16 @@ export function createScheduler(parts: NodeParts): Scheduler {
       await tick();
     },
     tick,
+    now: () => time,
+    renewLeases,
+    drain: async (milliseconds) => {
+      draining = true;
+      await sessions.askAllToStop(milliseconds);
+    },
     running: sessions.running,
     stop: async () => {
       stopping = true;
+      await lanes.idle();
       await sessions.endAll();
     },
   };

@@ -6,8 +6,6 @@ import type { ReadTx } from "../store/store.ts";
 
 /** What a session did, read from the ledger. */
 export interface Activity {
-  /** The session changed something besides its agent's state document. */
-  readonly progress: boolean;
   readonly updatedState: boolean;
   readonly calls: readonly { readonly operation: string; readonly count: number }[];
   readonly files: readonly string[];
@@ -19,26 +17,13 @@ export async function activityOf(
   agent: AgentRow,
 ): Promise<Activity> {
   const calls = await tx.all(callsOf, { sessionId: session.id });
-  const subjects = await tx.all(writesOf, { session_id: session.id });
-  const files = subjects
-    .filter(({ operation }) => operation.startsWith("knowledge."))
-    .map(({ subject }) => subject ?? "");
+  const files = (await tx.all(writesOf, { session_id: session.id })).map(({ subject }) => subject ?? "");
   return {
-    progress: subjects.some(({ subject }) => subject !== agent.state_file_id),
     updatedState: files.includes(agent.state_file_id),
     calls,
     files: [...new Set(files)],
   };
 }
-
-/** Operations that are recorded but don't count as progress. */
-const idle = [
-  "access.refused",
-  "knowledge.read",
-  "knowledge.read_version",
-  "session.submit_summary",
-  "permission.request",
-] as const;
 
 const callsOf = textQuery(
   (p: { sessionId: string }) => sql<{ operation: string; count: number }>`
@@ -49,5 +34,5 @@ const callsOf = textQuery(
 const writesOf = selection(
   "events",
   ["session_id"],
-  () => sql`and operation not in (${sql.join(idle.map((name) => sql.lit(name)))}) limit 1000`,
+  sql`and operation in ('knowledge.create', 'knowledge.write') limit 1000`,
 );

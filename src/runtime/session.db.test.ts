@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
+import { pauseAgent, resumeAgent } from "../contract/agents.ts";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
 import { createFile } from "../contract/knowledge.ts";
 import { listAgentEvents } from "../contract/ledger.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
-import { putMcpServer } from "../contract/companies.ts";
+import { putMcpServer } from "../contract/servers.ts";
 import { listAgentSessions, submitSummary, viewSession } from "../contract/sessions.ts";
 import { refusal, bothStores } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";
-import { clearInbox } from "../testing/scripts.ts";
+import { clearInbox, hang } from "../testing/scripts.ts";
 import { promptVersion } from "./prompt.ts";
 import { stagedOn } from "../testing/stage.ts";
 
@@ -39,7 +40,7 @@ for (const kind of bothStores)
             // It saves its state and goes; the message is left to the next.
           },
           async (session) => {
-            assert.deepEqual(session.briefing.mcpServers, [{ name: "chat", config }]);
+            assert.deepEqual(session.briefing.mcpServers, ["chat"]);
             await clearInbox(session);
           },
           async (session) => {
@@ -80,11 +81,14 @@ for (const kind of bothStores)
       assert.equal(session?.epoch, 1);
       const seen = await org.board(viewSession, { id: session?.id ?? "" });
       assert.equal(seen.briefing, runner.started[0]?.briefing.text);
-      await refusal(ann.call(viewSession, { id: seen.id }), "forbidden");
+      // The agent and its manager see it, another agent does not.
+      assert.equal((await ann.call(viewSession, { id: seen.id })).id, seen.id);
+      const ben = await org.agent("Ben");
+      await refusal(ben.call(viewSession, { id: seen.id }), "not_found");
       // What it did names the agent and the session.
       const { events } = await org.board(listAgentEvents, { id: ann.id });
       const made = events.find(({ operation }) => operation === "knowledge.create");
-      assert.deepEqual(made?.actor, { kind: "agent", agentId: ann.id, sessionId: seen.id });
+      assert.deepEqual(made?.actor, { kind: "agent", agentId: ann.id, sessionId: seen.id, personId: null });
     });
 
     // covers SES-06, LOG-03
@@ -120,6 +124,58 @@ for (const kind of bothStores)
           assert.notEqual(session?.endedAt, null);
         }
         gate.resolve();
+      },
+    );
+
+    staged(
+      "a conversation that was cut off is continued, unless its session failed, ended or was asked to stop",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { board, companyId } = org;
+        const ann = await org.agent("Ann");
+        const resumed = (): string | undefined => runner.started.at(-1)?.resume;
+        const talks =
+          (thread: string, end: Script = hang): Script =>
+          async (session) => {
+            session.onThread?.(thread);
+            // The conversation is on record before the process ends.
+            await session.call(readInbox, {});
+            return end(session);
+          };
+        const cutOff = async (): Promise<void> => {
+          await board(pauseAgent, { id: ann.id });
+          await stage.rest();
+          await board(resumeAgent, { id: ann.id });
+          stage.advance(600_000);
+          await stage.rest();
+        };
+        runner.plan(ann.id, talks("first"));
+        await org.root(sendMessage, { to: ann.id, body: "x" });
+        await stage.rest();
+        assert.equal(resumed(), undefined);
+        runner.plan(
+          ann.id,
+          talks("first", async () => ({ code: 1, reason: "exited with code 1" })),
+          talks("second"),
+        );
+        await cutOff();
+        assert.equal(runner.started[1]?.resume, "first");
+        stage.advance(600_000);
+        await stage.rest();
+        assert.equal(runner.started.length, 3);
+        assert.equal(resumed(), undefined, "it failed");
+        await board(putMcpServer, {
+          companyId,
+          name: "slack",
+          config: { type: "http", url: "https://slack.example" },
+        });
+        await board(grantPermission, { companyId, to: ann.id, resource: "mcp:slack" });
+        await stage.rest();
+        runner.plan(ann.id, talks("third", clearInbox));
+        stage.advance(61_000);
+        await stage.rest();
+        assert.equal(runner.started.length, 4);
+        assert.equal(resumed(), undefined, "it was asked to stop");
       },
     );
 

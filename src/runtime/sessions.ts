@@ -1,18 +1,20 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
+import type { EndKind } from "../contract/sessions.ts";
+import { redactText } from "../redaction/redact.ts";
+import { companyFrozen } from "../companies/freezing.ts";
 import { bySystem } from "../dispatch/context.ts";
 import { keepCredential } from "../agents/keys.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
+import { departedBelow, reportsBelow } from "../capabilities/structure.ts";
 import { giveBack } from "../budgets/reservations.ts";
 import { append, system } from "../events/ledger.ts";
-import { notify } from "../mail/operations.ts";
-import { waitingFor } from "../mail/table.ts";
-import { outcomeById, saveOutcome } from "../outcomes/table.ts";
-import { counting, dynamic, insertion, selection, updating } from "../store/query.ts";
+import { query, counting, dynamic, insertion, selection, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { appendToLog } from "./log.ts";
-import { endReasons, inboxStalled, noProgress, outcomeStalled, withoutSummary } from "./texts.ts";
-import { type Activity, activityOf } from "./session-activity.ts";
+import { countProgress, guardAgainstStalling, rested } from "./progress.ts";
+import { activityOf } from "./session-activity.ts";
+import { endReasons, withoutSummary } from "./texts.ts";
 
 /**
  * A session: one run of an agent's brain.
@@ -22,7 +24,7 @@ import { type Activity, activityOf } from "./session-activity.ts";
  * Opening a session raises the agent's epoch. From then on, only the token of that epoch is accepted; a session that still
  * runs elsewhere is refused at its next call, inside the transaction of that call. The row is written before the process
  * exists, so every process can be found again after a crash. An index enforces that at most one session of an agent is
- * not ended. Ending is one transaction, and the process is killed after it. Settling (the log entry, the stall guard)
+ * not ended. Ending is one transaction, and the process is killed after it. Settling (the log entry, whether it made progress)
  * happens once, by endSession().
  */
 export type SessionRow = Row<"sessions">;
@@ -37,15 +39,21 @@ export interface NewSession {
   readonly leaseUntil?: number;
   readonly promptVersion?: string;
   readonly firstOutcomeId?: string | null;
+  /** Default: the first outcome. */
+  readonly workOutcomeId?: string | null;
   readonly briefing?: string;
   readonly assignment?: string;
+  readonly mcpServers?: readonly string[];
+  /** The repositories whose mirrors the sandbox shows. */
+  readonly repos?: readonly string[];
 }
 
 export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch: number }> {
   const agent = await agentById(tx, session.agentId);
   const epoch = agent.epoch + 1;
   await tx.run(endLive, { agent_id: agent.id, ended_at: tx.now, end_reason: endReasons.replaced });
-  await saveAgent(tx, { ...agent, epoch, last_session_at: tx.now });
+  const ready = await rested(tx, agent, session.firstOutcomeId ?? null);
+  await saveAgent(tx, { ...ready, epoch, last_session_at: tx.now });
   await tx.run(insertRow, {
     id: session.id,
     company_id: agent.company_id,
@@ -59,11 +67,21 @@ export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch:
     started_at: tx.now,
     ended_at: null,
     end_reason: null,
+    end_by: null,
+    end_by_reason: null,
+    model: agent.model,
+    mcp_servers: JSON.stringify(session.mcpServers ?? []),
+    repos: JSON.stringify(session.repos ?? []),
     exit_code: null,
     settled: 0,
     summarized: 0,
+    summary: null,
+    last_line: null,
+    tool_calls: null,
     prompt_version: session.promptVersion ?? null,
+    thread: null,
     first_outcome_id: session.firstOutcomeId ?? null,
+    work_outcome_id: session.workOutcomeId ?? session.firstOutcomeId ?? null,
     briefing: session.briefing ?? null,
     assignment: session.assignment ?? null,
     input_tokens: 0,
@@ -94,12 +112,47 @@ export async function openSession(tx: Tx, session: NewSession): Promise<{ epoch:
 
 /** Records which process runs the session. False if the session was ended meanwhile; its process must then be killed. */
 export async function recordProcess(tx: Tx, id: string, pid: number, started: string): Promise<boolean> {
-  return (await tx.run(setPid, { id, pid, pid_started: started })) === 1;
+  return (await tx.count(setPid, { id, pid, pid_started: started })) === 1;
 }
+
+/** Notes what the brain calls the conversation of a session. */
+export const noteThread = updating("sessions", ["thread"], ["id"]);
+
+/**
+ * The conversation of the agent's last session, if that session was cut off from outside. A brain that failed starts again, and
+ * so does one that was asked to stop: it had time to save what it knew, and its context may be full.
+ */
+export async function threadToResume(
+  tx: ReadTx,
+  agent: Pick<AgentRow, "id" | "brain_type">,
+): Promise<string | undefined> {
+  const last = await tx.first(lastEnded, { agentId: agent.id });
+  const prefix = `${agent.brain_type}:`;
+  if (
+    last?.thread?.startsWith(prefix) !== true ||
+    last.exit_code !== null ||
+    last.end_by !== null ||
+    last.summarized === 1
+  )
+    return undefined;
+  return last.thread.slice(prefix.length);
+}
+
+const lastEnded = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("sessions")
+    .select(["thread", "exit_code", "end_by", "summarized"])
+    .where("agent_id", "=", p.agentId)
+    .where("ended_at", "is not", null)
+    .orderBy("epoch", "desc")
+    .limit(1),
+);
 
 export interface Ending {
   readonly reason: string;
   readonly exitCode: number | null;
+  /** The agent did not cause it: its brain can't work now, or its node stopped. It does not count as a session without progress. */
+  readonly isBlameless?: boolean;
 }
 
 /**
@@ -128,15 +181,31 @@ export async function endSession(tx: Tx, id: string, ending: Ending, newId: () =
       { sessionId: id, text: withoutSummary(ending.reason, ending.exitCode, activity.calls, activity.files) },
       newId,
     );
-  const after = await guardAgainstStalling(tx, await agentById(tx, agent.id), session, activity, newId);
+  const now = await agentById(tx, agent.id);
+  const isExcused = session.end_reason === companyFrozen || ending.isBlameless === true;
+  const progress = await countProgress(tx, session, now);
+  const after = isExcused && !progress ? now : await guardAgainstStalling(tx, now, session, progress, newId);
   await saveAgent(tx, { ...after, state_stale: activity.updatedState ? 0 : 1, last_session_at: tx.now });
   const { reason, exitCode } = ending;
-  const data = { session: id, reason, exitCode, progress: activity.progress };
+  const wasAsked = session.end_by !== null;
+  const data = { session: id, reason, exitCode, progress, ...(wasAsked && { wasAsked }) };
   await bySystem(tx, agent.company_id, newId).record(agent.id, data, "session.end");
   return true;
 }
 
-export const liveSessions = selection("sessions", [], sql`and ended_at is null`);
+/** Sessions of other nodes that did not renew their leases in time. */
+export const lapsedLeases = selection(
+  "sessions",
+  [],
+  (p: { nodeId: string; now: number }) =>
+    sql`and ended_at is null and node_id <> ${p.nodeId} and lease_until < ${p.now}`,
+);
+export const nextLapse = selection(
+  "sessions",
+  [],
+  (p: { nodeId: string }) =>
+    sql`and ended_at is null and node_id <> ${p.nodeId} order by lease_until limit 1`,
+);
 
 export const renewLeases = updating("sessions", ["lease_until"], ["node_id"], sql`and ended_at is null`);
 
@@ -150,6 +219,26 @@ export const unsettledSessions = selection(
 );
 
 export const liveOn = selection("sessions", ["node_id"], sql`and ended_at is null`);
+
+/** Sessions that were asked to stop and are still running after their time. */
+export const overdue = selection(
+  "sessions",
+  [],
+  (p: { now: number }) => sql`and ended_at is null and end_by <= ${p.now}`,
+);
+
+export const nextOverdue = selection(
+  "sessions",
+  [],
+  sql`and ended_at is null and end_by is not null order by end_by limit 1`,
+);
+
+/** Ends a session that was asked to stop and has not. Its node then kills the process. */
+export async function endOverdue(tx: Tx, id: string, newId: () => string): Promise<void> {
+  const { end_by = null, ended_at, end_by_reason } = (await tx.first(byId, { id })) ?? {};
+  if (end_by === null || end_by > tx.now || ended_at !== null) return;
+  await endSession(tx, id, { reason: end_by_reason ?? "", exitCode: null }, newId);
+}
 
 /** Sessions of a node, ended or not, whose process has not been seen to exit. */
 export const processesOn = selection("sessions", ["node_id"], sql`and pid is not null`);
@@ -174,90 +263,98 @@ export const countLive = counting("sessions", ["company_id"], sql`and ended_at i
 
 export const liveOf = selection("sessions", ["agent_id"], sql`and ended_at is null`);
 
-export const markSummarized = updating("sessions", ["summarized"], ["id"]);
+export const markSummarized = updating("sessions", ["summarized", "summary"], ["id"]);
+
+/** What is left to show of a process that exited: how often it called a tool, and its last line. */
+export async function noteLastWords(tx: Tx, id: string, output: string, toolCalls: number): Promise<void> {
+  await tx.run(setLastWords, { id, last_line: lastLineOf(redactText(output)), tool_calls: toolCalls });
+}
+
+export function lastLineOf(text: string): string | null {
+  const line = text.trimEnd().split("\n").at(-1)?.trim() ?? "";
+  return line === "" ? null : line.slice(0, 300).toWellFormed();
+}
+
+const setLastWords = updating("sessions", ["last_line", "tool_calls"], ["id"]);
 
 export async function sessionById(tx: ReadTx, id: string): Promise<SessionRow | undefined> {
   return tx.first(byId, { id });
 }
 
+export interface SessionFilter {
+  readonly companyId?: string;
+  readonly agentId?: string;
+  /** Only sessions of this agent and of its reports, also of those that have left. */
+  readonly overseer?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly end?: EndKind | undefined;
+}
+
+/** How a session ended, for the row `s`. A session that submitted its summary is stopped if it does not exit by itself. */
+const isEnd: Readonly<Record<EndKind, RawBuilder<boolean>>> = {
+  running: sql`s.ended_at is null`,
+  done: sql`s.ended_at is not null and (s.exit_code = 0 or s.summarized = 1)`,
+  failed: sql`s.ended_at is not null and s.exit_code <> 0 and s.summarized = 0`,
+  stopped: sql`s.ended_at is not null and s.exit_code is null and s.summarized = 0`,
+};
+
+export function endOf(row: Pick<SessionRow, "ended_at" | "exit_code" | "summarized">): EndKind {
+  if (row.ended_at === null) return "running";
+  if (row.exit_code === 0 || row.summarized === 1) return "done";
+  return row.exit_code === null ? "stopped" : "failed";
+}
+
+export type ShownSession = SessionRow & { agent_name: string; outcome_title: string | null };
+
+const meets = ({ companyId, agentId, overseer, outcome, end }: SessionFilter) => {
+  const conditions = [
+    ...(companyId === undefined ? [] : [sql`s.company_id = ${companyId}`]),
+    ...(agentId === undefined ? [] : [sql`s.agent_id = ${agentId}`]),
+    ...(overseer === undefined
+      ? []
+      : [
+          sql`(s.agent_id = ${overseer} or s.agent_id in (${reportsBelow(overseer)})
+            or s.agent_id in (${departedBelow(overseer)}))`,
+        ]),
+    ...(outcome === undefined
+      ? []
+      : [sql`(s.first_outcome_id = ${outcome} or s.work_outcome_id = ${outcome})`]),
+    ...(end === undefined ? [] : [isEnd[end]]),
+  ];
+  return sql<boolean>`${sql.join(conditions, sql` and `)}`;
+};
+
+/** A page of the sessions, newest first. */
 export function sessionsPage(
   tx: ReadTx,
-  filter: { companyId?: string; agentId?: string; live: boolean; before: string; limit: number },
-): Promise<(SessionRow & { agent_name: string })[]> {
+  filter: SessionFilter & { readonly before: string; readonly limit: number },
+): Promise<ShownSession[]> {
   return tx.all(
-    dynamic((db) => {
-      let rows = db
+    dynamic((db) =>
+      db
         .selectFrom("sessions as s")
         .innerJoin("agents as a", "a.id", "s.agent_id")
+        .leftJoin("outcomes as o", "o.id", "s.work_outcome_id")
         .selectAll("s")
-        .select("a.name as agent_name")
-        .where("s.id", "<", filter.before);
-      if (filter.companyId !== undefined) rows = rows.where("s.company_id", "=", filter.companyId);
-      if (filter.agentId !== undefined) rows = rows.where("s.agent_id", "=", filter.agentId);
-      if (filter.live) rows = rows.where("s.ended_at", "is", null);
-      return rows.orderBy("s.id", "desc").limit(filter.limit);
-    }),
+        .select(["a.name as agent_name", "o.title as outcome_title"])
+        .where(meets(filter))
+        .where("s.id", "<", filter.before)
+        .orderBy("s.id", "desc")
+        .limit(filter.limit),
+    ),
     {},
   );
 }
 
-/**
- * The stall guard. Three sessions in a row that made no progress block the outcome they were started for, and the manager
- * gets a notice. After each such session the agent also waits longer before the next one. So a brain that crashes or
- * idles does not spend money for ever.
- */
-async function guardAgainstStalling(
-  tx: Tx,
-  agent: AgentRow,
-  session: SessionRow,
-  activity: Activity,
-  newId: () => string,
-): Promise<AgentRow> {
-  const outcome =
-    session.first_outcome_id === null ? undefined : await outcomeById(tx, session.first_outcome_id);
-  if (
-    activity.progress ||
-    outcome === undefined ||
-    outcome.status !== "open" ||
-    agent.status === "terminated"
-  ) {
-    if (outcome !== undefined && outcome.stalls > 0 && activity.progress)
-      await tx.run(setStalls, { id: outcome.id, stalls: 0 });
-    return activity.progress ? { ...agent, idle_sessions: 0, not_before: 0 } : agent;
-  }
-  const idle = agent.idle_sessions + 1;
-  const waiting = {
-    ...agent,
-    idle_sessions: idle,
-    not_before: tx.now + Math.min(1000 * 2 ** (idle - 1), longestBackOff),
-  };
-  if (outcome.stalls + 1 < mostStalls) {
-    await tx.run(setStalls, { id: outcome.id, stalls: outcome.stalls + 1 });
-    return waiting;
-  }
-  const reason = noProgress(mostStalls, agent.name);
-  await saveOutcome(
-    tx,
-    { ...outcome, stalls: 0, blocked_reason: reason, blocked_until: null, blocked_on: null },
-    system,
+export async function countSessions(tx: ReadTx, filter: SessionFilter): Promise<number> {
+  const count = dynamic((db) =>
+    db
+      .selectFrom("sessions as s")
+      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .where(meets(filter)),
   );
-  const call = bySystem(tx, agent.company_id, newId);
-  await call.record(outcome.id, { reason, agent: agent.id }, "outcome.stall");
-  const unanswered =
-    outcome.kind === "inbox" ? await waitingFor(tx, agent.company_id, agent.id, 0, 1000) : [];
-  await notify(
-    call,
-    agent.boss_id,
-    outcome.kind === "inbox"
-      ? inboxStalled({ id: outcome.id, agent: agent.name }, reason, session.id, unanswered.length)
-      : outcomeStalled(outcome, reason, session.id),
-    (unanswered.at(-1)?.auto_turn ?? 0) + 1,
-  );
-  return { ...waiting, idle_sessions: 0, not_before: 0 };
+  return (await tx.first(count, {}))?.count ?? 0;
 }
-
-const mostStalls = 3;
-const longestBackOff = 5 * 60_000;
 
 const byId = selection("sessions", ["id"]);
 const endLive = updating("sessions", ["ended_at", "end_reason"], ["agent_id"], sql`and ended_at is null`);
@@ -265,7 +362,5 @@ const endLive = updating("sessions", ["ended_at", "end_reason"], ["agent_id"], s
 const markEnded = updating("sessions", ["ended_at", "end_reason", "exit_code", "settled"], ["id"]);
 
 const setPid = updating("sessions", ["pid", "pid_started"], ["id"], sql`and ended_at is null`);
-
-const setStalls = updating("outcomes", ["stalls"], ["id"]);
 
 const insertRow = insertion("sessions");

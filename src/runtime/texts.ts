@@ -8,14 +8,23 @@ export const onlySessionsSummarize = (): Refusal =>
     "With an agent's key, write a knowledge file instead: create_file.",
   );
 
+/** With the result of a tool call. */
+export const unreadNotice = (count: number): string =>
+  `You have ${plural(count, "unread message")}. Call read_inbox when you finish the current outcome.`;
+
+export const mustStop = (time: string, reason: string): string =>
+  `This session is stopped at ${time}, because ${reason}. Save your state document, submit your summary (submit_summary) and stop now. Another session starts if there is work.`;
+
 /** Reasons for the end of a session, as they are shown in lists and in the agent's log. */
 export const endReasons = {
   replaced: "replaced by a newer session",
+  otherServers: "the MCP servers it may use have changed",
   notStarted: (why: string): string => `could not be started: ${why}`,
   processGone: "its process disappeared",
   nodeSilent: "its node stopped answering",
   daemonRestarted: "the daemon was restarted",
   daemonStopped: "the daemon stopped",
+  nodeStops: "the daemon is stopping",
 };
 
 /** The log entry of a session without a summary. */
@@ -33,9 +42,9 @@ export function withoutSummary(
   return deeds.length === 0 ? `${end} It changed nothing.` : [end, ...deeds].join("\n");
 }
 
-/** To the agent that requested it. */
-export const approvalExpired = (id: string): string =>
-  `Approval ${id} was not decided in time, so it is denied. Request it again if you still need it.`;
+/** To the board. */
+export const brainWaits = (says: string): string =>
+  `${says} The agents that use it wait, and continue by themselves when it works.`;
 
 /** A blocked reason: a clause without a full stop, because other texts continue it. */
 export const noProgress = (sessions: number, name: string): string =>
@@ -48,6 +57,14 @@ export const outcomeStalled = (
   sessionId: string,
 ): string =>
   `"${outcome.title}" (kb://${outcome.id}) is blocked: ${reason}. The last one was session ${sessionId}. Find out what went wrong. Then unblock the outcome (update_outcome with blocked: null), change it, or reclaim it.`;
+
+/** To the manager, at most once a day for each agent. */
+export const ownWorkHeld = (
+  agent: { readonly id: string; readonly name: string },
+  outcome: { readonly id: string; readonly title: string },
+  sessions: number,
+): string =>
+  `${agent.name} worked only on what it gave itself: its last ${sessions} sessions brought no work of others closer. So "${outcome.title}" (kb://${outcome.id}) is blocked, and so is what it gives itself next. Find out what it is doing (agency logs ${agent.id}), then unblock what it should continue with, or close it. Work and messages from others still reach ${agent.name}.`;
 
 export const inboxStalled = (
   inbox: { readonly id: string; readonly agent: string },

@@ -1,8 +1,11 @@
 import { bySystem, writeIn } from "../dispatch/context.ts";
 import { distrust, halt } from "../budgets/halting.ts";
-import { type Allowance, isIncredible, isUsed, type Usage } from "../budgets/budget.ts";
+import { stopAtLimit } from "../budgets/outcome-limits.ts";
+import { type Allowance, isIncredible, isUsed } from "../budgets/budget.ts";
+import type { Usage } from "../contract/budgets.ts";
 import { reportUsage } from "../budgets/reservations.ts";
 import type { Store, Tx } from "../store/store.ts";
+import type { InCompany } from "./lanes.ts";
 import { sessionById, type SessionRow } from "./sessions.ts";
 
 /**
@@ -19,7 +22,7 @@ export interface Meter {
   begin(sessionId: string, share: Allowance): void;
   heard(session: Pick<SessionRow, "id" | "company_id">, usage: Usage): void;
   /** Waits until every report is written. Reports whose writing failed are tried again. */
-  catchUp(): Promise<void>;
+  catchUp(run: InCompany): Promise<void>;
   /** Drops all memory of a session whose end is recorded. */
   forget(sessionId: string): void;
 }
@@ -75,8 +78,8 @@ export function createMeter(parts: {
       pending.set(id, { companyId: company_id, usage });
       void write(id);
     },
-    catchUp: async () => {
-      for (const id of pending.keys()) await write(id);
+    catchUp: async (run) => {
+      for (const [id, { companyId }] of pending) await run(companyId, () => write(id));
     },
     forget: (id) => {
       pending.delete(id);
@@ -103,5 +106,6 @@ export async function noteUsage(
   const { allowance, lacks } = await reportUsage(writing, session, usage);
   const mayContinue = lacks === undefined || session.ended_at !== null;
   if (!mayContinue) await halt(writing, session.agent_id, lacks);
-  return { mayContinue, allowance };
+  const isStopped = await stopAtLimit(writing, session.work_outcome_id);
+  return { mayContinue: mayContinue && (!isStopped || session.ended_at !== null), allowance };
 }

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
+import type { Trouble } from "../brains/brain.ts";
 import { isInstalled } from "../brains/registry.ts";
-import { settingsOf } from "../dispatch/company-settings.ts";
+import { companyState, settingsOf } from "../dispatch/company-settings.ts";
 import type { AgentRow } from "../agents/table.ts";
 import { isUsedUp, nextMonth } from "../budgets/budget.ts";
 import { lacking } from "../budgets/reservations.ts";
@@ -27,12 +28,21 @@ export type Readiness =
       readonly companyId: string | null;
       /** The budget that is used up. A budget that other sessions have reserved counts as "full" and is not named. */
       readonly lacks?: Pool;
+      /** Why the brain can't work now. */
+      readonly trouble?: Trouble;
     };
+
+/** What keeps the brain of an agent from working now, if anything does. */
+export type TroubleOf = (
+  tx: ReadTx,
+  agent: Pick<AgentRow, "company_id" | "brain_type" | "brain_config">,
+) => Promise<Trouble | undefined>;
 
 export async function readinessOf(
   tx: ReadTx,
   agentId: string,
   canStart: (brainType: string) => boolean = () => true,
+  troubleOf: TroubleOf = async () => undefined,
 ): Promise<Readiness> {
   const agent = await tx.first(agentRow, { id: agentId });
   const no = (why: "nothing" | "busy" | "later" | "full", at: number | null = null) => ({
@@ -47,6 +57,10 @@ export async function readinessOf(
   if ((await tx.first(liveOf, { agent_id: agentId })) !== undefined) return no("busy");
   if ((await tx.first(workOf, { agentId, now: tx.now, limit: 1 })) === undefined) return no("nothing");
   if (agent.not_before > tx.now) return no("later", agent.not_before);
+  // Thawing counts as a free place (scheduler.ts), so the agents that wait here are looked at again.
+  if ((await companyState(tx, agent.company_id)).state !== "active") return no("full");
+  const trouble = await troubleOf(tx, agent);
+  if (trouble !== undefined) return { ...no("full", trouble.until), trouble };
   const settings = await settingsOf(tx, agent.company_id);
   const running = (await tx.first(countLive, { company_id: agent.company_id }))?.count ?? 0;
   if (running >= settings.maxSessions) return no("full");
@@ -69,6 +83,10 @@ export const workOf = query((db, p: { agentId: string; now: number; limit: numbe
     .orderBy("o.num")
     .limit(p.limit),
 );
+
+/** The outcome that a session's costs count for. An inbox with mail about the work comes first, but is not what is paid for. */
+export const chargedWork = <O extends { readonly kind: string }>(work: readonly O[]): O | undefined =>
+  work.find(({ kind }) => kind !== "inbox") ?? work[0];
 
 /** The agents with an outcome whose timed block ended in this span. No limit, because this span is asked for only once. */
 export const alarmed = selection(

@@ -1,27 +1,30 @@
 import { z } from "zod";
 import { text } from "../../contract/words.ts";
 import { SecretReference } from "../../contract/secrets.ts";
-import { brain, withValues } from "../brain.ts";
+import { brain, filesNamed, withValues } from "../brain.ts";
+
+/** A command of the one who hires. */
+export const commandSettings = {
+  command: text(4096).min(1).describe("Program to run: a name on PATH, or an absolute path."),
+  args: z
+    .array(text(10_000))
+    .max(200)
+    .optional()
+    .describe("Arguments of the program. They are passed unchanged, without a shell."),
+  env: z
+    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.union([text(10_000), SecretReference]))
+    .meta({ secret: true })
+    .optional()
+    .describe('Additional environment variables. A value is a text or a secret: {"secret": "NAME"}.'),
+};
 
 export const processBrain = brain({
   type: "process",
   runsPrograms: true,
-  config: z.strictObject({
-    command: text(4096).min(1).describe("Program to run: a name on PATH, or an absolute path."),
-    args: z
-      .array(text(10_000))
-      .max(200)
-      .optional()
-      .describe("Arguments of the program. They are passed unchanged, without a shell."),
-    env: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.union([text(10_000), SecretReference]))
-      .meta({ secret: true })
-      .optional()
-      .describe('Additional environment variables. A value is a text or a secret: {"secret": "NAME"}.'),
-  }),
+  config: z.strictObject(commandSettings),
   documentation: [
     "Runs any command as the agent. The command gets the briefing on standard input, and `AGENCY_URL`, `AGENCY_TOKEN` and",
-    "`AGENCY_WORKSPACE` in the environment. It can call MCP tools at `$AGENCY_URL/mcp/<server>` with the token, or only print:",
+    "`AGENCY_WORKSPACE` in the environment. It can call MCP tools at `$AGENCY_URL/mcp` with the token, or only print:",
     "its output is the session's output.",
     "",
     "To report usage, the command prints a line of JSON with the totals so far, as often as it likes:",
@@ -42,9 +45,7 @@ export const processBrain = brain({
     { command: "my-agent" },
     { command: "node", args: ["agent.mjs", "--brief"], env: { LANG: "C.UTF-8" } },
   ],
-  // Every user of the machine may read the system's folders.
-  reads: ({ command, args = [] }) =>
-    [command, ...args].filter((word) => word.startsWith("/") && !/^\/(usr|s?bin|lib\w*)\//.test(word)),
+  reads: ({ command, args = [] }) => filesNamed([command, ...args]),
   plain: () => true,
   probe: async () => ({ available: true, version: null, says: "any command on this machine" }),
   launch: ({ command, args, env }, { briefing, assignment }) => ({

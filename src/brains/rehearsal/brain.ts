@@ -1,6 +1,6 @@
-import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { brain } from "../brain.ts";
+import { hearOwn, judgeOwn, ownProgram } from "../own-program.ts";
 
 export const rehearsalBrain = brain({
   type: "rehearsal",
@@ -21,25 +21,19 @@ export const rehearsalBrain = brain({
       ),
   }),
   documentation: [
-    "Needs no model. A fixed program goes through the steps of an organization with the same MCP tools a model uses. It plans",
-    "a goal, hires, delegates, writes short files, verifies and reports. Use it to see how Agency works without an API key.",
-    "",
-    "It reports one token for every four characters it reads or writes, about what a model would count, and a cost of 0.",
+    "Needs no model. A fixed program goes through the steps of an organization with the same MCP tools a model uses. It divides",
+    "a goal along its wording, gives the parts to the team or hires one, writes sample files, verifies, revises what is sent",
+    "back, and reports. Use it to see how Agency works without an API key. It uses 0 tokens and costs nothing.",
   ].join("\n"),
-  safety: ["It does not think. Its files are placeholders, and they say so."],
+  safety: ["It does not think. Its files are samples, and they say so."],
   examples: [{}, { delayMs: 500 }, { speaks: "text" }],
   plain: ({ speaks }) => speaks === "text",
   probe: async () => ({ available: true, version: null, says: "built in, no model" }),
   launch: ({ delayMs, speaks }, { briefing, assignment, systemPromptFile }) => ({
-    command: process.execPath,
-    args: [script(speaks === "text" ? "plain" : "main")],
+    ...ownProgram(`rehearsal/${speaks === "text" ? "plain" : "main"}`),
     env: { AGENCY_REHEARSAL_DELAY: String(delayMs ?? 0), AGENCY_SYSTEM_PROMPT: systemPromptFile },
     stdin: assignment === "" ? briefing : `${briefing}\n${assignment}`,
   }),
+  ear: () => hearOwn,
+  judge: judgeOwn,
 });
-
-function script(name: string): string {
-  return fileURLToPath(
-    new URL(`./${name}${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url),
-  );
-}

@@ -1,29 +1,26 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
+import { runToEnd, tell } from "../own-program.ts";
 import { type CallTool, play } from "./player.ts";
 
-/** The process of a rehearsal with tools: it plays one session over MCP, prints its final output and ends. */
-const url = process.env["AGENCY_URL"] ?? "";
-const token = process.env["AGENCY_TOKEN"] ?? "";
+/** The process of a rehearsal with tools: it plays one session over MCP and ends. */
+const { AGENCY_URL: url = "", AGENCY_TOKEN: token = "", AGENCY_WORKSPACE: workspace = "" } = process.env;
 const delay = Number(process.env["AGENCY_REHEARSAL_DELAY"] ?? 0);
 let calls = 0;
-let inputTokens = 0;
-let outputTokens = 0;
-/** Roughly what a model would count: one token for four characters. */
-const count = (text: string): number => Math.ceil(text.length / 4);
 
 const Answer = z.object({
-  result: z
-    .object({
-      structuredContent: z.record(z.string(), z.unknown()).optional(),
-      isError: z.boolean().optional(),
-    })
-    .optional(),
+  result: z.object({
+    structuredContent: z.record(z.string(), z.unknown()),
+    isError: z.boolean().optional(),
+  }),
 });
+const Refused = z.object({ error: z.object({ message: z.string() }) });
 
 const call: CallTool = async ({ mcp, output }, args) => {
   const { server = "", tool = "" } = mcp ?? {};
   if (delay > 0) await new Promise((resolve) => setTimeout(resolve, delay));
+  tell({ kind: "tool", tool, text: JSON.stringify(args) });
   const response = await fetch(`${url}/mcp/${server}`, {
     method: "POST",
     headers: {
@@ -40,27 +37,22 @@ const call: CallTool = async ({ mcp, output }, args) => {
     }),
   });
   const text = await response.text();
-  outputTokens += count(JSON.stringify(args));
-  inputTokens += count(text);
   if (!response.ok) throw new Error(`${tool}: ${response.status} ${text.slice(0, 300)}`);
-  const line = text.startsWith("{")
-    ? text
-    : (text
-        .split("\n")
-        .find((candidate) => candidate.startsWith("data:"))
-        ?.slice(5) ?? "{}");
-  const { result } = Answer.parse(JSON.parse(line));
-  const answer = result?.structuredContent ?? {};
-  console.error(`${tool} ${JSON.stringify(args).slice(0, 200)}`);
-  if (result?.isError === true) throw new Error(`${tool} was refused: ${JSON.stringify(answer)}`);
-  return output.parse(answer);
+  const lines = text.split("\n").map((line) => line.replace(/^data:/, ""));
+  const { structuredContent, isError } = Answer.parse(
+    JSON.parse(lines.find((line) => line.trimStart().startsWith("{")) ?? "{}"),
+  ).result;
+  tell({ kind: "result", tool, text: JSON.stringify(structuredContent) });
+  if (isError === true) throw new Error(Refused.parse(structuredContent).error.message);
+  return output.parse(structuredContent);
 };
 
-const { heard, words } = await play(call);
-if (words !== "") console.log(words);
-// An agent made by create_agent is told in its prompt how to answer. Its final output becomes the reply.
-const prompt = readFileSync(process.env["AGENCY_SYSTEM_PROMPT"] ?? "/dev/null", "utf8");
-const next = /^Always respond in exactly this structure:\n@(.+)$/m.exec(prompt)?.[1];
-if (next !== undefined && heard[0] !== undefined)
-  console.log(`@${next}\nI read this message: ${heard[0].slice(0, 500)}`);
-console.log(JSON.stringify({ usage: { inputTokens, outputTokens, costUsd: 0 } }));
+await runToEnd(async () => {
+  const briefing: unknown = JSON.parse(readFileSync(join(workspace, "briefing.json"), "utf8"));
+  const [heard] = await play(call, briefing);
+  // An agent made by create_agent is told in its prompt how to answer. Its last words become the reply.
+  const prompt = readFileSync(process.env["AGENCY_SYSTEM_PROMPT"] ?? "/dev/null", "utf8");
+  const next = /^Always respond in exactly this structure:\n@(.+)$/m.exec(prompt)?.[1];
+  if (next !== undefined && heard !== undefined)
+    tell({ kind: "text", text: `@${next}\nI read this message: ${heard.slice(0, 500)}` });
+});

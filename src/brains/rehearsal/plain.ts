@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { text } from "node:stream/consumers";
+import { runToEnd, tell } from "../own-program.ts";
 import { say } from "./speaker.ts";
 
-/** The process of a rehearsal without tools: it reads its briefing, prints its final output and ends. */
-await sleep(Number(process.env["AGENCY_REHEARSAL_DELAY"] ?? 0));
-const told = await text(process.stdin);
-const said = say(told);
-console.log(said);
-const tokens = (words: string): number => Math.ceil(words.length / 4);
-console.log(JSON.stringify({ usage: { inputTokens: tokens(told), outputTokens: tokens(said), costUsd: 0 } }));
+/** The process of a rehearsal without tools: it reads its briefing, says its final output and ends. */
+await runToEnd(async () => {
+  await sleep(Number(process.env["AGENCY_REHEARSAL_DELAY"] ?? 0));
+  tell({ kind: "text", text: say(await text(process.stdin)) });
+});

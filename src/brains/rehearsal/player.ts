@@ -1,259 +1,330 @@
-import type { z } from "zod";
-import { grantPermission, listPermissions, requestPermission } from "../../contract/capabilities.ts";
-import { createFile, listFiles, writeFile } from "../../contract/knowledge.ts";
+import { z } from "zod";
+import { listComments, resubmit, viewApproval } from "../../contract/approvals.ts";
+import { grantPermission, listPermissions } from "../../contract/capabilities.ts";
+import { hireAgent } from "../../contract/hiring.ts";
+import { createFile, listFiles, readFile, writeFile } from "../../contract/knowledge.ts";
 import { acknowledgeMessage, readInbox, sendMessage } from "../../contract/mail.ts";
 import type { Operation, Output } from "../../contract/operation.ts";
 import {
   completeOutcome,
   createOutcome,
+  decideOutcome,
+  type Deliverable,
   myOutcomes,
+  planWork,
+  reopenOutcome,
   submitOutcome,
-  updateOutcome,
   viewOutcome,
 } from "../../contract/outcomes.ts";
-import { notCarriedOut } from "../../contract/phrases.ts";
-import { listRoster } from "../../contract/roster.ts";
+import { plural, quoteBlock } from "../../contract/phrases.ts";
 import { submitSummary } from "../../contract/sessions.ts";
-import { placeholder } from "./speaker.ts";
+import { checkFile, combinedFile, type OpenedFile, revisedFile, sampleFile, wordCount } from "./samples.ts";
+import { type Report, tasksFor } from "./tasks.ts";
 
 /**
- * What an agent without a model does in one session. It sees only what its tools show to any agent, and it delegates with
- * directives in its final output. These few rules make a whole organization:
- *   - A message from the board becomes an outcome. Every other message is acknowledged as noted.
- *   - The root agent delegates the board's outcomes to a coordinator. It hires one if it has none.
- *   - A coordinator without the right to hire requests it, and its boss grants it. With that right it divides its outcome
- *     between a writer and a checker.
- *   - Every other agent does the work itself.
- *   - A submission is completed. An integration combines the results. The root agent reports the whole to the board.
+ * What an agent without a model does in one session. It sees and does only what its tools allow any agent. These few rules
+ * make a whole organization:
+ *   - A message from the board becomes an outcome, unless it is an answer. Every other message is acknowledged as noted.
+ *   - An agent with reports divides its work among them (tasks.ts). The root agent without reports hires a coordinator, and a
+ *     coordinator without reports hires the roles that the work needs. Every other agent does the work itself, also if a
+ *     plan or a hire is refused.
+ *   - A submission is opened and accepted. An integration combines the results. The root agent reports the whole to the board.
+ *   - What is sent back is revised: work, and requests for a hire.
  */
 export type CallTool = <I extends z.ZodObject, O extends z.ZodType>(
   operation: Operation<I, O>,
   input: z.input<I>,
 ) => Promise<z.infer<O>>;
 type Viewed = Output<typeof viewOutcome>;
+type Messages = Output<typeof readInbox>["messages"];
 
-/** Returns the messages it read and its final output: directives, if it delegates, or nothing. */
-export async function play(call: CallTool): Promise<{ heard: string[]; words: string }> {
-  const did: string[] = [];
-  const heard: string[] = [];
-  let words = "";
-  let isRefused = false;
-  const me = await whoAmI(call);
-  for (let turns = 0; turns < 20; turns++) {
-    const { messages } = await call(readInbox, {});
-    // Verify before acknowledging the messages about submissions. If the session dies in between, only those messages start
-    // another one.
-    const verified = await verifyReports(call, did);
-    // Read rights after the inbox: a right that a message announces is effective by then.
-    const rights = await call(listPermissions, {});
-    await answerRequests(call, rights.requests, did);
-    await sortInbox(call, me, messages, did);
-    for (const { from, body } of messages) if (from.kind !== "system" && body !== null) heard.push(body);
-    isRefused ||= messages.some(({ body }) => body?.startsWith(notCarriedOut) === true);
-    const mayHire = rights.grants.some(({ resource, stands }) => resource === "org:hire" && stands);
-    const worked = await workOnce(call, { ...me, mayHire, isRefused }, did);
-    if (typeof worked === "string") {
-      // Directives take effect when this session ends. The next session continues from there.
-      words = worked;
-      break;
-    }
-    if (messages.length === 0 && !verified && !worked) break;
-  }
-  await saveState(call, did);
-  await call(submitSummary, {
-    summary: did.length === 0 ? "There was nothing to do." : did.map((line) => `- ${line}`).join("\n"),
-  });
-  return { heard, words };
-}
+/** What it needs of briefing.json. */
+const Situation = z.object({
+  agent: z.object({ id: z.string(), role: z.string() }),
+  manager: z.unknown(),
+  mandate: z.object({ id: z.string() }),
+  stateDocument: z.object({ file: z.string() }),
+  hiring: z.object({ allowed: z.boolean() }),
+  reports: z.array(z.object({ id: z.string(), name: z.string(), role: z.string(), status: z.string() })),
+});
 
-interface Me {
-  readonly id: string;
-  readonly role: string;
-  readonly isRoot: boolean;
-}
-
-interface Standing extends Me {
-  readonly mayHire: boolean;
-  /** Its directives were refused. It then does the work itself. */
-  readonly isRefused: boolean;
-}
-
-async function whoAmI(call: CallTool): Promise<Me> {
-  const { agents } = await call(listRoster, { limit: 1000 });
-  const { outcomes } = await call(myOutcomes, { limit: 1000 });
-  const own =
-    outcomes[0] === undefined ? undefined : (await call(viewOutcome, { id: outcomes[0].id })).responsible;
-  const row = agents.find(({ id }) => id === own?.id);
-  if (row === undefined) throw new Error("the agent has no outcome, so there is nothing to rehearse");
-  return { id: row.id, role: row.role, isRoot: row.boss === null };
-}
-
-async function sortInbox(
-  call: CallTool,
-  me: Me,
-  messages: Output<typeof readInbox>["messages"],
-  did: string[],
-): Promise<void> {
-  for (const { id, from, body } of messages) {
-    let result = "noted";
-    if (me.isRoot && from.kind === "board" && body !== null) {
-      const made = await call(createOutcome, {
-        title: titleOf(body),
-        description: body,
-        parents: [me.id],
-        important: true,
-        acceptance: "- the result is a knowledge file\n- the board has a message with the link",
-      });
-      result = `outcome ${made.id}`;
-      did.push(`took on "${made.title}" from the board`);
-    }
-    await call(acknowledgeMessage, { id, result });
-  }
-}
-
-/** Grants the right to hire to every report that requests it. */
-async function answerRequests(
-  call: CallTool,
-  requests: Output<typeof listPermissions>["requests"],
-  did: string[],
-): Promise<void> {
-  for (const { agent, resource } of requests) {
-    if (resource !== "org:hire") continue;
-    await call(grantPermission, { to: agent.id, resource });
-    await call(sendMessage, { to: agent.id, body: "You may hire now. Please continue." });
-    did.push(`let ${agent.name} hire`);
-  }
-}
-
-/** Does one piece of work. Returns false if there was none, or directives to end the session with. */
-async function workOnce(call: CallTool, me: Standing, did: string[]): Promise<boolean | string> {
-  const { outcomes } = await call(myOutcomes, { status: "open", limit: 1000 });
-  const waits = outcomes.find(({ blocked }) => blocked?.reason === noRightToHire);
-  if (waits !== undefined && me.mayHire) await call(updateOutcome, { id: waits.id, blocked: null });
-  const next =
-    (me.mayHire ? waits : undefined) ?? outcomes.find(({ workable, kind }) => workable && kind !== "inbox");
-  if (next === undefined) return false;
-  const outcome = await call(viewOutcome, { id: next.id });
-  if (outcome.kind === "integration") {
-    await combine(call, me, outcome, did);
-    return true;
-  }
-  // A part can come back, because its hire was not approved or its agent left. It is done, not divided again.
-  const cameBack = !outcome.delegated && /^(Organize|Draft|Check): /.test(outcome.title);
-  if (!cameBack && !me.isRefused && outcome.children.length === 0) {
-    if (me.isRoot && me.mayHire) return toCoordinator(call, me, outcome, did);
-    if (me.role === coordinator && outcome.delegated) {
-      if (me.mayHire) return toSpecialists(outcome, did);
-      await askToHire(call, outcome, did);
-      return true;
-    }
-  }
-  await doIt(call, me, outcome, did);
-  return true;
-}
+/** What it changes of a hire that is sent back. */
+const HireRequest = z.object({ requestedConfigurationSnapshot: z.object({ mandate: z.string() }) });
 
 const coordinator = "Coordinator";
-const noRightToHire = "needs the right to hire";
 
-async function askToHire(call: CallTool, outcome: Viewed, did: string[]): Promise<void> {
-  await call(requestPermission, {
-    resource: "org:hire",
-    reason: `"${outcome.title}" needs a writer and a checker`,
-  });
-  await call(updateOutcome, { id: outcome.id, blocked: { reason: noRightToHire } });
-  did.push("requested the right to hire");
+/** Plays one session. Returns the messages it read. */
+export async function play(call: CallTool, briefing: unknown): Promise<string[]> {
+  const session = new Session(call, Situation.parse(briefing));
+  const heard: string[] = [];
+  for (let turns = 0; turns < 20; turns++) {
+    const { messages } = await call(readInbox, {});
+    for (const { from, body } of messages) if (from.kind !== "system" && body !== null) heard.push(body);
+    // Verify before acknowledging the messages about submissions. If the session dies in between, only those messages start
+    // another one.
+    const verified = await session.verifyReports();
+    await session.grantRequests();
+    await session.sortInbox(messages);
+    const worked = await session.workOnce();
+    if (messages.length === 0 && !verified && !worked) break;
+  }
+  await session.end();
+  return heard;
 }
 
-/** Delegates to the coordinator. If there is none, the same output hires one. */
-async function toCoordinator(call: CallTool, me: Me, outcome: Viewed, did: string[]): Promise<string> {
-  const { agents } = await call(listRoster, { limit: 1000 });
-  const there = agents.find(
-    ({ boss, role, status }) => boss?.id === me.id && role === coordinator && status !== "paused",
-  );
-  did.push(`delegated "${outcome.title}" to ${there?.name ?? `a new ${coordinator}`}`);
-  return [
-    ...(there === undefined ? [`HIRE[${coordinator}]: Organize the work the board asks for.`] : []),
-    `DELEGATE[${there?.id ?? coordinator}]: Organize: ${outcome.title}`,
-  ].join("\n");
-}
+class Session {
+  readonly #call: CallTool;
+  readonly #me: z.infer<typeof Situation>;
+  readonly #isRoot: boolean;
+  readonly #team: Report[];
+  /** For the state document and the summary. */
+  readonly #did: string[] = [];
+  #messages = 0;
 
-/** A plan for a writer and a checker. The daemon hires the roles the team lacks. */
-function toSpecialists(outcome: Viewed, did: string[]): string {
-  const title = outcome.title
-    .replace(/^Organize: /, "")
-    .slice(0, 280)
-    .toWellFormed();
-  const acceptance = "- the result is a knowledge file";
-  const tasks = [
-    { title: `Draft: ${title}`, assignee: "Writer", acceptance },
-    { title: `Check: ${title}`, assignee: "Checker", acceptance, dependsOn: [0] },
-  ];
-  did.push(`divided "${outcome.title}" between a writer and a checker`);
-  return ["```plan", JSON.stringify(tasks, null, 2), "```"].join("\n");
-}
+  constructor(call: CallTool, me: z.infer<typeof Situation>) {
+    this.#call = call;
+    this.#me = me;
+    this.#isRoot = me.manager === null;
+    this.#team = me.reports.filter(({ status }) => status !== "paused");
+  }
 
-/** Completes every submission of its reports. Returns whether there was one. */
-async function verifyReports(call: CallTool, did: string[]): Promise<boolean> {
-  const { outcomes } = await call(myOutcomes, { status: "open", limit: 1000 });
-  let any = false;
-  for (const { id } of outcomes) {
-    const outcome = await call(viewOutcome, { id });
-    for (const child of outcome.children) {
-      if (child.status !== "submitted") continue;
-      await call(completeOutcome, {
-        id: child.id,
-        note: "Checked against the acceptance criteria.",
-      });
-      did.push(`verified "${child.title}"`);
-      any = true;
+  async sortInbox(messages: Messages): Promise<void> {
+    this.#messages += messages.length;
+    for (const { id, from, body, inReplyTo } of messages) {
+      let result = "noted";
+      if (from.kind === "system" && body !== null) result = await this.#answer(body);
+      if (this.#isRoot && from.kind === "board" && body !== null && inReplyTo === null) {
+        const made = await this.#tried(createOutcome, {
+          title: firstLineOf(body),
+          description: body,
+          parents: [this.#me.mandate.id],
+          important: true,
+          acceptance: "- the result is a knowledge file\n- the board has a message with the link",
+        });
+        if (made !== undefined) {
+          result = `outcome ${made.id}`;
+          this.#did.push(`took on "${made.title}" from the board`);
+        }
+      }
+      await this.#call(acknowledgeMessage, { id, result });
     }
   }
-  return any;
+
+  /** Some notices ask for a decision, or for a revision of a hire. The text around the id is Agency's, never quoted. */
+  async #answer(notice: string): Promise<string> {
+    const escalated = /^Decide it: decide_outcome \{"id":"([0-9a-f-]{36})"/m.exec(notice)?.[1];
+    if (escalated !== undefined) {
+      const note = "It was revised as far as a rehearsal can. This version is accepted.";
+      const said = await this.#tried(decideOutcome, { id: escalated, verdict: "pass", note });
+      if (said === undefined) return "noted";
+      this.#did.push(`accepted "${said.title}", which was sent back twice`);
+      return "decided";
+    }
+    const hire = /^Read the thread with list_comments \{"id":"([0-9a-f-]{36})"/m.exec(notice)?.[1];
+    if (hire === undefined) return "noted";
+    const { comments } = await this.#call(listComments, { id: hire });
+    const wish = comments.findLast(({ author }) => author === null)?.body ?? "(no comment)";
+    const requested = HireRequest.safeParse((await this.#call(viewApproval, { id: hire })).payload);
+    if (!requested.success) return "noted";
+    const before = requested.data.requestedConfigurationSnapshot.mandate;
+    const mandate = `${before}\n\nThe board asked for this change:\n${quoteBlock(wish)}`;
+    const revised = await this.#tried(resubmit, {
+      id: hire,
+      payload: { mandate },
+      decisionNote: `The mandate now says what you asked for: "${firstLineOf(wish)}"`,
+    });
+    if (revised === undefined) return "noted";
+    this.#did.push(`revised a request for a hire: ${firstLineOf(wish)}`);
+    return "revised";
+  }
+
+  /** Gives the right to hire to every report that asks for it. */
+  async grantRequests(): Promise<void> {
+    for (const { agent, resource } of (await this.#call(listPermissions, {})).requests) {
+      if (resource !== "org:hire") continue;
+      if ((await this.#tried(grantPermission, { to: agent.id, resource })) === undefined) continue;
+      await this.#call(sendMessage, { to: agent.id, body: "You may hire now. Please continue." });
+      this.#did.push(`let ${agent.name} hire`);
+    }
+  }
+
+  /** Opens and accepts every submission of its reports. Returns whether there was one. */
+  async verifyReports(): Promise<boolean> {
+    const { outcomes } = await this.#call(myOutcomes, { status: "open", limit: 1000 });
+    let any = false;
+    for (const { id } of outcomes.filter((outcome) => outcome.kind !== "inbox"))
+      for (const child of (await this.#call(viewOutcome, { id })).children) {
+        if (child.status !== "submitted") continue;
+        const { title, deliverables, delegatedBy } = await this.#call(viewOutcome, { id: child.id });
+        // A goal is below the root agent's mandate, but the board decides about it.
+        if (delegatedBy?.id !== this.#me.agent.id) continue;
+        const opened = await this.#read(title, deliverables);
+        const files = opened.map(({ id: file, content }) => `kb://${file} (${wordCount(content)} words)`);
+        const note =
+          files.length === 0
+            ? "I read the note. It has no files that I could open. Accepted."
+            : `I opened ${files.join(", ")}. Accepted.`;
+        // Someone else can decide first.
+        const passed = await this.#tried(decideOutcome, { id: child.id, verdict: "pass", note });
+        if (passed === undefined) continue;
+        this.#did.push(`opened ${plural(files.length, "file")} of "${title}" and accepted it`);
+        any = true;
+      }
+    return any;
+  }
+
+  /** Does one piece of work. Returns whether there was one. */
+  async workOnce(): Promise<boolean> {
+    const { outcomes } = await this.#call(myOutcomes, { status: "open", limit: 1000 });
+    const next = outcomes.find(({ workable, kind }) => workable && kind !== "inbox");
+    if (next === undefined) return false;
+    const outcome = await this.#call(viewOutcome, { id: next.id });
+    if (outcome.kind === "integration") await this.#combine(outcome);
+    else if (!(await this.#divide(outcome))) await this.#doIt(outcome);
+    return true;
+  }
+
+  /** Divides the outcome among the team, and hires if there is none. Returns whether it did. */
+  async #divide(outcome: Viewed): Promise<boolean> {
+    // A part comes back if its hire was not approved or its agent left. It is done, not divided again. What builds on the
+    // results of others, such as a check, is not divided either.
+    const isPart = !outcome.delegated && !this.#isWhole(outcome);
+    if (isPart || outcome.children.length > 0 || outcome.dependsOn.length > 0) return false;
+    const { allowed } = this.#me.hiring;
+    if (this.#team.length === 0 && this.#isRoot && allowed) await this.#hireCoordinator();
+    const mayHireRoles = this.#me.agent.role === coordinator && allowed;
+    if (this.#team.length === 0 && !mayHireRoles) return false;
+    const tasks = tasksFor(outcome, this.#team, coordinator);
+    const plan = await this.#tried(planWork, { outcome: outcome.id, tasks });
+    if (plan === undefined) return false;
+    const owners = new Set(plan.tasks.map(({ assignee }) => assignee.name));
+    const to = [...owners].join(", ");
+    this.#did.push(
+      tasks.length === 1
+        ? `delegated "${outcome.title}" to ${to}`
+        : `divided "${outcome.title}" into ${tasks.length} parts for ${to}`,
+    );
+    return true;
+  }
+
+  async #hireCoordinator(): Promise<void> {
+    const hired = await this.#tried(hireAgent, {
+      name: coordinator,
+      role: coordinator,
+      mandate: "Divide the goals of the board into parts, find an agent for each, and combine the results.",
+      grants: [{ resource: "org:hire" }],
+    });
+    if (hired === undefined) return;
+    this.#team.push(hired.agent);
+    this.#did.push(`${hired.approval === null ? "hired" : "asked the board for"} a ${coordinator}`);
+  }
+
+  /** Does the outcome itself. If it was sent back, it revises the file that it delivered. */
+  async #doIt(outcome: Viewed): Promise<void> {
+    const { id, title, history, acceptance, deliverables, context } = outcome;
+    const requests = history
+      .filter(({ action, why }) => action === reopenOutcome.name && why !== null)
+      .map(({ why }) => why ?? "")
+      .toReversed();
+    const [before] = requests.length === 0 ? [] : await this.#read(title, deliverables);
+    let file: string;
+    if (before !== undefined) file = await this.#revise(title, before, requests);
+    else {
+      const found = await this.#readAll(context);
+      const made = found.length > 0 ? checkFile(title, found, acceptance) : sampleFile(title);
+      file = await this.#write(title, requests.length > 0 ? revisedFile(made, requests) : made);
+    }
+    const last = requests.at(-1);
+    const note = `${last === undefined ? "" : `Revised as you asked: "${firstLineOf(last)}"\n\n`}The result is kb://${file}`;
+    await this.#call(outcome.delegated ? submitOutcome : completeOutcome, { id, note, files: [file] });
+    this.#did.push(`${last === undefined ? "did" : "revised"} "${title}" with the result kb://${file}`);
+    if (this.#isRoot && this.#isWhole(outcome)) await this.#report(title, file);
+  }
+
+  /** Completes an integration with one file that has all results. The divided outcome is completed or submitted with it. */
+  async #combine({ id, title: full, context }: Viewed): Promise<void> {
+    const title = full.replace(/^Integrate: (?:Organize: )?/, "");
+    const found = await this.#readAll(context);
+    const [first, second] = found;
+    const isOne = first !== undefined && second === undefined;
+    // A single result that an agent below already combined is passed on as it is.
+    const file = isOne ? first.id : await this.#write(title, combinedFile(title, found));
+    await this.#call(completeOutcome, { id, note: `The result is kb://${file}`, files: [file] });
+    this.#did.push(`${isOne ? "passed on the result" : "combined the results"} of "${title}": kb://${file}`);
+    if (this.#isRoot) await this.#report(title, file);
+  }
+
+  /** The board is told about a whole, never about a part. */
+  async #report(title: string, file: string): Promise<void> {
+    await this.#call(sendMessage, { to: "board", body: `Done: ${title}\n\nThe result is kb://${file}` });
+  }
+
+  #isWhole({ parents }: Viewed): boolean {
+    return parents.some(({ id }) => id === this.#me.mandate.id);
+  }
+
+  async #write(title: string, content: string): Promise<string> {
+    const description = `Sample result of ${title}`.slice(0, 900).toWellFormed();
+    return (await this.#call(createFile, { description, content })).id;
+  }
+
+  /** A new version of the file, or a copy if the file is of an agent below. */
+  async #revise(title: string, { id, content }: OpenedFile, requests: readonly string[]): Promise<string> {
+    const { version, hash, pinned } = await this.#call(readFile, { id });
+    const revised = revisedFile(content, requests);
+    if (pinned === true) return this.#write(title, revised);
+    return (await this.#call(writeFile, { id, content: revised, version, hash })).id;
+  }
+
+  async #readAll(results: Viewed["context"]): Promise<OpenedFile[]> {
+    const found = [];
+    for (const { title, deliverables } of results) found.push(...(await this.#read(title, deliverables)));
+    return found;
+  }
+
+  /** The deliverables that are text. */
+  async #read(title: string, deliverables: readonly Deliverable[]): Promise<OpenedFile[]> {
+    const found: OpenedFile[] = [];
+    for (const { id, mediaType, size } of deliverables) {
+      if (!mediaType.startsWith("text/") || size > 20_000) continue;
+      const file = await this.#tried(readFile, { id });
+      if (file !== undefined) found.push({ id, title, content: file.content });
+    }
+    return found;
+  }
+
+  /** The answer, or undefined if the call was refused. The session notes the reason. */
+  async #tried<I extends z.ZodObject, O extends z.ZodType>(
+    operation: Operation<I, O>,
+    input: z.input<I>,
+  ): Promise<z.infer<O> | undefined> {
+    try {
+      return await this.#call(operation, input);
+    } catch (error) {
+      this.#did.push(
+        `was refused ${operation.mcp?.tool ?? operation.name}: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      return undefined;
+    }
+  }
+
+  async end(): Promise<void> {
+    if (this.#did.length === 0) this.#did.push(`read ${plural(this.#messages, "message")}, nothing to do`);
+    const summary = this.#did.map((line) => `- ${line}`).join("\n");
+    const { files } = await this.#call(listFiles, { kind: "state" });
+    const state = files.find(({ id }) => id === this.#me.stateDocument.file);
+    if (state !== undefined)
+      await this.#call(writeFile, {
+        id: state.id,
+        content: `# State\n\nIn the last session:\n\n${summary}\n`,
+        version: state.version,
+        hash: state.hash,
+      });
+    await this.#call(submitSummary, { summary });
+  }
 }
 
-async function doIt(call: CallTool, me: Me, outcome: Viewed, did: string[]): Promise<void> {
-  const { id, title } = outcome;
-  const text = `${placeholder}\n\nOutcome: kb://${id}`;
-  // The board is told about the whole only, never about a part.
-  const isWhole = me.isRoot && !/^(Organize|Draft|Check): /.test(title);
-  const result = await writeDown(call, title, text, isWhole);
-  await call(outcome.delegated ? submitOutcome : completeOutcome, {
-    id,
-    note: `The result is ${result}`,
-  });
-  did.push(`did "${title}" with the result ${result}`);
-}
-
-/** Writes one file that links all results, and completes the integration. The divided outcome is completed with it. */
-async function combine(call: CallTool, me: Me, outcome: Viewed, did: string[]): Promise<void> {
-  const title = outcome.title.replace(/^Integrate: /, "");
-  const parts = outcome.dependsOn.map((part) => `- ${part.title} (${part.status}) kb://${part.id}`);
-  const result = await writeDown(call, title, `Combined from:\n\n${parts.join("\n")}`, me.isRoot);
-  await call(completeOutcome, { id: outcome.id, note: `The result is ${result}` });
-  did.push(`combined the results of "${title}" in ${result}`);
-}
-
-/** Writes the result to a file and sends the file to the boss. The board also gets a message about a whole. */
-async function writeDown(call: CallTool, title: string, text: string, isWhole: boolean): Promise<string> {
-  const { id } = await call(createFile, {
-    description: `Result of ${title}`.slice(0, 900),
-    content: `# ${title}\n\n${text}\n`,
-  });
-  const result = `kb://${id}`;
-  await call(sendMessage, { to: "boss", file: id });
-  if (isWhole) await call(sendMessage, { to: "board", body: `Done: ${title}\n\nThe result is ${result}` });
-  return result;
-}
-
-async function saveState(call: CallTool, did: string[]): Promise<void> {
-  const { files } = await call(listFiles, { kind: "state" });
-  const state = files[0];
-  if (state === undefined) return;
-  const content = `# State\n\n${did.length === 0 ? "Nothing to do." : did.map((line) => `- ${line}`).join("\n")}\n`;
-  await call(writeFile, { id: state.id, content, version: state.version, hash: state.hash });
-}
-
-function titleOf(body: string): string {
+function firstLineOf(body: string): string {
   const line = body.split("\n").find((candidate) => candidate.trim() !== "") ?? "Untitled goal";
   return line.trim().slice(0, 200).toWellFormed();
 }

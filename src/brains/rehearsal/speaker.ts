@@ -1,11 +1,11 @@
+import { sampleFile } from "./samples.ts";
+
 /**
  * The final output of a rehearsal without tools. It depends only on the briefing (runtime/final-output/assignment.ts):
  *   - a message from the board: hire a writer and a checker, and delegate a part to each
  *   - a submission: pass it
- *   - work: a short placeholder result, or the results of others combined if they are given
+ *   - work: a short sample, or the results of others combined if they are given
  */
-export const placeholder = "This is a placeholder: the rehearsal has no model to do the work.";
-
 export function say(told: string): string {
   const verdicts = [...told.matchAll(/^### .*\(outcome ([0-9a-f-]{36})\)$/gm)]
     .filter(({ index }) => index > sectionAt(told, "Submissions waiting for your verdict"))
@@ -31,7 +31,7 @@ function sectionAt(told: string, title: string): number {
 function resultOf(told: string, title: string): string[] {
   const from = sectionAt(told, "Results to build on");
   const until = sectionAt(told, "If you have no tools");
-  if (from === Number.POSITIVE_INFINITY) return [`# ${title}`, "", placeholder];
+  if (from === Number.POSITIVE_INFINITY) return [sampleFile(title)];
   const results = told
     .slice(from, until)
     .split("\n")

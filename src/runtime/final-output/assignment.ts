@@ -1,3 +1,4 @@
+import type { Deliverable } from "../../contract/outcomes.ts";
 import { quoteBlock } from "../../contract/phrases.ts";
 import { sql } from "kysely";
 import type { AgentRow } from "../../agents/table.ts";
@@ -6,9 +7,11 @@ import { holds } from "../../capabilities/rights.ts";
 import { aboutSubject, parseData } from "../../events/ledger.ts";
 import { contentFor, type Reader } from "../../knowledge/showing.ts";
 import type { MessageRow } from "../../mail/table.ts";
+import { deliverablesOf } from "../../outcomes/deliverables.ts";
 import type { OutcomeRow } from "../../outcomes/outcome.ts";
 import { contextOf, excerpt, resultFor } from "../../outcomes/results.ts";
 import { escalatedTo } from "../../outcomes/review.ts";
+import { deliveredLines } from "../../outcomes/texts.ts";
 import { selection } from "../../store/query.ts";
 import type { ReadTx } from "../../store/store.ts";
 
@@ -39,14 +42,18 @@ async function workIn(reader: Reader, outcome: OutcomeRow): Promise<string[]> {
   lines.push(...(await sentBackIn(reader, outcome)));
   const context = await contextOf(reader, outcome.id);
   if (context.length > 0) lines.push("## Results to build on", "");
-  for (const { id, title, file, text, truncated } of context)
+  for (const { id, title, file, text, truncated, deliverables } of context)
     lines.push(
       `### ${JSON.stringify(title)} (outcome ${id})`,
       quoteBlock(truncated ? `${text}\n… (the rest is in kb://${file})` : text),
+      ...deliverablesIn(deliverables),
       "",
     );
   return lines;
 }
+
+const deliverablesIn = (delivered: readonly Deliverable[]): string[] =>
+  delivered.length === 0 ? [] : ["Deliverables:", quoteBlock(deliveredLines(delivered))];
 
 /** What was missing in the last submission. The notice about it went to a session that has ended. */
 async function sentBackIn(reader: Reader, outcome: OutcomeRow): Promise<string[]> {
@@ -67,7 +74,7 @@ async function sentBackIn(reader: Reader, outcome: OutcomeRow): Promise<string[]
 async function inboxIn(reader: Reader, agent: AgentRow): Promise<string[]> {
   const { tx } = reader;
   const lines = ["## Messages for you", ""];
-  for (const message of await shownMessages(tx, agent.id, tx.now)) {
+  for (const message of await shownMessages(tx, agent, tx.now)) {
     const from =
       message.from_system === 1
         ? "Agency"
@@ -89,6 +96,7 @@ async function inboxIn(reader: Reader, agent: AgentRow): Promise<string[]> {
     lines.push(`### ${JSON.stringify(title)} (outcome ${id})`);
     if (blocked_reason !== null) lines.push(quoteBlock(`${blocked_reason}.`), "", "Last submission:");
     lines.push(quoteBlock(excerpt(text, result?.file_id ?? null, 4096)));
+    lines.push(...deliverablesIn(await deliverablesOf(tx, reader.actor, id)));
     if (acceptance !== null) lines.push("Acceptance criteria:", quoteBlock(excerpt(acceptance, id, 2048)));
     lines.push("");
   }
@@ -116,18 +124,29 @@ function howToAnswer(first: OutcomeRow, mayHire: boolean): string {
           "DELEGATE[<id or role of a direct report>]: <subtask>",
           'Or a code fence named plan with JSON: [{"title": …, "assignee": …, "dependsOn": [<titles>]}].',
         ]),
-    "To decide a submission: VERDICT[<outcome id>]: PASS   or   VERDICT[<outcome id>]: REWORK <what is missing>",
+    "To decide a submission: VERDICT[<outcome id>]: PASS   or   VERDICT[<outcome id>]: REWORK <what is missing>   or   VERDICT[<outcome id>]: CLOSE <why>",
   ].join("\n");
 }
 
-/** The messages that an assignment made at that time shows, oldest first. */
-export const shownMessages = (tx: ReadTx, agentId: string, at: number): Promise<MessageRow[]> =>
-  tx.all(waitingAt, { to_id: agentId, at, limit: mostMessages });
+/**
+ * The messages that an assignment made at that time shows, oldest first. What an agent with autoReply prints is sent to the
+ * writer of the oldest message, so it is shown the messages of that writer only, and the next session gets the others.
+ */
+export async function shownMessages(
+  tx: ReadTx,
+  agent: Pick<AgentRow, "id" | "auto_reply">,
+  at: number,
+): Promise<MessageRow[]> {
+  const waiting = await tx.all(waitingAt, { to_id: agent.id, at, limit: mostMessages });
+  const first = waiting.find(({ from_system }) => from_system === 0);
+  if (agent.auto_reply === 0 || first === undefined) return waiting;
+  return waiting.filter(({ from_system, from_id }) => from_system === 1 || from_id === first.from_id);
+}
 
 /** The undecided submissions to an agent at that time, oldest first, then the escalations it was asked to decide. */
 export async function shownReviews(tx: ReadTx, agentId: string, at: number): Promise<OutcomeRow[]> {
   const submitted = await tx.all(submittedTo, { delegated_by: agentId, at, limit: mostReviews });
-  const escalated = await tx.all(escalatedTo, { agentId, at, limit: mostReviews });
+  const escalated = await escalatedTo(tx, { agentId, at, limit: mostReviews });
   return [...submitted, ...escalated].slice(0, mostReviews);
 }
 

@@ -2,27 +2,28 @@ import { sql } from "kysely";
 import { onOneLine } from "../../contract/visible-text.ts";
 import { refusalOf } from "../../contract/refusal.ts";
 import { complete, submit } from "../../delegation/ending.ts";
-import { fanOut, type PlannedPart } from "../../delegation/fan-out.ts";
-import { hireForRole, plan } from "../../delegation/planning.ts";
+import { demandDivision, type Division, fanOut, type PlannedPart } from "../../delegation/fan-out.ts";
+import { type DraftedPlan, draftPlan, hireForRole, recordPlan } from "../../delegation/planning.ts";
 import { agentById, type AgentRow } from "../../agents/table.ts";
 import { findReport } from "../../delegation/team.ts";
-import { isPlain } from "../../brains/registry.ts";
 import { bySystem, type CallContext, callContext } from "../../dispatch/context.ts";
 import { memberById } from "../../capabilities/members.ts";
 import { tellOfLimit, tellOnce } from "../../mail/notices.ts";
 import { acknowledge, notify } from "../../mail/operations.ts";
 import type { MessageRow } from "../../mail/table.ts";
-import { demandFanOut, demandRoomForOutcomes } from "../../outcomes/limits.ts";
+import { demandRoomForOutcomes } from "../../outcomes/limits.ts";
 import type { OutcomeRow } from "../../outcomes/outcome.ts";
 import { excerpt } from "../../outcomes/results.ts";
 import { insertOutcome, outcomeById, saveOutcome } from "../../outcomes/table.ts";
 import { selection } from "../../store/query.ts";
+import { agentActor } from "../../events/ledger.ts";
 import type { Tx } from "../../store/store.ts";
 import { bodyOf, shownMessages, shownReviews } from "./assignment.ts";
 import { type Directive, directivesIn } from "./directives.ts";
 import { applyVerdict, recordMissingVerdicts } from "./judging.ts";
 import { mostTurns, routeWords, wordsIn } from "./replies.ts";
 import { cannotParse, keepsAsking, nothingToDivide, notSent, refusedLines } from "./texts.ts";
+import type { Exit } from "../../processes/runner.ts";
 import type { SessionRow } from "../sessions.ts";
 import { workOf } from "../work.ts";
 
@@ -36,31 +37,39 @@ interface Ids {
   readonly newSecret: () => string;
 }
 
-export async function applyFinalOutput(tx: Tx, session: SessionRow, said: string, ids: Ids): Promise<void> {
+export async function applyFinalOutput(
+  tx: Tx,
+  session: SessionRow,
+  { output: said, lost }: Pick<Exit, "output" | "lost">,
+  ids: Ids,
+): Promise<void> {
   // The session was ended from outside, by a pause for example. It may no longer act for the agent.
   if (session.ended_at !== null) return;
   const agent = await agentById(tx, session.agent_id);
   const caller = {
-    actor: { kind: "agent", agentId: agent.id, sessionId: session.id } as const,
+    actor: agentActor(agent.id, session.id),
     companyId: agent.company_id,
     workspace: null,
   };
   const call = callContext(tx, { ...ids, caller, companyId: agent.company_id, operation: "session.words" });
-  const words = wordsIn(said);
-  const isSilent =
-    isPlain(agent.brain_type, agent.brain_config) &&
-    (await tx.first(anyDeed, { session_id: session.id })) === undefined;
-  const directives = directivesIn(said, `${session.briefing ?? ""}\n${session.assignment ?? ""}`);
+  // The first line of a cut output may be the end of a longer one. It is not an address then.
+  const words = lost === undefined || lost.line === "" ? wordsIn(said) : { to: null, body: said.trim() };
+  // A brain without tools was given its work as text. The agent may have another brain by now.
+  const isPlain = (session.assignment ?? "") !== "";
+  const isSilent = isPlain && (await tx.first(anyDeed, { session_id: session.id })) === undefined;
+  const directives = isPlain
+    ? directivesIn(said, `${session.briefing ?? ""}\n${session.assignment ?? ""}`, lost)
+    : [];
   // The reviews and messages the session was shown. Read first, because the directives below may add new ones.
   const reviews = isSilent ? await shownReviews(tx, agent.id, session.started_at) : [];
-  const messages = await shownMessages(tx, agent.id, session.started_at);
+  const messages = await shownMessages(tx, agent, session.started_at);
   const first =
     session.first_outcome_id === null ? undefined : await outcomeById(tx, session.first_outcome_id);
   const isTriage = first?.kind === "inbox";
   if (directives.length > 0) await carryOut({ call, agent, first, directives, messages });
   const isResult = isSilent && !isTriage && words.to === null;
   if (words.to !== null || (directives.length === 0 && !isResult))
-    await routeWords(call, agent, session, words, isSilent && isTriage ? messages : []);
+    await routeWords(call, agent, session, words, isTriage, isSilent && isTriage ? messages : []);
   if (!isSilent) return;
   if (directives.length === 0 && words.to === null && words.body !== "") {
     if (first !== undefined && !isTriage) await takeAsResult(call, agent, first, words.body);
@@ -123,32 +132,48 @@ async function carryOut(scene: Scene): Promise<void> {
     if (one.kind === "malformed") refused.push({ line: one.line, why: cannotParse(one.why) });
   for (const one of directives)
     if (one.kind === "hire") await tried(one.line, () => hireForRole(call, whole ?? null, manager, one));
+  // An outcome is divided only once, so the tasks of all plans and the delegations become parts of one division.
+  const drafts: { line: string; draft: DraftedPlan; counted: number }[] = [];
+  const add = (line: string, counted: number, drafted: (of: OutcomeRow) => Promise<DraftedPlan>) =>
+    tried(line, async () => {
+      const draft = await drafted(demandWhole());
+      const one = { line, draft, counted };
+      await demandDivision(call, demandWhole(), manager, divisionOf([...drafts, one]));
+      drafts.push(one);
+    });
   for (const one of directives)
-    if (one.kind === "plan") await tried(one.line, () => plan(call, demandWhole().id, one.tasks));
-  const parts: { line: string; part: PlannedPart }[] = [];
+    if (one.kind === "plan") await add(one.line, 0, (of) => draftPlan(call, of, manager, one.tasks));
   for (const one of directives)
     if (one.kind === "delegate")
-      await tried(one.line, async () => {
+      await add(one.line, 1, async () => {
         const to = await findReport(tx, manager, one.to, true);
-        await demandFanOut(call, demandWhole(), parts.length + 1);
         const title = onOneLine(one.subtask).slice(0, 200).toWellFormed();
-        const said = { title, description: one.subtask, acceptance: null, dependsOn: [] };
-        parts.push({ line: one.line, part: { ...said, to } });
+        const part = { title, description: one.subtask, acceptance: null, dependsOn: [], to };
+        return { parts: [part], hired: [] };
       });
-  if (parts.length > 0) {
-    const handOut = () =>
-      fanOut(
-        call,
-        demandWhole(),
-        manager,
-        parts.map(({ part }) => part),
-        true,
-      );
-    await tried(parts.map(({ line }) => line).join("\n"), handOut);
-  }
+  if (drafts.length > 0)
+    await tried(drafts.map(({ line }) => line).join("\n"), async () => {
+      const made = await fanOut(call, demandWhole(), manager, divisionOf(drafts));
+      let from = 0;
+      for (const { draft, counted } of drafts) {
+        const own = made.parts.slice(from, (from += draft.parts.length));
+        if (counted === 0) await recordPlan(call, demandWhole(), own, made.integrationId, draft.hired);
+      }
+    });
   for (const one of directives)
     if (one.kind === "verdict") await tried(one.line, () => applyVerdict(call, agent, one));
   if (refused.length > 0) await tellAuthor(call, agent, refused, lastTurn(messages) + 1);
+}
+
+/** All parts in one list. Positions within a draft become positions in that list. */
+function divisionOf(drafts: readonly { draft: DraftedPlan; counted: number }[]): Division {
+  const parts: PlannedPart[] = [];
+  for (const { draft } of drafts) {
+    const start = parts.length;
+    for (const part of draft.parts)
+      parts.push({ ...part, dependsOn: part.dependsOn.map((place) => place + start) });
+  }
+  return { parts, counted: drafts.reduce((sum, { counted }) => sum + counted, 0) };
 }
 
 /** The outcome to divide: the one the session was started for or, for a message, a new one made from the message. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { efforts } from "../../contract/hiring.ts";
+import { efforts } from "../../contract/agents.ts";
 import { Chance } from "../../simulator/chance.ts";
 import { type Directive, directivesIn } from "./directives.ts";
 
@@ -42,9 +42,12 @@ describe("directives", () => {
     });
     const id = "0B5D1F9E-0000-7000-8000-000000000001";
     const pass = only(`VERDICT[${id}]: PASS`);
-    assert.ok(pass.kind === "verdict" && pass.passes && pass.outcome === id.toLowerCase());
+    assert.ok(pass.kind === "verdict" && pass.verdict === "pass" && pass.outcome === id.toLowerCase());
     const rework = only(`VERDICT[${id}]: REWORK — the figures are missing`);
-    assert.ok(rework.kind === "verdict" && !rework.passes && rework.reason === "the figures are missing");
+    assert.ok(rework.kind === "verdict" && rework.verdict === "rework");
+    assert.equal(rework.note, "the figures are missing");
+    const close = only(`VERDICT[${id}]: CLOSE the customer left`);
+    assert.ok(close.kind === "verdict" && close.verdict === "close" && close.note === "the customer left");
     const plan = only('```plan\n[{"title":"A","assignee":"Engineer"}]\n```');
     assert.ok(plan.kind === "plan" && plan.tasks[0]?.assignee === "Engineer");
     const named = only('~~~~ plan\n{"tasks":[{"title":"A","assignee":"E","dependsOn":[0,"B"]}]}\n~~~~\n');
@@ -59,7 +62,14 @@ describe("directives", () => {
     "quoted, or as code in a line": "> HIRE[Writer]: x\n`DELEGATE[Writer]: Do it.`",
     "a word that only begins like it":
       "HIRED[Writer]: x\nDELEGATES[x]: y\nhire somebody: me\nHire [a writer] soon.",
-    "a plan in a fence of another name": '```planner\n[{"title":"A","assignee":"E"}]\n```',
+    "tasks in a fence named text or of a language": [
+      '```text\n[{"title":"A","assignee":"E"}]\n```',
+      '```python\n[{"title":"A","assignee":"E"}]\n```',
+      "```ts\ninterface Task { title: string; assignee: string }\n```",
+    ].join("\n"),
+    "tasks that are quoted": '> ```plan\n> [{"title":"A","assignee":"E"}]\n> ```',
+    "prose about tasks": "title: The plan\nassignee: the team\n\nEach task has a title and an assignee.",
+    "JSON with other keys": '```json\n[{"title":"A","owner":"E"}]\n```',
   }))
     test(`none: ${what}`, () => {
       assert.deepEqual(directivesIn(text), []);
@@ -105,6 +115,27 @@ describe("directives", () => {
     '```plan\n[{"title":"A"}]\n```',
     "```plan\n[]\n```",
     '```plan\n[{"title":"A","assignee":"E","colour":"red"}]',
+    "```plan\n```",
+    ...[
+      '[{"title":"A","assignee":"E"}]',
+      '{"tasks":[{"title":"A","assignee":"E"}',
+      "- title: A\n  assignee: E",
+    ].flatMap((tasks) => [
+      tasks,
+      `Here it is:\r\n\r\n${tasks.replaceAll("\n", "\r\n")}\r\n`,
+      `\`\`\`json\n${tasks}\n\`\`\``,
+      `\`\`\`yaml\n${tasks}\n\`\`\``,
+      `\`\`\`\n${tasks}\n\`\`\``,
+      `\`\`\`planner\n${tasks}\n\`\`\``,
+      `~~~\n${tasks}\n~~~`,
+      `~~~json plan\n${tasks}\n~~~`,
+      `    \`\`\`plan\n${tasks.replace(/^/gm, "    ")}\n    \`\`\``,
+      `\t~~~plan\n\t[]\n\t~~~`,
+      `- \`\`\`plan\n  ${tasks}\n  `,
+      `\`\`\`\`md\n\`\`\`plan\n\`\`\`\`\n${tasks}`,
+      `\`\`\`\n\`\`\`plan\n${tasks}\n\`\`\``,
+      `\`\`\`json\n${tasks}`,
+    ]),
   ])
     test(`said to be unreadable: ${text.slice(0, 50).replaceAll("\n", "⏎")}`, () => {
       const found = only(text);

@@ -1,6 +1,13 @@
+import {
+  fencesOf,
+  isPlanFence,
+  type Lost,
+  resemblesDirective,
+  startsDirective,
+} from "../../contract/directives.ts";
 import { check, sentencesOf } from "../../contract/problems.ts";
-import { PlanTasks, type PlanTask } from "../../contract/outcomes.ts";
-import { efforts } from "../../contract/hiring.ts";
+import { PlanTasks, type PlanTask, type Verdict, verdicts } from "../../contract/outcomes.ts";
+import { efforts } from "../../contract/agents.ts";
 import { Name, text as textOf } from "../../contract/words.ts";
 import { malformed } from "./texts.ts";
 
@@ -13,10 +20,12 @@ import { malformed } from "./texts.ts";
  *   DELEGATE[<id or role>]: <subtask>
  *   VERDICT[<outcome id>]: PASS
  *   VERDICT[<outcome id>]: REWORK <what is missing>
+ *   VERDICT[<outcome id>]: CLOSE <why it is given up>
  *
  * A plan is a code fence named `plan` that contains its tasks as JSON: a list, or {"tasks": [...]}. A line that is almost a
- * directive (with a bullet in front, or in small letters) and a plan that can't be parsed become `malformed`, and the
- * agent is told. A request must never be dropped silently, or be taken for the result of the work.
+ * directive (with a bullet in front, or in small letters), a plan that can't be parsed or is not in such a fence, and what
+ * was said before the part of the output that is kept become `malformed`, and the agent is told. A request must never be
+ * dropped silently, or be taken for the result of the work.
  *
  * A line that repeats what the session was given is not a request of the agent. A brain that repeats its briefing must not
  * carry out its examples, or what others wrote into a message, a title or a result. An example is passed over; a
@@ -37,57 +46,69 @@ export type Directive =
       readonly kind: "verdict";
       readonly line: string;
       readonly outcome: string;
-      readonly passes: boolean;
-      readonly reason: string;
+      readonly verdict: Verdict;
+      readonly note: string;
     }
   | { readonly kind: "malformed"; readonly line: string; readonly why: string };
-
-/** Almost a directive: after a bullet, a number or an emphasis, indented, or in small letters. */
-const almost =
-  /^[ \t]*(?:(?:[-*+•–—]|\d{1,3}[.)])[ \t]+)?[*_]{0,3}(?:HIRE|DELEGATE|VERDICT)[ \t]?\[[^[\]]+\][*_]{0,3}:/i;
-
-const begins = /^(HIRE|DELEGATE|VERDICT)\[/;
 
 const mostDirectives = 50;
 const mostMandate = 20_000;
 
-export function directivesIn(output: string, given = ""): Directive[] {
+/** `given` is what the session was told, `lost` what its output had before the part that is read. */
+export function directivesIn(output: string, given = "", lost?: Lost): Directive[] {
   const own = new Set<string>();
   const quoted = new Set<string>();
   for (const line of linesOf(given)) {
     const bare = line.replace(/^(?:[ \t]*>)+ ?/, "");
     (bare === line ? own : quoted).add(bare.trim());
   }
-  const found: Directive[] = [];
+  const isGiven = (line: string): boolean => own.has(line) || quoted.has(line);
+  /** Neither quoted nor repeated. */
+  const isSaid = (line: string): boolean => !/^[ \t]*>/.test(line) && !isGiven(line.trim());
+  const found = (lost?.directives ?? []).map((line) => cannotUse(line, malformed.tooEarly));
   const add = (directive: Directive, lines: readonly string[]): void => {
     const words = lines.map((line) => line.trim()).filter((line) => line !== "");
-    if (words.every((line) => own.has(line))) return;
-    const isRepeated = words.every((line) => own.has(line) || quoted.has(line));
-    found.push(isRepeated ? { kind: "malformed", line: directive.line, why: malformed.repeated } : directive);
+    if (words.length > 0 && words.every((line) => own.has(line))) return;
+    found.push(
+      words.length > 0 && words.every(isGiven) ? cannotUse(directive.line, malformed.repeated) : directive,
+    );
   };
-  let fence: { mark: string; isPlan: boolean; lines: string[] } | null = null;
-  for (const line of linesOf(output.replace(/^\uFEFF/, ""))) {
+  const start = lost?.fence ?? null;
+  const follow = fencesOf(start);
+  let isCut = start !== null;
+  let open = start;
+  let inside: string[] = [];
+  /** The lines outside of fences, which may contain a plan that has none. */
+  const outside: string[] = [];
+  for (const line of linesOf(`${lost?.line ?? ""}${output}`.replace(/^\uFEFF/, ""))) {
     if (found.length > mostDirectives) break;
-    const mark = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line);
-    if (fence !== null) {
-      if (mark !== null && closes(fence.mark, mark)) {
-        if (fence.isPlan) add(planIn(fence.lines.join("\n")), fence.lines);
-        fence = null;
-      } else fence.lines.push(line);
-      continue;
+    const { at, fence } = follow(line);
+    open = at === "closing" ? null : fence;
+    if (at === "opening") inside = [];
+    else if (at === "inside") inside.push(line);
+    else if (at === "closing" && fence !== null) {
+      if (isPlanFence(fence)) add(isCut ? cannotUse("a plan", malformed.tooEarly) : planIn(inside), inside);
+      else if (mayHoldPlan.test(fence.name) && resemblesPlan(inside.filter(isSaid)))
+        found.push(cannotUse(planLine(inside), malformed.planElsewhere));
+      isCut = false;
+    } else {
+      const word = startsDirective.exec(line)?.[1];
+      if (word !== undefined) add(readLine(word, line), [line]);
+      else if (resemblesDirective.test(line)) add(cannotUse(line, malformed.notAtStart), [line]);
+      else outside.push(line);
     }
-    if (mark !== null) {
-      const isPlan = /^plan(\s|$)/i.test((mark[2] ?? "").trim());
-      fence = { mark: mark[1] ?? "", isPlan, lines: [] };
-      continue;
-    }
-    const word = begins.exec(line)?.[1];
-    if (word !== undefined) add(readLine(word, line), [line]);
-    else if (almost.test(line)) add({ kind: "malformed", line, why: malformed.notAtStart }, [line]);
   }
+  const said = outside.filter(isSaid);
+  if (said.some((line) => wronglyFenced.test(line)) || resemblesPlan(said))
+    found.push(cannotUse(planLine(said), malformed.planElsewhere));
   // Only the end of a long output is kept, so a mark that seems to open a fence may have closed one. Directives after it
   // would then be skipped silently.
-  const swallowed = fence?.isPlan === true ? "a plan" : fence?.lines.find((line) => begins.test(line));
+  const swallowed =
+    open === null
+      ? undefined
+      : isPlanFence(open) || (mayHoldPlan.test(open.name) && resemblesPlan(inside))
+        ? "a plan"
+        : inside.find((line) => startsDirective.test(line));
   if (swallowed !== undefined) found.push(cannotUse(swallowed, malformed.openFence));
   if (found.length <= mostDirectives) return found;
   return [...found.slice(0, mostDirectives), cannotUse("the rest", malformed.tooMany(mostDirectives))];
@@ -97,25 +118,42 @@ const cannotUse = (line: string, why: string): Directive => ({ kind: "malformed"
 
 const linesOf = (text: string): string[] => text.split(/\r?\n/);
 
-function closes(opened: string, [, mark = "", rest = ""]: RegExpExecArray): boolean {
-  return mark[0] === opened[0] && mark.length >= opened.length && rest.trim() === "";
+/** Fences in which a plan is put by mistake. In those of another language, and in one named `text`, the same is an example. */
+const mayHoldPlan = /^(?:json\w*|ya?ml|\S*plan\S*|tasks?)?(?:\s|$)/i;
+
+/** The beginning of a plan that does not count as a fence, because it is indented or in a list. */
+const wronglyFenced = /^[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]*)*(?:`{3,}|~{3,})[ \t]*plan\b/i;
+
+/** Tasks with a title and an assignee each, as JSON or YAML, whether they can be parsed or not. */
+function resemblesPlan(lines: readonly string[]): boolean {
+  const has = (pattern: RegExp): boolean => lines.some((line) => pattern.test(line));
+  const isJson = has(/["']title["']\s*:/) && has(/["']assignee["']\s*:/);
+  const isYaml =
+    has(/^[ \t]*-[ \t]+(?:title|assignee)[ \t]*:/) &&
+    has(/^[ \t]*(?:-[ \t]+)?title[ \t]*:/) &&
+    has(/^[ \t]*(?:-[ \t]+)?assignee[ \t]*:/);
+  return isJson || isYaml;
 }
 
-function readLine(word: string, line: string): Directive {
+const planLine = (lines: readonly string[]): string =>
+  `a plan (${lines.join(" ").replace(/\s+/g, " ").trim().slice(0, 100).toWellFormed()})`;
+
+function readLine(name: string, line: string): Directive {
   const no = (why: string): Directive => cannotUse(line, why);
   const parts = /^[A-Z]+\[([^[\]]*)\]:[ \t]*(.*)$/.exec(line);
-  if (parts === null) return no(malformed.format(word));
+  if (parts === null) return no(malformed.format(name));
   const inside = (parts[1] ?? "").trim();
   const rest = (parts[2] ?? "").trim();
   if (inside === "") return no(malformed.emptyBrackets);
   if (rest === "") return no(malformed.noText);
   if (!textOf(mostMandate).safeParse(rest).success) return no(malformed.badText(mostMandate));
-  if (word === "HIRE") return readHire(line, inside, rest, no);
-  if (word === "DELEGATE") return { kind: "delegate", line, to: inside, subtask: rest };
-  const verdict = /^(PASS|REWORK)(?:[ \t:,.–—-]+(.*))?$/.exec(rest);
-  const reason = (verdict?.[2] ?? "").trim();
-  if (verdict === null || (verdict[1] === "REWORK" && reason === "")) return no(malformed.verdict);
-  return { kind: "verdict", line, outcome: inside.toLowerCase(), passes: verdict[1] === "PASS", reason };
+  if (name === "HIRE") return readHire(line, inside, rest, no);
+  if (name === "DELEGATE") return { kind: "delegate", line, to: inside, subtask: rest };
+  const [, word, text = ""] = /^(PASS|REWORK|CLOSE)(?:[ \t:,.–—-]+(.*))?$/.exec(rest) ?? [];
+  const verdict = verdicts.find((known) => known === word?.toLowerCase());
+  const note = text.trim();
+  if (verdict === undefined || (verdict !== "pass" && note === "")) return no(malformed.verdict);
+  return { kind: "verdict", line, outcome: inside.toLowerCase(), verdict, note };
 }
 
 function readHire(line: string, inside: string, mandate: string, no: (why: string) => Directive): Directive {
@@ -136,11 +174,11 @@ function readHire(line: string, inside: string, mandate: string, no: (why: strin
   return { kind: "hire", line, role: role.data, mandate, model, effort };
 }
 
-function planIn(json: string): Directive {
-  const line = `a plan (${json.replace(/\s+/g, " ").trim().slice(0, 100).toWellFormed()})`;
+function planIn(lines: readonly string[]): Directive {
+  const line = planLine(lines);
   let value: unknown;
   try {
-    value = JSON.parse(json);
+    value = JSON.parse(lines.join("\n"));
   } catch (error) {
     return cannotUse(line, malformed.notJson(error instanceof Error ? error.message : ""));
   }

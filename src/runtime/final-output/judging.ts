@@ -1,15 +1,14 @@
-import { sql } from "kysely";
-import { complete, sendBack } from "../../delegation/ending.ts";
+import { decideWork } from "../../delegation/deciding.ts";
+import { askDecider } from "../../delegation/telling.ts";
 import type { AgentRow } from "../../agents/table.ts";
 import type { CallContext } from "../../dispatch/context.ts";
 import { memberById } from "../../capabilities/members.ts";
 import { notify } from "../../mail/operations.ts";
 import type { OutcomeRow } from "../../outcomes/outcome.ts";
 import {
-  escalatedTo,
+  deciderOf,
   isEscalated,
   mostReworks,
-  questionOf,
   recordReview,
   unreadableInARow,
 } from "../../outcomes/review.ts";
@@ -26,21 +25,11 @@ import { notYoursToJudge, verdictMissing } from "./texts.ts";
 export async function applyVerdict(
   call: CallContext,
   agent: AgentRow,
-  verdict: Extract<Directive, { kind: "verdict" }>,
+  { outcome: id, verdict, note }: Extract<Directive, { kind: "verdict" }>,
 ): Promise<void> {
-  const outcome = await judgedBy(call.tx, agent.id, verdict.outcome);
-  if (outcome === undefined) {
-    const waiting = await shownReviews(call.tx, agent.id, call.tx.now);
-    throw notYoursToJudge(verdict.outcome, waiting);
-  }
-  // Escalated work is open and blocked. The verdict is about what was submitted last, so it counts as submitted here.
-  // A decision to rework also starts the count of reworks from zero.
-  const submitted: OutcomeRow = { ...outcome, status: "submitted", blocked_reason: null };
-  if (verdict.passes) await complete(call, submitted, verdict.reason === "" ? null : verdict.reason);
-  else if (isEscalated(outcome)) {
-    await recordReview(call, outcome, "rework", verdict.reason);
-    await sendBack(call, { ...submitted, reworks: 0 }, verdict.reason);
-  } else await sendBack(call, outcome, verdict.reason);
+  if ((await judgedBy(call.tx, agent.id, id)) === undefined)
+    throw notYoursToJudge(id, await shownReviews(call.tx, agent.id, call.tx.now));
+  await decideWork(call, id, verdict, note === "" ? null : note);
 }
 
 /**
@@ -64,20 +53,19 @@ export async function recordMissingVerdicts(
     const { boss_id: to } = agent;
     const boss = to === null ? "the board" : ((await memberById(tx, to))?.name ?? "");
     const reason = awaitsDecision(`${agent.name} gave no readable verdict twice`, boss, agent.name);
-    const reworks = Math.max(outcome.reworks, mostReworks);
+    // A manager that can't decide an escalation passes it one level up.
+    const reworks = isEscalated(outcome) ? outcome.reworks + 1 : Math.max(outcome.reworks, mostReworks);
     await saveOutcome(tx, { ...outcome, status: "open", reworks, blocked_reason: reason }, call.actor);
     await recordReview(call, outcome, "escalated", reason);
     await call.record(id, { reason, escalatedTo: to }, "outcome.reopen");
-    await notify(call, to, await questionOf(tx, outcome, to, reason));
+    await askDecider(call, outcome, { to, reason });
   }
 }
 
 async function judgedBy(tx: ReadTx, agentId: string, id: string): Promise<OutcomeRow | undefined> {
-  const asked = await tx.all(escalatedTo, { agentId, at: tx.now, limit: 1000 });
-  return (
-    (await tx.first(submittedById, { id, delegated_by: agentId })) ??
-    asked.find((outcome) => outcome.id === id)
-  );
+  const outcome = await tx.first(waitingById, { id });
+  const waits = outcome?.status === "submitted" || (outcome !== undefined && isEscalated(outcome));
+  return waits && (await deciderOf(tx, outcome)) === agentId ? outcome : undefined;
 }
 
-const submittedById = selection("outcomes", ["id", "delegated_by"], sql`and status = 'submitted'`);
+const waitingById = selection("outcomes", ["id"]);

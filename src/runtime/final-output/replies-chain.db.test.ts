@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { approve } from "../../contract/approvals.ts";
 import { requestAgent, waitForApproval } from "../../contract/create-agent.ts";
-import { acknowledgeMessage, agentInbox, boardInbox, sendMessage } from "../../contract/mail.ts";
+import { acknowledgeMessage, agentInbox, boardInbox, sendMessage, viewMessage } from "../../contract/mail.ts";
 import { createKey, updateAgent } from "../../contract/agents.ts";
 import { storeKinds } from "../../testing/organization.ts";
 import type { Script } from "../../testing/scripted-runner.ts";
@@ -75,7 +75,14 @@ for (const kind of storeKinds)
           const [told, ...more] = await board(stage);
           assert.deepEqual([told?.from.kind, more], ["system", []]);
           assert.match(told?.body ?? "", stopped);
-          assert.match(told?.body ?? "", /\n\nBob's message:\n> ping from Bob$/);
+          // The text stays with its author. Only the board can open it besides.
+          const [, kept = ""] = /Read it: agency mail view (\S+)$/.exec(told?.body ?? "") ?? [];
+          const unsent = await org.board(viewMessage, { id: kept });
+          assert.deepEqual(
+            [unsent.from.name, unsent.body, unsent.deliveredAt, unsent.failure],
+            ["Bob", "ping from Bob", null, "5 automatic replies in a row is the maximum"],
+          );
+          assert.ok(!told?.body?.includes("ping"));
           for (const id of [ada, bob]) assert.deepEqual((await org.board(agentInbox, { id })).messages, []);
           first.session = 7;
           assert.deepEqual(await playing(stage, bob, script), ["Bob", "Ada", "Bob", "Ada", "Bob", "Ada"]);
@@ -83,14 +90,18 @@ for (const kind of storeKinds)
         },
       );
 
-    staged("by way of notices to the boss it stops as well", async (stage, { ada }) => {
+    staged("by way of texts that come back it stops as well", async (stage, { ada }) => {
       const started = await playing(stage, ada, async ({ agent }) => ({
         output: agent.name === "Ada" ? "@Bob\ndo it" : "@Nobody\nwho does it?",
       }));
-      assert.deepEqual(started, ["Ada", "Bob", "Ada", "Bob", "Ada", "Bob"]);
+      assert.deepEqual(started, ["Ada", "Bob", "Bob", "Bob", "Bob", "Bob"]);
       const told = await board(stage);
       assert.equal(told.length, 1);
-      assert.match(told[0]?.body ?? "", stopped);
+      assert.match(
+        told[0]?.body ?? "",
+        /^Bob \(\S+\) keeps writing to @Nobody, which does not get its messages\./,
+      );
+      assert.ok(!told[0]?.body?.includes("who does it?"));
     });
 
     staged(

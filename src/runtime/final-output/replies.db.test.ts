@@ -116,67 +116,143 @@ for (const kind of storeKinds)
       assert.deepEqual(await board(stage), [["Nia", "here is your answer"]]);
     });
 
-    staged("a message that may not be sent, or names no agent, goes to the boss", async (stage) => {
+    staged("a text that can't be sent goes back to its author and to no one else", async (stage) => {
       const { org, runner } = stage;
       const ann = await org.agent("Ann");
       const stranger = await org.agent("Stranger", ann.id);
       const nia = await made(stage, { name: "Nia", nextAgent: "Stranger" });
-      const gone = await org.agent("Gone", ann.id);
+      const gone = await org.agent("Ann Smith", ann.id);
       await org.board(terminateAgent, { id: gone.id });
       // The board is told who left; that is not what this is about.
       for (const { id } of (await org.board(boardInbox, { companyId: org.companyId })).messages)
         await org.board(acknowledgeMessage, { id });
       await person(stage, stranger.id, ann.id);
       await personRoot(stage);
+      // Root has no message of Nia to answer, and Nia reports to it. Nothing may reach either of them.
       for (const said of [
         ["@Ann", "to Ann"],
         ["@Nobody", "to nobody"],
         ["@Nia", "to myself"],
-        ["@gone", "to one who left"],
+        ["@Ann Smith", "to one who left"],
+        ["@ann-smith: to one who left"],
+        ["@Ann Smith, please read this"],
         ["@here is all that I know of it"],
-        ["@board", "to the board"],
         [`@${"x".repeat(5000)}`, "to something long"],
       ]) {
         await write(stage, nia);
-        runner.plan(nia, says(...said));
+        runner.plan(nia, says(...said), says("I see."));
+        await stage.rest();
+        stage.advance(minute);
+        await stage.rest();
+      }
+      const { messages } = await org.board(agentInbox, { id: nia, all: true });
+      const noRoute = "you have no mail route to Ann, and no message from Ann that you could still answer";
+      assert.deepEqual(
+        messages.filter(({ from }) => from.kind === "system").map(({ body }) => body?.slice(0, 200)),
+        [
+          `Your message to @Ann was not sent: ${noRoute}.\n\nYour text:\n> to Ann`,
+          "Your message to @Nobody was not sent: there is no agent called Nobody.\n\nYour text:\n> to nobody",
+          "Your message to @Nia was not sent: there is no agent called Nia.\n\nYour text:\n> to myself",
+          "Your message to @Ann Smith was not sent: Ann Smith has left the company.\n\nYour text:\n> to one who left",
+          "Your message to @Ann Smith was not sent: Ann Smith has left the company.\n\nYour text:\n> to one who left",
+          "Your message to @Ann Smith was not sent: Ann Smith has left the company.\n\nYour text:\n> please read this",
+          "Your message to @here is all that I know of it was not sent: there is no agent called here is all that I know of it.\n\nYour text:\n> @here is all that I know of it",
+          `Your message to @${"x".repeat(80)}… was not sent: there is no agent called ${"x".repeat(80)}….\n\nYour text:\n> to something long`.slice(
+            0,
+            200,
+          ),
+        ],
+      );
+      // The board wrote the messages, and got no answer to them.
+      assert.deepEqual(
+        messages.filter(({ from }) => from.kind === "board").map(({ result }) => result),
+        Array.from({ length: 8 }, () => "no answer was sent"),
+      );
+      const others = [ann.id, stranger.id, org.rootId];
+      const got = await Promise.all(others.map((id) => inbox(stage, id)));
+      assert.deepEqual([await board(stage), ...got], [[], [], [], []]);
+    });
+
+    staged("an automatic reply to an agent that has left goes back to its author", async (stage) => {
+      const { org, runner } = stage;
+      const boss = await org.agent("Chief");
+      const nia = await made(stage, { name: "Nia" }, boss.call);
+      await person(stage, boss.id);
+      await personRoot(stage);
+      await boss.call(sendMessage, { to: nia, body: "how far?" });
+      runner.plan(
+        nia,
+        async () => {
+          await org.board(terminateAgent, { id: boss.id });
+          return { output: "for Chief alone" };
+        },
+        says("I see."),
+      );
+      await stage.rest();
+      stage.advance(minute);
+      await stage.rest();
+      const { messages } = await org.board(agentInbox, { id: nia, all: true });
+      assert.equal(
+        messages.at(-1)?.body,
+        "Your message to @Chief was not sent: Chief has left the company.\n\nYour text:\n> for Chief alone",
+      );
+      const seen = [...(await board(stage)), ...(await inbox(stage, org.rootId))].map(([, body]) => body);
+      assert.ok(!seen.some((body) => body?.includes("for Chief alone")), JSON.stringify(seen));
+    });
+
+    staged("an agent is shown one writer's messages, and only that writer gets the reply", async (stage) => {
+      const { org } = stage;
+      const boss = await org.agent("Chief");
+      const nia = await made(stage, { name: "Nia" }, boss.call);
+      await org.board(updateAgent, {
+        id: nia,
+        adapterType: "process",
+        adapterConfig: { command: "true" },
+      });
+      await person(stage, boss.id);
+      await personRoot(stage);
+      await boss.call(sendMessage, { to: nia, body: "Chief's secret" });
+      await write(stage, nia, "the board's secret");
+      const shown: string[] = [];
+      stage.runner.otherwise(async ({ briefing }) => {
+        shown.push(briefing.assignment);
+        return { output: `reply ${shown.length}` };
+      });
+      for (let step = 0; step < 3; step++) {
         await stage.rest();
         stage.advance(minute);
       }
-      const told = await inbox(stage, org.rootId);
       assert.deepEqual(
-        told.map(([from, body]) => [from, body?.slice(0, 200)]),
+        shown.map((text) => [text.includes("Chief's secret"), text.includes("the board's secret")]),
         [
-          ["system", "Nia wrote to @Ann, but Nia has no mail route to Ann.\n\nNia's message:\n> to Ann"],
-          [
-            "system",
-            "Nia wrote to @Nobody, but there is no agent called Nobody.\n\nNia's message:\n> to nobody",
-          ],
-          ["system", "Nia wrote to @Nia, but there is no agent called Nia.\n\nNia's message:\n> to myself"],
-          [
-            "system",
-            "Nia wrote to @gone, but there is no agent called gone.\n\nNia's message:\n> to one who left",
-          ],
-          [
-            "system",
-            "Nia wrote to @here is all that I know of it, but there is no agent called here is all that I know of it.\n\nNia's message:\n> @here is all that I know of it",
-          ],
-          [
-            "system",
-            "Nia wrote to @the board, but Nia has no mail route to the board.\n\nNia's message:\n> to the board",
-          ],
-          [
-            "system",
-            `Nia wrote to @${"x".repeat(80)}…, but there is no agent called ${"x".repeat(80)}….\n\nNia's message:\n> to something long`.slice(
-              0,
-              200,
-            ),
-          ],
+          [true, false],
+          [false, true],
         ],
       );
-      assert.deepEqual(
-        [await board(stage), await inbox(stage, ann.id), await inbox(stage, stranger.id)],
-        [[], [], []],
-      );
+      assert.deepEqual((await inbox(stage, boss.id)).at(-1), ["Nia", "reply 1"]);
+      assert.deepEqual(await board(stage), [["Nia", "reply 2"]]);
+    });
+
+    staged("the approved next agent answers, once for each message", async (stage) => {
+      const { org, runner } = stage;
+      const lead = await made(stage, { name: "Lead" });
+      const other = await org.agent("Other");
+      const nia = await made(stage, { name: "Nia", nextAgent: "Lead" }, other.call);
+      await person(stage, other.id);
+      await personRoot(stage);
+      await write(stage, nia);
+      runner.plan(nia, says("@Lead", "what do you think?"), says("@human", "Lead agrees."));
+      runner.plan(lead, says("I agree."));
+      for (let step = 0; step < 4; step++) {
+        await stage.rest();
+        stage.advance(minute);
+      }
+      assert.deepEqual(await board(stage), [["Nia", "Lead agrees."]]);
+      const { messages } = await org.board(agentInbox, { id: nia, all: true });
+      const answer = messages.find(({ body }) => body === "I agree.");
+      const { messages: asked } = await org.board(agentInbox, { id: lead, all: true });
+      const question = asked.find(({ body }) => body === "what do you think?");
+      assert.deepEqual([answer?.inReplyTo, question?.answers], [question?.id, [answer?.id]]);
     });
 
     staged(
@@ -187,6 +263,7 @@ for (const kind of storeKinds)
         const loud = await made(stage, { name: "Loud" }, boss.call);
         const quiet = await made(stage, { name: "Quiet", autoReply: false }, boss.call);
         await person(stage, boss.id);
+        await personRoot(stage);
         for (const { id } of (await org.board(agentInbox, { id: boss.id })).messages)
           await org.board(acknowledgeMessage, { id });
         const first = await boss.call(sendMessage, { to: loud, body: "loud?" });
@@ -250,6 +327,9 @@ for (const kind of storeKinds)
       await org.board(approve, { id: requestId });
       runner.plan(nia, says("Thank you!"));
       await stage.rest();
+      // The requester's manager is told of the decision; that is not what this is about.
+      for (const { id } of (await org.board(agentInbox, { id: org.rootId })).messages)
+        await org.board(acknowledgeMessage, { id });
       assert.equal(runner.started.length, 1);
       assert.deepEqual(
         [await board(stage), await inbox(stage, nia), await inbox(stage, org.rootId)],

@@ -1,24 +1,32 @@
 import { sql } from "kysely";
 import { bySystem, type CallContext, type Writing } from "../../dispatch/context.ts";
-import { nameKey } from "../../contract/names.ts";
+import { lookOf, nameKey } from "../../contract/names.ts";
 import { refusalOf } from "../../contract/refusal.ts";
 import { agentById, type AgentRow } from "../../agents/table.ts";
 import { isActive, type Member, memberById, memberCalled } from "../../capabilities/members.ts";
-import { holds } from "../../capabilities/rights.ts";
 import { tellOfLimit, tellOnce } from "../../mail/notices.ts";
 import { acknowledge, notify } from "../../mail/operations.ts";
-import { post } from "../../mail/post.ts";
+import { type Letter, post, wayTo } from "../../mail/post.ts";
 import type { MessageRow } from "../../mail/table.ts";
 import { selection } from "../../store/query.ts";
 import type { ReadTx } from "../../store/store.ts";
-import { usageIn } from "../../processes/processes.ts";
+import { usageIn } from "../../processes/usage-line.ts";
 import type { SessionRow } from "../sessions.ts";
-import { chainStopped, misaddressed, unknownReceiver, withoutRoute } from "./texts.ts";
+import {
+  asClause,
+  chainEnded,
+  chainStopped,
+  receiverLeft,
+  keepsWriting,
+  misaddressed,
+  unknownReceiver,
+  withoutRoute,
+} from "./texts.ts";
 
 /**
- * Messages in a session's final output. If its first line is `@<name>`, the rest goes to that inbox, if the agent has a mail
- * route there. With autoReply, an output without an address answers the message that woke the session. So an agent needs
- * no tools to take part. A message that may not be sent goes to the agent's manager. A chain of such replies without a
+ * Messages in a session's final output. If its first line is `@<name>`, the rest goes to that inbox, if the agent may write
+ * there. With autoReply, an output without an address answers the message that woke the session. So an agent needs no tools
+ * to take part. A text that can't be sent goes back to its author and to no one else. A chain of such replies without a
  * person in it ends after `mostTurns` turns, and the board is told.
  */
 export const mostTurns = 5;
@@ -34,40 +42,76 @@ export async function routeWords(
   agent: AgentRow,
   session: SessionRow,
   words: Words,
+  /** Whether the session was started for the inbox. Only then did a message wake it. */
+  isTriage: boolean,
   /** For a brain without tools: the messages it was shown. Its reply acknowledges one of them. */
   shown: readonly MessageRow[],
 ): Promise<void> {
   const { tx, companyId, newId } = call;
-  if (words.to === null && (words.body === "" || agent.auto_reply === 0)) return;
+  if (words.to === null && (words.body === "" || agent.auto_reply === 0 || !isTriage)) return;
   const woken = await tx.first(wokenBy, { to_id: agent.id, started: session.started_at });
-  const { target, body } = await addressIn(tx, agent, words, woken);
+  const { target, body, gone } = await addressIn(tx, agent, words, woken);
   if (body === "") return;
   const turn = (woken?.auto_turn ?? 0) + 1;
   const reply = { call: bySystem(tx, companyId, newId), agent, session, words: { ...words, body }, turn };
-  if (target === undefined) {
-    // An output without an address after a notice of the system is dropped. An unknown address is reported.
-    if (words.to !== null) await toBoss(reply, unknownReceiver(nameIn(words.to)), nameIn(words.to));
-  } else if (!(await mayWrite(tx, agent, words, target))) {
-    const name = target?.name ?? "the board";
-    await toBoss(reply, withoutRoute(agent.name, name), name);
-  } else if (isProgram(target) && turn > mostTurns) await stop(reply, target);
-  else {
-    const [id, to] = [newId(), target?.id ?? null];
-    const letter = { id, from: agent.id, to, content: { text: body }, autoTurn: turn };
-    const refusal = await refusalOf(
-      tx.attempt(async () => {
-        await recordReply(reply, { to, message: id, turn });
-        await post(call, letter);
-      }),
-    );
-    if (refusal !== undefined) await tellOfLimit(reply.call, agent.id, refusal);
-  }
+  const isSent = await sendWords(call, reply, target, woken, gone);
   // A brain without tools can't acknowledge a message. Its reply does that.
   const written = shown.filter(({ from_system }) => from_system === 0);
   const from = target?.id ?? null;
   const settled =
-    agent.auto_reply === 1 ? woken : (written.find(({ from_id }) => from_id === from) ?? written[0]);
-  if (settled?.acknowledged_at === null) await acknowledge(call, settled, "answered");
+    agent.auto_reply === 1 && isTriage
+      ? woken
+      : (written.find(({ from_id }) => from_id === from) ?? written[0]);
+  if (settled?.acknowledged_at !== null) return;
+  await acknowledge(
+    call,
+    settled,
+    settled.from_system === 1 ? "shown" : isSent ? "answered" : "no answer was sent",
+  );
+}
+
+/** Sends the text, or gives it back to its author. */
+async function sendWords(
+  call: CallContext,
+  reply: Reply,
+  target: Target,
+  woken: MessageRow | undefined,
+  gone: string | undefined,
+): Promise<boolean> {
+  const { agent, words, turn } = reply;
+  const { tx } = call;
+  if (target === undefined) {
+    // An output without an address after a notice of the system is dropped. An unknown address is reported.
+    if (words.to === null) return false;
+    const name = nameIn(gone ?? words.to);
+    return giveBack(reply, name, gone === undefined ? unknownReceiver(name) : receiverLeft(name));
+  }
+  const to = target?.id ?? null;
+  const name = target?.name ?? "the board";
+  if (target !== null && !isActive(target)) return giveBack(reply, name, receiverLeft(name));
+  const asked = woken?.from_id === to && woken.from_system === 0 ? woken.id : undefined;
+  const way = await wayTo(tx, agent.id, to, asked);
+  // A session that answered the message itself has nothing more to say to it.
+  if (way === undefined) return words.to === null ? false : giveBack(reply, name, withoutRoute(name));
+  const letter = {
+    id: call.newId(),
+    from: agent.id,
+    to,
+    content: { text: words.body },
+    autoTurn: turn,
+    inReplyTo: way.by === "answer" ? way.inReplyTo : (asked ?? null),
+    byAnswer: way.by === "answer",
+  };
+  if (isProgram(target) && turn > mostTurns) return stop(reply, target, letter);
+  const refusal = await refusalOf(
+    tx.attempt(async () => {
+      await recordReply(reply, { to, message: letter.id, turn });
+      await post(call, letter);
+    }),
+  );
+  if (refusal === undefined) return true;
+  await tellOfLimit(reply.call, agent.id, refusal);
+  return giveBack(reply, name, asClause(refusal.message));
 }
 
 /** Takes the whole first line after the @ as the address; addressIn() finds where it ends. NUL can't be stored. */
@@ -77,17 +121,6 @@ export function wordsIn(said: string): Words {
   const match = /^@([^\n]+)(?:\n([\s\S]*))?$/.exec(text);
   if (match === null) return { to: null, body: text };
   return { to: (match[1] ?? "").trim(), body: (match[2] ?? "").trim() };
-}
-
-/** Answering the board needs no right, because the board wrote first. */
-async function mayWrite(
-  tx: ReadTx,
-  agent: AgentRow,
-  words: Pick<Words, "to">,
-  target: Pick<Member, "id"> | null,
-): Promise<boolean> {
-  if (target === null && words.to === null) return true;
-  return holds(tx, agent.id, target === null ? "mail:board" : `mail:${target.id}`, "send");
 }
 
 /** Null: the board. Undefined: no such agent. */
@@ -102,7 +135,7 @@ async function addressIn(
   agent: AgentRow,
   words: Words,
   woken: MessageRow | undefined,
-): Promise<{ target: Target; body: string }> {
+): Promise<{ target: Target; body: string; gone?: string }> {
   const { to, body } = words;
   if (to === null) {
     const isAnswerable = woken !== undefined && woken.from_system === 0;
@@ -111,8 +144,11 @@ async function addressIn(
   const ends = [...to.matchAll(/\S+/g)].slice(0, mostWords).map((word) => word.index + word[0].length);
   for (const end of ends.toReversed()) {
     const target = await called(tx, agent, to.slice(0, end));
-    if (target !== undefined)
-      return { target, body: [to.slice(end).trim(), body].filter((part) => part !== "").join("\n") };
+    const rest = [to.slice(end).trim(), body].filter((part) => part !== "").join("\n");
+    if (target !== undefined) return { target, body: rest };
+    // "@Ann Smith" is not for Ann, also after Ann Smith has left.
+    const gone = await departedCalled(tx, agent.company_id, to.slice(0, end));
+    if (gone !== undefined) return { target, body: rest, gone };
   }
   return { target: undefined, body: body === "" ? `@${to}` : body };
 }
@@ -147,24 +183,31 @@ interface Reply {
   readonly turn: number;
 }
 
-async function toBoss(reply: Reply, why: string, to: string): Promise<void> {
-  const { call, agent, words, turn } = reply;
-  const boss = await memberOrBoard(call.tx, agent.boss_id);
-  if (isProgram(boss) && turn > mostTurns) return stop(reply, boss);
-  const text = misaddressed(agent.name, to, why, words.body);
-  if (agent.boss_id !== null) await notify(call, agent.boss_id, text, turn);
-  else await tellOnce(call, { about: agent.id, kind: `misaddressed ${to}`, to: null, text });
+/** Tells the author why its text was not sent, with the text. After a few turns only the board is told, without the text. */
+async function giveBack({ call, agent, words, turn }: Reply, to: string, why: string): Promise<false> {
+  if (turn <= mostTurns) await notify(call, agent.id, misaddressed(to, why, words.body), turn);
+  else
+    await tellOnce(call, {
+      about: agent.id,
+      kind: "misaddressed",
+      to: null,
+      text: keepsWriting(agent, to),
+    });
+  return false;
 }
 
-async function stop(reply: Reply, target: Member): Promise<void> {
-  const { call, agent, words, turn } = reply;
+/** The text stays with its author, as a message that was not delivered. A notice would wake the author once more. */
+async function stop(reply: Reply, target: Member, letter: Letter): Promise<false> {
+  const { call, agent, turn } = reply;
   await recordReply(reply, { to: target.id, stopped: turn });
+  const { id } = await post(call, { ...letter, failure: chainEnded(mostTurns) });
   await tellOnce(call, {
     about: agent.id,
     kind: `chain with ${target.id}`,
     to: null,
-    text: chainStopped(agent.name, target.name, mostTurns, words.body),
+    text: chainStopped(agent.name, target.name, mostTurns, id),
   });
+  return false;
 }
 
 function isProgram(target: Target): target is Member & { brain_type: string } {
@@ -182,12 +225,30 @@ async function recordReply(
 }
 
 /**
- * The oldest message that was waiting when the session started, even if the session acknowledged it since. A message that
- * the previous session acknowledged in that same millisecond does not count.
+ * The oldest message that was waiting when the session started, even if the session acknowledged it since. One that an agent or
+ * a person wrote comes before notices. A message that the previous session acknowledged in that same millisecond does not
+ * count.
  */
 const wokenBy = selection(
   "messages",
   ["to_id"],
   (p: { started: number }) => sql`and delivered_at <= ${p.started}
-    and (acknowledged_at is null or acknowledged_at > ${p.started}) order by num limit 1`,
+    and (acknowledged_at is null or acknowledged_at > ${p.started}) order by from_system, num limit 1`,
+);
+
+/** The name of an agent that has left and is called so. Only where no employed agent is. */
+async function departedCalled(tx: ReadTx, companyId: string, name: string): Promise<string | undefined> {
+  for (const spelling of new Set([name, name.replace(/[,:;.!]+$/, "")])) {
+    const key = nameKey(spelling);
+    const found = await tx.first(departed, { company_id: companyId, key, look: lookOf(spelling) });
+    if (found !== undefined) return found.name;
+  }
+  return undefined;
+}
+
+const departed = selection(
+  "agents",
+  ["company_id"],
+  (p: { key: string; look: string }) =>
+    sql`and status = 'terminated' and (slug = ${p.key} or name_key = ${p.look}) limit 1`,
 );

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { parseData } from "../events/ledger.ts";
-import { textQuery } from "../store/query.ts";
+import { selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 
@@ -13,8 +13,11 @@ type Event = Row<"events">;
 export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<Set<string>> {
   const agents = new Set<string>();
   const outcomes = new Set<string>();
-  for (const { operation, subject, data } of events) {
+  for (const { operation, subject, data, company_id } of events) {
     if (/^(?:knowledge|access|permission)\.|^session\.usage$/.test(operation)) continue;
+    // A freeze ended these sessions, and their nodes may be too slow to say so before the thaw.
+    if (operation === "company.thaw")
+      for (const { agent_id } of await tx.all(unsettledIn, { company_id })) agents.add(agent_id);
     if (operation.startsWith("outcome.") && subject !== null) outcomes.add(subject);
     else if (subject !== null) agents.add(subject);
     const { boss, parentsLeft } = parseData(data);
@@ -26,6 +29,8 @@ export async function concerned(tx: ReadTx, events: readonly Event[]): Promise<S
     for (const { agent } of await tx.all(around, { id })) if (agent !== null) agents.add(agent);
   return agents;
 }
+
+const unsettledIn = selection("sessions", ["company_id"], sql`and settled = 0 and ended_at is not null`);
 
 /** The owners of the outcome, of its parents, of the outcomes that depend on it, and of those that are blocked on it. */
 const around = textQuery(

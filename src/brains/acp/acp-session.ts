@@ -1,0 +1,12 @@
+import { z } from "zod";
+
+/** What the daemon tells the process of a session with the brain `acp`. */
+export const AcpSession = z.object({
+  command: z.string(),
+  args: z.array(z.string()),
+  resume: z.string().nullable(),
+  workspace: z.string(),
+  systemPromptFile: z.string(),
+  mcpConfigFile: z.string(),
+  settingsFile: z.string(),
+});

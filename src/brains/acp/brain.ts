@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { brain, filesNamed, withValues } from "../brain.ts";
+import { programFile } from "../cli-program.ts";
+import { hearOwn, judgeOwn, ownProgram } from "../own-program.ts";
+import { commandSettings } from "../process/brain.ts";
+import type { AcpSession } from "./acp-session.ts";
+import { programMissing } from "./texts.ts";
+
+/** Any program that speaks the Agent Client Protocol. Ours (main.ts) starts it and speaks with it, in the session's process. */
+export const acpBrain = brain({
+  type: "acp",
+  runsPrograms: true,
+  config: z.strictObject(commandSettings),
+  documentation: [
+    "Runs any agent that speaks the Agent Client Protocol (ACP) over standard input and output, such as `gemini --acp`,",
+    "`opencode acp` or `copilot --acp`. The agent gets Agency's MCP tools over HTTP, and the prompt and the briefing as its",
+    "first message. What it asks permission for is answered from the agent's rights.",
+    "",
+    "The program finds its models through Agency: `ANTHROPIC_BASE_URL` and `OPENAI_BASE_URL` lead to the providers `anthropic` and",
+    "`openai`, with the session's token as the key. Set other variables in `env`. A program that reaches a model in another",
+    "way needs `net:<host>`, and Agency then can't count what it uses.",
+  ].join("\n"),
+  safety: [
+    "The program runs in a sandbox, as with the brain process. It can write only its workspace and its home, and reach only Agency.",
+    "The board may hire with it. Agents may do so only if the company allows it.",
+    "Values of env become secrets: they are never shown again, and are stored only encrypted.",
+  ],
+  examples: [
+    { command: "gemini", args: ["--acp"] },
+    { command: "opencode", args: ["acp"] },
+  ],
+  reads: ({ command, args = [] }) => filesNamed([command, ...args]),
+  probe: async (config) => {
+    if (config === undefined)
+      return { available: true, version: null, says: "any program that speaks the Agent Client Protocol" };
+    const found = programFile(config.command);
+    return found === undefined
+      ? { available: false, version: null, says: programMissing(config.command, "it is not on PATH") }
+      : { available: true, version: null, says: found };
+  },
+  launch: ({ command, args = [], env }, session) => {
+    const settings: z.infer<typeof AcpSession> = {
+      command,
+      args,
+      resume: session.resume ?? null,
+      workspace: session.workspace,
+      systemPromptFile: session.systemPromptFile,
+      mcpConfigFile: session.mcpConfigFile,
+      settingsFile: session.settingsFile,
+    };
+    return {
+      ...ownProgram("acp/main"),
+      starts: [command, ...args],
+      env: { ...withValues(env ?? {}), AGENCY_SESSION_SETTINGS: JSON.stringify(settings) },
+      stdin: session.briefing,
+    };
+  },
+  ear: () => hearOwn,
+  judge: judgeOwn,
+});

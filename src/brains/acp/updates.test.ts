@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answerPermission } from "./permission.ts";
+import { entriesOf } from "./updates.ts";
+
+test("words are told as a whole, before the call that follows them, and a call keeps its name", () => {
+  const told: unknown[] = [];
+  const { hear, end } = entriesOf((entry) => told.push(entry));
+  const words = (text: string): void =>
+    hear({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+  words("I ");
+  words("look.");
+  hear({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "Hidden." } });
+  hear({
+    sessionUpdate: "tool_call",
+    toolCallId: "1",
+    title: "read a.txt",
+    name: "read",
+    rawInput: { path: "a" },
+  });
+  hear({ sessionUpdate: "tool_call_update", toolCallId: "1", status: "in_progress" });
+  const content = [{ type: "content" as const, content: { type: "text" as const, text: "the file" } }];
+  hear({ sessionUpdate: "tool_call_update", toolCallId: "1", status: "completed", content });
+  hear({ sessionUpdate: "tool_call", toolCallId: "2", title: "ls", status: "failed" });
+  hear({ sessionUpdate: "notice", severity: "error", title: "Lost.", description: "No server." });
+  words("Done.");
+  end();
+  end();
+  assert.deepEqual(told, [
+    { kind: "text", text: "I look." },
+    { kind: "tool", tool: "read", text: '{"path":"a"}' },
+    { kind: "result", tool: "read", text: "the file" },
+    { kind: "tool", tool: "ls", text: "{}" },
+    { kind: "result", tool: "ls", text: "failed" },
+    { kind: "error", text: "Lost. No server." },
+    { kind: "text", text: "Done." },
+  ]);
+});
+
+test("permission is given once, and refused for another mode and for what the settings deny", () => {
+  const options = [
+    { optionId: "always", name: "Always", kind: "allow_always" as const },
+    { optionId: "once", name: "Once", kind: "allow_once" as const },
+    { optionId: "never", name: "No", kind: "reject_once" as const },
+  ];
+  const ask = (toolCall: { kind?: "execute" | "switch_mode" | "think"; title: string; name?: string }) =>
+    answerPermission({ toolCall: { toolCallId: "1", ...toolCall }, options }, ["Task", "Agent"]);
+  const selected = (optionId: string) => ({ outcome: { outcome: "selected", optionId } });
+  assert.deepEqual(ask({ kind: "execute", title: "Task runner" }).response, selected("never"));
+  assert.deepEqual(ask({ kind: "execute", title: "npm test" }).response, selected("once"));
+  assert.deepEqual(ask({ kind: "switch_mode", title: "Plan" }).response, selected("never"));
+  assert.deepEqual(ask({ kind: "think", title: "Ask", name: "Agent" }).response, selected("never"));
+  const none = answerPermission({ toolCall: { toolCallId: "1", title: "x" }, options: [] }, []);
+  assert.deepEqual(none, { isAllowed: false, response: { outcome: { outcome: "cancelled" } } });
+});

@@ -1,0 +1,50 @@
+import type { ContentBlock, SessionUpdate, ToolCallContent } from "@agentclientprotocol/sdk";
+import type { tell } from "../own-program.ts";
+
+type Entry = Parameters<typeof tell>[0];
+
+/** Makes entries of a transcript from the updates of an agent's program. Words come in pieces and are said as a whole. */
+export function entriesOf(tell: (entry: Entry) => void): {
+  hear: (update: SessionUpdate) => void;
+  end: () => void;
+} {
+  let words = "";
+  const names = new Map<string, string>();
+  const end = (): void => {
+    if (words !== "") tell({ kind: "text", text: words });
+    words = "";
+  };
+  return {
+    end,
+    hear: (update) => {
+      if (update.sessionUpdate === "agent_message_chunk") {
+        words += textIn(update.content);
+        return;
+      }
+      if (update.sessionUpdate === "tool_call") {
+        end();
+        const tool = update.name ?? update.title;
+        names.set(update.toolCallId, tool);
+        tell({ kind: "tool", tool, text: JSON.stringify(update.rawInput ?? {}) });
+      }
+      if (update.sessionUpdate === "tool_call" || update.sessionUpdate === "tool_call_update") {
+        if (update.status !== "completed" && update.status !== "failed") return;
+        end();
+        const text = (update.content ?? []).map((one) => resultIn(one)).join("\n");
+        const tool = names.get(update.toolCallId) ?? update.name ?? update.title ?? "";
+        tell({ kind: "result", tool, text: text === "" ? update.status : text });
+      }
+      if (update.sessionUpdate === "notice" && update.severity === "error")
+        tell({ kind: "error", text: `${update.title} ${update.description ?? ""}`.trim() });
+    },
+  };
+}
+
+function textIn(content: ContentBlock): string {
+  return content.type === "text" ? content.text : `(${content.type})`;
+}
+
+function resultIn(content: ToolCallContent): string {
+  if (content.type === "content") return textIn(content.content);
+  return content.type === "diff" ? `${content.path}:\n${content.newText}` : `(${content.type})`;
+}

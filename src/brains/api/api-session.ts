@@ -1,0 +1,20 @@
+import { z } from "zod";
+import type { ProviderDialect } from "../../contract/providers.ts";
+
+/** What the daemon tells the process of a session with an API brain. */
+export const ApiSession = z.object({
+  dialect: z.enum(["anthropic", "openai"]),
+  provider: z.string(),
+  effort: z.string().nullable(),
+  /** The name of the conversation. */
+  thread: z.string(),
+  isResumed: z.boolean(),
+  systemPromptFile: z.string(),
+  mcpConfigFile: z.string(),
+});
+
+/** Which brain speaks which dialect. */
+export const brainTypes: Readonly<Record<ProviderDialect, string>> = {
+  anthropic: "anthropic_api",
+  openai: "openai_compatible",
+};

@@ -1,0 +1,114 @@
+import { execFile } from "node:child_process";
+import { accessSync, constants, cpSync, existsSync, realpathSync, rmSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+import { promisify } from "node:util";
+import { ProviderName } from "../contract/providers.ts";
+import { text } from "../contract/words.ts";
+import { type End, filesNamed, type Judgement, type Probe, type SessionSpec } from "./brain.ts";
+import * as texts from "./texts.ts";
+
+/** What the brains that run a coding agent's own command line have in common. */
+export interface CliProgram {
+  /** What people call it. */
+  readonly name: string;
+  readonly command: string;
+  readonly install: string;
+}
+
+/** The settings that both have. */
+export const cliSettings = ({ name, command }: CliProgram, provider: string) => ({
+  command: text(4096)
+    .min(1)
+    .optional()
+    .describe(`The program of ${name}: a name on PATH, or an absolute path. Default: ${command}.`),
+  provider: ProviderName.optional().describe(`The provider of models it asks. Default: ${provider}.`),
+});
+
+/** Finds the program and, if no configuration names one, asks it for its version. */
+export async function probeCli(program: CliProgram, command: string | undefined): Promise<Probe> {
+  const found = programFile(command ?? program.command);
+  if (found === undefined)
+    return { available: false, version: null, says: texts.cliMissing(program, command ?? program.command) };
+  if (command !== undefined) return { available: true, version: null, says: found };
+  try {
+    const { stdout } = await promisify(execFile)(found, ["--version"], { timeout: 20_000 });
+    const version = /\d+\.\d+\.\d+\S*/.exec(stdout)?.[0] ?? null;
+    return { available: true, version, says: `${program.name} ${version ?? ""}`.trim() };
+  } catch (error) {
+    const says = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+    return { available: false, version: null, says: texts.cliFails(program, says) };
+  }
+}
+
+/** The program that a command names, as the daemon finds it. */
+export function programFile(command: string, path = process.env["PATH"] ?? ""): string | undefined {
+  const places = command.includes("/")
+    ? [command]
+    : path.split(delimiter).map((folder) => join(folder, command));
+  return places.find((place) => {
+    try {
+      if (!isAbsolute(place)) return false;
+      accessSync(place, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
+ * The file to run. Programs look for their packages around the place they are started from, and a link to them would be a file
+ * without any in the sandbox.
+ */
+export function programAt(command: string): string {
+  const found = programFile(command);
+  return found === undefined ? command : realpathSync(found);
+}
+
+export const cliReads = ({ command }: { readonly command?: string | undefined }): string[] =>
+  filesNamed(command === undefined ? [] : [command]);
+
+/** The skills of a session, where its program looks for them. */
+export function copySkills({ workspace }: SessionSpec, to: string): void {
+  const from = join(workspace, ".claude", "skills");
+  rmSync(to, { recursive: true, force: true });
+  if (existsSync(from)) cpSync(from, to, { recursive: true });
+}
+
+/** What a session hears first. One that continues a conversation has lost the workspace it knows. */
+export function openingOf({ briefing, resume }: SessionSpec, resumes = resume !== undefined): string {
+  return resumes ? `${texts.continued}\n\n${briefing}` : briefing;
+}
+
+/** What the programs say when the fault is not the agent's. The first pattern that fits counts. */
+const complaints: readonly (readonly [Judgement["cause"], RegExp])[] = [
+  [
+    "out_of_context",
+    /prompt is too long|context (?:window|length)|input exceeds|ran out of room|maximum context/i,
+  ],
+  [
+    "signed_out",
+    /\b401\b|authentication[_ ]error|unauthorized|invalid (?:api key|bearer token)|not logged in|please run \/login/i,
+  ],
+  ["overloaded", /\b(?:429|503|529)\b|overloaded|rate.?limit|too many requests|usage limit/i],
+];
+
+/** Why a program of this kind ended. */
+export function judgeCli({ name }: CliProgram, { code, signal, said, toolCalls, errors }: End): Judgement {
+  const last = errors.trim().split("\n").at(-1)?.slice(0, 500) ?? "";
+  if (code === 126 || code === 127) return { cause: "missing", says: texts.cliNotStarted(name, last) };
+  if (code === 0 && toolCalls > 0) return { cause: "done", says: "exited with code 0" };
+  if (code === 0) {
+    const lost = errors.split("\n").find((line) => line.startsWith(texts.serverFailed("").slice(0, 10)));
+    if (lost !== undefined) return { cause: "failed", says: lost };
+    return said.trim() === ""
+      ? { cause: "failed", says: texts.didNothing(name) }
+      : { cause: "done", says: "exited with code 0" };
+  }
+  const complaint = complaints.find(([, words]) => words.test(errors));
+  const how = signal === null ? `exited with code ${code ?? "unknown"}` : `ended by ${signal}`;
+  return {
+    cause: code !== null && code > 128 ? "failed" : (complaint?.[0] ?? "failed"),
+    says: last === "" ? how : `${how}: ${last}`,
+  };
+}

@@ -1,0 +1,18 @@
+import { z } from "zod";
+
+/** What programs print and tools return, as the ears read it. */
+
+export function jsonIn(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of a tool's result, which is a text or a list of parts. Pictures and the like are left out. */
+export function resultText(content: unknown): string {
+  if (typeof content === "string") return content;
+  const parts = z.array(z.looseObject({ text: z.string().optional() })).safeParse(content);
+  return parts.success ? parts.data.map(({ text }) => text ?? "").join("\n") : "";
+}

@@ -1,0 +1,96 @@
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { JsonObject } from "../contract/words.ts";
+import {
+  type causes,
+  type Ear,
+  type End,
+  type Heard,
+  type Judgement,
+  type Launch,
+  plainJudgement,
+} from "./brain.ts";
+
+/**
+ * A program that is part of Agency and runs as a session. It prints one line of JSON for each thing it says or does, and its
+ * exit code says why it ended. So the daemon understands it without knowing what it talks to.
+ */
+export function ownProgram(name: string): Pick<Launch, "command" | "args" | "reads"> {
+  const isSource = import.meta.url.endsWith(".ts");
+  const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url)).replace(/\/$/, "");
+  return {
+    command: process.execPath,
+    args: [at(`../brains/${name}${isSource ? ".ts" : ".js"}`)],
+    // A built program contains the packages it uses.
+    reads: [at("../"), at("../../package.json"), ...(isSource ? [at("../../node_modules")] : [])],
+  };
+}
+
+const exitCodes: Readonly<Record<(typeof causes)[number], number>> = {
+  done: 0,
+  failed: 1,
+  missing: 70,
+  signed_out: 71,
+  overloaded: 72,
+  out_of_context: 73,
+};
+
+const Line = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.enum(["text", "tool", "result", "error", "output"]),
+    tool: z.string().exactOptional(),
+    text: z.string(),
+  }),
+  z.object({ kind: z.literal("thread"), id: z.string() }),
+]);
+
+/** For the program: prints what the ear below understands. */
+export function tell(heard: z.infer<typeof Line>): void {
+  process.stdout.write(`${JSON.stringify(heard)}\n`);
+}
+
+export const hearOwn: Ear = (line): readonly Heard[] => {
+  if (line.trim() === "") return [];
+  try {
+    return [Line.parse(JsonObject.parse(JSON.parse(line)))];
+  } catch {
+    return [{ kind: "output", text: `${line}\n` }];
+  }
+};
+
+/** For the program: an error that ends it, with the cause. */
+export class SessionEnd extends Error {
+  readonly why: Judgement["cause"];
+  constructor(why: Judgement["cause"], says: string) {
+    super(says);
+    this.why = why;
+  }
+}
+
+/** For the program: runs it to its end. The last line it prints says why it ended, and so does its exit code. */
+export async function runToEnd(work: () => Promise<void>): Promise<never> {
+  let cause: Judgement["cause"] = "done";
+  try {
+    await work();
+  } catch (error) {
+    cause = error instanceof SessionEnd ? error.why : "failed";
+    tell({ kind: "error", text: error instanceof Error ? error.message : String(error) });
+  }
+  // A pipe takes what was written before the process ends only if the process waits for it.
+  await new Promise<void>((resolve) => process.stdout.write("", () => resolve()));
+  return process.exit(exitCodes[cause]);
+}
+
+/** A session that neither called a tool nor said anything has done nothing, whatever its exit code says. */
+export function judgeOwn(end: End): Judgement {
+  const { code, toolCalls, said, errors } = end;
+  if (code === 0 && toolCalls === 0 && said.trim() === "")
+    return { cause: "failed", says: "The model ended its turn without a word and without a call of a tool." };
+  const [cause] = Object.entries(exitCodes).find(([, one]) => one === code) ?? [];
+  const plain = plainJudgement(end);
+  if (code === 0 || cause === undefined) return plain;
+  const last = errors.split("\n").findLast((line) => line.trim() !== "");
+  return { cause: Cause.parse(cause), says: last?.slice(0, 500) ?? plain.says };
+}
+
+const Cause = z.enum(["failed", "missing", "signed_out", "overloaded", "out_of_context"]);

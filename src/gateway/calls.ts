@@ -1,0 +1,184 @@
+import { sql } from "kysely";
+import { askToStop } from "../agents/table.ts";
+import { halt } from "../budgets/halting.ts";
+import { makeRoom, reportUsage } from "../budgets/reservations.ts";
+import { type Writing, writeIn } from "../dispatch/context.ts";
+import { insertion, selection, textQuery, updating } from "../store/query.ts";
+import { checksIn } from "../store/checks.ts";
+import type { Row } from "../store/schema.ts";
+import type { Store } from "../store/store.ts";
+import type { TokensUsed } from "./dialects.ts";
+import { priceOf } from "./prices.ts";
+import { providerOf } from "./providers.ts";
+import { contextNearlyFull } from "./texts.ts";
+
+/**
+ * The calls of models, each on record.
+ *
+ *   open ──answered────▶ done     what was used is booked
+ *        ──cut off─────▶ cut      what the answer said until then is booked, at least the estimated input
+ *        ──not taken───▶ failed   nothing is booked
+ *
+ * A daemon that is killed leaves calls open. What an answer used is noted before the program hears it. The next start books what
+ * was noted, and ends the calls as cut. Until an answer says what it uses, that is the estimated input.
+ *
+ * Before a call is forwarded, the session's reservation must cover the most that all open calls of the session can cost. So a
+ * session ends before it overspends, however many calls it makes at once.
+ */
+export interface NewCall {
+  readonly id: string;
+  readonly session: Row<"sessions">;
+  readonly provider: string;
+  readonly model: string;
+  /** The estimate of what it reads. */
+  readonly input: number;
+  /** The most it can cost, in tokens and in millionths of a dollar. */
+  readonly mostTokens: number;
+  readonly mostUsd: number;
+}
+
+/** Returns what lacks if the budget does not cover the call. The session is then ended. */
+export async function openCall(writing: Writing, call: NewCall): Promise<string | undefined> {
+  const { tx, companyId } = writing;
+  const { session } = call;
+  const open = await tx.first(openSums, { sessionId: session.id });
+  const lacks = await makeRoom(writing, session, {
+    usd: call.mostUsd + (open?.usd ?? 0),
+    tokens: call.mostTokens + (open?.tokens ?? 0),
+  });
+  if (lacks !== undefined) {
+    await halt(writing, session.agent_id, lacks);
+    return lacks.measure;
+  }
+  await tx.run(keepCall, {
+    id: call.id,
+    company_id: companyId,
+    session_id: session.id,
+    agent_id: session.agent_id,
+    outcome_id: session.work_outcome_id,
+    provider: call.provider,
+    model: call.model,
+    status: "open",
+    most_tokens: call.mostTokens,
+    most_usd: call.mostUsd,
+    input_tokens: call.input,
+    output_tokens: 0,
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    cost: 0,
+    started_at: tx.now,
+    ended_at: null,
+  });
+  return undefined;
+}
+
+/** Ends a call and books what it used. A second end of the same call changes nothing. */
+export async function closeCall(
+  writing: Writing,
+  id: string,
+  end: {
+    readonly status: "done" | "cut" | "failed";
+    readonly tokens: TokensUsed;
+    readonly cost: number;
+    /** How much the model can read and write in one conversation. */
+    readonly context: number;
+  },
+): Promise<void> {
+  const { tx } = writing;
+  const row = await tx.first(callRow, { id });
+  if (row === undefined || row.status !== "open") return;
+  const { input, output, cacheRead, cacheWrite } = end.tokens;
+  await tx.run(endCall, {
+    id,
+    status: end.status,
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_tokens: cacheRead,
+    cache_write_tokens: cacheWrite,
+    cost: end.cost,
+    ended_at: tx.now,
+  });
+  const session = await tx.first(sessionRow, { id: row.session_id });
+  if (session === undefined || end.status === "failed") return;
+  const { lacks } = await reportUsage(writing, session, {
+    inputTokens: session.input_tokens + input + cacheRead + cacheWrite,
+    outputTokens: session.output_tokens + output,
+    costUsd: session.cost_usd + end.cost / 1e6,
+  });
+  if (session.ended_at !== null) return;
+  if (lacks !== undefined) return halt(writing, session.agent_id, lacks);
+  if (input + cacheRead + cacheWrite + output > mostOfContext * end.context)
+    await askToStop(writing, session, contextNearlyFull);
+}
+
+/** Notes what an open call has used so far, in case this daemon is killed. */
+export async function noteUse({ tx }: Writing, id: string, used: TokensUsed): Promise<void> {
+  await tx.run(noteCall, {
+    id,
+    status: "open",
+    input_tokens: used.input,
+    output_tokens: used.output,
+    cache_read_tokens: used.cacheRead,
+    cache_write_tokens: used.cacheWrite,
+  });
+}
+
+/**
+ * Ends the calls that no daemon waits for any more: those of an earlier run of this node, and those of any node that are older
+ * than a call can be.
+ */
+export async function endLostCalls(
+  store: Store,
+  newId: () => string,
+  lost: { readonly nodeId: string | null },
+): Promise<void> {
+  const calls = await store.read((tx) =>
+    tx.all(lostCalls, { nodeId: lost.nodeId, before: tx.now - oldestCall }),
+  );
+  for (const call of calls) {
+    const config = await store.read((tx) => providerOf(tx, call.company_id, call.provider));
+    const price = config === undefined ? undefined : await priceOf(call.provider, config, call.model);
+    const tokens = {
+      input: call.input_tokens,
+      output: call.output_tokens,
+      cacheRead: call.cache_read_tokens,
+      cacheWrite: call.cache_write_tokens,
+    };
+    const cost = price?.(tokens) ?? call.most_usd;
+    await writeIn(store, call.company_id, newId, (writing) =>
+      closeCall(writing, call.id, { status: "cut", tokens, cost, context: Number.POSITIVE_INFINITY }),
+    );
+  }
+}
+
+/** The gateway waits 15 minutes for an answer, and an answer that streams may take as long again. */
+const oldestCall = 60 * 60_000;
+
+/** From here on a session saves what it knows and ends, and another one continues. A brain that compacts does so before. */
+const mostOfContext = 0.95;
+
+export const sessionRow = selection("sessions", ["id"]);
+const callRow = selection("model_calls", ["id"]);
+const keepCall = insertion("model_calls");
+const endCall = updating(
+  "model_calls",
+  ["status", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost", "ended_at"],
+  ["id"],
+);
+const noteCall = updating(
+  "model_calls",
+  ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"],
+  ["id", "status"],
+);
+const lostCalls = textQuery(
+  (p: { nodeId: string | null; before: number }) =>
+    sql<Row<"model_calls">>`select c.* from model_calls c join sessions s on s.id = c.session_id
+      where c.status = 'open' and (s.node_id = ${p.nodeId} or c.started_at < ${p.before})`,
+  checksIn("model_calls"),
+);
+const openSums = textQuery(
+  (p: { sessionId: string }) =>
+    sql<{ usd: number; tokens: number }>`select cast(coalesce(sum(most_usd), 0) as double precision) as usd,
+      cast(coalesce(sum(most_tokens), 0) as double precision) as tokens from model_calls
+      where session_id = ${p.sessionId} and status = 'open'`,
+);

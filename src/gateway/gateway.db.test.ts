@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { endSessions } from "../agents/table.ts";
+import { setBudget } from "../contract/budgets.ts";
+import { boardInbox } from "../contract/mail.ts";
+import { listProviders, type ProviderConfig, putProvider } from "../contract/providers.ts";
+import { viewSession } from "../contract/sessions.ts";
+import { newId } from "../daemon/ids.ts";
+import { setSecret } from "../contract/secrets.ts";
+import { gatewayScene, providerKey, sceneModel } from "../testing/gateway-scene.ts";
+import { storeKinds } from "../testing/organization.ts";
+import { runLength } from "../testing/run-length.ts";
+import { always, answers, failing, type ModelScript } from "../testing/fake-model/script.ts";
+import { noticesFor } from "../runtime/tool-notices.ts";
+
+for (const kind of storeKinds)
+  describe(`the model gateway on ${kind}`, () => {
+    const scene = (script: ModelScript, change: Partial<ProviderConfig> = {}, agentModel?: string) =>
+      gatewayScene(kind, script, change, agentModel);
+    const usage = { input: 1000, output: 20, cacheRead: 400, cacheWrite: 80 };
+    const spent = { input: 1000 * 5, output: 20 * 25, cacheRead: 400 * 0.5, cacheWrite: 80 * 6.25 };
+    const cost = Object.values(spent).reduce((sum, one) => sum + one, 0) / 1e6;
+
+    test("puts the key in place of the session's token, and books what was used", async () => {
+      const { ask, fake, org, session } = await scene(always(answers("Hi.", { usage })));
+      for (const stream of [false, true]) {
+        const answer = await ask({ stream });
+        assert.equal(answer.status, 200);
+        assert.match(await answer.text(), /Hi\./);
+      }
+      fake.check();
+      assert.ok(fake.calls.every(({ credential }) => credential === providerKey));
+      assert.ok(fake.calls.every(({ headers }) => !JSON.stringify(headers).includes(session.token)));
+      const view = () => org.board(viewSession, { id: session.id });
+      // A call is booked right after its answer.
+      for (let tries = 0; tries < 3000 && (await view()).usage.outputTokens !== 2 * 20; tries++)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      const { usage: booked, models } = await view();
+      const costUsd = Math.round(2 * cost * 1e6) / 1e6;
+      assert.deepEqual(
+        [booked.inputTokens, booked.outputTokens, booked.costUsd],
+        [2 * 1480, 2 * 20, costUsd],
+      );
+      const [{ provider: _, model: __, ...used } = {}, ...others] = models;
+      assert.deepEqual(others, []);
+      assert.deepEqual(used, {
+        calls: 2,
+        inputTokens: 2 * 1000,
+        outputTokens: 2 * 20,
+        cacheReadTokens: 2 * 400,
+        cacheWriteTokens: 2 * 80,
+        costUsd,
+      });
+    });
+
+    test("refuses another model, a model without a price, and what needs the internet", async () => {
+      const { ask, fake } = await scene(always(answers("Hi.")));
+      assert.match(
+        await (await ask({ model: "claude-haiku-4-5" })).text(),
+        /permission_error.*may not use the model/,
+      );
+      for (const more of [
+        { tools: [{ type: "web_search_20250305", name: "web_search" }] },
+        { mcp_servers: [{ type: "url", url: "https://evil.example" }] },
+        {
+          messages: [
+            {
+              role: "user",
+              content: [{ type: "image", source: { type: "url", url: "https://evil.example" } }],
+            },
+          ],
+        },
+      ]) {
+        const refused = await ask(more);
+        assert.equal(refused.status, 403);
+        assert.match(await refused.text(), /no access to the internet/);
+      }
+      const unknown = await scene(always(answers("Hi.")), { models: { mystery: {} } }, "mystery");
+      assert.match(await (await unknown.ask({ model: "mystery" })).text(), /no known price/);
+      assert.equal(fake.calls.length + unknown.fake.calls.length, 0);
+    });
+
+    test("forwards only known paths, for running sessions, to known providers", async () => {
+      const { ask, org, agent, opened } = await scene(always(answers("Hi.")));
+      assert.equal((await ask({}, { path: "fake/v1/files" })).status, 404);
+      assert.equal((await ask({}, { path: "fake/../../etc" })).status, 404);
+      assert.equal((await ask({}, { path: "other/v1/messages" })).status, 404);
+      assert.equal((await ask({}, { token: "nothing" })).status, 401);
+      assert.equal((await ask({}, { token: org.boardToken })).status, 403);
+      const { token } = await org.agent("Ben");
+      assert.equal((await ask({}, { token })).status, 403);
+      await opened.store.write((tx) =>
+        tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: "ended" }),
+      );
+      assert.equal((await ask()).status, 401);
+    });
+
+    test("stops within one call of the budget, also with calls at the same time", async () => {
+      const { ask, org, agent, session, fake } = await scene(
+        always(answers("Hi.", { usage: { input: 20, output: 100 } })),
+      );
+      // Each call costs 20 × $5 + 100 × $25 per million, which is $0.0026, and at most a little more.
+      await org.board(setBudget, { id: agent.id, usd: 0.02 });
+      const all = await Promise.all(Array.from({ length: 20 }, () => ask().then(({ status }) => status)));
+      const { usage: booked } = await org.board(viewSession, { id: session.id });
+      assert.ok(booked.costUsd <= 0.02, `${booked.costUsd}`);
+      assert.equal(fake.calls.length, all.filter((status) => status === 200).length);
+      assert.ok(all.includes(403) || all.includes(401), all.join(" "));
+    });
+
+    test("waits and asks again at 429 and 529, and tells the board once when the key is refused", async () => {
+      const { ask, fake } = await scene(
+        always(failing(2, { fault: 529, headers: { "retry-after": "0" } }, answers("Hi."))),
+      );
+      assert.equal((await ask()).status, 200);
+      assert.equal(fake.calls.length, 3);
+      const wrong = await scene(always(() => ({ fault: 401 })));
+      for (let tries = 0; tries < 3; tries++) assert.equal((await wrong.ask()).status, 401);
+      assert.equal(wrong.fake.calls.length, 1);
+      const { org } = wrong;
+      const { messages } = await org.board(boardInbox, { companyId: org.companyId });
+      assert.equal(
+        messages.filter(({ body }) => body?.includes("does not accept the key") === true).length,
+        1,
+      );
+      const { providers } = await org.board(listProviders, { companyId: org.companyId });
+      assert.equal(providers.find(({ name }) => name === "fake")?.status, "refused");
+      // A changed configuration is tried at once, and so is a new key.
+      await org.board(putProvider, {
+        companyId: org.companyId,
+        name: "fake",
+        config: providers.find(({ name }) => name === "fake")?.config ?? assert.fail(),
+      });
+      await wrong.ask();
+      assert.equal(wrong.fake.calls.length, 2);
+      await org.board(setSecret, {
+        companyId: org.companyId,
+        name: "MODEL_KEY",
+        value: "another-key-12345678",
+      });
+      await wrong.ask();
+      assert.equal(wrong.fake.calls.length, 3);
+    });
+
+    test("asks a session to stop when its context is nearly full", async () => {
+      const { ask, org, session, opened } = await scene(
+        always(({ entries }) => ({
+          text: "Hi.",
+          usage: { input: entries.length > 1 ? 9600 : 8000, output: 1 },
+        })),
+        { models: { [sceneModel]: { price: { input: 5, output: 25 }, contextTokens: 10_000 } } },
+      );
+      const told = () => noticesFor(opened.store, newId, session.token);
+      await (await ask()).text();
+      assert.deepEqual(await told(), []);
+      const more = { messages: [1, 2, 3].map((at) => ({ role: "user", content: `${at}` })) };
+      await (await ask(more)).text();
+      // A call is booked right after its answer.
+      for (let tries = 0; tries < 100 && (await told()).length === 0; tries++)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.match((await told())[0] ?? "", /its context is nearly full.*submit_summary/);
+      assert.equal((await org.board(viewSession, { id: session.id })).endedAt, null);
+    });
+
+    test("counts to the token over many calls, also when the program is killed in the middle", async () => {
+      const { ask, fake, org, session } = await scene(
+        always(({ entries }) => ({
+          text: "x".repeat(1000),
+          after: entries.length % 3,
+          usage: { cacheRead: 7 },
+        })),
+      );
+      const calls = Array.from({ length: runLength === "long" ? 1000 : 120 }, async (_, at) => {
+        const signal = at % 4 === 0 ? AbortSignal.timeout(1 + (at % 30)) : undefined;
+        const answer = await ask(
+          { stream: at % 2 === 0, messages: [{ role: "user", content: `${at}` }] },
+          signal === undefined ? {} : { signal },
+        );
+        await answer.text();
+      });
+      await Promise.allSettled(calls);
+      const expected = () => fake.tokensOf(providerKey);
+      const booked = async () => (await org.board(viewSession, { id: session.id })).usage;
+      // What a killed program asked for is booked when the provider has answered.
+      for (let tries = 0; tries < 100 && (await booked()).outputTokens !== expected().output; tries++)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      const { inputTokens, outputTokens } = await booked();
+      assert.deepEqual(
+        [inputTokens, outputTokens],
+        [expected().input + expected().cacheRead + expected().cacheWrite, expected().output],
+      );
+      assert.ok(outputTokens > 0);
+    });
+  });

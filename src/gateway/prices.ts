@@ -1,0 +1,72 @@
+import type { Price, ProviderConfig } from "../contract/providers.ts";
+import type { TokensUsed } from "./dialects.ts";
+
+/**
+ * What tokens cost. The board's own prices come first, then the list of `@pydantic/genai-prices`, which is dated by its version.
+ * A model without a price is not used: nothing is free by mistake.
+ */
+export type Priced = (tokens: TokensUsed) => number;
+
+type Listed = import("@pydantic/genai-prices").PriceCalculation;
+let list: Promise<typeof import("@pydantic/genai-prices")> | undefined;
+
+/** Finds the model in the list, with what these tokens cost. */
+async function listOf(
+  provider: string,
+  config: ProviderConfig,
+  model: string,
+): Promise<(tokens: TokensUsed) => Listed | null> {
+  // Loaded at the first use: the list is large.
+  const { calcPrice } = await (list ??= import("@pydantic/genai-prices"));
+  return (tokens) => {
+    const usage = {
+      input_tokens: tokens.input + tokens.cacheRead + tokens.cacheWrite,
+      cache_read_tokens: tokens.cacheRead,
+      cache_write_tokens: tokens.cacheWrite,
+      output_tokens: tokens.output,
+    };
+    return (
+      calcPrice(usage, model, { providerApiUrl: config.baseUrl }) ??
+      calcPrice(usage, model, { providerId: config.login === undefined ? provider : "openai" })
+    );
+  };
+}
+
+const oneToken: TokensUsed = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 };
+
+/** Undefined if the price is not known. Amounts are in millionths of a dollar. */
+export async function priceOf(
+  provider: string,
+  config: ProviderConfig,
+  model: string,
+): Promise<Priced | undefined> {
+  const own = config.models?.[model]?.price;
+  if (own !== undefined) return (tokens) => withPrice(own, tokens);
+  const listed = await listOf(provider, config, model);
+  if (listed(oneToken) === null) return undefined;
+  return (tokens) => Math.ceil((listed(tokens)?.total_price ?? 0) * 1e6);
+}
+
+/** For a model whose context is not known. */
+const usualContext = 128_000;
+
+/** How many tokens the model's context has. */
+export async function contextTokensOf(
+  provider: string,
+  config: ProviderConfig,
+  model: string,
+): Promise<number> {
+  const own = config.models?.[model]?.contextTokens;
+  if (own !== undefined) return own;
+  return (await listOf(provider, config, model))(oneToken)?.model.context_window ?? usualContext;
+}
+
+function withPrice(price: Price, { input, output, cacheRead, cacheWrite }: TokensUsed): number {
+  // Dollars for a million tokens are millionths of a dollar for one.
+  return Math.ceil(
+    input * price.input +
+      output * price.output +
+      cacheRead * (price.cacheRead ?? price.input) +
+      cacheWrite * (price.cacheWrite ?? price.input),
+  );
+}

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { endSessions } from "../agents/table.ts";
+import { boardInbox } from "../contract/mail.ts";
+import { listProviders } from "../contract/providers.ts";
+import { viewSession } from "../contract/sessions.ts";
+import { newId } from "../daemon/ids.ts";
+import { writeIn } from "../dispatch/context.ts";
+import { updating } from "../store/query.ts";
+import { always, answers } from "../testing/fake-model/script.ts";
+import { gatewayScene, providerKey, sceneModel } from "../testing/gateway-scene.ts";
+import { storeKinds } from "../testing/organization.ts";
+import { endLostCalls, openCall, sessionRow } from "./calls.ts";
+import { windowsIn } from "./provider-waits.ts";
+
+const runOn = updating("sessions", ["node_id"], ["id"]);
+const inSeconds = (seconds: number): string => String(Math.round(Date.now() / 1000) + seconds);
+/** Headers of a subscription whose five hours are used to a part, and whose week is hardly used. */
+const windows = (used: number, seconds = 3600) => ({
+  "anthropic-ratelimit-unified-status": used >= 1 ? "rejected" : "allowed",
+  "anthropic-ratelimit-unified-reset": inSeconds(seconds),
+  "anthropic-ratelimit-unified-5h-status": used >= 1 ? "rejected" : "allowed",
+  "anthropic-ratelimit-unified-5h-utilization": String(used),
+  "anthropic-ratelimit-unified-5h-reset": inSeconds(seconds),
+  "anthropic-ratelimit-unified-7d-status": "allowed",
+  "anthropic-ratelimit-unified-7d-utilization": "0.1",
+  "anthropic-ratelimit-unified-7d-reset": inSeconds(86_400),
+});
+
+for (const kind of storeKinds)
+  describe(`waiting for a provider on ${kind}`, () => {
+    test("shows how much of a subscription is used, and asks on while something is left", async () => {
+      const { ask, fake, org } = await gatewayScene(kind, always(answers("Hi.", { headers: windows(0.4) })));
+      for (let at = 0; at < 2; at++) assert.equal((await ask()).status, 200);
+      assert.equal(fake.calls.length, 2);
+      const { providers } = await org.board(listProviders, { companyId: org.companyId });
+      const { status, windows: shown } = providers.find(({ name }) => name === "fake") ?? assert.fail();
+      assert.equal(status, "ready");
+      assert.deepEqual(
+        shown.map(({ name, usedPercent }) => [name, usedPercent]),
+        [
+          ["5 hours", 40],
+          ["week", 10],
+        ],
+      );
+    });
+
+    for (const [how, change, script] of [
+      ["used up", {}, always(() => ({ fault: 429 as const, headers: windows(1) }))],
+      [
+        "used as far as the board allows",
+        { mostOfWindows: 80 },
+        always(answers("Hi.", { headers: windows(0.8) })),
+      ],
+    ] as const)
+      test(`while a window is ${how}, all agents wait together until it begins again`, async () => {
+        const { ask, fake, org, opened, session } = await gatewayScene(kind, script, change);
+        await (await ask()).text();
+        const asked = fake.calls.length;
+        const other = await org.session((await org.agent("Ben")).id);
+        for (const token of [session.token, other.token]) {
+          const refused = await ask({}, { token });
+          assert.equal(refused.status, 429);
+          const wait = Number(refused.headers.get("retry-after"));
+          assert.ok(wait > 3500 && wait <= 3601, `${wait}`);
+        }
+        assert.equal(fake.calls.length, asked);
+        const { providers } = await org.board(listProviders, { companyId: org.companyId });
+        const { status, until } = providers.find(({ name }) => name === "fake") ?? assert.fail();
+        assert.equal(status, "waiting");
+        const left = Date.parse(until ?? "") - (await opened.store.read(async (tx) => tx.now));
+        assert.ok(left > 3_500_000 && left <= 3_601_000, `${left}`);
+        const { messages } = await org.board(boardInbox, { companyId: org.companyId });
+        assert.equal(messages.filter(({ body }) => body?.includes("asks to wait until") === true).length, 1);
+      });
+
+    test("asks again when the window has begun again", async () => {
+      const { ask, org, states } = await gatewayScene(kind, always(answers("Hi.", { headers: windows(1) })));
+      await (await ask()).text();
+      const stateAt = (time: number) => states.of(org.companyId, "fake", time, providerKey);
+      const { until } = stateAt(Date.now()) ?? assert.fail();
+      assert.ok(until !== null && stateAt(until - 1) !== undefined);
+      assert.equal(stateAt(until), undefined);
+      assert.deepEqual(
+        states.windowsOf(org.companyId, "fake", until + 5000).map(({ name }) => name),
+        ["week"],
+      );
+    });
+
+    test("a call that a killed daemon left open is booked once, at its next start", async () => {
+      const { org, opened, session } = await gatewayScene(kind, always(answers("Hi.")));
+      const { store } = opened;
+      await store.write((tx) => tx.run(runOn, { id: session.id, node_id: "this" }));
+      const row = (await store.read((tx) => tx.first(sessionRow, { id: session.id }))) ?? assert.fail();
+      const call = { id: newId(), session: row, provider: "fake", model: sceneModel };
+      const { companyId } = org;
+      const most = { input: 1000, mostTokens: 3000, mostUsd: 60_000 };
+      await writeIn(store, companyId, newId, (writing) => openCall(writing, { ...call, ...most }));
+      await store.write((tx) =>
+        tx.run(endSessions, { agent_id: row.agent_id, ended_at: tx.now, end_reason: "restart" }),
+      );
+      const booked = async () => (await org.board(viewSession, { id: session.id })).usage;
+      for (const [nodeId, expected] of [
+        ["another", 0],
+        ["this", 1000],
+        ["this", 1000],
+      ] as const) {
+        await endLostCalls(store, newId, { nodeId });
+        const { inputTokens, costUsd } = await booked();
+        assert.deepEqual([inputTokens, costUsd], [expected, (expected * 5) / 1e6]);
+      }
+    });
+  });
+
+test("the windows of each kind of subscription are understood, and those of one model are left out", () => {
+  const now = Date.now();
+  const codex = new Headers({
+    "x-codex-primary-used-percent": "83.4",
+    "x-codex-primary-window-minutes": "300",
+    "x-codex-primary-reset-after-seconds": "60",
+    "x-codex-secondary-used-percent": "100",
+    "x-codex-secondary-window-minutes": "10080",
+    "x-codex-secondary-reset-at": String(now / 1000 + 120),
+  });
+  assert.deepEqual(windowsIn(codex, now), [
+    { name: "5 hours", used: 83, until: now + 60_000 },
+    { name: "week", used: 100, until: now + 120_000 },
+  ]);
+  const onlyOneModel = { "anthropic-ratelimit-unified-7d_opus-utilization": "1" };
+  assert.deepEqual(windowsIn(new Headers(onlyOneModel), now), []);
+  const reset = Math.ceil(now / 1000) + 600;
+  const bare = {
+    "anthropic-ratelimit-unified-status": "rejected",
+    "anthropic-ratelimit-unified-reset": String(reset),
+  };
+  assert.deepEqual(windowsIn(new Headers(bare), now), [
+    { name: "subscription", used: 100, until: reset * 1000 },
+  ]);
+  for (const broken of ["", "x", "-", "NaN"])
+    assert.deepEqual(
+      windowsIn(new Headers({ "anthropic-ratelimit-unified-5h-utilization": broken }), now),
+      [],
+    );
+});

@@ -1,0 +1,136 @@
+import type { ProviderConfig } from "../contract/providers.ts";
+import { writeIn } from "../dispatch/context.ts";
+import { tellOnce } from "../mail/notices.ts";
+import type { Store } from "../store/store.ts";
+import type { ProviderStates, UsageWindow } from "./states.ts";
+import * as texts from "./texts.ts";
+
+/**
+ * What the gateway learns from a provider's answer about the next ones: that the key is not accepted, that it must wait, and how
+ * much of a subscription is used. A subscription allows an amount of use in a window of time, such as five hours or a week.
+ * While a window is used up, nothing is asked, and all agents of the company that use the provider wait together.
+ */
+interface Learning {
+  readonly store: Store;
+  readonly newId: () => string;
+  readonly states: ProviderStates;
+}
+
+interface Asked {
+  readonly companyId: string;
+  readonly provider: string;
+}
+
+/** How many milliseconds to wait before the request is made again. Undefined: this answer counts. */
+export async function learnFrom(
+  parts: Learning,
+  asked: Asked & { readonly config: ProviderConfig; readonly key: string | undefined },
+  answer: Response,
+  tries: number,
+): Promise<number | undefined> {
+  const { companyId, provider, config, key } = asked;
+  const now = Date.now();
+  if (answer.ok) parts.states.clear(companyId, provider);
+  if (answer.status === 401) await refusedKey(parts, asked, messageIn(await answer.clone().text()), key);
+  const windows = windowsIn(answer.headers, now);
+  if (windows.length > 0) parts.states.setWindows(companyId, provider, windows);
+  const usedUp = windows.filter(({ used, until }) => used >= (config.mostOfWindows ?? 100) && until > now);
+  if (answer.ok && usedUp.length > 0) {
+    const longest = usedUp.reduce((one, other) => (other.until > one.until ? other : one));
+    await waitsFor(parts, asked, longest.until - now, texts.windowUsedUp(longest.name, longest.used));
+  }
+  if (answer.status !== 429 && answer.status !== 529 && answer.status !== 503) return undefined;
+  if (usedUp.length > 0) return Math.max(1000, ...usedUp.map(({ until }) => until - now));
+  const seconds = Number(answer.headers.get("retry-after") ?? Number.NaN);
+  return Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : Math.min(30_000, 500 * 2 ** tries);
+}
+
+/** From now on, all agents that use the provider wait. */
+export async function waitsFor(
+  parts: Learning,
+  { companyId, provider }: Asked,
+  wait: number,
+  says: string,
+): Promise<void> {
+  await writeIn(parts.store, companyId, parts.newId, async (writing) => {
+    const until = writing.tx.now + wait;
+    parts.states.set(companyId, provider, { cause: "waiting", says, until });
+    if (wait > 5 * 60_000)
+      await tellOnce(writing, {
+        about: provider,
+        kind: "waits",
+        to: null,
+        text: texts.providerWaits(provider, new Date(until).toISOString(), says),
+      });
+  });
+}
+
+async function refusedKey(
+  parts: Learning,
+  { companyId, provider, config }: Asked & { readonly config: ProviderConfig },
+  says: string,
+  key: string | undefined,
+): Promise<void> {
+  parts.states.set(companyId, provider, { cause: "refused", says, until: null, key });
+  await writeIn(parts.store, companyId, parts.newId, (writing) =>
+    tellOnce(writing, {
+      about: provider,
+      kind: "key refused",
+      to: null,
+      text: texts.keyRefused(provider, config, says),
+    }),
+  );
+}
+
+/** What an answer says about the windows of a subscription. */
+export function windowsIn(headers: Headers, now: number): UsageWindow[] {
+  const numberIn = (name: string): number => Number(headers.get(name) ?? Number.NaN);
+  const found: UsageWindow[] = [];
+  for (const [header] of headers) {
+    // A window for one model only, such as 7d_opus, does not stop the others.
+    const claude = /^anthropic-ratelimit-unified-(\d+[hd])-utilization$/.exec(header)?.[1];
+    if (claude !== undefined) {
+      const of = `anthropic-ratelimit-unified-${claude}`;
+      const isRejected = headers.get(`${of}-status`) === "rejected";
+      const used = Math.round(numberIn(header) * 100);
+      found.push({
+        name: named(Number.parseInt(claude, 10) * (claude.endsWith("h") ? 60 : 1440)),
+        used: isRejected ? Math.max(100, used) : used,
+        until: numberIn(`${of}-reset`) * 1000,
+      });
+    }
+    const codex = /^(x-codex-(?:primary|secondary))-used-percent$/.exec(header)?.[1];
+    if (codex !== undefined) {
+      const inSeconds = numberIn(`${codex}-reset-after-seconds`);
+      found.push({
+        name: named(numberIn(`${codex}-window-minutes`)),
+        used: Math.round(numberIn(header)),
+        until: Number.isFinite(inSeconds) ? now + inSeconds * 1000 : numberIn(`${codex}-reset-at`) * 1000,
+      });
+    }
+  }
+  const rejected = numberIn("anthropic-ratelimit-unified-reset") * 1000;
+  if (headers.get("anthropic-ratelimit-unified-status") === "rejected" && rejected > now)
+    if (!found.some(({ used, until }) => used >= 100 && until >= rejected))
+      found.push({ name: texts.subscription, used: 100, until: rejected });
+  return found.filter(({ used, until }) => Number.isFinite(used) && Number.isFinite(until));
+}
+
+function named(minutes: number): string {
+  if (minutes === 10_080) return "week";
+  const [count, unit] = minutes % 1440 === 0 ? [minutes / 1440, "day"] : [minutes / 60, "hour"];
+  if (!Number.isFinite(count)) return texts.subscription;
+  return `${Math.round(count * 10) / 10} ${unit}${count === 1 ? "" : "s"}`;
+}
+
+/** The provider's own sentence. */
+export function messageIn(body: string): string {
+  try {
+    const { error } = Object(JSON.parse(body));
+    const { message } = Object(error);
+    if (typeof message === "string") return message.slice(0, 500).toWellFormed();
+  } catch {
+    // Not JSON: the text itself.
+  }
+  return body.slice(0, 500).toWellFormed();
+}

@@ -1,0 +1,160 @@
+import { sql } from "kysely";
+import {
+  type Provider,
+  ProviderConfig,
+  listProviders,
+  putProvider,
+  removeProvider,
+} from "../contract/providers.ts";
+import { notFound } from "../contract/refusal.ts";
+import { type Guarded, guarded } from "../dispatch/guarded.ts";
+import type { CodexLogins } from "../brains/codex/login.ts";
+import type { SecretStore } from "../secrets/secrets.ts";
+import { deleting, insertion, selection } from "../store/query.ts";
+import { tables } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
+import type { ProviderState, ProviderStates } from "./states.ts";
+import { keyMissing } from "./texts.ts";
+
+/** The providers of a company: those that everyone knows, and those that the board has added or changed. */
+const builtIn: Readonly<Record<string, ProviderConfig>> = {
+  anthropic: {
+    dialect: "anthropic",
+    baseUrl: "https://api.anthropic.com",
+    secret: "ANTHROPIC_API_KEY",
+    defaultModel: "claude-sonnet-4-5",
+  },
+  /** The token that `claude setup-token` prints. */
+  "claude-subscription": {
+    dialect: "anthropic",
+    baseUrl: "https://api.anthropic.com",
+    secret: "CLAUDE_CODE_OAUTH_TOKEN",
+    defaultModel: "claude-sonnet-4-5",
+  },
+  openai: {
+    dialect: "openai",
+    baseUrl: "https://api.openai.com",
+    secret: "OPENAI_API_KEY",
+    // Codex knows it, and it also answers chat completions, which `openai_compatible` asks for.
+    defaultModel: "gpt-5.5",
+  },
+  /** The login of the person's own Codex, with a plan of ChatGPT. */
+  "codex-subscription": {
+    dialect: "openai",
+    baseUrl: "https://chatgpt.com/backend-api/codex",
+    secret: "CODEX_LOGIN_FILE",
+    login: "codex",
+    defaultModel: "gpt-5.5",
+  },
+};
+
+/** What is known of the providers beside their records. */
+export interface ProviderParts {
+  readonly secrets: Pick<SecretStore, "valueFor">;
+  readonly states: ProviderStates;
+  readonly logins: CodexLogins;
+}
+
+export async function providerOf(
+  tx: ReadTx,
+  companyId: string,
+  name: string,
+): Promise<ProviderConfig | undefined> {
+  const row = await tx.first(providerRow, { company_id: companyId, name });
+  return row === undefined ? builtIn[name] : tables.providers.config.parse(row.config);
+}
+
+async function providersOf(tx: ReadTx, companyId: string): Promise<Map<string, ProviderConfig>> {
+  const all = new Map(Object.entries(builtIn));
+  for (const { name, config } of await tx.all(providerRows, { company_id: companyId }))
+    all.set(name, tables.providers.config.parse(config));
+  return all;
+}
+
+/** Why a provider can't be asked now; undefined if it can. */
+export async function providerTrouble(
+  tx: ReadTx,
+  parts: ProviderParts,
+  companyId: string,
+  name: string,
+): Promise<ProviderTrouble | undefined> {
+  const { secret, login } = (await providerOf(tx, companyId, name)) ?? {};
+  const value = secret === undefined ? undefined : await parts.secrets.valueFor(tx, companyId, secret);
+  if (secret !== undefined && value === undefined)
+    return { cause: "no_key", says: keyMissing(secret), until: null, secret };
+  const found = login === undefined || value === undefined ? { token: value } : parts.logins.look(value);
+  if ("says" in found)
+    return { cause: found.until === null ? "signed_out" : "waiting", says: found.says, until: found.until };
+  const state = parts.states.of(companyId, name, tx.now, found.token);
+  return state === undefined ? undefined : { ...state, secret };
+}
+
+interface ProviderTrouble extends Omit<ProviderState, "cause" | "key"> {
+  readonly cause: ProviderState["cause"] | "no_key" | "signed_out";
+  readonly secret?: string | undefined;
+}
+
+export function providerHandlers(parts: ProviderParts): Guarded[] {
+  async function present(
+    tx: ReadTx,
+    companyId: string,
+    name: string,
+    config: ProviderConfig,
+  ): Promise<Provider> {
+    const isSet = (await tx.first(providerRow, { company_id: companyId, name })) !== undefined;
+    const trouble = await providerTrouble(tx, parts, companyId, name);
+    return {
+      name,
+      config,
+      builtIn: !isSet,
+      status: trouble?.cause ?? "ready",
+      says: trouble?.says ?? "",
+      until: trouble?.until == null ? null : new Date(trouble.until).toISOString(),
+      windows: parts.states.windowsOf(companyId, name, tx.now).map(({ name: window, used, until }) => ({
+        name: window,
+        usedPercent: used,
+        resetsAt: new Date(until).toISOString(),
+      })),
+    };
+  }
+
+  return [
+    guarded(putProvider, async (call) => {
+      const { tx, companyId, input } = call;
+      const { name, config } = input;
+      await tx.run(keepProvider, {
+        company_id: companyId,
+        name,
+        config: JSON.stringify(config),
+        created_at: tx.now,
+      });
+      parts.states.clear(companyId, name);
+      await call.record(companyId, { provider: name, dialect: config.dialect, baseUrl: config.baseUrl });
+      return present(tx, companyId, name, config);
+    }),
+    guarded(listProviders, async ({ tx, companyId }) => {
+      const providers = [];
+      for (const [name, config] of await providersOf(tx, companyId))
+        providers.push(await present(tx, companyId, name, config));
+      return { providers, nextCursor: null };
+    }),
+    guarded(removeProvider, async (call) => {
+      const { tx, companyId, input } = call;
+      const config = await providerOf(tx, companyId, input.name);
+      if (config === undefined) throw notFound("provider", input.name);
+      const shown = await present(tx, companyId, input.name, config);
+      await tx.run(dropProvider, { company_id: companyId, name: input.name });
+      parts.states.clear(companyId, input.name);
+      await call.record(companyId, { provider: input.name });
+      return shown;
+    }),
+  ];
+}
+
+const keepProvider = insertion(
+  "providers",
+  sql`on conflict (company_id, name) do update set config = excluded.config`,
+);
+const providerRow = selection("providers", ["company_id", "name"]);
+const providerRows = selection("providers", ["company_id"], sql`order by name`);
+const dropProvider = deleting("providers", ["company_id", "name"]);

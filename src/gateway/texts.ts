@@ -1,0 +1,93 @@
+/** What the gateway says to a program that asks for a model, and to the board. */
+
+export const onlySessions = "Only a running session of an agent may ask for a model.";
+export const noProvider = (name: string): string => `There is no provider called "${name}" in this company.`;
+export const noEndpoint = (path: string): string => `The gateway does not forward ${path}.`;
+export const bodyNotAnObject = "The body is not a JSON object.";
+export const modelNotAllowed = (model: string, allowed: readonly string[]): string =>
+  `This agent may not use the model "${model}". It may use ${allowed.join(", ")}.`;
+export const noModel = (provider: string): string =>
+  `This agent has no model, and the provider ${provider} has no default model. Ask your manager to set one.`;
+export const noPrice = (model: string): string =>
+  `The model "${model}" has no known price. The board can set one for the provider.`;
+export const outsideNotAllowed = (wanted: readonly string[]): string =>
+  `This session has no access to the internet, and the request asks for ${wanted.join(" and ")}.`;
+export const keyMissing = (secret: string): string =>
+  `The secret ${secret} is not set. The board sets it with: agency secrets set ${secret}`;
+export const budgetTooSmall = (words: string): string =>
+  `${words} does not cover this request. The session ends.`;
+/** A reason for the end of a session. */
+export const contextNearlyFull = "its context is nearly full";
+export const providerUnreachable = (provider: string): string => `The provider ${provider} can't be reached.`;
+export const providerRefuses = (provider: string, says: string): string =>
+  `The provider ${provider} does not accept its key: ${says}`;
+
+interface Keyed {
+  readonly secret?: string | undefined;
+  readonly login?: string | undefined;
+}
+
+export const keyRefused = (provider: string, { secret, login }: Keyed, says: string): string =>
+  [
+    `The provider ${provider} does not accept the key of this company, and all agents that use it wait.`,
+    "",
+    `It says: ${JSON.stringify(says)}`,
+    "",
+    secret === undefined
+      ? `Check the provider: agency providers list`
+      : login === "codex"
+        ? `Sign in again on the daemon's machine: codex login. The agents then continue by themselves.`
+        : `Set another key: agency secrets set ${secret}. The agents then continue by themselves.`,
+  ].join("\n");
+
+export const subscription = "subscription";
+export const windowUsedUp = (window: string, percent: number): string =>
+  `The window of the subscription (${window}) is used up: ${percent} % are used.`;
+
+export const providerWaits = (provider: string, until: string, says: string): string =>
+  [
+    `The provider ${provider} asks to wait until ${until}, and all agents that use it wait. They continue by themselves.`,
+    "",
+    `It says: ${JSON.stringify(says)}`,
+  ].join("\n");
+
+/** What the relay says to a program that asks for a host. */
+export const onlySessionsConnect = "Only a running session of an agent may connect to other hosts.";
+export const notAHost = "Name a host and a port, such as example.com:443.";
+export const hostNotAllowed = (host: string): string =>
+  `This agent has no right to reach ${host}. Ask your manager for it: request_permission with resource net:${host}.`;
+export const addressNotAllowed = (host: string): string => `No agent may reach the address ${host}.`;
+export const addressPrivate = (host: string): string =>
+  `${host} leads to an address of a private network. That needs a right that names the address, such as net:10.0.0.7.`;
+export const hostUnknown = (host: string): string => `${host} has no address.`;
+export const hostUnreachable = (host: string): string => `${host} can't be reached.`;
+export const tooManyConnections = (most: number): string =>
+  `This session has ${most} open connections, which is the limit. Close some first.`;
+
+/** What a test of a brain found, and what to do. */
+export const providerSilent = (provider: string, seconds: number): string =>
+  `The provider ${provider} did not answer within ${seconds} seconds.`;
+export const modelUnknown = (provider: string, model: string, says: string): string =>
+  `The provider ${provider} does not take the model "${model}": ${says}`;
+export const providerFails = (provider: string, status: number, says: string): string =>
+  `The provider ${provider} answered with status ${status}: ${says}`;
+export const providerBusy = (provider: string, says: string): string =>
+  `The provider ${provider} asks to wait: ${says}`;
+export const dialectNotSpoken = (provider: string, dialect: string): string =>
+  `The provider ${provider} speaks the dialect ${dialect}, which this brain does not speak.`;
+export const remedies = {
+  provider: "Check its address and its models: agency providers list.",
+  key: ({ secret, login }: Keyed = {}): string =>
+    secret === undefined
+      ? "Check the provider: agency providers list."
+      : login === "codex"
+        ? "Sign in again on the daemon's machine: codex login."
+        : `Set another key: agency secrets set ${secret}.`,
+  model: (type: string): string => `Try another model: agency brains test ${type} --model <name>.`,
+  wait: "Try again later. Agents that use it wait and continue by themselves.",
+  server: (address: string): string => `Is the server at ${address} running? Start it, then test again.`,
+  budget: "Raise the company's budget: agency companies update --monthly-budget 20.",
+};
+
+export const hostNotInRecord = (host: string): string =>
+  `The record of this MCP server does not name the host ${host}. The board can add it to "hosts".`;

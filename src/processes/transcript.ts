@@ -1,0 +1,121 @@
+import { closeSync, createWriteStream, existsSync, fstatSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { TranscriptEntry } from "../contract/sessions.ts";
+import { redactText } from "../redaction/redact.ts";
+import { hiderOf } from "../redaction/known-texts.ts";
+import { scrubber } from "../redaction/transcripts.ts";
+
+/**
+ * What a session said and did, as entries: one line of JSON each, with its time. Secrets are removed before an entry is
+ * written. An entry never changes, so a reader can continue where it stopped.
+ */
+export interface TranscriptWriter {
+  add(entry: Omit<TranscriptEntry, "at">): void;
+  /** Takes the chunks of a stream that is kept as it comes. */
+  stream(): (chunk: Buffer) => void;
+  close(): void;
+}
+
+const mostBytes = 8 * 1024 * 1024;
+const mostOfEntry = 256 * 1024;
+const mostRead = 1024 * 1024;
+/** A person looks at the end first: some thousand lines, which a page shows at once. */
+const mostOfEnd = 256 * 1024;
+
+const fileOf = (folder: string, sessionId: string): string => join(folder, `${sessionId}.jsonl`);
+
+export function writeTranscript(
+  folder: string,
+  sessionId: string,
+  secrets: readonly string[],
+): TranscriptWriter {
+  const file = createWriteStream(fileOf(folder, sessionId), { mode: 0o600 });
+  file.on("error", () => undefined);
+  const hide = hiderOf(secrets);
+  const ends: (() => void)[] = [];
+  let written = 0;
+  const write = (entry: Omit<TranscriptEntry, "at">): void => {
+    if (entry.text === "" || written > mostBytes) return;
+    const line = `${JSON.stringify({ at: new Date().toISOString(), ...entry })}\n`;
+    written += Buffer.byteLength(line);
+    file.write(line);
+  };
+  return {
+    add: ({ kind, tool, text }) =>
+      write({
+        kind,
+        ...(tool === undefined ? {} : { tool: hide(tool) }),
+        text: hide(redactText(text)).slice(0, mostOfEntry).toWellFormed(),
+      }),
+    stream: () => {
+      const scrub = scrubber(secrets);
+      ends.push(() => write({ kind: "output", text: scrub.end() }));
+      return (chunk) => write({ kind: "output", text: scrub.write(chunk) });
+    },
+    close: () => {
+      for (const end of ends) end();
+      file.end();
+    },
+  };
+}
+
+export interface TranscriptPart {
+  readonly entries: readonly TranscriptEntry[];
+  /** Where the next part begins. */
+  readonly next: number;
+  /** True if earlier entries are left out. */
+  readonly truncated: boolean;
+}
+
+/** The complete entries from a place on, a megabyte at most. Without a place: the last ones. */
+export function readTranscript(folder: string, sessionId: string, after?: number): TranscriptPart {
+  const file = fileOf(folder, sessionId);
+  if (!existsSync(file)) return { entries: [], next: 0, truncated: false };
+  const descriptor = openSync(file, "r");
+  try {
+    const { size } = fstatSync(descriptor);
+    if (after !== undefined) return readPart(descriptor, size, Math.min(after, size), true);
+    const end = readPart(descriptor, size, Math.max(0, size - mostOfEnd), false);
+    // The last entry is longer than that.
+    return end.entries.length > 0 || !end.truncated
+      ? end
+      : readPart(descriptor, size, Math.max(0, size - mostRead), false);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readPart(descriptor: number, size: number, from: number, startsWithEntry: boolean): TranscriptPart {
+  const bytes = Buffer.alloc(Math.min(mostRead, size - from));
+  const read = bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, from));
+  // A reader that starts in the middle of a line begins with the next one. A line that is being written comes next time.
+  const begin = startsWithEntry || from === 0 ? 0 : read.indexOf("\n") + 1;
+  const end = read.lastIndexOf("\n") + 1;
+  const lines = end <= begin ? [] : read.subarray(begin, end).toString().split("\n").slice(0, -1);
+  return {
+    entries: lines.flatMap((line) => entryIn(line)),
+    next: from + Math.max(begin, end),
+    truncated: from > 0,
+  };
+}
+
+/** Entries as people read them. What a program printed is shown as it is. */
+export function asText(entries: readonly TranscriptEntry[]): string {
+  const marks = { text: "", tool: "→ ", result: "← ", error: "! " };
+  return entries
+    .map(({ kind, tool, text }) =>
+      kind === "output"
+        ? text
+        : `${marks[kind]}${tool === undefined ? "" : `${tool} `}${text}${text.endsWith("\n") ? "" : "\n"}`,
+    )
+    .join("");
+}
+
+/** A crash can leave a torn line, which is left out. */
+function entryIn(line: string): TranscriptEntry[] {
+  try {
+    return [TranscriptEntry.parse(JSON.parse(line))];
+  } catch {
+    return [];
+  }
+}
