@@ -9,7 +9,7 @@ import { mixedAlphabets, reservedName } from "./texts.ts";
  *          │                       ├────pause────▶  │
  *          └──reject──▶ terminated ◀──terminate─────┘            terminated is final; a successor is a new agent
  */
-const reserved = ["human", "user", "board", "boss", "self", "system", "agency"];
+const reserved = ["human", "user", "board", "boss", "self", "me", "system", "agency"];
 const reservedLooks = new Set(reserved.map(lookOf));
 
 /** Why an agent can't have this name. It must not pass for a person, a position, the product or an agent in another script. */
@@ -29,8 +29,19 @@ export function slugOf(name: string, id: string): string {
   return slug === "" ? `agent-${id.slice(0, 8)}` : slug;
 }
 
-function dashed(name: string): string {
+/** A name as it can be typed. */
+export function dashed(name: string): string {
   return nameKey(name)
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, "-")
     .replace(/^-+|-+$/g, "");
 }
+
+/** The prompt of an agent that was made with create_agent names the agent that it answers. */
+const answering =
+  /^(You are agent [^]*?\n\nAlways respond in exactly this structure:\n@)([^\n]*)(\n\{Your response\})$/;
+
+export const nextAgentIn = (prompt: string | null): string | null =>
+  answering.exec(prompt ?? "")?.[2] ?? null;
+
+export const promptFor = (prompt: string, nextAgent: string): string =>
+  prompt.replace(answering, (_, head: string, _former: string, tail: string) => head + nextAgent + tail);

@@ -12,10 +12,10 @@ import {
   viewAgent,
 } from "../contract/agents.ts";
 import { newId } from "../daemon/ids.ts";
-import { refusal, sharedOrganization, bothStores } from "../testing/organization.ts";
+import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { endSession } from "../runtime/sessions.ts";
 
-for (const kind of bothStores)
+for (const kind of storeKinds)
   describe(`agents on ${kind}`, async () => {
     const { org, store } = await sharedOrganization(kind);
 

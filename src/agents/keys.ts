@@ -5,12 +5,12 @@ import { guarded } from "../dispatch/guarded.ts";
 import { hashToken } from "../dispatch/identity.ts";
 import { isActive } from "../capabilities/members.ts";
 import { insertion, query } from "../store/query.ts";
-import type { Row } from "../store/schema.ts";
+import type { CredentialKind, Row } from "../store/schema.ts";
 import type { Tx } from "../store/store.ts";
 import { agentById } from "./table.ts";
 import { keyAlreadyRevoked, noKeyFor } from "./texts.ts";
 
-/** Credentials: API keys of agents, tokens of sessions, the board's token. Only hashes are stored. */
+/** Credentials: API keys of agents, tokens of sessions, the tokens of people. Only hashes are stored. */
 
 const onCreateKey = guarded(contract.createKey, async (call) => {
   const agent = await agentById(call.tx, call.input.id);
@@ -24,7 +24,6 @@ const onCreateKey = guarded(contract.createKey, async (call) => {
     kind: "key",
     companyId: agent.company_id,
     agentId: agent.id,
-    sessionId: null,
     label,
   });
   await call.record(agent.id, { key: id, label });
@@ -53,10 +52,12 @@ export async function keepCredential(
   credential: {
     id: string;
     token: string;
-    kind: "board" | "key" | "session";
-    companyId: string | null;
-    agentId: string | null;
-    sessionId: string | null;
+    kind: CredentialKind;
+    companyId?: string;
+    agentId?: string;
+    sessionId?: string;
+    personId?: string;
+    expiresAt?: number;
     label: string;
   },
 ): Promise<void> {
@@ -64,9 +65,11 @@ export async function keepCredential(
     id: credential.id,
     hash: hashToken(credential.token),
     kind: credential.kind,
-    company_id: credential.companyId,
-    agent_id: credential.agentId,
-    session_id: credential.sessionId,
+    company_id: credential.companyId ?? null,
+    agent_id: credential.agentId ?? null,
+    session_id: credential.sessionId ?? null,
+    person_id: credential.personId ?? null,
+    expires_at: credential.expiresAt ?? null,
     label: credential.label,
     created_at: tx.now,
     revoked_at: null,
@@ -92,7 +95,7 @@ const keysOf = query((db, p: { agentId: string }) =>
     .orderBy("id"),
 );
 
-const revokeCredential = query((db, p: { id: string; now: number }) =>
+export const revokeCredential = query((db, p: { id: string; now: number }) =>
   db.updateTable("credentials").set({ revoked_at: p.now }).where("id", "=", p.id),
 );
 

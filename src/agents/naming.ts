@@ -1,19 +1,22 @@
 import { lookOf } from "../contract/names.ts";
-import { expire, openApprovalOfName } from "../approvals/table.ts";
+import { expire } from "../approvals/concluding.ts";
+import { openApprovalOfName } from "../approvals/table.ts";
+import type { Writing } from "../dispatch/context.ts";
 import type { Tx } from "../store/store.ts";
 import { problemOfName, slugOf } from "./agent.ts";
 import { sameName, sameSlug } from "../capabilities/members.ts";
 import { nameHeld, nameTaken } from "./texts.ts";
 
 /** Returns the look of a name. Refuses a name that looks like another agent's, or like one that a pending approval holds. */
-export async function freeName(tx: Tx, companyId: string, name: string, id: string): Promise<string> {
+export async function freeName(call: Writing, name: string, id: string): Promise<string> {
+  const { tx, companyId } = call;
   const problem = problemOfName(name);
   if (problem !== undefined) throw problem;
   const key = lookOf(name);
   const taken = await tx.first(sameName, { company_id: companyId, name_key: key });
   if (taken !== undefined && taken.id !== id) throw nameTaken(name, taken.name);
   const open = await tx.first(openApprovalOfName, { company_id: companyId, name_key: key });
-  if (open !== undefined && !(await expire(tx, open))) throw nameHeld(name);
+  if (open !== undefined && !(await expire(call, open))) throw nameHeld(name);
   return key;
 }
 

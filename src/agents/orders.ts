@@ -10,7 +10,8 @@ import { workForYou } from "./texts.ts";
  */
 export async function sendOrder(
   call: Writing,
-  from: string,
+  /** Null: the board. */
+  from: string | null,
   to: Pick<AgentRow, "id" | "brain_type">,
   outcome: OutcomeRow,
   message: string | undefined,

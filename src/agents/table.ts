@@ -3,11 +3,13 @@ import type { Agent } from "../contract/agents.ts";
 import { notFound } from "../contract/refusal.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
+import { holderOf } from "../capabilities/people.ts";
 import { reviewsOf } from "../outcomes/review.ts";
 import { statusIsLive } from "../outcomes/outcome.ts";
 import { redactText } from "../redaction/redact.ts";
 import { type Db, insertion, query, saving, selection, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
+import { nextAgentIn } from "./agent.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 export type AgentRow = Row<"agents">;
@@ -44,13 +46,32 @@ export function listRows(
   return tx.all(pages[status], { companyId, at: after.at, id: after.id, limit });
 }
 
+/** How many agents such a list has on all pages. */
+export async function countAgents(
+  tx: ReadTx,
+  companyId: string,
+  status: Agent["status"] | "any",
+): Promise<number> {
+  let sum = 0;
+  for (const { status: stored, count, running } of await tx.all(agentsByStatus, { companyId })) {
+    if (status === "any" || (status === stored && status !== "idle")) sum += count;
+    else if (stored === "idle" && status === "running") sum += running;
+    else if (stored === "idle" && status === "idle") sum += count - running;
+  }
+  return sum;
+}
+
 export async function presentAgent(tx: ReadTx, id: string) {
   const row = await shownAgent(tx, id);
   const reports = (await reportsOf(tx, id)).map((report) => ({ id: report.id, name: report.name }));
+  const person = await holderOf(tx, id);
   return {
     ...presentShown(row),
-    capabilities: row.capabilities === null ? null : redactText(row.capabilities),
+    capabilities: redactedOrNull(row.capabilities),
     adapterType: row.brain_type,
+    autoReply: row.auto_reply === 1,
+    nextAgent: redactedOrNull(nextAgentIn(row.prompt)),
+    person: person === undefined ? null : { id: person.id, name: person.name },
     stateFileId: row.state_file_id,
     logFileId: row.log_file_id,
     reports,
@@ -71,7 +92,7 @@ export function presentShown(row: Shown): Agent {
     name: row.name,
     slug: row.slug,
     role: redactText(row.role),
-    title: row.title === null ? null : redactText(row.title),
+    title: redactedOrNull(row.title),
     status: row.status === "idle" && row.live_session !== null ? "running" : row.status,
     boss: row.boss_id === null ? null : { id: row.boss_id, name: row.boss_name ?? "" },
     mandateId: row.mandate_id,
@@ -79,6 +100,8 @@ export function presentShown(row: Shown): Agent {
     createdAt: new Date(row.created_at).toISOString(),
   };
 }
+
+const redactedOrNull = (text: string | null): string | null => (text === null ? null : redactText(text));
 
 /** The live outcomes an agent is responsible for. */
 export const liveWorkOf = selection("outcomes", ["responsible_id"], sql`and ${statusIsLive} order by num`);
@@ -113,18 +136,37 @@ export const endCredentials = updating(
   sql`and revoked_at is null`,
 );
 
-/** Ends the sessions that were started for one of these outcomes. Sessions that work on something else continue. */
+/**
+ * Ends the sessions that were started for one of these outcomes. Sessions that work on something else continue, and so do those
+ * of an agent that had the outcome before it delegated it (`isHolder` is false).
+ */
 export async function stopWorkOn(
   { tx, companyId }: Writing,
   outcomes: ReadonlySet<string>,
   reason: string,
+  isHolder: (agentId: string) => boolean = () => true,
 ): Promise<void> {
   for (const { agent_id, first_outcome_id } of await tx.all(liveSessions, { company_id: companyId }))
-    if (first_outcome_id !== null && outcomes.has(first_outcome_id))
+    if (first_outcome_id !== null && outcomes.has(first_outcome_id) && isHolder(agent_id))
       await tx.run(endSessions, { agent_id, ended_at: tx.now, end_reason: reason });
 }
 
 const liveSessions = selection("sessions", ["company_id"], sql`and ended_at is null`);
+
+export const liveSessionOf = selection("sessions", ["agent_id"], sql`and ended_at is null`);
+
+/** Asks a session to stop: each answer it gets says so. It is stopped if it has not ended 60 seconds later. */
+export async function askToStop(
+  { tx }: Pick<Writing, "tx">,
+  { id, end_by }: Pick<Row<"sessions">, "id" | "end_by">,
+  reason: string,
+  within = timeToStop,
+): Promise<void> {
+  if (end_by === null) await tx.run(setEndBy, { id, end_by: tx.now + within, end_by_reason: reason });
+}
+
+const timeToStop = 60_000;
+const setEndBy = updating("sessions", ["end_by", "end_by_reason"], ["id"], sql`and ended_at is null`);
 
 export const endSessions = updating(
   "sessions",
@@ -183,6 +225,19 @@ const pages = {
   paused: stored("paused"),
   terminated: stored("terminated"),
 };
+
+const agentsByStatus = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("agents as a")
+    .leftJoin("sessions as s", (join) => join.onRef("s.agent_id", "=", "a.id").on("s.ended_at", "is", null))
+    .select((eb) => [
+      "a.status",
+      eb.fn.countAll<number>().as("count"),
+      eb.fn.count<number>("s.id").as("running"),
+    ])
+    .where("a.company_id", "=", p.companyId)
+    .groupBy("a.status"),
+);
 
 const byId = selection("agents", ["id"]);
 const shownById = query((db, p: { id: string }) =>

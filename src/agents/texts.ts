@@ -41,7 +41,7 @@ export const notADirectReport = ({ name }: Pick<Named, "name">): Refusal =>
   notYourReport(
     { name },
     "forbidden",
-    `Only ${name}'s own manager and the board can do this. Ask the report of yours that ${name} works under.`,
+    `Only ${name}'s own manager and the board can do this. If ${name} works under a report of yours, ask that report: send_message.`,
   );
 
 export const notActive = ({ name, status }: Named): Refusal =>

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import type { ApprovalStatus } from "../contract/approvals.ts";
+import type { ApprovalStatus, ApprovalType } from "../contract/approvals.ts";
 import { canonicalJson } from "../contract/canonical.ts";
-import { notPossibleFrom } from "./texts.ts";
+import { type Row, tables } from "../store/schema.ts";
 
 /**
  * Rules of an approval, without I/O.
@@ -13,6 +13,7 @@ import { notPossibleFrom } from "./texts.ts";
  *    └─request-revision─▶ revision_requested
  */
 export type Payload = Readonly<Record<string, unknown>>;
+export type ApprovalRow = Row<"approvals">;
 
 const moves: Readonly<Record<ApprovalStatus, readonly ApprovalStatus[]>> = {
   pending: ["revision_requested", "approved", "rejected", "cancelled"],
@@ -24,11 +25,22 @@ const moves: Readonly<Record<ApprovalStatus, readonly ApprovalStatus[]>> = {
 
 export const openStatuses: readonly ApprovalStatus[] = ["pending", "revision_requested"];
 
-export function demandMove(from: ApprovalStatus, to: ApprovalStatus): void {
-  if (moves[from].includes(to)) return;
-  throw notPossibleFrom(from, to);
-}
+export const canMove = (from: ApprovalStatus, to: ApprovalStatus): boolean => moves[from].includes(to);
+
+/** Types that the board can send back for a revision. The others are only approved or rejected. */
+const revisable: readonly ApprovalType[] = ["hire_agent", "change_agent", "approve_ceo_strategy"];
+export const isRevisable = (type: ApprovalType): boolean => revisable.includes(type);
 
 export function payloadHash(payload: Payload): string {
   return hash("sha256", canonicalJson(payload));
+}
+
+export function payloadOf(row: Pick<ApprovalRow, "payload">): Payload {
+  return tables.approvals.payload.parse(row.payload);
+}
+
+/** Every payload carries its number, so the hash changes even if a request is resubmitted unchanged. */
+export function revisionOf(row: Pick<ApprovalRow, "payload">): number {
+  const { revision } = payloadOf(row);
+  return typeof revision === "number" ? revision : 1;
 }

@@ -67,7 +67,7 @@ for (const kind of storeKinds)
       const { messages } = await org.root(readInbox, {});
       assert.ok(
         messages.some(({ body }) =>
-          /Ada was approved \(approval .*\)\.\n\nThe board's note:\n> welcome/.test(body ?? ""),
+          /Ada was approved \(approval .*\) by Owner\.\n\nOwner's note:\n> welcome/.test(body ?? ""),
         ),
       );
     });
@@ -92,10 +92,11 @@ for (const kind of storeKinds)
       await org.root(contract.commentOnApproval, { id: approval.id, body: "So be it." });
       const { comments } = await org.root(contract.listComments, { id: approval.id });
       assert.deepEqual(
-        comments.map(({ author, body }) => [author?.id ?? null, body]),
+        comments.map(({ kind, author, body }) => [kind, author?.id ?? null, body]),
         [
-          [null, "Make it a lead."],
-          [org.rootId, "So be it."],
+          ["revision_requested", null, "another title"],
+          ["comment", null, "Make it a lead."],
+          ["comment", org.rootId, "So be it."],
         ],
       );
       await refusal(org.board(updateAgent, { id: agent.id, title: "Lead" }), "refused");
@@ -122,7 +123,7 @@ for (const kind of storeKinds)
       );
     });
 
-    // covers GOV-29, GOV-34
+    // covers GOV-29, GOV-34, GOV-77
     test("a rejected agent ends, its name is free, the board may delete it, and the thread stays", async () => {
       const { agent, approval } = await hire("Nobody");
       await refusal(org.board(deleteAgent, { id: agent.id }), "refused");
@@ -153,7 +154,8 @@ for (const kind of storeKinds)
         });
         const approval = approvals.find(({ agentId }) => agentId === job.id);
         assert.ok(approval !== undefined);
-        assert.match((await org.board(why, { id: job.id })).says, new RegExp(approval.id));
+        const { references } = await org.board(why, { id: job.id });
+        assert.ok(references.some(({ id }) => id === approval.id));
         await org.board(yes ? contract.approve : contract.reject, {
           id: approval.id,
           decisionNote: "because",

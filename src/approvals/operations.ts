@@ -3,32 +3,50 @@ import * as contract from "../contract/approvals.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
-import { isActive, memberById, memberName, rootAgentOf } from "../capabilities/members.ts";
+import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
+import { nameOfBy } from "../capabilities/people.ts";
+import { holds } from "../capabilities/rights.ts";
+import type { Viewer } from "../capabilities/visible.ts";
 import { notify } from "../mail/operations.ts";
-import { pageByNumber } from "../dispatch/page.ts";
+import { defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
 import { brainMarks } from "../brains/registry.ts";
 import { redact, redactText } from "../redaction/redact.ts";
-import type { NewRow } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { demandMove, type Payload } from "./approval.ts";
+import { abilitiesOf } from "./abilities.ts";
+import { type ApprovalRow, canMove, isRevisable, type Payload, payloadOf, revisionOf } from "./approval.ts";
+import { noSections, type Sections } from "./sections.ts";
+import { announceEnd, close, recordStep } from "./concluding.ts";
+import { diffOf, fieldsOf } from "./fields.ts";
 import {
-  type ApprovalRow,
   approvalById,
-  commentsInARow,
-  insertComment,
+  approvalsPage,
   openApproval,
-  payloadOf,
-  setPayload,
+  revise,
+  revisionAt,
+  revisionsAfter,
   setStatus,
+  stepsPage,
 } from "./table.ts";
 import {
+  addStep,
+  commentsInARow,
+  demandOther,
+  isEnd,
+  lastStep,
+  presentAuthor,
+  whyEnded,
+  stepOfRevision,
+  type StepRow,
+} from "./thread.ts";
+import {
   changedSinceSeen,
-  concluded,
-  expired,
+  expiredUndecided,
   newComment,
+  notPossibleFrom,
   onlyRequester,
   onlyRootProposes,
   revisionWanted,
+  titleOf,
   tooManyComments,
   yesOrNo,
 } from "./texts.ts";
@@ -45,9 +63,10 @@ export interface ApprovalKind {
    * value that comes back as "[redacted]" stands for the secret that was hidden.
    */
   readonly redraft?: (call: CallContext, approval: ApprovalRow, changes: Payload) => Promise<Payload>;
-  readonly changes: (tx: ReadTx, approval: ApprovalRow) => Promise<string[]>;
-  /** Names the request in notices to the requester. */
-  readonly title: (approval: ApprovalRow) => string;
+  /** What approving would change, one sentence each. The first one is the title in lists. */
+  readonly summary: (tx: ReadTx, approval: ApprovalRow) => Promise<string[]>;
+  /** The same as data, as far as the viewer may see it. The fields of the payload are added to it. */
+  readonly sections?: (tx: ReadTx, approval: ApprovalRow, viewer: Viewer) => Promise<Sections>;
 }
 
 export type ApprovalKinds = Readonly<Record<contract.ApprovalType, ApprovalKind>>;
@@ -65,9 +84,12 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
 
   /** The approval, if the caller may see it, it can move to this status, and its payload is the one the caller saw. */
   async function considered(call: Call<Decision>, to: contract.ApprovalStatus): Promise<ApprovalRow> {
+    const { tx } = call;
     const approval = await visible(call, call.input.id);
-    demandMove(approval.status, to);
-    if (approval.expires_at !== null && approval.expires_at <= call.tx.now) throw expired();
+    if (!canMove(approval.status, to))
+      throw notPossibleFrom(approval.status, to, await settledBy(tx, approval));
+    if (to !== "cancelled" && to !== "pending") await demandOther(call, approval);
+    if (approval.expires_at !== null && approval.expires_at <= tx.now) throw expiredUndecided();
     const seen = call.input.payloadHash;
     if (seen !== undefined && seen !== approval.payload_hash) throw changedSinceSeen(approval.payload_hash);
     return approval;
@@ -76,7 +98,8 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
   const decide = (to: "approved" | "rejected" | "cancelled") => async (call: Call<Decision>) => {
     const approval = await considered(call, to);
     if (to === "cancelled") await demandRequester(call, approval);
-    return presentApproval(call.tx, await conclude(call, approval, to, call.input.decisionNote ?? null));
+    const note = call.input.decisionNote ?? null;
+    return presentApproval(call.tx, await conclude(call, approval, to, note), call.actor);
   };
 
   const onRequest = guarded(contract.requestApproval, async (call) => {
@@ -85,22 +108,19 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
       throw onlyRootProposes();
     const payload = { requestedByAgentId: actor.agentId, plan: input.payload.plan };
     const request = { type: input.type, payload, requestedBy: actor.agentId };
-    return presentApproval(tx, await openApproval(call, request, contract.requestApproval.name));
+    return presentApproval(tx, await openApproval(call, request, contract.requestApproval.name), actor);
   });
 
   const onRequestRevision = guarded(contract.requestRevision, async (call) => {
     const approval = await considered(call, "revision_requested");
-    const kind = kinds[approval.type];
-    if (kind.redraft === undefined) throw yesOrNo();
-    const saved = await setStatus(call.tx, approval, "revision_requested", call.input.decisionNote ?? null);
-    await recordOf(call, saved);
-    if (approval.requested_by !== null)
-      await tell(
-        call,
-        approval,
-        revisionWanted(redactText(kind.title(approval)), approval.id, call.input.decisionNote),
-      );
-    return presentApproval(call.tx, saved);
+    if (!isRevisable(approval.type)) throw yesOrNo();
+    const note = call.input.decisionNote ?? null;
+    const saved = await setStatus(call.tx, approval, "revision_requested", note);
+    const step = await addStep(call, saved, "revision_requested", note);
+    await recordStep(call, saved, "revision_requested");
+    const by = await authorName(call.tx, step);
+    await tell(call, approval, revisionWanted(redactText(titleOf(approval)), approval.id, by, note));
+    return presentApproval(call.tx, saved, call.actor);
   });
 
   const onResubmit = guarded(contract.resubmit, async (call) => {
@@ -109,66 +129,98 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     const { redraft } = kinds[approval.type];
     const payload =
       redraft === undefined ? payloadOf(approval) : await redraft(call, approval, call.input.payload ?? {});
-    const drafted = await setPayload(call.tx, approval, payload);
-    const saved = await setStatus(call.tx, drafted, "pending", call.input.decisionNote ?? null);
-    await recordOf(call, saved);
-    return presentApproval(call.tx, saved);
+    const note = call.input.decisionNote ?? null;
+    const saved = await setStatus(call.tx, await revise(call, approval, payload, note), "pending", note);
+    await recordStep(call, saved, "revised");
+    return presentApproval(call.tx, saved, call.actor);
   });
 
   const onView = guarded(contract.viewApproval, async (call) => {
+    const { tx, actor } = call;
     const approval = await visible(call, call.input.id);
-    const changes = await kinds[approval.type].changes(call.tx, approval);
-    return { ...(await presentApproval(call.tx, approval)), changes: changes.map(redactText) };
+    const { summary, sections } = kinds[approval.type];
+    const changes = {
+      ...noSections,
+      ...(await sections?.(tx, approval, actor)),
+      summary: (await summary(tx, approval)).map(redactText),
+      fields: fieldsOf(await readable(tx, approval, actor)),
+    };
+    return { ...(await presentApproval(tx, approval, actor)), changes };
   });
 
   const onList = guarded(contract.listApprovals, async ({ tx, actor, companyId, input }) => {
     const seesAll = actor.agentId === null || actor.agentId === (await rootAgentOf(tx, companyId));
     const requested_by = seesAll ? undefined : actor.agentId;
-    const where = { company_id: companyId, requested_by, status: input.status };
-    const { page, nextCursor } = await pageByNumber(tx, "approvals", where, "newest first", input);
+    const where = { company_id: companyId, requested_by, status: input.status, type: input.type };
+    const { page, count, nextCursor } = await approvalsPage(tx, where, input);
     const approvals = [];
     for (const row of page) {
-      const [title = ""] = await kinds[row.type].changes(tx, row);
-      approvals.push({ ...(await presentApproval(tx, row)), title: redactText(title) });
+      const [title = ""] = await kinds[row.type].summary(tx, row);
+      approvals.push({ ...(await presentApproval(tx, row, actor)), title: redactText(title) });
     }
-    return { approvals, nextCursor };
+    return { approvals, count, nextCursor };
+  });
+
+  const onTimeline = guarded(contract.approvalTimeline, async (call) => {
+    const { tx, input } = call;
+    const approval = await visible(call, input.id);
+    const { page, nextCursor } = await stepsPage(tx, approval.id, input);
+    const timeline = [];
+    for (const step of page)
+      timeline.push({
+        kind: step.kind,
+        by: await presentAuthor(tx, step),
+        at: new Date(step.created_at).toISOString(),
+        note: step.body === null ? null : redactText(step.body),
+        revision: step.revision,
+        selfDecided: step.self_decided === 1,
+        diff: step.kind === "revised" ? await diffBefore(tx, approval, step.revision) : [],
+      });
+    return { timeline, nextCursor };
+  });
+
+  const onRevisions = guarded(contract.listRevisions, async (call) => {
+    const { tx, actor, input } = call;
+    const approval = await visible(call, input.id);
+    const after = numberCursor(input.cursor);
+    const limit = (input.limit ?? defaultPage) + 1;
+    const rows = await tx.all(revisionsAfter, { approval_id: approval.id, after, limit });
+    const { page, nextCursor } = pageAfter(rows, input.limit, ({ revision }) => String(revision));
+    const revisions = [];
+    for (const row of page) {
+      const step = await tx.first(stepOfRevision, { approval_id: approval.id, revision: row.revision });
+      if (step === undefined) throw new Error(`revision ${row.revision} of ${approval.id} has no step`);
+      const shown = redact(await readable(tx, row, actor), brainMarks);
+      revisions.push({
+        revision: row.revision,
+        payload: JsonObject.parse(shown.value),
+        redactedPaths: shown.redactedPaths,
+        payloadHash: row.hash,
+        by: await presentAuthor(tx, step),
+        note: step.body === null ? null : redactText(step.body),
+        at: new Date(step.created_at).toISOString(),
+        diff: await diffBefore(tx, approval, row.revision),
+      });
+    }
+    return { revisions, nextCursor };
   });
 
   const onComment = guarded(contract.commentOnApproval, async (call) => {
-    const { tx, actor, companyId, input } = call;
+    const { tx, actor, input } = call;
     const approval = await visible(call, input.id);
     if (actor.agentId !== null && (await commentsInARow(tx, approval.id, actor.agentId)) >= mostInARow)
       throw tooManyComments(mostInARow);
-    const comment = {
-      id: call.newId(),
-      company_id: companyId,
-      approval_id: approval.id,
-      author_id: actor.agentId,
-      body: input.body,
-      created_at: tx.now,
-    };
-    await tx.run(insertComment, comment);
-    await call.record(approval.agent_id ?? approval.id, { approval: approval.id, comment: comment.id });
-    const title = redactText(kinds[approval.type].title(approval));
+    const step = await addStep(call, approval, "comment", input.body);
+    await call.record(approval.agent_id ?? approval.id, { approval: approval.id, comment: step.id });
+    const title = redactText(titleOf(approval));
     if (actor.agentId !== approval.requested_by)
-      await tell(
-        call,
-        approval,
-        newComment(title, approval.id, await memberName(tx, actor.agentId), input.body),
-      );
-    return presentComment(tx, comment);
+      await tell(call, approval, newComment(title, approval.id, await authorName(tx, step), input.body));
+    return presentComment(tx, step);
   });
 
   const onComments = guarded(contract.listComments, async (call) => {
     const approval = await visible(call, call.input.id);
-    const where = { approval_id: approval.id };
-    const { page, nextCursor } = await pageByNumber(
-      call.tx,
-      "approval_comments",
-      where,
-      "oldest first",
-      call.input,
-    );
+    const { page, nextCursor } = await stepsPage(call.tx, approval.id, call.input, true);
     const comments = [];
     for (const row of page) comments.push(await presentComment(call.tx, row));
     return { comments, nextCursor };
@@ -188,6 +240,8 @@ export function approvalHandlers(kinds: ApprovalKinds): Guarded[] {
     guarded(contract.cancelApproval, decide("cancelled")),
     onRequestRevision,
     onResubmit,
+    onTimeline,
+    onRevisions,
     onComment,
     onComments,
   ];
@@ -202,33 +256,25 @@ export function concluder(kinds: ApprovalKinds) {
     note: string | null,
   ): Promise<ApprovalRow> => {
     const kind = kinds[approval.type];
-    const saved = await setStatus(call.tx, approval, to, note);
+    const saved = await close(call, approval, to, note);
     if (to === "approved") await kind.approve(call, saved);
     else await kind.deny(call, saved, note ?? `it was ${to}`);
-    await recordOf(call, saved);
-    const { requested_by: requester } = approval;
-    if (requester !== null && requester !== call.actor.agentId && (await isThere(call.tx, requester)))
-      await notify(call, requester, concluded(redactText(kind.title(approval)), approval.id, to, note));
-    return saved;
+    // Approving a create_agent request stores the agent that it made.
+    await announceEnd(call, await approvalById(call.tx, approval.id), to);
+    return approvalById(call.tx, approval.id);
   };
 }
 
-async function recordOf(call: Writing, approval: ApprovalRow): Promise<void> {
-  const { id, agent_id, type, status, decision_note, payload_hash } = approval;
-  await call.record(
-    agent_id ?? id,
-    { approval: id, type, status, note: decision_note, payloadHash: payload_hash },
-    events[status],
-  );
+/** What a revision changed. */
+async function diffBefore(
+  tx: ReadTx,
+  approval: ApprovalRow,
+  revision: number,
+): Promise<contract.FieldChange[]> {
+  const at = (number: number) => tx.first(revisionAt, { approval_id: approval.id, revision: number });
+  const [former, later] = [await at(revision - 1), await at(revision)];
+  return former === undefined || later === undefined ? [] : diffOf(payloadOf(former), payloadOf(later));
 }
-
-const events: Readonly<Record<contract.ApprovalStatus, string>> = {
-  pending: "approval.resubmit",
-  revision_requested: "approval.request_revision",
-  approved: "approval.approve",
-  rejected: "approval.reject",
-  cancelled: "approval.cancel",
-};
 
 /** The board and the root agent see every approval. Other agents see their own requests and those about their reports. */
 async function visible(call: Writing, id: string): Promise<ApprovalRow> {
@@ -241,40 +287,100 @@ async function visible(call: Writing, id: string): Promise<ApprovalRow> {
   throw notFound("approval", id);
 }
 
+/** People, the root agent and agents that may hire see how agents are configured. The root agent does so in any case. */
+export async function seesConfigurations(
+  tx: ReadTx,
+  { agentId }: Viewer,
+  companyId: string,
+): Promise<boolean> {
+  if (agentId === null || agentId === (await rootAgentOf(tx, companyId))) return true;
+  return holds(tx, agentId, "org:hire", "use");
+}
+
+/** The payload as the viewer may see it. What a proposed change replaces is a part of the agent's configuration. */
+async function readable(
+  tx: ReadTx,
+  row: Pick<ApprovalRow, "company_id" | "payload">,
+  viewer: Viewer,
+): Promise<Payload> {
+  const { before, ...payload } = payloadOf(row);
+  if (before === undefined || !(await seesConfigurations(tx, viewer, row.company_id))) return payload;
+  return { ...payload, before };
+}
+
 async function demandRequester(call: Writing, approval: ApprovalRow): Promise<void> {
   if (call.actor.agentId === null || call.actor.agentId === approval.requested_by) return;
   throw onlyRequester();
 }
 
-export async function presentApproval(tx: ReadTx, row: ApprovalRow): Promise<contract.Approval> {
+export async function presentApproval(
+  tx: ReadTx,
+  row: ApprovalRow,
+  viewer: Viewer,
+): Promise<contract.Approval> {
   const requester = await memberById(tx, row.requested_by);
-  const shown = redact(payloadOf(row), brainMarks);
+  const shown = redact(await readable(tx, row, viewer), brainMarks);
+  const note = row.decision_note === null ? null : redactText(row.decision_note);
+  const decision = await decisionOn(tx, row);
   return {
     id: row.id,
     type: row.type,
     status: row.status,
     payload: JsonObject.parse(shown.value),
     payloadHash: row.payload_hash,
+    revision: revisionOf(row),
     redactedPaths: shown.redactedPaths,
     agentId: row.agent_id,
     requestedBy: row.requested_by === null ? null : { id: row.requested_by, name: requester?.name ?? "" },
-    decisionNote: row.decision_note === null ? null : redactText(row.decision_note),
+    decisionNote: note,
+    decision,
+    abilities: await abilitiesOf(tx, row, viewer),
     createdAt: new Date(row.created_at).toISOString(),
     updatedAt: new Date(row.updated_at).toISOString(),
     decidedAt: row.decided_at === null ? null : new Date(row.decided_at).toISOString(),
+    decidedBy: decision?.by ?? null,
     expiresAt: row.expires_at === null ? null : new Date(row.expires_at).toISOString(),
   };
 }
 
-async function presentComment(tx: ReadTx, row: NewRow<"approval_comments">) {
-  const author = await memberById(tx, row.author_id);
+async function decisionOn(tx: ReadTx, row: ApprovalRow): Promise<contract.Approval["decision"]> {
+  const { status } = row;
+  if (status === "pending" || status === "revision_requested") return null;
+  const step = await lastStep(tx, row.id);
+  if (step === undefined || !isEnd(step.kind)) throw new Error(`approval ${row.id} ended without a step`);
+  return {
+    result: status,
+    reason: whyEnded[step.kind],
+    by: await presentAuthor(tx, step),
+    at: new Date(step.created_at).toISOString(),
+    note: step.body === null ? null : redactText(step.body),
+    selfDecided: step.self_decided === 1,
+  };
+}
+
+async function presentComment(tx: ReadTx, row: StepRow) {
+  const by = await presentAuthor(tx, row);
   return {
     id: row.id,
     approvalId: row.approval_id,
-    author: row.author_id === null ? null : { id: row.author_id, name: author?.name ?? "" },
-    body: row.body,
+    kind: row.kind,
+    by,
+    author: by.agent ?? null,
+    body: row.body ?? "",
     createdAt: new Date(row.created_at).toISOString(),
   };
+}
+
+/** How texts name the author of a step. */
+const authorName = async (tx: ReadTx, step: StepRow): Promise<string> =>
+  nameOfBy(await presentAuthor(tx, step));
+
+/** Who took the last step, and how long ago. */
+async function settledBy(tx: ReadTx, { id }: ApprovalRow) {
+  const last = await lastStep(tx, id);
+  if (last === undefined) return undefined;
+  const { kind, created_at: at } = last;
+  return { kind, by: await authorName(tx, last), at, ago: tx.now - at };
 }
 
 async function isThere(tx: ReadTx, agentId: string): Promise<boolean> {

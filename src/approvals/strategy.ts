@@ -2,8 +2,8 @@ import { JsonObject } from "../contract/words.ts";
 import { requestApproval } from "../contract/approvals.ts";
 import { restore } from "../redaction/redact.ts";
 import type { ApprovalKind } from "./operations.ts";
-import { payloadOf } from "./table.ts";
-import { notAPlan, strategyChanges, strategyTitle } from "./texts.ts";
+import { payloadOf } from "./approval.ts";
+import { notAPlan, strategyChanges } from "./texts.ts";
 
 /** A plan that the root agent proposes. Approving it changes no rows: the root agent is told and follows the plan. */
 export const strategy: ApprovalKind = {
@@ -16,9 +16,8 @@ export const strategy: ApprovalKind = {
     if (!parsed.success) throw notAPlan();
     return { ...former, ...parsed.data };
   },
-  changes: async (_, approval) => {
+  summary: async (_, approval) => {
     const { plan } = payloadOf(approval);
     return strategyChanges(typeof plan === "string" ? plan : "");
   },
-  title: () => strategyTitle,
 };

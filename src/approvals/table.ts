@@ -2,20 +2,20 @@ import { sql, type SqlBool } from "kysely";
 import type { ApprovalStatus, ApprovalType } from "../contract/approvals.ts";
 import { notFound } from "../contract/refusal.ts";
 import { canonicalJson } from "../contract/canonical.ts";
+import { inUse } from "../dispatch/company-settings.ts";
 import type { Writing } from "../dispatch/context.ts";
+import { countOf, pageByNumber, type PageInput } from "../dispatch/page.ts";
 import { type Db, insertion, query, selection, updating } from "../store/query.ts";
-import { type NewRow, type Row, tables } from "../store/schema.ts";
+import type { NewRow, Row } from "../store/schema.ts";
 import { tooManyRequests } from "./texts.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { append, system } from "../events/ledger.ts";
-import { openStatuses, type Payload, payloadHash } from "./approval.ts";
+import { type ApprovalRow, openStatuses, type Payload, payloadHash, revisionOf } from "./approval.ts";
+import { addStep } from "./thread.ts";
 
 /** Spelled exactly as in the partial indexes of open approvals: with parameters, neither store would use those indexes. */
 const isOpen = sql<SqlBool>`status in ('pending', 'revision_requested')`;
 
-/** Rows of approvals and of their comments. */
-export type ApprovalRow = Row<"approvals">;
-
+/** Rows of approvals and of their revisions. */
 export interface NewApproval {
   readonly type: ApprovalType;
   readonly payload: Payload;
@@ -49,6 +49,7 @@ export async function openApproval(
     agent_id: agentId ?? null,
     name_key: nameKey ?? null,
     requested_by: requestedBy,
+    requested_person_id: call.actor.personId,
     decision_note: null,
     created_at: tx.now,
     updated_at: tx.now,
@@ -58,6 +59,8 @@ export async function openApproval(
   };
   await tx.run(insertRow, row);
   const { id: approval, payload_hash } = row;
+  await tx.run(insertRevision, revisionRow(row));
+  await addStep(call, { ...row, num: 0 }, "created", null);
   await call.record(agentId ?? approval, { approval, type, payloadHash: payload_hash }, operation);
   return { ...row, num: 0 };
 }
@@ -69,18 +72,39 @@ export async function isTooEager(tx: ReadTx, agentId: string): Promise<boolean> 
 
 const mostOpen = 20;
 
-const openByRequester = query((db, p: { agentId: string; limit: number }) =>
-  db.selectFrom("approvals").select("id").where("requested_by", "=", p.agentId).where(isOpen).limit(p.limit),
-);
-
-/** How many of the newest comments in a row are by this agent. */
-export async function commentsInARow(tx: ReadTx, approvalId: string, agentId: string): Promise<number> {
-  const last = await tx.all(lastComments, { approval_id: approvalId });
-  const others = last.findIndex(({ author_id }) => author_id !== agentId);
-  return others < 0 ? last.length : others;
+export async function hasOpenRequest(tx: ReadTx, agentId: string): Promise<boolean> {
+  return (await tx.first(openByRequester, { agentId, limit: 1 })) !== undefined;
 }
 
-const lastComments = selection("approval_comments", ["approval_id"], sql`order by num desc limit 100`);
+/** What an agent asked for and people have not decided, oldest first. */
+export const openByRequester = query((db, p: { agentId: string; limit: number }) =>
+  db
+    .selectFrom("approvals")
+    .select(["id", "type", "status"])
+    .where("requested_by", "=", p.agentId)
+    .where(isOpen)
+    .orderBy("num")
+    .limit(p.limit),
+);
+
+/** Newest first. `agent`: only what this agent asked for, or what is about it. */
+export async function approvalsPage(
+  tx: ReadTx,
+  where: { [C in "company_id" | "requested_by" | "status" | "type"]?: ApprovalRow[C] | undefined },
+  { agent, ...page }: PageInput & { readonly agent?: string | undefined },
+): Promise<{ page: ApprovalRow[]; count: number; nextCursor: string | null }> {
+  const isOfAgent = agent && sql`(agent_id = ${agent} or requested_by = ${agent})`;
+  return {
+    ...(await pageByNumber(tx, "approvals", where, "newest first", page, isOfAgent)),
+    count: await countOf(tx, "approvals", where, isOfAgent),
+  };
+}
+
+/** The thread, oldest first; with `said`, only its comments and notes. */
+export async function stepsPage(tx: ReadTx, approvalId: string, page: PageInput, said = false) {
+  const where = { approval_id: approvalId };
+  return pageByNumber(tx, "approval_comments", where, "oldest first", page, said && sql`body is not null`);
+}
 
 export async function approvalById(tx: ReadTx, id: string): Promise<ApprovalRow> {
   const row = await tx.first(byId, { id });
@@ -97,11 +121,11 @@ export const openApprovalOf = selection(
   sql`and agent_id is not null and ${isOpen}`,
 );
 
-/** An agent's own open create_agent requests, whose agent does not exist yet. */
-export const openCreationsBy = selection(
+/** The open requests of an agent that end when it leaves. A pending hire stays, with the agent's heir as manager. */
+export const openRequestsBy = selection(
   "approvals",
   ["requested_by"],
-  sql`and agent_id is null and ${isOpen}`,
+  sql`and type <> 'hire_agent' and ${isOpen}`,
 );
 
 export const lastApprovalOf = selection("approvals", ["agent_id"], sql`order by num desc limit 1`);
@@ -126,6 +150,8 @@ const expiring = (db: Db) =>
     .selectAll()
     .where("expires_at", "is not", null)
     .where(isOpen)
+    // Nothing changes in an archived company, so its requests expire once it is back.
+    .where(inUse("approvals"))
     .orderBy("expires_at");
 export const dueApprovals = query((db, p: { now: number; limit: number }) =>
   expiring(db).where("expires_at", "<=", p.now).limit(p.limit),
@@ -144,44 +170,44 @@ export async function setStatus(
   return { ...row, ...changed };
 }
 
-export async function setPayload(tx: Tx, row: ApprovalRow, payload: Payload): Promise<ApprovalRow> {
-  const before = payloadOf(row)["revision"];
-  const next = { ...payload, revision: (typeof before === "number" ? before : 1) + 1 };
+/** Replaces the payload. The former one stays as a revision, and the thread says who changed it. */
+export async function revise(
+  call: Writing,
+  row: ApprovalRow,
+  payload: Payload,
+  note: string | null,
+): Promise<ApprovalRow> {
+  const { tx } = call;
+  const next = { ...payload, revision: revisionOf(row) + 1 };
   const changed = { payload: canonicalJson(next), payload_hash: payloadHash(next), updated_at: tx.now };
   await tx.run(updatePayload, { id: row.id, ...changed });
-  return { ...row, ...changed };
+  const revised = { ...row, ...changed };
+  await tx.run(insertRevision, revisionRow(revised));
+  await addStep(call, revised, "revised", note);
+  return revised;
 }
 
-/** Rejects an approval whose time to decide is over. */
-export async function expire(tx: Tx, approval: ApprovalRow | undefined): Promise<boolean> {
-  const isOver =
-    approval !== undefined &&
-    openStatuses.includes(approval.status) &&
-    approval.expires_at !== null &&
-    approval.expires_at <= tx.now;
-  if (!isOver) return false;
-  await setStatus(tx, approval, "rejected", "timeout");
-  append(tx, {
-    companyId: approval.company_id,
-    actor: system,
-    operation: "approval.expire",
-    subject: approval.agent_id ?? approval.id,
-    data: { approval: approval.id, type: approval.type, note: "timeout" },
-  });
-  return true;
-}
+const revisionRow = (row: Omit<ApprovalRow, "num">): Row<"approval_revisions"> => ({
+  approval_id: row.id,
+  revision: revisionOf(row),
+  company_id: row.company_id,
+  payload: row.payload,
+  hash: row.payload_hash,
+});
+
+export const revisionsAfter = selection(
+  "approval_revisions",
+  ["approval_id"],
+  (p: { after: number; limit: number }) => sql`and revision > ${p.after} order by revision limit ${p.limit}`,
+);
+export const revisionAt = selection("approval_revisions", ["approval_id", "revision"]);
 
 /** Stores the agent that the approval created. */
 export const nameAgent = updating("approvals", ["agent_id"], ["id"]);
 
 export const markAnswered = updating("approvals", ["answered_at"], ["id"], sql`and answered_at is null`);
 
-export function payloadOf(row: Pick<ApprovalRow, "payload">): Payload {
-  return tables.approvals.payload.parse(row.payload);
-}
-
 const insertRow = insertion("approvals");
 const updateStatus = updating("approvals", ["status", "decision_note", "updated_at", "decided_at"], ["id"]);
 const updatePayload = updating("approvals", ["payload", "payload_hash", "updated_at"], ["id"]);
-
-export const insertComment = insertion("approval_comments");
+const insertRevision = insertion("approval_revisions");

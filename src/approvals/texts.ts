@@ -1,12 +1,53 @@
-import { quotation } from "../contract/phrases.ts";
-import type { ApprovalStatus } from "../contract/approvals.ts";
+import { z } from "zod";
+import { quotation, timeAgo } from "../contract/phrases.ts";
+import type { ApprovalStatus, StepKind } from "../contract/approvals.ts";
 import { conflict, forbidden, invalid, limited, refused, type Refusal } from "../contract/refusal.ts";
+import { type ApprovalRow, payloadOf } from "./approval.ts";
 
 /** What the product says about approvals. */
-export const notPossibleFrom = (from: ApprovalStatus, to: ApprovalStatus): Refusal =>
-  conflict(`This approval is ${shown[from]}, so it can't become ${shown[to]}.`, hints[from], {
-    status: from,
-  });
+interface Settled {
+  readonly kind: StepKind;
+  /** Who took the last step. */
+  readonly by: string;
+  readonly at: number;
+  readonly ago: number;
+}
+
+export const notPossibleFrom = (
+  from: ApprovalStatus,
+  to: ApprovalStatus,
+  last: Settled | undefined,
+): Refusal =>
+  conflict(
+    `${last === undefined ? `This approval is ${shown[from]}` : lastStepSays(last)}, so it can't become ${shown[to]}.`,
+    hints[from],
+    {
+      status: from,
+      ...(last && { step: last.kind, by: last.by, at: new Date(last.at).toISOString() }),
+    },
+  );
+
+const lastStepSays = ({ kind, by, ago }: Settled): string => {
+  if (kind === "expired") return `This approval expired ${timeAgo(ago)}, before a person decided`;
+  if (kind === "overtaken") return `Another change ended this approval ${timeAgo(ago)}`;
+  return `${by} ${deeds[kind] ?? "changed it"} ${timeAgo(ago)}`;
+};
+
+const deeds: Readonly<Partial<Record<StepKind, string>>> = {
+  created: "requested it",
+  revision_requested: "asked for a revision of it",
+  revised: "revised it",
+  approved: "approved it",
+  rejected: "rejected it",
+  cancelled: "cancelled it",
+  reopened: "reopened it",
+};
+
+export const ownRequest = (others: readonly string[]): Refusal =>
+  refused(
+    "This request comes from a position that you hold, so another board person has to decide it.",
+    `Ask ${others.join(" or ")}.`,
+  );
 
 const shown: Readonly<Record<ApprovalStatus, string>> = {
   pending: "pending",
@@ -16,18 +57,18 @@ const shown: Readonly<Record<ApprovalStatus, string>> = {
   cancelled: "cancelled",
 };
 
-const decided = "It was decided in the meantime. Look at the approval again.";
+const decided = "Look at the approval again.";
 const hints: Readonly<Record<ApprovalStatus, string>> = {
   pending: "It waits for a decision. Only an approval that was sent back for revision can be resubmitted.",
   revision_requested: "The requester has to resubmit it first.",
   approved: decided,
   rejected: decided,
-  cancelled: "The requester withdrew it. It can be requested again.",
+  cancelled: "It can be requested again.",
 };
 
-export const expired = (): Refusal =>
+export const expiredUndecided = (): Refusal =>
   conflict(
-    "The time to decide this approval is over, so it counts as rejected.",
+    "The time to decide this approval is over: it has expired and counts as rejected.",
     "The requester can ask again.",
   );
 
@@ -46,11 +87,11 @@ export const onlyRootProposes = (): Refusal =>
 
 export const yesOrNo = (): Refusal => refused("This request can't be revised.", "Approve it or reject it.");
 
-export const revisionWanted = (title: string, id: string, note: string | undefined): string =>
+export const revisionWanted = (title: string, id: string, by: string, note: string | null): string =>
   [
-    `The board asks you to revise this request: ${title}.`,
+    `${by} asks you to revise this request: ${title}.`,
     "",
-    note === undefined ? "The comments say what to change." : quotation("the board", "note", note),
+    note === null ? "The comments say what to change." : quotation(by, "note", note),
     "",
     `Read the thread with list_comments {"id":"${id}"}. Then call resubmit_approval with the changed keys as payload, or cancel_approval.`,
   ].join("\n");
@@ -64,8 +105,41 @@ export const tooManyComments = (most: number): Refusal =>
 export const newComment = (title: string, id: string, author: string, body: string): string =>
   `New comment on this request: ${title} (approval ${id})\n\n${quotation(author, "comment", body)}`;
 
-export const concluded = (title: string, id: string, status: ApprovalStatus, note: string | null): string =>
-  `${title} was ${shown[status]} (approval ${id}).${note === null ? "" : `\n\n${quotation("the board", "note", note)}`}`;
+/** Names the request in notices: "The hire of Ada". */
+export function titleOf(row: Pick<ApprovalRow, "type" | "payload">): string {
+  const { name, agent, budget, requestedConfigurationSnapshot: hire } = Named.parse(payloadOf(row));
+  return {
+    hire_agent: `The hire of ${hire?.name ?? ""}`,
+    create_agent: `The agent ${name ?? ""}`,
+    change_agent: `The change of ${agent ?? ""}`,
+    budget_override: `More for ${(budget ?? "").replace(/^The/, "the")}`,
+    approve_ceo_strategy: "The plan",
+  }[row.type];
+}
+
+const Named = z.object({
+  name: z.string().optional(),
+  /** The name of the agent that a change is about. */
+  agent: z.string().optional(),
+  budget: z.string().optional(),
+  requestedConfigurationSnapshot: z.object({ name: z.string() }).optional(),
+});
+
+/** `requester` is left out where the reader made the request. */
+export const concluded = (
+  of: { readonly title: string; readonly id: string; readonly by: string; readonly requester?: string },
+  end: StepKind,
+  note: string | null,
+): string => {
+  const { by, id, requester } = of;
+  const title = `${of.title}${requester === undefined ? "" : `, which ${requester} requested,`}`;
+  const again = requester === undefined ? " Request it again if you still need it." : "";
+  if (end === "expired")
+    return `${title} expired (approval ${id}). The board did not decide in time, so the request counts as rejected.${again}`;
+  if (end === "overtaken")
+    return `${title} was cancelled (approval ${id}) because of another change${note === null ? "" : `: ${note}`}. The board did not decide on it.`;
+  return `${title} was ${end} (approval ${id}) by ${by}.${note === null ? "" : `\n\n${quotation(by, "note", note)}`}`;
+};
 
 export const onlyRequester = (): Refusal =>
   forbidden(
@@ -82,4 +156,5 @@ export const tooManyRequests = (most: number): Refusal =>
 export const notAPlan = (): Refusal => invalid("A plan is Markdown text.", 'Send {"payload":{"plan":"…"}}.');
 
 export const strategyChanges = (plan: string): string[] => ["The root agent will follow this plan:", plan];
-export const strategyTitle = "Your plan";
+
+export const boardGives = "The board gives this right.";

@@ -1,4 +1,4 @@
-import { type BudgetLine, type Measure, measures } from "../contract/budgets.ts";
+import { type BudgetLine, type Measure, measures, type Usage } from "../contract/budgets.ts";
 
 /**
  * Rules of budgets, without I/O.
@@ -51,6 +51,7 @@ export function spend(
 }
 
 export const monthOf = (now: number): string => new Date(now).toISOString().slice(0, 7);
+export const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10);
 
 export function nextMonth(now: number): number {
   const date = new Date(now);
@@ -78,15 +79,6 @@ export function lineOf(measure: Measure, figures: Figures): BudgetLine {
     handedDown: shown(figures.handedDown),
     left: figures.limit === null ? null : shown(left(figures)),
   };
-}
-
-/** Usage so far as a brain reports it, consultants included. The figures are not trusted until they are checked here. */
-export interface Usage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly costUsd: number;
-  /** The part that consultants used. */
-  readonly consultants?: Omit<Usage, "consultants">;
 }
 
 /** Both reports are totals, so the greater of each figure counts. */

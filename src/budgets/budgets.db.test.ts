@@ -88,9 +88,12 @@ for (const kind of storeKinds)
         assert.deepEqual(asked.payload["raiseBy"], 60);
         assert.equal(asked.requestedBy?.id, ann.id);
         const seen = await org.board(why, { id: job });
-        assert.ok(seen.moves && seen.says.includes(asked.id), seen.says);
+        assert.ok(seen.moves && seen.references.some(({ id }) => id === asked.id), seen.says);
         const { changes } = await org.board(viewApproval, { id: asked.id });
-        assert.match(changes.join("\n"), /100 tokens a month now, 160 tokens after[^]*Will work again: Ann/);
+        assert.match(
+          changes.summary.join("\n"),
+          /100 tokens a month now, 160 tokens after[^]*Will work again: Ann/,
+        );
         const end = Promise.withResolvers<void>();
         runner.plan(ann.id, uses(end.promise, 10));
         await org.board(approve, { id: asked.id });
@@ -236,8 +239,8 @@ for (const kind of storeKinds)
           const [asked, ...others] = (await overrides(stage)).filter(({ status }) => status === "pending");
           assert.equal(others.length, 0);
           assert.deepEqual([asked?.payload["measure"], asked?.payload["limit"]], [part, 0]);
-          const { says, moves } = await org.board(why, { id: agents[0]?.id ?? "" });
-          assert.ok(moves && says.includes(asked?.id ?? "none"), says);
+          const { says, moves, references } = await org.board(why, { id: agents[0]?.id ?? "" });
+          assert.ok(moves && references.some(({ id }) => id === asked?.id), says);
           await org.board(updateCompany, { companyId, maxSessions: 0, monthlyBudget: { [part]: 1000 } });
           // The request needs no decision any more.
           assert.deepEqual(

@@ -1,7 +1,10 @@
 import { type BudgetChange, type Measure, measures } from "../contract/budgets.ts";
 import type { Settings } from "../contract/companies.ts";
+import type { MoneyChange } from "../contract/approvals.ts";
+import { memberById } from "../capabilities/members.ts";
+import type { Viewer } from "../capabilities/visible.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { left, partsOf } from "./budget.ts";
+import { type Figures, fromUnits, inUnits, left, partsOf } from "./budget.ts";
 import { poolOwnerOf } from "./reservations.ts";
 import {
   amountOf,
@@ -11,6 +14,7 @@ import {
   drawnFrom,
   dropAmount,
   moveReservations,
+  placeOf,
   type PoolKey,
   poolOf,
   setAmount,
@@ -80,6 +84,69 @@ async function dissolve(tx: Tx, agent: Holder, measure: Measure): Promise<void> 
   await charge(tx, agent.id, measure, -own.spent);
   await charge(tx, above.id, measure, own.spent);
   await tx.run(moveReservations, { from: agent.id, to: above.id, measure });
+}
+
+/** What a change of a budget would do to the pools it touches. A measure that is left out is shared with the pool above. */
+export async function foreseenMoney(
+  tx: ReadTx,
+  viewer: Viewer,
+  agent: Holder,
+  change: BudgetChange,
+): Promise<MoneyChange[]> {
+  const changes: PoolChange[] = [];
+  for (const measure of measures) {
+    const wanted = change[measure];
+    const above = await drawnFrom(tx, agent.company_id, agent.boss_id, measure);
+    const former = await amountOf(tx, agent.id, measure);
+    const own = former === undefined ? undefined : await poolOf(tx, poolKey(agent, measure));
+    if (wanted === undefined) {
+      const shared = own ?? above;
+      if (shared.limit !== null) changes.push({ pool: shared, before: shared, after: shared });
+      continue;
+    }
+    const under = (await budgetsUnder(tx, agent.id)).filter((part) => part.measure === measure);
+    const below = own?.handedDown ?? under.reduce((sum, { amount }) => sum + amount, 0);
+    const limit = wanted === null ? null : inUnits(measure, wanted);
+    const taken = own ?? { spent: 0, reserved: 0, handedDown: below };
+    const after = limit === null ? null : { ...taken, limit };
+    if (own !== undefined || after !== null)
+      changes.push({ pool: poolKey(agent, measure), before: own ?? null, after });
+    const freed = limit === null ? left(own ?? { ...taken, limit: below }) : (former ?? below) - limit;
+    changes.push({ pool: above, before: above, after: { ...above, handedDown: above.handedDown - freed } });
+  }
+  return shownPools(tx, viewer, changes);
+}
+
+interface PoolChange {
+  readonly pool: PoolKey;
+  readonly before: Figures | null;
+  readonly after: Figures | null;
+}
+
+/** People see all budgets, an agent its own and those of the agents below it. */
+export async function shownPools(
+  tx: ReadTx,
+  { agentId }: Viewer,
+  changes: readonly PoolChange[],
+): Promise<MoneyChange[]> {
+  const shown: MoneyChange[] = [];
+  for (const { pool, before, after } of changes) {
+    const isCompanys = pool.id === pool.companyId;
+    if (agentId !== null) {
+      if (isCompanys) continue;
+      const { chain } = await placeOf(tx, { id: pool.id, company_id: pool.companyId });
+      if (!chain.includes(agentId)) continue;
+    }
+    const { measure } = pool;
+    const amount = (units: number): number | null =>
+      Number.isFinite(units) ? fromUnits(measure, units) : null;
+    const figures = (of: Figures | null) =>
+      of && { limit: of.limit === null ? null : amount(of.limit), left: amount(left(of)) };
+    const title = isCompanys ? "the company" : ((await memberById(tx, pool.id))?.name ?? null);
+    const owner = { kind: isCompanys ? "company" : "agent", id: pool.id, title };
+    shown.push({ pool: owner, measure, before: figures(before), after: figures(after) });
+  }
+  return shown;
 }
 
 /** Refuses a move if the budgets that come with the agent do not fit the pool of its new manager. */

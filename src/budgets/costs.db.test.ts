@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { listCosts } from "../contract/budgets.ts";
+import { listBudgets, listCosts, setBudget } from "../contract/budgets.ts";
 import { createOutcome } from "../contract/outcomes.ts";
 import { terminateAgent } from "../contract/agents.ts";
 import { listRoster } from "../contract/roster.ts";
@@ -15,7 +15,7 @@ import {
   refusal,
   storeKinds,
 } from "../testing/organization.ts";
-import type { Usage } from "./budget.ts";
+import type { Usage } from "../contract/budgets.ts";
 
 /** A session of the agent that had this outcome first, and what it said it used, in turn. */
 async function used(
@@ -93,6 +93,60 @@ for (const kind of storeKinds)
       const after = await board(listCosts, { companyId });
       assert.deepEqual(after.costs, costs);
     });
+
+    organized(
+      "the highest come first, page by page, with the days, the months and the budgets",
+      async (org) => {
+        const { board, companyId } = org;
+        const ann = await org.agent("Ann");
+        const ben = await org.agent("Ben", ann.id);
+        const eve = await org.agent("Eve");
+        await used(org, ann.id, null, use(1, 0, 0.5));
+        await used(org, ben.id, null, use(1, 0, 2));
+        await used(org, eve.id, null, use(1, 0, 1));
+        const spent = async (): Promise<string[]> => {
+          const names = [];
+          for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+            const page = await board(listCosts, { companyId, limit: 2, ...(cursor && { cursor }) });
+            names.push(...page.costs.map(({ name, total }) => `${name} ${total.costUsd}`));
+            cursor = page.nextCursor ?? undefined;
+          }
+          return names;
+        };
+        assert.deepEqual(await spent(), ["Root 3.5", "Ann 2.5", "Ben 2", "Eve 1"]);
+        const { days, months, month } = await board(listCosts, { companyId, days: true });
+        assert.deepEqual(
+          months.map((one) => [one.month, one.total.costUsd]),
+          [[month, 3.5]],
+        );
+        assert.equal(days?.length, 1);
+        assert.ok(days[0]?.day.startsWith(`${month}-`));
+        assert.equal(days[0]?.total.costUsd, 3.5);
+        assert.deepEqual(
+          days[0]?.agents.map(({ name, costUsd }) => `${name} ${costUsd}`),
+          ["Ben 2", "Eve 1", "Ann 0.5"],
+        );
+        // Of a manager's costs, the days are those of itself and the agents below it.
+        const own = await ann.call(listCosts, { days: true });
+        assert.deepEqual([own.days?.[0]?.total.costUsd, own.total.costUsd], [2.5, 2.5]);
+        assert.equal((await ben.call(listCosts, {})).days, undefined);
+
+        await board(setBudget, { id: ann.id, usd: 10 });
+        await board(setBudget, { id: ben.id, usd: 4 });
+        await board(setBudget, { id: eve.id, tokens: 100 });
+        const named = async (call: typeof board) =>
+          (await call(listBudgets, { companyId })).budgets.map(({ of, budget }) => [
+            of.title,
+            budget.map(({ measure, limit, left }) => [measure, limit, left]),
+          ]);
+        assert.deepEqual((await named(board)).slice(1), [
+          ["Ann", [["usd", 10, 6]]],
+          ["Ben", [["usd", 4, 4]]],
+          ["Eve", [["tokens", 100, 100]]],
+        ]);
+        assert.deepEqual(await named(ben.call), [["Ben", [["usd", 4, 4]]]]);
+      },
+    );
 
     organized("by outcome, with all that it was for, each once however many ways lead there", async (org) => {
       const { board, companyId } = org;

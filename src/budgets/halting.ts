@@ -5,9 +5,11 @@ import { z } from "zod";
 import { type Measure, measures } from "../contract/budgets.ts";
 import { refusalOf } from "../contract/refusal.ts";
 import type { ApprovalKind } from "../approvals/operations.ts";
-import { type ApprovalRow, approvalById, openApproval, payloadOf, setStatus } from "../approvals/table.ts";
+import { type ApprovalRow, payloadOf } from "../approvals/approval.ts";
+import { overtake } from "../approvals/concluding.ts";
+import { approvalById, openApproval } from "../approvals/table.ts";
 import { fromUnits, inUnits, inWords, isUsedUp, monthOf, nextMonth } from "./budget.ts";
-import { carve, weighBudget } from "./carving.ts";
+import { carve, foreseenMoney, shownPools, weighBudget } from "./carving.ts";
 import { lacking, poolOwnerOf, quantumOf } from "./reservations.ts";
 import { alertOf, dropAlert, placeOf, type Pool, poolOf, putAlert } from "./table.ts";
 import type { Writing } from "../dispatch/context.ts";
@@ -24,7 +26,6 @@ import {
   notPossibleYet,
   pausedForUsage,
   raiseChanges,
-  raiseTitle,
   usedUp,
 } from "./texts.ts";
 
@@ -122,22 +123,25 @@ export async function overrideOf(
   return id === null ? undefined : approvalById(tx, id);
 }
 
+/** All requests of this month for more, by pool and measure. */
+export async function overridesIn(tx: ReadTx, companyId: string): Promise<Map<string, ApprovalRow>> {
+  const rows = await tx.all(overridesOf, { companyId, month: monthOf(tx.now) });
+  return new Map(rows.map((row) => [`${row.pool_id} ${row.alert.replace(override(""), "")}`, row]));
+}
+
 /** After a change of a budget: cancels requests that are no longer needed and resumes agents that have something left. */
 export async function afterChange(writing: Writing, poolId: string): Promise<void> {
   const { tx, companyId } = writing;
   for (const measure of measures) {
     const asked = await overrideOf(tx, { id: poolId, measure });
     if (asked === undefined || isUsedUp(await poolOf(tx, { companyId, id: poolId, measure }))) continue;
-    if (asked.status === "pending") {
-      await setStatus(tx, asked, "cancelled", budgetChanged);
-      await writing.record(asked.id, { approval: asked.id, type: asked.type }, "approval.cancel");
-    }
+    if (asked.status === "pending") await overtake(writing, asked, budgetChanged);
     await tx.run(dropAlert, { pool_id: poolId, kind: override(measure) });
   }
   await resumeHalted(writing);
 }
 
-const override = (measure: Measure): string => `override ${measure}`;
+const override = (measure: Measure | ""): string => `override ${measure}`;
 
 /** Resumes every agent of the company that a budget paused and that has something left now. */
 export async function resumeHalted(writing: Writing): Promise<void> {
@@ -171,25 +175,37 @@ export const overriding: ApprovalKind = {
     await resumeHalted(call);
   },
   deny: async () => undefined,
-  changes: async (tx, approval) => {
+  summary: async (tx, approval) => {
     const { pool: id, budget, measure, raiseBy } = wanted(approval);
     const { limit, spent } = await poolOf(tx, { companyId: approval.company_id, id, measure });
     const paused = await tx.all(pausedByPool, { poolId: id });
-    const after = (limit ?? 0) + inUnits(measure, raiseBy);
-    return [
-      ...raiseChanges(
-        {
-          budget,
-          now: inWords(measure, limit ?? 0),
-          after: inWords(measure, after),
-          spent: inWords(measure, spent),
-        },
-        paused.map(({ name }) => name),
-      ),
-      ...(await obstacle(tx, approval, after)),
-    ];
+    return raiseChanges(
+      {
+        budget,
+        now: inWords(measure, limit ?? 0),
+        after: inWords(measure, (limit ?? 0) + inUnits(measure, raiseBy)),
+        spent: inWords(measure, spent),
+      },
+      paused.map(({ name }) => name),
+    );
   },
-  title: (approval) => raiseTitle(wanted(approval).budget),
+  sections: async (tx, approval, viewer) => {
+    const { pool: id, measure, raiseBy } = wanted(approval);
+    const companyId = approval.company_id;
+    const pool = await poolOf(tx, { companyId, id, measure });
+    const after = (pool.limit ?? 0) + inUnits(measure, raiseBy);
+    const raised = { [measure]: fromUnits(measure, after) };
+    const money =
+      id === companyId
+        ? await shownPools(tx, viewer, [{ pool, before: pool, after: { ...pool, limit: after } }])
+        : await foreseenMoney(tx, viewer, await agentById(tx, id), raised);
+    const paused = await tx.all(pausedByPool, { poolId: id });
+    return {
+      money: money.filter((change) => change.measure === measure),
+      heldUp: paused.map(({ id: agent, name }) => ({ kind: "agent", id: agent, title: name })),
+      obstacles: viewer.agentId === null ? await obstacle(tx, approval, after) : [],
+    };
+  },
 };
 
 /** Says before the decision that the budget above has no room for the raise, because approving would then be refused. */
@@ -249,11 +265,20 @@ const pausedByPool = query((db, p: { poolId: string }) =>
   db
     .selectFrom("budget_pauses as b")
     .innerJoin("agents as a", "a.id", "b.agent_id")
-    .select("a.name")
+    .select(["a.id", "a.name"])
     .where("b.pool_id", "=", p.poolId)
     .orderBy("a.name"),
 );
 
 const liveSession = selection("sessions", ["agent_id"], sql`and ended_at is null`);
+const overridesOf = query((db, p: { companyId: string; month: string }) =>
+  db
+    .selectFrom("budget_alerts as b")
+    .innerJoin("approvals as a", "a.id", "b.approval_id")
+    .selectAll("a")
+    .select(["b.pool_id", "b.kind as alert"])
+    .where("a.company_id", "=", p.companyId)
+    .where("b.month", "=", p.month),
+);
 const saveSettings = updating("companies", ["settings"], ["id"]);
 const companyRow = selection("companies", ["id"]);

@@ -39,9 +39,9 @@ for (const kind of storeKinds)
         assert.equal(await statusOf(stage, ann.id), "paused");
         const [asked, ...more] = await overrides(stage);
         assert.deepEqual([asked?.status, asked?.payload["measure"], more.length], ["pending", "sessions", 0]);
-        const { says: reason } = await org.board(why, { id: ann.id });
+        const { says: reason, references } = await org.board(why, { id: ann.id });
         assert.match(reason, /is paused: the session budget of Ann Lee is used up/);
-        assert.ok(reason.includes(asked?.id ?? "none"), reason);
+        assert.ok(references.some(({ id }) => id === asked?.id));
         await org.board(approve, { id: asked?.id ?? "" });
         await stage.rest();
         assert.equal(runner.started.length, 3);
@@ -87,11 +87,15 @@ for (const kind of storeKinds)
       runner.plan(ann.id, uses(gate.promise, 100));
       await stage.rest();
       const id = (await overrides(stage))[0]?.id ?? "";
-      const last = async () => (await org.board(viewApproval, { id })).changes.at(-1) ?? "";
-      assert.match(await last(), /^Not possible yet: .*the token budget of Lead has 0 tokens left.*raise/);
+      const view = async () => (await org.board(viewApproval, { id })).changes;
+      assert.match(
+        (await view()).obstacles.join(),
+        /^Not possible yet: .*the token budget of Lead has 0 tokens left.*raise/,
+      );
       await refusal(org.board(approve, { id }), "refused");
       await org.board(setBudget, { id: lead.id, tokens: 2_000_000 });
-      assert.match(await last(), /^Will work again: Ann/);
+      assert.deepEqual((await view()).obstacles, []);
+      assert.match((await view()).summary.at(-1) ?? "", /^Will work again: Ann/);
       await org.board(approve, { id });
       assert.equal(await statusOf(stage, ann.id), "idle");
       gate.resolve();

@@ -1,4 +1,4 @@
-import type { Measure } from "../contract/budgets.ts";
+import type { Measure, Usage } from "../contract/budgets.ts";
 import type { Settings } from "../contract/companies.ts";
 import { isActive, memberById, rootAgentOf } from "../capabilities/members.ts";
 import { settingsOf } from "../dispatch/company-settings.ts";
@@ -21,7 +21,6 @@ import {
   spend,
   tokensOf,
   unused,
-  type Usage,
   type Used,
 } from "./budget.ts";
 import { addCosts } from "./costs.ts";
@@ -30,6 +29,7 @@ import {
   charge,
   dropReservations,
   type Place,
+  placeOf,
   standingOf,
   type Pool,
   poolAbove,
@@ -58,7 +58,7 @@ export function lacking({ pools }: Place): Pool | undefined {
 
 export async function setAside(
   writing: Writing,
-  session: { id: string; agentId: string; firstOutcomeId: string | null },
+  session: { id: string; agentId: string; outcomeId: string | null },
   place: Place,
   settings: Settings,
 ): Promise<Allowance> {
@@ -74,6 +74,64 @@ export async function setAside(
   await addCosts(tx, { ...session, companyId, chain: place.chain }, { ...unused, sessions: 1 });
   await tell(writing, place.pools.sessions);
   return shares;
+}
+
+/**
+ * Makes a session's reservation cover what its open calls can cost at most. Returns the pool that does not have it; nothing is
+ * reserved then.
+ */
+export async function makeRoom(
+  { tx, companyId }: Writing,
+  session: Pick<Row<"sessions">, "id" | "agent_id">,
+  most: Readonly<Record<"usd" | "tokens", number>>,
+): Promise<Pool | undefined> {
+  const settings = await settingsOf(tx, companyId);
+  const place = await standingOf(tx, { id: session.agent_id, company_id: companyId }, settings);
+  const wanted = [];
+  for (const measure of ["usd", "tokens"] as const) {
+    const reservation = await tx.first(reservationOf, { session_id: session.id, measure });
+    const pool =
+      reservation === undefined
+        ? await place.nearest(measure)
+        : await poolOf(tx, { companyId, id: reservation.pool_id, measure }, settings);
+    const more = most[measure] - (reservation?.amount ?? 0);
+    if (more > left(pool)) return pool;
+    if (more > 0) wanted.push({ session_id: session.id, measure, pool_id: pool.id, amount: most[measure] });
+  }
+  for (const reservation of wanted) await tx.run(reserve, reservation);
+  return undefined;
+}
+
+/** The measure whose budget does not cover this use by an agent. */
+export async function lacksFor(
+  tx: ReadTx,
+  companyId: string,
+  agentId: string,
+  most: Readonly<Record<"usd" | "tokens", number>>,
+): Promise<string | undefined> {
+  const place = await placeOf(tx, { id: agentId, company_id: companyId });
+  const pool = [place.pools.usd, place.pools.tokens].find((one) => left(one) < most[spent(one)]);
+  return pool === undefined ? undefined : (await poolOwnerOf(tx, pool)).words;
+}
+
+const spent = ({ measure }: PoolKey): "usd" | "tokens" => (measure === "usd" ? "usd" : "tokens");
+
+/** Books what was used for an agent without a session, such as a test of its brain. */
+export async function bookAlone(
+  writing: Writing,
+  agentId: string,
+  used: Pick<Used, "input_tokens" | "output_tokens" | "usd">,
+): Promise<void> {
+  const { tx, companyId } = writing;
+  const settings = await settingsOf(tx, companyId);
+  const place = await standingOf(tx, { id: agentId, company_id: companyId }, settings);
+  const amounts = { ...unused, ...used, sessions: 0 };
+  await addCosts(tx, { agentId, outcomeId: null, companyId, chain: place.chain }, amounts);
+  for (const [measure, amount] of [
+    ["usd", used.usd],
+    ["tokens", tokensOf(amounts)],
+  ] as const)
+    if (amount > 0) await take(writing, "", await place.nearest(measure), amount, settings);
 }
 
 /** What a session says it used so far. Answers how far it may go now, and the pool that has nothing left for it. */
@@ -98,7 +156,7 @@ export async function reportUsage(
   const place = await standingOf(tx, { id: session.agent_id, company_id: companyId }, settings);
   await addCosts(
     tx,
-    { agentId: session.agent_id, firstOutcomeId: session.first_outcome_id, companyId, chain: place.chain },
+    { agentId: session.agent_id, outcomeId: session.work_outcome_id, companyId, chain: place.chain },
     { ...used, sessions: 0 },
   );
   await writing.record(
@@ -166,7 +224,7 @@ async function chargeAbove(tx: Tx, pool: Pool, amount: number): Promise<void> {
 
 /** Returns the reservation after the session has ended and its process is gone. */
 export async function giveBack(tx: Tx, sessionId: string): Promise<boolean> {
-  return (await tx.run(dropReservations, { session_id: sessionId })) > 0;
+  return (await tx.count(dropReservations, { session_id: sessionId })) > 0;
 }
 
 /** Tells the pool's owner and its manager, once per month, that the pool is nearly used up. */
@@ -196,7 +254,7 @@ export async function poolOwnerOf(
   const isCompanys = pool.id === pool.companyId;
   const agent = await memberById(tx, isCompanys ? ((await rootAgentOf(tx, pool.id)) ?? null) : pool.id);
   if (agent === undefined) throw new Error(`the budget ${pool.id} has no owner`);
-  const called = `the ${measureWords[pool.measure]} budget of ${isCompanys ? "the company" : agent.name}`;
+  const called = poolName(pool, agent.name);
   return {
     agentId: agent.id,
     bossId: agent.boss_id,
@@ -205,6 +263,9 @@ export async function poolOwnerOf(
     isThere: isActive(agent),
   };
 }
+
+export const poolName = ({ id, companyId, measure }: PoolKey, owner: string): string =>
+  `the ${measureWords[measure]} budget of ${id === companyId ? "the company" : owner}`;
 
 const measureWords: Readonly<Record<Measure, string>> = {
   usd: "money",

@@ -148,6 +148,44 @@ export async function budgetsOf(tx: ReadTx, companyId: string): Promise<BudgetPa
   return found;
 }
 
+/** All pools of a company with their figures for this month, in a fixed number of queries. The company's own come first. */
+export async function poolsOf(tx: ReadTx, companyId: string): Promise<Pool[]> {
+  const settings = await settingsOf(tx, companyId);
+  const parts = await budgetsOf(tx, companyId);
+  const p = { companyId, month: monthOf(tx.now) };
+  const spent = sumsOf(await tx.all(chargedIn, p), ({ pool_id }) => pool_id);
+  const reserved = sumsOf(await tx.all(reservedIn, { companyId }), ({ pool_id }) => pool_id);
+  const given = sumsOf(parts, ({ above: pool }) => pool ?? companyId);
+  const poolWith = (id: string, measure: Measure, limit: number | null): Pool => {
+    const of = `${id} ${measure}`;
+    return {
+      companyId,
+      id,
+      measure,
+      limit,
+      spent: spent.get(of) ?? 0,
+      reserved: reserved.get(of) ?? 0,
+      handedDown: given.get(of) ?? 0,
+    };
+  };
+  return [
+    ...measures.map((measure) => poolWith(companyId, measure, companyLimit(settings, measure))),
+    ...parts.map(({ agentId, measure, amount }) => poolWith(agentId, measure, amount)),
+  ];
+}
+
+function sumsOf<R extends { readonly measure: Measure; readonly amount: number }>(
+  rows: readonly R[],
+  poolIn: (row: R) => string,
+): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const row of rows) {
+    const of = `${poolIn(row)} ${row.measure}`;
+    sums.set(of, (sums.get(of) ?? 0) + row.amount);
+  }
+  return sums;
+}
+
 /** The owner of the budget an agent draws from, itself or an agent above it. Null stands for the company. */
 export async function sourcesOf(tx: ReadTx, agentId: string): Promise<[Measure, string | null][]> {
   const rows = await tx.all(above, { agentId });
@@ -284,3 +322,16 @@ const addCharge = insertion(
   sql`on conflict (pool_id, month, measure) do update set amount = charges.amount + excluded.amount`,
 );
 const reservedOf = selection("reservations", ["pool_id", "measure"]);
+
+const ofCompany = (companyId: string) =>
+  sql`(pool_id = ${companyId} or pool_id in (select agent_id from budgets where company_id = ${companyId}))`;
+const chargedIn = selection(
+  "charges",
+  [],
+  (p: { companyId: string; month: string }) => sql`and month = ${p.month} and ${ofCompany(p.companyId)}`,
+);
+const reservedIn = selection(
+  "reservations",
+  [],
+  (p: { companyId: string }) => sql`and ${ofCompany(p.companyId)}`,
+);

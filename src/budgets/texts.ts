@@ -1,4 +1,5 @@
 import { type Measure } from "../contract/budgets.ts";
+import { plural } from "../contract/phrases.ts";
 import { conflict, refused, type Refusal } from "../contract/refusal.ts";
 import { fromUnits, inWords } from "./budget.ts";
 
@@ -76,4 +77,26 @@ export const raiseChanges = (
   paused.length === 0 ? "No agent is paused because of it." : `Will work again: ${paused.join(", ")}.`,
 ];
 
-export const raiseTitle = (budget: string): string => `More for ${budget.replace(/^The/, "the")}`;
+export const budgetOfGoalUsedUp = (id: string): string => `the budget of the goal ${id} is used up`;
+
+export const costLimitReached = (id: string): string => `the outcome ${id} has reached its cost limit`;
+
+/** The outcome whose budget or cost limit caused a block with this reason. */
+export const limitedBy = (reason: string | null): string | undefined =>
+  /^(?:the budget of the goal|the outcome) (\S+) (?:is used up|has reached its cost limit)$/.exec(
+    reason ?? "",
+  )?.[1];
+
+/** To the owner of the outcome and to the board. */
+export const outcomeStopped = (
+  outcome: { id: string; title: string },
+  { limit, spent, stopped, isOwner }: { limit: string; spent: string; stopped: number; isOwner: boolean },
+): string =>
+  `Work on "${outcome.title}" (kb://${outcome.id}) stopped: it has cost ${spent}, with everything below it, and one outcome may cost ${limit} (maxOutcomeUsd). ${plural(stopped, "open outcome")} of it ${stopped === 1 ? "is" : "are"} blocked. ${isOwner ? "The board was told and can raise the limit. Continue with your other work." : `To continue, raise the limit: agency companies update --max-outcome-usd <dollars>. To end the outcome, close it: agency outcomes close ${outcome.id} "…".`}`;
+
+/** Why an outcome is not blocked any more. */
+export const budgetRaised = "its budget or limit allows more now";
+
+/** To the board, which set the goal. */
+export const goalStopped = (goal: { id: string; title: string }, limit: string, stopped: number): string =>
+  `Work on the goal "${goal.title}" (kb://${goal.id}) stopped: its budget of ${limit} is used up. ${plural(stopped, "open outcome")} of it ${stopped === 1 ? "is" : "are"} blocked. To continue, raise the budget: agency goals budget ${goal.id} --budget '{"usd": …}'. To end the goal, close it: agency outcomes close ${goal.id} "…".`;

@@ -1,5 +1,6 @@
 import { type explainAccess } from "../contract/capabilities.ts";
 import type { Output } from "../contract/operation.ts";
+import { refusalOf } from "../contract/refusal.ts";
 import {
   defaultLevel,
   type GrantableLevel,
@@ -10,15 +11,18 @@ import {
   resourceId,
   resourceKind,
 } from "../contract/resources.ts";
+import type { Reference } from "../contract/words.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import { isWithin } from "./grants.ts";
+import { answerable } from "./answers.ts";
+import { demandRepository, demandServer, isWithin } from "./grants.ts";
 import { isActive, type Member, memberById } from "./members.ts";
 import { effectiveRank, worthOf } from "./rights.ts";
-import { structuralRank } from "./structure.ts";
-import { isKnown, type Viewer, visibleScope, visibleVersions } from "./visible.ts";
+import { pinsOn, reasonOf } from "./pinned.ts";
+import { departedOwner, structuralRank } from "./structure.ts";
+import { isKnown, type Viewer, visibleName, visibleScope } from "./visible.ts";
 import { chainOf, type GrantRow, heldOn, levelOf } from "./table.ts";
-import { explained } from "./texts.ts";
+import { explained, resourceWords } from "./texts.ts";
 
 /**
  * Explains why an agent may or may not use a resource, and names the smallest change that would flip the answer. The change
@@ -36,7 +40,11 @@ export async function explain(
 ): Promise<Explanation> {
   const kind = resourceKind(resource);
   const wanted = ranks[level];
-  const answer = { agent: { id: agent.id, name: agent.name }, resource, level };
+  const named = await visibleName(tx, viewer, agent.company_id, resource);
+  const on = resourceWords(resource, named);
+  const references: Reference[] = [{ kind: "agent", id: agent.id, title: agent.name }];
+  if (named.id !== null && ["kb", "outcome", "mail"].includes(kind)) references.push(named);
+  const answer = { agent: { id: agent.id, name: agent.name }, resource, level, references };
   if (!isActive(agent))
     return {
       ...answer,
@@ -44,18 +52,41 @@ export async function explain(
       held: null,
       because: explained.inactive(agent),
       chain: [],
+      pinned: [],
       fix: [],
     };
 
   const whole = await effectiveRank(tx, agent.id, resource);
-  const isSent =
-    kind === "kb" &&
-    whole < ranks.read &&
-    (await visibleVersions(tx, { agentId: agent.id }, resourceId(resource))).length > 0;
-  const held = isSent ? ranks.read : whole;
-  const because = explained.sent(agent, resource);
-  if (isSent && wanted <= ranks.read)
-    return { ...answer, allowed: true, held: "read", because, chain: [], fix: [] };
+  const id = resourceId(resource);
+  const pins =
+    kind === "kb" && whole < ranks.read && (await exists(tx, agent.company_id, resource))
+      ? await pinsOn(tx, agent.id, id)
+      : [];
+  const pinned = [];
+  for (const pin of pins) {
+    const why = await reasonOf(tx, viewer.agentId, agent, pin);
+    pinned.push({ version: pin.version, through: pin.through, because: why.because });
+    references.push(...why.references);
+  }
+  const held = pins.length > 0 ? ranks.read : whole;
+  if (pins.length > 0 && wanted <= ranks.read) {
+    const because = explained.pinned(
+      agent,
+      on,
+      pinned.map((pin) => pin.because),
+    );
+    return { ...answer, allowed: true, held: "read", because, chain: [], pinned, fix: [] };
+  }
+  if (kind === "mail" && whole === noRight && (await mayAnswer(tx, viewer, agent, resourceId(resource))))
+    return {
+      ...answer,
+      allowed: true,
+      held: "send",
+      because: explained.answer(agent, on),
+      chain: [],
+      pinned: [],
+      fix: [],
+    };
   const grants = await heldOn(tx, agent.id, resource);
   const byStructure = await structuralRank(tx, agent.id, resource);
   const standing: GrantRow[] = [];
@@ -74,43 +105,57 @@ export async function explain(
     allowed,
     held: held === noRight ? null : levelAt(kind, held),
     because: reason({
+      departed: kind === "kb" ? await departedOwner(tx, agent.id, id) : undefined,
       allowed,
       byStructure: byStructure >= wanted,
       carrying,
       standing,
       grants,
-      resource,
+      on,
       agent,
       level,
     }),
     chain: shown === undefined ? [] : await presentChain(tx, viewer, shown, resource),
+    pinned,
     fix: allowed
       ? byStructure >= wanted
         ? []
-        : carrying.map((grant) => revocationOf(grant))
+        : carrying.map((grant) => revocationOf(grant, explained.revoke(agent, on)))
       : // What would give a right back shows that the thing exists.
         (await isKnown(tx, viewer, resource))
-        ? await giveBack(tx, agent, resource, level, grants)
+        ? await giveBack(tx, agent, resource, on, level, grants)
         : [],
   };
 }
 
+/** Who wrote to an agent is between the two of them and the board. */
+async function mayAnswer(tx: ReadTx, viewer: Viewer, agent: Member, writer: string): Promise<boolean> {
+  if (viewer.agentId !== null && viewer.agentId !== agent.id) return false;
+  const other = writer === "board" ? null : await memberById(tx, writer);
+  if (other === undefined || (other !== null && !isActive(other))) return false;
+  return (await answerable(tx, agent.id, other?.id ?? null)) !== undefined;
+}
+
 function reason(facts: {
+  departed: { name: string } | undefined;
   allowed: boolean;
   byStructure: boolean;
   carrying: GrantRow[];
   standing: GrantRow[];
   grants: GrantRow[];
-  resource: Resource;
+  on: string;
   agent: Member;
   level: GrantableLevel;
 }): string {
-  const { agent, resource, level } = facts;
-  if (facts.byStructure) return explained.byPosition(agent, resource, level);
-  if (facts.allowed) return explained.granted(agent, resource, level);
-  if (facts.standing.length > 0) return explained.tooLow(agent, resource, level);
-  if (facts.grants.length > 0) return explained.ended(agent, resource);
-  return explained.never(agent, resource);
+  const { agent, on, level } = facts;
+  if (facts.byStructure)
+    return facts.departed === undefined
+      ? explained.byPosition(agent, on, level)
+      : explained.inherited(agent, facts.departed.name, on, level);
+  if (facts.allowed) return explained.granted(agent, on, level);
+  if (facts.standing.length > 0) return explained.tooLow(agent, on, level);
+  if (facts.grants.length > 0) return explained.ended(agent, on);
+  return explained.never(agent, on);
 }
 
 async function presentChain(
@@ -147,12 +192,12 @@ async function presentChain(
   return links;
 }
 
-function revocationOf(grant: GrantRow): Fix[number] {
+function revocationOf(grant: GrantRow, says: string): Fix[number] {
   return {
     by: grant.granted_by ?? "board",
     operation: "permission.revoke",
     input: { id: grant.id },
-    says: explained.revoke(grant.id),
+    says,
   };
 }
 
@@ -161,6 +206,7 @@ async function giveBack(
   tx: ReadTx,
   agent: Member,
   resource: Resource,
+  on: string,
   level: GrantableLevel,
   grants: GrantRow[],
 ): Promise<Fix> {
@@ -183,7 +229,7 @@ async function giveBack(
       {
         by: "board",
         operation: "outcome.reopen",
-        input: { id: only, reason: explained.reopenReason(agent, resource) },
+        input: { id: only, reason: explained.reopenReason(agent, on) },
         says: explained.reopenScope,
       },
     ];
@@ -250,7 +296,10 @@ async function exists(tx: ReadTx, companyId: string, resource: Resource): Promis
     case "mail":
       return id === "board" || (await memberById(tx, id))?.company_id === companyId;
     case "mcp":
+      return (await refusalOf(demandServer(tx, companyId, id))) === undefined;
     case "repo":
+      return (await refusalOf(demandRepository(tx, companyId, id))) === undefined;
+    case "net":
     case "org":
       return true;
   }

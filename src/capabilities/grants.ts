@@ -151,6 +151,8 @@ async function checkResourceExists(
   const id = resourceId(resource);
   const kind = resourceKind(resource);
   if (resource === "mail:board") return;
+  if (kind === "mcp") return demandServer(tx, companyId, id);
+  if (kind === "repo") return demandRepository(tx, companyId, id);
   const table: Query<{ id: string }, { company_id: string }> | null =
     kind === "kb" ? fileCompany : kind === "outcome" ? outcomeCompany : kind === "mail" ? agentCompany : null;
   if (table === null) return;
@@ -158,6 +160,18 @@ async function checkResourceExists(
     giver !== null && kind !== "mail" && (await effectiveRank(tx, giver.id, resource)) === noRight;
   if (isHidden || (await tx.first(table, { id }))?.company_id !== companyId)
     throw notFound(kind === "kb" ? "file" : kind === "mail" ? "agent" : "outcome", id);
+}
+
+/** Refuses an MCP server that the company does not have: the grant would give nothing, until a server of that name is added. */
+export async function demandServer(tx: ReadTx, companyId: string, name: string): Promise<void> {
+  const known = (await tx.all(serversOf, { company_id: companyId })).map((server) => server.name);
+  if (!known.includes(name)) throw texts.noSuchServer(name, known);
+}
+
+/** Refuses a repository that the company does not have, for the same reason. */
+export async function demandRepository(tx: ReadTx, companyId: string, name: string): Promise<void> {
+  const known = (await tx.all(repositoriesOf, { company_id: companyId })).map((repo) => repo.name);
+  if (!known.includes(name)) throw texts.noSuchRepository(name, known);
 }
 
 async function checkScope(tx: ReadTx, companyId: string, scopeId: string): Promise<void> {
@@ -199,6 +213,8 @@ export async function sourceFor(
 const fileCompany = selection("files", ["id"], sql`and deleted_at is null`);
 const outcomeCompany = selection("outcomes", ["id"]);
 const agentCompany = selection("agents", ["id"]);
+const repositoriesOf = selection("repos", ["company_id"], sql`order by name`);
+export const serversOf = selection("mcp_servers", ["company_id"], sql`order by name`);
 
 const isBelow = textQuery(
   (p: { id: string; above: string }) =>

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { type Level, noRight, ranks, type Resource, resourceId } from "../contract/resources.ts";
 import { query, selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
+import { widerThan } from "./hosts.ts";
 import { isActive, memberById } from "./members.ts";
 import { rootOf } from "./table.ts";
 import { outcomeRights, structuralRank } from "./structure.ts";
@@ -11,7 +12,12 @@ import { outcomeRights, structuralRank } from "./structure.ts";
  * only inside the transaction that acts on the answer; a right may end at any moment.
  */
 export async function effectiveRank(tx: ReadTx, agentId: string, resource: Resource): Promise<number> {
-  return Math.max(await grantedRank(tx, agentId, resource), await structuralRank(tx, agentId, resource));
+  const wider = widerThan(resource);
+  return Math.max(
+    await grantedRank(tx, agentId, resource),
+    await structuralRank(tx, agentId, resource),
+    wider === undefined ? noRight : await effectiveRank(tx, agentId, wider),
+  );
 }
 
 /** Does the agent have at least this level? The usual case, a plain grant, costs one look-up in one index. */
@@ -21,7 +27,10 @@ export async function holds(tx: ReadTx, agentId: string, resource: Resource, lev
   const granted = await tx.first(grantedRanks, { agent: agentId, resource });
   if ((granted?.plain ?? noRight) >= wanted) return true;
   if ((await structuralRank(tx, agentId, resource)) >= wanted) return true;
-  return (granted?.most ?? noRight) >= wanted && (await handedOnRank(tx, agentId, resource)) >= wanted;
+  if ((granted?.most ?? noRight) >= wanted && (await handedOnRank(tx, agentId, resource)) >= wanted)
+    return true;
+  const wider = widerThan(resource);
+  return wider !== undefined && holds(tx, agentId, wider, level);
 }
 
 async function grantedRank(tx: ReadTx, agentId: string, resource: Resource): Promise<number> {

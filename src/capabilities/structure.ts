@@ -11,12 +11,13 @@ import type { ReadTx } from "../store/store.ts";
  *   outcome, drive   the agent is responsible for the outcome
  *   outcome, write   it is responsible and the outcome was not delegated to it; or it delegated the outcome itself
  *   outcome, read    it drives or writes the outcome or an ancestor of it (so its own work and everything below,
- *                    delegated work included); or the outcome is an ancestor of live work that was delegated to it,
- *                    and so says why that work is done
- *   file             write: its state document.
- *                    read: its log; the file of an outcome it reads; a message it sent or received; the result of
- *                    an outcome it reads, or that its own work depends on; the skills of its company. A file that
- *                    was sent gives a right to the version that was sent only (visible.ts)
+ *                    delegated work included); or the outcome is an ancestor, through any parent, of live work
+ *                    that it is responsible for, and so says why that work is done
+ *   file             write: its state document; the files that an agent created which has left, if it is the nearest
+ *                    manager above that agent.
+ *                    read: its log; the state document and log of such an agent and of its direct reports; the file of
+ *                    an outcome it reads; a message it sent or received; the result of an outcome it reads, or that its
+ *                    own work depends on; the skills of its company. Rights to one version of a file are in pinned.ts
  *   mail             send to its manager (an agent or the board), to its direct reports and to itself
  *
  * These rights are computed from the rows at each use. Nothing is stored, so nothing can become stale.
@@ -58,7 +59,11 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
       if (file.kind === "message") return file.sent === 0 ? noRight : ranks.read;
       if (file.kind === "skill")
         return (await tx.first(isOfItsCompany, { agent: agentId, id })) === undefined ? noRight : ranks.read;
-      return file.owner_id !== agentId ? noRight : file.kind === "log" ? ranks.read : ranks.write;
+      if (file.owner_id !== null && file.owner_id === agentId)
+        return file.kind === "log" ? ranks.read : ranks.write;
+      if (file.owner_id !== null && (await oversees(tx, agentId, file.owner_id))) return ranks.read;
+      if ((await departedOwner(tx, agentId, id)) === undefined) return noRight;
+      return file.kind === "file" ? ranks.write : ranks.read;
     }
     case "mail":
       if (id === "board")
@@ -68,10 +73,43 @@ export async function structuralRank(tx: ReadTx, agentId: string, resource: Reso
         : ranks.send;
     case "mcp":
     case "repo":
+    case "net":
     case "org":
       return noRight;
   }
 }
+
+/**
+ * The agent that has left and whose file this is, if its files are this agent's now: the manager of an agent that leaves
+ * becomes the owner of its files, and so on if that manager leaves.
+ */
+export async function departedOwner(
+  tx: ReadTx,
+  agentId: string,
+  fileId: string,
+): Promise<{ name: string } | undefined> {
+  return tx.first(ownerWhoLeft, { agent: agentId, id: fileId, resource: `kb:${fileId}` });
+}
+
+/** Does this agent look at the sessions, the log and the state document of that one? No manager looks past its direct reports. */
+export async function oversees(tx: ReadTx, agentId: string, other: string): Promise<boolean> {
+  return (
+    agentId === other ||
+    (await tx.first(isReport, { agent: agentId, other })) !== undefined ||
+    (await tx.all(departed, { agent: agentId })).some(({ id }) => id === other)
+  );
+}
+
+/** The direct reports of an agent, as a query that returns `id`. */
+export const reportsBelow = (agentId: string) =>
+  sql<{ id: string }>`select id from agents where boss_id = ${agentId} and status <> 'pending_approval'`;
+
+/** The agents that have left and whose files are this agent's now, as a query that returns `id`. */
+export const departedBelow = (agentId: string) => sql<{ id: string }>`
+  with recursive departed(id) as (
+    select id from agents where boss_id = ${agentId} and status = 'terminated'
+    union select a.id from agents a join departed on a.boss_id = departed.id where a.status = 'terminated')
+  select id from departed`;
 
 async function readsResult(tx: ReadTx, agentId: string, fileId: string): Promise<boolean> {
   const outcome = await tx.first(resultOf, { result_id: fileId });
@@ -93,7 +131,20 @@ const resultOf = selection("outcomes", ["result_id"]);
 const dependsOnIt = textQuery(
   (p: { agent: string; id: string }) =>
     sql<{ yes: number }>`select 1 as yes from dependencies d join outcomes o on o.id = d.outcome_id
-      where d.depends_on_id = ${p.id} and o.responsible_id = ${p.agent} limit 1`,
+      where d.depends_on_id = ${p.id} and o.responsible_id = ${p.agent} and d.shares = 1 limit 1`,
+);
+
+const ownerWhoLeft = textQuery(
+  (p: { agent: string; id: string; resource: string }) =>
+    sql<{ name: string }>`with recursive line(name, id, boss_id) as (
+        select a.name, a.id, a.boss_id from agents a where a.status = 'terminated' and (
+            a.id = (select owner_id from files where id = ${p.id})
+            or (a.id = (select author_agent_id from versions where file_id = ${p.id} and version = 1)
+              and exists (select 1 from grants g where g.grantee_id = a.id and g.resource = ${p.resource}
+                and g.origin = 'creation' and g.revoked_at is null)))
+        union select line.name, b.id, b.boss_id from agents b join line on b.id = line.boss_id
+          where b.status = 'terminated')
+      select name from line where boss_id = ${p.agent} limit 1`,
 );
 
 /** Starts a query with `up`: the outcomes that `start` selects, and all their ancestors. */
@@ -110,9 +161,8 @@ const ownsAncestor = textQuery(
 );
 
 const isWhyOf = textQuery((p: { agent: string; id: string }) => {
-  const delegated = sql`select id from outcomes where responsible_id = ${p.agent} and delegated = 1
-    and status in ('open', 'submitted')`;
-  return sql<{ yes: number }>`${upward(delegated)} select 1 as yes from up where id = ${p.id} limit 1`;
+  const own = sql`select id from outcomes where responsible_id = ${p.agent} and status in ('open', 'submitted')`;
+  return sql<{ yes: number }>`${upward(own)} select 1 as yes from up where id = ${p.id} limit 1`;
 });
 
 /** `sent` is 1 if this agent wrote the message or received it. */
@@ -124,6 +174,12 @@ const fileSeenBy = textQuery(
       ) then 1 else 0 end as sent from files f where f.id = ${p.id}`,
   checksIn("files"),
 );
+
+const isReport = textQuery(
+  (p: { agent: string; other: string }) =>
+    sql<{ id: string }>`select id from (${reportsBelow(p.agent)}) as r where id = ${p.other}`,
+);
+const departed = textQuery((p: { agent: string }) => departedBelow(p.agent));
 
 const isOfItsCompany = textQuery(
   (p: { agent: string; id: string }) =>

@@ -4,6 +4,7 @@ import { unknownValue } from "../store/columns.ts";
 import { insertion, query, selection, textQuery, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
+import { widerThan } from "./hosts.ts";
 
 /**
  * The rows of grants. A grant may be made from another one (`parent_id`), so grants form chains. `broken` counts what is
@@ -31,6 +32,17 @@ export async function markRevoked(tx: Tx, grantId: string): Promise<void> {
   await tx.run(shiftByGrant, { id: grantId });
 }
 
+/**
+ * A manager takes an outcome back. Every right that was granted for it ends, except the manager's own. What an agent wrote
+ * stays its own, because creating a file needs no reason that could end.
+ */
+export async function revokeFor(tx: Tx, scopeId: string, managerId: string): Promise<void> {
+  for (const { id, grantee_id } of await tx.all(grantsFor, { scope_id: scopeId }))
+    if (grantee_id !== managerId) await markRevoked(tx, id);
+}
+
+const grantsFor = selection("grants", ["scope_id"], sql`and revoked_at is null and origin <> 'creation'`);
+
 /** The chain of a grant from its root down to itself. */
 export async function chainOf(tx: ReadTx, id: string): Promise<GrantRow[]> {
   const chain: GrantRow[] = [];
@@ -49,8 +61,10 @@ export async function rootOf(tx: ReadTx, id: string): Promise<GrantRow> {
   return root;
 }
 
-export function heldOn(tx: ReadTx, agentId: string, resource: Resource): Promise<GrantRow[]> {
-  return tx.all(byHolderAndResource, { grantee_id: agentId, resource });
+export async function heldOn(tx: ReadTx, agentId: string, resource: Resource): Promise<GrantRow[]> {
+  const held = await tx.all(byHolderAndResource, { grantee_id: agentId, resource });
+  const wider = widerThan(resource);
+  return wider === undefined ? held : [...held, ...(await heldOn(tx, agentId, wider))];
 }
 
 /** The grants from this giver to this agent that were not revoked, valid or not. */

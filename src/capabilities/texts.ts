@@ -7,6 +7,8 @@ import {
   type ResourceKind,
 } from "../contract/resources.ts";
 
+import type { Reference } from "../contract/words.ts";
+
 /** Everything this folder says about rights. */
 interface Agent {
   readonly name: string;
@@ -48,6 +50,18 @@ export const scopeEnded = (outcome: { id: string; title: string; status: string 
     `Name an open outcome, or reopen this one: reopen_outcome {"id":"${outcome.id}","reason":"…"}.`,
   );
 
+export const noSuchServer = (name: string, known: readonly string[]): Refusal =>
+  refused(
+    `The company has no MCP server called "${name}". ${known.length === 0 ? "It has none yet." : `Its MCP servers: ${known.join(", ")}.`}`,
+    `${known.length === 0 ? "" : "Name one of these. "}The board adds a server: agency servers add.`,
+  );
+
+export const noSuchRepository = (name: string, known: readonly string[]): Refusal =>
+  refused(
+    `The company has no repository called "${name}". ${known.length === 0 ? "It has none yet." : `Its repositories: ${known.join(", ")}.`}`,
+    `${known.length === 0 ? "" : "Name one of these. "}The board adds a repository: agency repos add <name> <url>.`,
+  );
+
 export const mailIsNotGranted = (): Refusal =>
   refused(
     "Agents can't grant mail routes. Mail follows the reporting line.",
@@ -66,24 +80,58 @@ export const notHeld = (resource: Resource, level: string): Refusal =>
     "list_permissions shows what you hold. request_permission asks your manager for more.",
   );
 
-/** What explain_access says. */
+/** What an agent is to an outcome that delivers a file. */
+export type Relation = "owner" | "verifier" | "decider" | "ancestor" | "dependent";
+
+/** Why an agent can read one version of a file. */
+export const pinnedBy = {
+  unreadable: "an outcome that you can't read",
+  message: (version: number, who: string, sender: string): string =>
+    `${sender} sent version ${version} to ${who}.`,
+  deliverable: (how: Relation, version: number, who: string, outcome: string, own: string): string =>
+    `Version ${version} was delivered with ${outcome}, ${
+      {
+        owner: `and ${who} is responsible for that outcome.`,
+        verifier: `and ${who} verifies that outcome.`,
+        decider: `and ${who} is a manager above its verifier while the verdict is escalated.`,
+        ancestor: `which was accepted and is below ${own}. ${who} is responsible for ${own}.`,
+        dependent: `which was accepted, and ${own} depends on it. ${who} is responsible for ${own}.`,
+      }[how]
+    }`,
+};
+
+/** How a sentence names what a right is about. An id is not part of it: the answer has it beside the sentence. */
+export function resourceWords(resource: Resource, { kind, id, title }: Reference): string {
+  if (kind === "file" || kind === "outcome")
+    return title === null ? `that ${kind}` : `the ${kind} "${title}"`;
+  if (kind === "board" || kind === "agent") return `the mail route to ${title ?? "that agent"}`;
+  if (kind === "mcp") return `the MCP server ${id ?? ""}`;
+  if (kind === "net") return id === "*" ? "all hosts on the internet" : `the host ${id ?? ""}`;
+  return kind === "repo" ? `the repository ${id ?? ""}` : resource;
+}
+
+/** What explain_access says. `on` names the resource. */
 export const explained = {
   inactive: ({ name, status }: Agent): string => `${name} is ${status}. Only active agents have rights.`,
-  byPosition: ({ name }: Agent, resource: Resource, level: GrantableLevel): string =>
-    `${name} has ${level} on ${resource} because of its position in the organization.`,
-  granted: ({ name }: Agent, resource: Resource, level: GrantableLevel): string =>
-    `${name} was granted ${level} or more on ${resource}, and every grant in the chain is valid.`,
-  sent: ({ name }: Agent, resource: Resource): string =>
-    `${name} can read the version of ${resource} that was sent to it.`,
-  tooLow: ({ name }: Agent, resource: Resource, level: GrantableLevel): string =>
-    `${name} has a right on ${resource}, but a lower one than ${level}.`,
-  ended: ({ name }: Agent, resource: Resource): string =>
-    `${name} was granted ${resource}, but a grant in the chain is no longer valid.`,
-  never: ({ name }: Agent, resource: Resource): string => `${name} was not granted any right on ${resource}.`,
-  revoke: (grantId: string): string => `Revoke the grant ${grantId}.`,
+  byPosition: ({ name }: Agent, on: string, level: GrantableLevel): string =>
+    `${name} has ${level} on ${on} because of its position in the organization.`,
+  granted: ({ name }: Agent, on: string, level: GrantableLevel): string =>
+    `${name} was granted ${level} or more on ${on}, and every grant in the chain is valid.`,
+  pinned: ({ name }: Agent, on: string, reasons: readonly string[]): string =>
+    `${name} can't read every version of ${on}, only those it was given. ${reasons.join(" ")}`,
+  inherited: ({ name }: Agent, author: string, on: string, level: GrantableLevel): string =>
+    `${name} has ${level} on ${on} because ${author}, who has left, created it, and ${name} is the nearest manager above ${author}.`,
+  answer: ({ name }: Agent, on: string): string =>
+    `${name} does not have ${on}, but got a message from there that it has not answered. It can answer once.`,
+  tooLow: ({ name }: Agent, on: string, level: GrantableLevel): string =>
+    `${name} has a right on ${on}, but a lower one than ${level}.`,
+  ended: ({ name }: Agent, on: string): string =>
+    `${name} was granted a right on ${on}, but a grant in the chain is no longer valid.`,
+  never: ({ name }: Agent, on: string): string => `${name} was not granted any right on ${on}.`,
+  revoke: ({ name }: Agent, on: string): string => `Revoke the grant of ${on} to ${name}.`,
   managerGrants: ({ name }: Agent): string => `The manager of ${name} can grant it.`,
   reopenScope: "Reopen the outcome that the right was granted for.",
-  reopenReason: ({ name }: Agent, resource: Resource): string => `${name} needs ${resource} for it.`,
+  reopenReason: ({ name }: Agent, on: string): string => `${name} needs ${on} for it.`,
   boardGrants: ({ name }: Agent): string =>
     `The manager of ${name} does not hold it. The board can grant it.`,
 };

@@ -12,10 +12,14 @@ import {
   resourceKind,
 } from "../contract/resources.ts";
 import type { Actor } from "../events/ledger.ts";
-import { query } from "../store/query.ts";
+import { redactText } from "../redaction/redact.ts";
+import type { Reference } from "../contract/words.ts";
+import { query, textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import { isActive, memberById } from "./members.ts";
+import { memberById } from "./members.ts";
+import { versionsFor } from "./pinned.ts";
 import { effectiveRank, holds } from "./rights.ts";
+import { departedBelow, reportsBelow } from "./structure.ts";
 import { type GrantRow, levelOf } from "./table.ts";
 import { needsRight } from "./texts.ts";
 
@@ -58,6 +62,30 @@ export async function isKnown(tx: ReadTx, viewer: Viewer, resource: Resource): P
   return kind !== "outcome" || visible(tx, viewer, resource);
 }
 
+/**
+ * What a right within a company is about, as the viewer may see it. The title is null if the viewer may not know it, or if it does
+ * not exist there.
+ */
+export async function visibleName(
+  tx: ReadTx,
+  viewer: Viewer,
+  companyId: string,
+  resource: Resource,
+): Promise<Reference> {
+  const [kind, id] = [resourceKind(resource), resourceId(resource)];
+  if (kind === "mail" && id === "board") return { kind: "board", id: null, title: "the board" };
+  if (kind !== "kb" && kind !== "outcome" && kind !== "mail") return { kind, id, title: id };
+  const known = kind === "mail" || (await isKnown(tx, viewer, resource));
+  const row = !known
+    ? undefined
+    : kind === "mail"
+      ? await memberById(tx, id)
+      : await tx.first(fileName, { id });
+  const isHere = row?.company_id === companyId;
+  const title = !isHere ? null : "name" in row ? row.name : redactText(row.description);
+  return { kind: nouns[kind], id, title };
+}
+
 /** Keeps the outcomes that the viewer may read. */
 export async function visibleOutcomes<T extends { readonly id: string }>(
   tx: ReadTx,
@@ -69,40 +97,38 @@ export async function visibleOutcomes<T extends { readonly id: string }>(
   return kept;
 }
 
-/**
- * The versions of a file that the viewer may read: all of them, or those that were sent to it. A version that was sent stays
- * readable for as long as its sender can read it. If the sender has left, its own files are its manager's; for the files
- * of others, the manager must be able to read them itself.
- */
-export async function visibleVersions(
+/** The versions of a file that the viewer may read: all of them, or those that pinned.ts gives it a right to. */
+export function visibleVersions(
   tx: ReadTx,
-  viewer: Viewer,
+  { agentId }: Viewer,
   fileId: string,
-  asked: readonly string[] = [],
 ): Promise<"all" | readonly number[]> {
-  const { agentId } = viewer;
-  if (agentId === null || (await visible(tx, viewer, `kb:${fileId}`))) return "all";
-  // Two agents that sent a file to each other don't keep each other's right alive.
-  if (asked.includes(agentId)) return [];
-  const versions: number[] = [];
-  for (const { version, from_id } of await tx.all(sentTo, { agentId, fileId })) {
-    const sender = await heirOf(tx, from_id, fileId);
-    const theirs = await visibleVersions(tx, { agentId: sender }, fileId, [...asked, agentId]);
-    if (includesVersion(theirs, version)) versions.push(version);
-  }
-  return versions;
+  return versionsFor(tx, agentId, fileId);
 }
 
-export const includesVersion = (versions: "all" | readonly number[], version: number): boolean =>
-  versions === "all" || versions.includes(version);
-
-/** Whose right counts for what an agent sent: its own or, once it has left, its manager's. Null: the board's. */
-async function heirOf(tx: ReadTx, agentId: string | null, fileId: string): Promise<string | null> {
-  const agent = agentId === null ? undefined : await memberById(tx, agentId);
-  if (agent === undefined || isActive(agent)) return agentId;
-  const isOwn = (await tx.first(creatorGrant, { agentId: agent.id, resource: `kb:${fileId}` })) !== undefined;
-  return isOwn ? null : heirOf(tx, agent.boss_id, fileId);
+/**
+ * May the viewer read everything that this text names by its id? For what a tool returned to another agent. A text with more
+ * ids than can be checked is not shown.
+ */
+export async function visibleText(tx: ReadTx, viewer: Viewer, text: string): Promise<boolean> {
+  const ids = new Set([...text.toLowerCase().matchAll(uuid)].map(([id]) => id));
+  if (viewer.agentId === null) return true;
+  if (ids.size > mostIdsChecked) return false;
+  for (const id of ids)
+    for (const { noun, from_id, to_id } of await tx.all(namedThings, { id })) {
+      const seen =
+        noun === "outcome"
+          ? await visible(tx, viewer, `outcome:${id}`)
+          : noun === "file"
+            ? await visible(tx, viewer, `kb:${id}`)
+            : noun === "message" && [from_id, to_id].includes(viewer.agentId);
+      if (!seen) return false;
+    }
+  return true;
 }
+
+const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const mostIdsChecked = 200;
 
 /** The outcome that a grant belongs to, as the viewer may see it. */
 export async function visibleScope(tx: ReadTx, viewer: Viewer, id: string): Promise<Grant["scope"]> {
@@ -143,18 +169,21 @@ export const readableFiles = (agentId: string, companyId: string) => sql<{ id: s
       union select e.child_id from edges e join down on e.parent_id = down.id),
     up(id) as (
       select id from outcomes
-        where responsible_id = ${agentId} and delegated = 1 and status in ('open', 'submitted')
+        where responsible_id = ${agentId} and status in ('open', 'submitted')
       union select e.parent_id from edges e join up on e.child_id = up.id)
   select substr(resource, 4) as id from grants
     where grantee_id = ${agentId} and resource >= 'kb:' and resource < 'kb;' and broken = 0 and level > 0
-  union select id from files where owner_id = ${agentId}
+  union select id from files where owner_id = ${agentId} or owner_id in (${departedBelow(agentId)})
+    or owner_id in (${reportsBelow(agentId)})
+  union select substr(resource, 4) from grants where grantee_id in (${departedBelow(agentId)})
+    and resource >= 'kb:' and resource < 'kb;' and origin = 'creation' and revoked_at is null
   union select id from down
   union select id from up
   union select o.result_id from outcomes o join down on down.id = o.id where o.result_id is not null
   union select o.result_id from outcomes o join up on up.id = o.id where o.result_id is not null
   union select o.result_id from outcomes o
     join dependencies d on d.depends_on_id = o.id join outcomes m on m.id = d.outcome_id
-    where m.responsible_id = ${agentId} and o.result_id is not null
+    where m.responsible_id = ${agentId} and d.shares = 1 and o.result_id is not null
   union select m.file_id from messages m join files f on f.id = m.file_id
     where m.to_id = ${agentId} and m.delivered_at is not null and f.kind = 'message'
   union select m.file_id from messages m join files f on f.id = m.file_id
@@ -167,6 +196,7 @@ const nouns: Readonly<Record<ResourceKind, string>> = {
   mail: "agent",
   mcp: "MCP server",
   repo: "repository",
+  net: "host",
   org: "right",
 };
 
@@ -180,7 +210,9 @@ async function refusalFor(
   const id = resourceId(on);
   const rank = await effectiveRank(tx, agentId, on);
   const isSent = kind === "kb" && (await visibleVersions(tx, { agentId }, id)).length > 0;
-  if (rank === noRight && kind !== "org" && !isSent) return notFound(nouns[kind], id);
+  // The servers of a company are no secret in it.
+  const isServer = kind === "mcp" && (await tx.first(serverAround, { agentId, name: id })) !== undefined;
+  if (rank === noRight && kind !== "org" && !isSent && !isServer) return notFound(nouns[kind], id);
   const name =
     kind === "mail"
       ? (await memberById(tx, id))?.name
@@ -190,29 +222,15 @@ async function refusalFor(
   return needsRight({ on, name, levels, held: rank === noRight && isSent ? "read" : levelAt(kind, rank) });
 }
 
+const serverAround = textQuery(
+  (p: { agentId: string; name: string }) => sql<{ name: string }>`
+    select s.name from mcp_servers s join agents a on a.company_id = s.company_id
+    where a.id = ${p.agentId} and s.name = ${p.name}`,
+);
+
 /** Also the title of an outcome: the file of an outcome has the outcome's id, and its title as description. */
 const fileName = query((db, p: { id: string }) =>
-  db.selectFrom("files").select("description").where("id", "=", p.id),
-);
-
-const sentTo = query((db, p: { agentId: string; fileId: string }) =>
-  db
-    .selectFrom("messages")
-    .select(["version", "from_id"])
-    .distinct()
-    .where("file_id", "=", p.fileId)
-    .where("to_id", "=", p.agentId)
-    .where("delivered_at", "is not", null),
-);
-
-const creatorGrant = query((db, p: { agentId: string; resource: Resource }) =>
-  db
-    .selectFrom("grants")
-    .select("id")
-    .where("grantee_id", "=", p.agentId)
-    .where("resource", "=", p.resource)
-    .where("origin", "=", "creation")
-    .where("revoked_at", "is", null),
+  db.selectFrom("files").select(["description", "company_id"]).where("id", "=", p.id),
 );
 
 const namesAround = query((db, p: { id: string }) =>
@@ -226,4 +244,15 @@ const namesAround = query((db, p: { id: string }) =>
 
 const scopeRow = query((db, p: { id: string }) =>
   db.selectFrom("outcomes").select(["title", "status"]).where("id", "=", p.id),
+);
+
+/** What an id names. Agents are no secret within a company, but an agent's mandate has its id. */
+const namedThings = textQuery(
+  (p: { id: string }) => sql<{ noun: string; from_id: string | null; to_id: string | null }>`
+    select 'outcome' as noun, null as from_id, null as to_id from outcomes where id = ${p.id}
+    union all select 'file', null, null from files where id = ${p.id} and kind <> 'outcome'
+    union all select 'message', coalesce(from_id, ''), coalesce(to_id, '') from messages where id = ${p.id}
+    union all select 'approval', null, null from approvals where id = ${p.id}
+    union all select 'grant', null, null from grants where id = ${p.id}
+    union all select 'request', null, null from permission_requests where id = ${p.id}`,
 );

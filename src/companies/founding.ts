@@ -4,6 +4,8 @@ import { employ } from "../hiring/employ.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { insertGrant, rootless } from "../capabilities/table.ts";
 import { insertOutcome } from "../outcomes/table.ts";
+import type { StartingBrain } from "../brains/finding.ts";
+import { defaultBrainType } from "../brains/registry.ts";
 import { insertion } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 
@@ -14,6 +16,7 @@ export interface Founding {
   readonly name: string;
   /** The settings as stored JSON. */
   readonly settings: string;
+  readonly provider?: StartingBrain["provider"];
   /** Its brain, and what a definition says about it. */
   readonly root: Pick<AgentRow, "brain_type" | "brain_config"> & Partial<AgentRow>;
   readonly purpose: string;
@@ -23,8 +26,25 @@ export interface Founding {
 export async function foundCompany(call: Writing, founding: Founding): Promise<Row<"companies">> {
   const { tx, actor } = call;
   const { id, rootId, name, settings } = founding;
-  const row = { id, name, settings, root_agent_id: rootId, root_outcome_id: rootId, created_at: tx.now };
+  const row = {
+    id,
+    name,
+    settings,
+    root_agent_id: rootId,
+    root_outcome_id: rootId,
+    created_at: tx.now,
+    frozen_at: null,
+    frozen_reason: null,
+    archived_at: null,
+  };
   await tx.run(insertRow, row);
+  if (founding.provider !== undefined)
+    await tx.run(insertProvider, {
+      company_id: id,
+      name: founding.provider.name,
+      config: JSON.stringify(founding.provider.config),
+      created_at: tx.now,
+    });
   await insertOutcome(
     tx,
     {
@@ -57,4 +77,9 @@ export async function foundCompany(call: Writing, founding: Founding): Promise<R
   return row;
 }
 
+/** The settings of a company that starts with this brain. The usual one is not stored. */
+export const settingsFor = ({ type, config }: StartingBrain) =>
+  type === defaultBrainType ? {} : { defaultAdapterType: type, defaultAdapterConfig: { ...config } };
+
 const insertRow = insertion("companies");
+const insertProvider = insertion("providers");

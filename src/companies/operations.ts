@@ -1,40 +1,47 @@
 import { JsonObject } from "../contract/words.ts";
 import * as contract from "../contract/companies.ts";
 import { notFound } from "../contract/refusal.ts";
-import { parseSettings, storedSettings } from "../dispatch/company-settings.ts";
+import { parseSettings, stateOf, storedSettings } from "../dispatch/company-settings.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { cursorParts, defaultPage, pageAfter } from "../dispatch/page.ts";
 import { redact } from "../redaction/redact.ts";
+import { dashed } from "../agents/agent.ts";
+import type { StartingBrain } from "../brains/finding.ts";
 import { brainMarks, checkBrainConfig, findBrain } from "../brains/registry.ts";
 import { demandCovers } from "../budgets/carving.ts";
 import { afterChange } from "../budgets/halting.ts";
-import { chooseBrain } from "../hiring/employ.ts";
+import { releaseAll } from "../budgets/outcome-limits.ts";
 import { dynamic, selection, updating } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
-import { foundCompany } from "./founding.ts";
+import { foundCompany, settingsFor } from "./founding.ts";
 import { standingPurpose } from "./texts.ts";
 
-const onCreate = guarded(contract.createCompany, async (call) => {
-  const row = await foundCompany(call, {
-    id: call.newId(),
-    rootId: call.newId(),
-    name: call.input.name,
-    settings: "{}",
-    root: await chooseBrain(call, {}),
-    purpose: standingPurpose,
-    mayHire: true,
+const onCreate = (starting: () => Promise<StartingBrain>) =>
+  guarded(contract.createCompany, async (call) => {
+    const brain = await starting();
+    const { type, config, says, provider } = brain;
+    const row = await foundCompany(call, {
+      id: call.newId(),
+      rootId: call.newId(),
+      name: call.input.name,
+      settings: JSON.stringify(settingsFor(brain)),
+      provider,
+      root: { brain_type: type, brain_config: checkBrainConfig(type, config) },
+      purpose: standingPurpose,
+      mayHire: true,
+    });
+    await call.record(row.id, { name: row.name, rootAgent: row.root_agent_id, brain: type });
+    return { ...presentCompany(row), brain: { type, says } };
   });
-  await call.record(row.id, { name: row.name, rootAgent: row.root_agent_id });
-  return presentCompany(row);
-});
 
 const onList = guarded(contract.listCompanies, async ({ tx, caller, input }) => {
   const own = caller.companyId;
   const [after = ""] = cursorParts(input.cursor, "id");
   const rows = await tx.all(
     dynamic((db) => {
-      const list = db.selectFrom("companies").selectAll().where("id", ">", after);
+      const all = db.selectFrom("companies").selectAll().where("id", ">", after);
+      const list = input.archived === true || own !== null ? all : all.where("archived_at", "is", null);
       return (own === null ? list : list.where("id", "=", own))
         .orderBy("id")
         .limit((input.limit ?? defaultPage) + 1);
@@ -64,6 +71,7 @@ const onUpdate = guarded(contract.updateCompany, async (call) => {
     await demandCovers(tx, companyId, parseSettings(changed.settings));
     await afterChange(call, companyId);
   }
+  if (settings.maxOutcomeUsd !== undefined) await releaseAll(call);
   await call.record(companyId, {
     ...(name === undefined ? {} : { name }),
     ...JsonObject.parse(redact(settings, brainMarks).value),
@@ -93,18 +101,31 @@ export function checkDefaultBrain(
   if (chatLLMProvider !== null) findBrain(chatLLMProvider);
 }
 
-export const companyHandlers = [onCreate, onList, onView, onUpdate];
+/** `starting`: the brain of a company whose founder names none. */
+export const companyHandlers = (starting: () => Promise<StartingBrain>) => [
+  onCreate(starting),
+  onList,
+  onView,
+  onUpdate,
+];
 
 export function presentCompany(row: Row<"companies">) {
   return {
     id: row.id,
     name: row.name,
+    slug: dashed(row.name),
+    state: stateOf(row),
+    frozenAt: timeOf(row.frozen_at),
+    frozenReason: row.frozen_reason,
+    archivedAt: timeOf(row.archived_at),
     settings: withoutSecrets(parseSettings(row.settings)),
     rootAgentId: row.root_agent_id,
     rootOutcomeId: row.root_outcome_id,
     createdAt: new Date(row.created_at).toISOString(),
   };
 }
+
+const timeOf = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString());
 
 /** Every agent of the company may read the settings, and the configuration of a brain may hold secrets. */
 function withoutSecrets(settings: contract.Settings): contract.Settings {

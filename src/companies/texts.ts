@@ -1,11 +1,20 @@
 import { plural } from "../contract/phrases.ts";
-import { invalid, Refusal, refused } from "../contract/refusal.ts";
+import { conflict, invalid, Refusal, refused } from "../contract/refusal.ts";
 import { mostSkillBytes, mostSkillFiles } from "../contract/skills.ts";
 import { wrongAt } from "../knowledge/front-matter.ts";
 
 /** The texts about companies and skills. A refusal names a skill's file by its path in a company's folder. */
 export const standingPurpose =
   "The standing purpose of this company. Everything the organization does serves it. It never ends.";
+
+export const alreadyFrozen = ({ name }: { readonly name: string }) =>
+  conflict(`${name} is already frozen.`, "Thaw it when its agents should work again: agency thaw.");
+
+export const notFrozen = ({ name }: { readonly name: string }) =>
+  conflict(`${name} is not frozen.`, "There is nothing to thaw.");
+
+export const notArchived = ({ name }: { readonly name: string }) =>
+  conflict(`${name} is not archived.`, "There is nothing to take out of the archive.");
 
 export const shownSkillPath = (path: string): string => `skills/${path}`;
 
@@ -54,3 +63,27 @@ export const skillsTooLarge = (files: number, bytes: number) =>
     `The company's skills would have ${plural(files, "file")} and ${plural(bytes, "byte")}. The limits are ${mostSkillFiles} files and ${mostSkillBytes} bytes.`,
     "Remove files you don't need, or keep them as knowledge files and link to them (kb://<id>).",
   );
+
+export const valueInServer = (server: string, key: string) =>
+  refused(
+    `The MCP server ${server} has the value of ${key} in its configuration.`,
+    `Set it as a secret (agency secrets set ${key}) and refer to it: {"${key}": {"secret": "${key}"}}.`,
+  );
+
+export const secretInServer = (server: string, isCommand: boolean) =>
+  refused(
+    `The ${isCommand ? "command" : "URL"} of the MCP server ${server} seems to contain a secret. Other users of the machine and records would show it.`,
+    isCommand
+      ? 'Give it as a variable: "env": {"API_KEY": {"secret": "<name>"}}. Set its value: agency secrets set <name>'
+      : 'Give it as a header: "headers": {"Authorization": {"secret": "<name>"}}. Set its value: agency secrets set <name>',
+  );
+
+export const addressNeverReached = (url: string) =>
+  refused(
+    `Agency never connects to ${new URL(url).hostname}: the address belongs to the network itself.`,
+    "Use the address or the name of the server.",
+  );
+
+/** Why a server can't be used, for the people who can set its secrets. */
+export const serverLacksSecrets = (names: readonly string[]): string =>
+  names.map((name) => `The secret ${name} has no value. Set it: agency secrets set ${name}`).join(" ");

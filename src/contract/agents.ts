@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { BudgetChange } from "./budgets.ts";
+import { By, PersonRef } from "./actors.ts";
+import { BudgetChange, BudgetLine, Cost } from "./budgets.ts";
+import { PersonOf } from "./people.ts";
 import { operation } from "./operation.ts";
 import {
   AdapterType,
@@ -7,14 +9,18 @@ import {
   CompanyId,
   Data,
   idOf,
+  inAll,
   Name,
   nextCursor,
   Page,
   Reason,
+  Reference,
   text,
 } from "./words.ts";
 
 /** Agents and their keys. */
+
+export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
 
 export const agentStatuses = ["pending_approval", "idle", "running", "paused", "terminated"] as const;
 
@@ -35,6 +41,16 @@ export type Agent = z.infer<typeof Agent>;
 export const AgentDetail = Agent.extend({
   capabilities: z.string().nullable().describe("What the agent can do, as described when it was hired."),
   adapterType: z.string(),
+  autoReply: z
+    .boolean()
+    .describe("True if the last output of a session answers the message that started the session."),
+  nextAgent: z
+    .string()
+    .nullable()
+    .describe("For an agent made with create_agent: the agent it answers, or `human`. Otherwise null."),
+  person: PersonRef.nullable().describe(
+    "The person who works from this position. Agents see this only of themselves and their direct reports.",
+  ),
   stateFileId: z.string(),
   logFileId: z.string().nullable(),
   reports: z.array(AgentRef),
@@ -46,12 +62,52 @@ export const AgentDetail = Agent.extend({
     ),
 });
 
+/** Everything about one agent. Of an agent that is neither itself nor a direct report, an agent sees `null` in most places. */
+const AgentPage = AgentDetail.extend({
+  model: z.string().nullable(),
+  effort: z.enum(efforts).nullable(),
+  says: z.string().describe("What the agent is doing or waiting for. Empty if you don't look at its work."),
+  permissions: z.object({ canCreateAgents: z.boolean().describe("Whether it may hire.") }).nullable(),
+  budget: z
+    .array(BudgetLine)
+    .nullable()
+    .describe("Its own monthly budget with what is spent and left. Empty: it shares the budget above it."),
+  cost: z
+    .object({ month: z.string(), own: Cost, total: Cost.describe("With all agents below it.") })
+    .nullable()
+    .describe("What it spent this month."),
+  work: z
+    .object({
+      workable: z.number().describe("Outcomes it could work on now."),
+      blocked: z.number(),
+      submitted: z.number().describe("Outcomes that wait for verification."),
+      inbox: z.number().nullable().describe("Messages in its inbox. Agents see only their own."),
+    })
+    .nullable(),
+  session: z
+    .object({ id: z.string(), since: z.string(), outcome: Reference.nullable() })
+    .nullable()
+    .describe("The session that runs now."),
+  paused: z
+    .object({ reason: z.string().nullable(), since: z.string(), by: By })
+    .nullable()
+    .describe("Why and since when it is paused. Null if it is not."),
+  approval: Reference.nullable().describe(
+    "The open request about it: its hire, or a change that its manager proposed.",
+  ),
+  left: z
+    .object({ at: z.string(), successor: AgentRef.nullable() })
+    .nullable()
+    .describe("When it left, and the manager that has its files and work. Null while it is employed."),
+});
+
 const agentId = idOf("agent");
-const reportId = idOf("agent").describe("Id of the agent, your direct report (UUID).");
+const reportId = idOf("agent").describe("UUID of your direct report.");
 
 export const listAgents = operation("agent.list", "GET /api/companies/:companyId/agents", {
   summary: "List the agents of a company.",
   lists: "agent",
+  kept: true,
   input: z.strictObject({
     companyId: CompanyId,
     status: z
@@ -60,21 +116,23 @@ export const listAgents = operation("agent.list", "GET /api/companies/:companyId
       .describe("Only agents with this status. Default: all, terminated agents included."),
     ...Page,
   }),
-  output: z.object({ agents: z.array(Agent), nextCursor }),
+  output: z.object({ agents: z.array(Agent), count: inAll, nextCursor }),
   needs: "member",
   cli: { command: "agents list", example: "--status running" },
 });
 
 export const viewAgent = operation("agent.view", "GET /api/agents/:id", {
-  summary: "Show an agent: role, manager, reports, brain, documents and reviews.",
+  summary: "Show an agent: role, manager, reports, brain, work, session, budget, costs and reviews.",
   input: z.strictObject({ id: agentId }),
-  output: AgentDetail,
+  output: AgentPage,
   needs: "member",
   cli: { command: "agents view <id>", example: "ada" },
 });
 
 export const updateAgent = operation("agent.update", "PATCH /api/agents/:id", {
-  summary: "Change an agent's name, role, title, description, prompt, brain or budget.",
+  summary: "Change an agent's name, role, mandate, prompt, brain, model, budget or replies.",
+  guidance:
+    "Only the board can. The event records each changed field before and after. A running session is asked to stop and is stopped after 60 seconds; the next one starts with the new settings. Managers propose changes of their reports with change_agent.",
   input: z.strictObject({
     id: agentId,
     name: Name.optional().describe(
@@ -92,12 +150,42 @@ export const updateAgent = operation("agent.update", "PATCH /api/agents/:id", {
       .nullable()
       .optional()
       .describe(
-        "Instructions that open the system prompt of its sessions. Null removes them. Default: unchanged.",
+        "Instructions at the end of its sessions' system prompt. Null removes them. Default: unchanged.",
       ),
     adapterType: AdapterType.optional().describe("Type of brain, such as `rehearsal`. Default: unchanged."),
     adapterConfig: Data.optional().describe(
-      "New configuration of the brain, as JSON; replaces the old one. Default: unchanged.",
+      "New configuration of the brain, as JSON; replaces the old one. A value sent as [redacted] stays as it was. Default: unchanged.",
     ),
+    model: text(100)
+      .min(1)
+      .nullable()
+      .optional()
+      .describe("Model, if the brain offers a choice. Null: the brain's default. Default: unchanged."),
+    effort: z
+      .enum(efforts)
+      .nullable()
+      .optional()
+      .describe("Reasoning effort. Null: the brain's default. Default: unchanged."),
+    mandate: text(20_000)
+      .optional()
+      .describe("What the agent is responsible for: the text of its mandate. Default: unchanged."),
+    autoReply: z
+      .boolean()
+      .optional()
+      .describe(
+        "Whether the last output of a session answers the message that started it. Default: unchanged.",
+      ),
+    nextAgent: text(100)
+      .min(1)
+      .optional()
+      .describe(
+        "For an agent made with create_agent: name, slug or id of the agent it answers, or `human`. The agent may then send mail there, and no longer to the former one. Default: unchanged.",
+      ),
+    person: PersonOf.nullable()
+      .optional()
+      .describe(
+        "Id or name of the person who works from this position. The brain must be `human`. Null makes it vacant. Default: unchanged.",
+      ),
     budget: BudgetChange.nullable()
       .optional()
       .describe('Monthly budget, such as {"usd": 5}. Null removes it: the agent shares the budget above it.'),
@@ -108,23 +196,21 @@ export const updateAgent = operation("agent.update", "PATCH /api/agents/:id", {
 
 export const pauseAgent = operation("agent.pause", "POST /api/agents/:id/pause", {
   summary: "Pause an agent. Its running session ends and no new one starts.",
-  guidance:
-    "Managers use it for their direct reports; the board can use it for any agent. The agent keeps its work and its mail; resume_agent ends the pause. To stop only one piece of work, use reclaim_outcome.",
+  guidance: "Managers pause direct reports. To stop one piece of work, use reclaim_outcome.",
   input: z.strictObject({ id: reportId, reason: Reason }),
   output: AgentDetail,
   needs: "member",
-  mcp: { server: "org", tool: "pause_agent" },
+  mcp: { server: "org", tool: "pause_agent", for: ["manager"] },
   cli: { command: "agents pause <id>", example: 'ada --reason "Budget review"' },
 });
 
 export const resumeAgent = operation("agent.resume", "POST /api/agents/:id/resume", {
   summary: "Resume a paused agent.",
-  guidance:
-    "Managers use it for their direct reports; the board can use it for any agent. The agent starts again as soon as it has work. The call is refused if the agent is not paused. Returns the agent.",
+  guidance: "Managers resume direct reports.",
   input: z.strictObject({ id: reportId }),
   output: AgentDetail,
   needs: "member",
-  mcp: { server: "org", tool: "resume_agent" },
+  mcp: { server: "org", tool: "resume_agent", for: ["manager"] },
   cli: { command: "agents resume <id>", example: "ada" },
 });
 

@@ -1,12 +1,29 @@
 import { z } from "zod";
+import { Ability } from "./attention.ts";
+import { measures } from "./budgets.ts";
+import { ChainLink } from "./capabilities.ts";
 import { operation } from "./operation.ts";
-import { AgentRef, CompanyId, Data, idOf, nextCursor, Page, text } from "./words.ts";
+import { By } from "./actors.ts";
+import { LevelName } from "./resources.ts";
+import {
+  AgentRef,
+  CompanyId,
+  Data,
+  hiddenInTools,
+  idOf,
+  inAll,
+  nextCursor,
+  Page,
+  Reference,
+  text,
+} from "./words.ts";
 
-/** Approvals: requests that only people decide (hires, plans, raised budgets), and the comments on them. */
+/** Approvals: requests that only people decide (hires, changes, plans, raised budgets), and everything said about them. */
 
 export const approvalTypes = [
   "hire_agent",
   "create_agent",
+  "change_agent",
   "approve_ceo_strategy",
   "budget_override",
 ] as const;
@@ -21,7 +38,48 @@ export const approvalStatuses = [
 ] as const;
 export type ApprovalStatus = (typeof approvalStatuses)[number];
 
+/** What happened to an approval. Each is one entry of its thread, and no entry ever changes. */
+export const stepKinds = [
+  "created",
+  "comment",
+  "revision_requested",
+  "revised",
+  "approved",
+  "rejected",
+  /** The requester or the board withdrew it. */
+  "cancelled",
+  "expired",
+  /** Another change made it pointless: an agent left, a budget was raised. */
+  "overtaken",
+  /** A reorganization that had ended it was undone. */
+  "reopened",
+] as const;
+export type StepKind = (typeof stepKinds)[number];
+
 const Payload = Data;
+
+const Decision = z.object({
+  result: z.enum(["approved", "rejected", "cancelled"]),
+  reason: z
+    .enum(["decided", "withdrawn", "timeout", "overtaken"])
+    .describe(
+      "decided: a person approved or rejected it. withdrawn: the requester or the board cancelled it. timeout: it expired before a person decided. overtaken: another change ended it, such as the departure of an agent.",
+    ),
+  by: By,
+  at: z.string(),
+  note: z.string().nullable(),
+  selfDecided: z
+    .boolean()
+    .describe(
+      "Whether the person decided on a request of their own position. Possible only on a board of one.",
+    ),
+});
+
+const ApprovalAbility = Ability.extend({
+  by: z.array(z.enum(["board", "requester", "reader"])).describe("Who can make the call."),
+  yours: z.boolean().describe("Whether you can make it."),
+});
+export type ApprovalAbility = z.infer<typeof ApprovalAbility>;
 
 export const Approval = z.object({
   id: z.string(),
@@ -31,6 +89,7 @@ export const Approval = z.object({
   payloadHash: z
     .string()
     .describe("SHA-256 of the payload. Pass it with a decision to decide on exactly this payload."),
+  revision: z.number().describe("How often the request was written, counting from 1."),
   redactedPaths: z.array(z.string()).describe("Where in the payload a secret was hidden."),
   agentId: z
     .string()
@@ -38,9 +97,12 @@ export const Approval = z.object({
     .describe("The agent the request is about. Null if that agent does not exist yet."),
   requestedBy: AgentRef.nullable().describe("The agent that made the request. Null for the board."),
   decisionNote: z.string().nullable(),
+  decision: Decision.nullable().describe("How the request ended. Null while it is open."),
+  abilities: z.array(ApprovalAbility).describe("The calls that are possible now."),
   createdAt: z.string(),
   updatedAt: z.string(),
   decidedAt: z.string().nullable(),
+  decidedBy: By.nullable().describe("Who decided or cancelled the request. Null while it is open."),
   expiresAt: z
     .string()
     .nullable()
@@ -48,27 +110,95 @@ export const Approval = z.object({
 });
 export type Approval = z.infer<typeof Approval>;
 
+const Amounts = z.object({
+  limit: z.number().nullable().describe("Limit for the month. Null: no limit."),
+  left: z.number().nullable().describe("What can still be spent or given. Null: no limit."),
+});
+
+const MoneyChange = z.object({
+  pool: Reference.describe("The company or agent whose budget it is."),
+  measure: z.enum(measures),
+  before: Amounts.nullable().describe("Null: there is no separate budget yet."),
+  after: Amounts.nullable().describe("Null: the separate budget ends."),
+});
+export type MoneyChange = z.infer<typeof MoneyChange>;
+
+const FieldChange = z.object({
+  field: z.string().describe("Such as `prompt` or `adapterConfig.command`."),
+  before: z.unknown().describe("Null: it was not there."),
+  after: z.unknown().describe("Null: it is not there any more."),
+});
+export type FieldChange = z.infer<typeof FieldChange>;
+
+const Changes = z.object({
+  summary: z.array(z.string()).describe("What approving would change, one sentence each."),
+  place: z
+    .object({
+      manager: AgentRef.nullable().describe("Null: the board."),
+      path: z.array(AgentRef).describe("The agents from the root agent down to the manager."),
+    })
+    .nullable()
+    .describe("Where a new agent would stand."),
+  headcount: z
+    .object({ before: z.number(), after: z.number(), limit: z.number().nullable() })
+    .nullable()
+    .describe("How many agents the company has, pending agents included. Limit null: none is set."),
+  rights: z.array(
+    z.object({
+      resource: z.string(),
+      title: z.string().nullable(),
+      level: LevelName,
+      from: AgentRef.nullable().describe("The agent that passes the right on. Null: the board."),
+      held: z.boolean().describe("Whether the giver holds the right now. Without it, approving is refused."),
+      because: z.string(),
+      chain: z.array(ChainLink).describe("How the giver got the right, from the first giver down."),
+    }),
+  ),
+  money: z
+    .array(MoneyChange)
+    .describe("Each budget that changes or is shared. Agents see their own budgets and those below."),
+  brain: z
+    .object({
+      type: z.string(),
+      command: z.string().nullable().describe("The program and its arguments. Null: it runs no command."),
+      model: z.string().nullable(),
+      effort: z.string().nullable(),
+      prompt: z.string().nullable(),
+      config: Data,
+      secrets: z.array(z.string()).describe("The secrets it gets, by name. Only people see the names."),
+    })
+    .nullable()
+    .describe("What would think for the agent."),
+  fields: z
+    .array(FieldChange)
+    .describe("Every field of the request. Nothing takes effect that is not listed here."),
+  heldUp: z.array(Reference).describe("Outcomes and agents that wait for the decision."),
+  obstacles: z.array(z.string()).describe("Why approving would be refused now."),
+});
+export type Changes = z.infer<typeof Changes>;
+
 const ApprovalDetail = Approval.extend({
-  changes: z.array(z.string()).describe("What approving would change, one line each."),
+  changes: Changes.describe("What approving would change."),
 });
 
 export const requestApproval = operation("approval.request", "POST /api/companies/:companyId/approvals", {
   summary: "Submit a strategy or plan to the board for approval.",
-  guidance:
-    "Only the root agent can call this; other agents propose plans to their manager with send_message. The plan waits until a person approves it, rejects it or asks for a revision, and the decision arrives by mail. Don't wait for it: continue with other work.",
+  guidance: "The decision arrives by mail: continue with other work.",
   input: z.strictObject({
     companyId: CompanyId,
     type: z
       .literal("approve_ceo_strategy")
       .default("approve_ceo_strategy")
-      .describe("The only type of request agents can make here. Leave it out."),
+      .describe("Leave it out.")
+      .register(hiddenInTools, {}),
     payload: z
-      .strictObject({ plan: text(50_000).min(1).describe("The plan as Markdown, up to 50,000 characters.") })
+      .strictObject({ plan: text(50_000).min(1).describe("The plan, as Markdown.") })
       .describe('What the board should approve: {"plan": "# Plan…"}.'),
   }),
   output: Approval,
   needs: "member",
-  mcp: { server: "org", tool: "request_approval" },
+  mcp: { server: "org", tool: "request_approval", for: ["root"] },
+  cli: { command: "approvals request <payload>", example: `'{"plan":"# Plan for the year"}'` },
 });
 
 export const listApprovals = operation("approval.list", "GET /api/companies/:companyId/approvals", {
@@ -77,12 +207,17 @@ export const listApprovals = operation("approval.list", "GET /api/companies/:com
   input: z.strictObject({
     companyId: CompanyId,
     status: z.enum(approvalStatuses).optional().describe("Only requests with this status. Default: all."),
+    type: z.enum(approvalTypes).optional().describe("Only requests of this type. Default: all."),
+    agent: idOf("agent")
+      .optional()
+      .describe("Only requests that this agent made or that are about it (UUID). Default: all."),
     ...Page,
   }),
   output: z.object({
     approvals: z.array(
       Approval.extend({ title: z.string().describe("What approving would change, in one line.") }),
     ),
+    count: inAll,
     nextCursor,
   }),
   needs: "member",
@@ -93,26 +228,68 @@ const approvalId = idOf("approval");
 
 export const viewApproval = operation("approval.view", "GET /api/approvals/:id", {
   summary: "Show one approval request: the request, what approving would change, and the decision.",
+  guidance: "`abilities` lists the calls that are possible.",
   input: z.strictObject({ id: approvalId }),
   output: ApprovalDetail,
   needs: "member",
-  cli: { command: "approvals view <id>", example: "<approval id>" },
+  mcp: { server: "org", tool: "view_approval", for: ["requester"] },
+});
+
+const Step = z.object({
+  kind: z.enum(stepKinds),
+  by: By,
+  at: z.string(),
+  note: z
+    .string()
+    .nullable()
+    .describe("The comment, or the note of a decision, a revision request or a revision."),
+  revision: z.number().describe("The revision of the request at that time."),
+  selfDecided: z.boolean().describe("Whether the person decided on a request of their own position."),
+  diff: z.array(FieldChange).describe("For a revision: what differs from the one before, field by field."),
+});
+
+export const approvalTimeline = operation("approval.timeline", "GET /api/approvals/:id/timeline", {
+  summary: "Show everything that happened to an approval request, oldest first.",
+  guidance: "Revisions list the changed fields.",
+  input: z.strictObject({ id: approvalId, ...Page }),
+  output: z.object({ timeline: z.array(Step), nextCursor }),
+  needs: "member",
+  mcp: { server: "org", tool: "approval_timeline", for: ["requester"] },
+});
+
+export const listRevisions = operation("approval.list_revisions", "GET /api/approvals/:id/revisions", {
+  summary: "List every revision of an approval request, oldest first, with its payload and its hash.",
+  input: z.strictObject({ id: approvalId, ...Page }),
+  output: z.object({
+    revisions: z.array(
+      z.object({
+        revision: z.number(),
+        payload: Payload,
+        redactedPaths: z.array(z.string()),
+        payloadHash: z.string(),
+        by: By,
+        note: z.string().nullable(),
+        at: z.string(),
+        diff: z.array(FieldChange).describe("What differs from the revision before, field by field."),
+      }),
+    ),
+    nextCursor,
+  }),
+  needs: "member",
+  cli: { command: "approvals revisions <id>", example: "<approval id>" },
 });
 
 /** What all decisions on an approval have in common. */
 const deciding = {
   input: z.strictObject({
     id: approvalId,
-    decisionNote: text(10_000)
-      .optional()
-      .describe("The reason, up to 10,000 characters. Kept with the approval and sent to the requester."),
+    decisionNote: text(10_000).optional().describe("The reason, for the other side."),
     payloadHash: z
       .string()
       .max(200)
       .optional()
-      .describe(
-        "`payloadHash` of the request you looked at. The call is refused if the request has changed since.",
-      ),
+      .describe("`payloadHash` you saw. Refused if the request has changed since.")
+      .register(hiddenInTools, {}),
   }),
   output: Approval,
 } as const;
@@ -120,12 +297,14 @@ const deciding = {
 export const approve = operation("approval.approve", "POST /api/approvals/:id/approve", {
   summary: "Approve a request. The change takes effect immediately.",
   ...deciding,
+  mcp: { server: "org", tool: "approve_request", for: ["person"] },
   cli: { command: "approve <id>", example: "<approval id>" },
 });
 
 export const reject = operation("approval.reject", "POST /api/approvals/:id/reject", {
   summary: "Reject a request for good. An agent that was waiting for it is terminated.",
   ...deciding,
+  mcp: { server: "org", tool: "reject_request", for: ["person"] },
   cli: { command: "reject <id>", example: '<approval id> --decision-note "We have a writer already."' },
 });
 
@@ -144,60 +323,56 @@ export const requestRevision = operation(
 
 export const resubmit = operation("approval.resubmit", "POST /api/approvals/:id/resubmit", {
   summary: "Resubmit a request after the board asked for a revision.",
-  guidance:
-    'Only the requester and the board can. Read the comments first with list_comments. Pass only the keys to change, for example {"id": "<approval id>", "payload": {"title": "Editor"}}. The request is pending again and the answer shows it as it is now.',
+  guidance: "Read the comments first with list_comments. The request is pending again.",
   ...deciding,
   input: deciding.input.extend({
-    payload: Payload.optional().describe(
-      "The keys to change; keys you leave out stay. A value shown as [redacted] stays as it was. Default: resubmit unchanged.",
-    ),
+    payload: Payload.optional().describe('The keys to change, such as {"title": "Editor"}. Others stay.'),
   }),
   needs: "member",
-  mcp: { server: "org", tool: "resubmit_approval" },
+  mcp: { server: "org", tool: "resubmit_approval", for: ["requester"] },
   cli: { command: "approvals resubmit <id>", example: `<approval id> --payload '{"title":"Editor"}'` },
 });
 
 export const cancelApproval = operation("approval.cancel", "POST /api/approvals/:id/cancel", {
   summary: "Withdraw a request that is not decided yet.",
-  guidance:
-    "Only the requester and the board can. An agent that was waiting for this approval is terminated, and work handed to it comes back to you. To change a request, wait for a revision and use resubmit_approval.",
+  guidance: "An agent that waits for it is terminated, and its work comes back to you.",
   ...deciding,
   needs: "member",
-  mcp: { server: "org", tool: "cancel_approval" },
+  mcp: { server: "org", tool: "cancel_approval", for: ["requester"] },
   cli: { command: "approvals cancel <id>", example: '<approval id> --decision-note "No longer needed."' },
 });
 
 const Comment = z.object({
   id: z.string(),
   approvalId: z.string(),
-  author: AgentRef.nullable().describe("Null for the board."),
+  kind: z.enum(stepKinds).describe("`comment`, or what the note was written for, such as `rejected`."),
+  author: AgentRef.nullable().describe("The agent that wrote it. Null for the board."),
+  by: By.describe("Who wrote it: the agent, or the person on the board."),
   body: z.string(),
   createdAt: z.string(),
 });
 
 export const listComments = operation("approval.list_comments", "GET /api/approvals/:id/comments", {
-  summary: "List the comments on an approval request, oldest first.",
-  guidance:
-    "Use it when the board asks you to revise a request: the comments say what to change. Each comment has its author (null for the board), text and time.",
+  summary: "List the comments on an approval request, and the notes of its decisions, oldest first.",
+  guidance: "They say what the board wants changed.",
   input: z.strictObject({ id: approvalId, ...Page }),
   output: z.object({ comments: z.array(Comment), nextCursor }),
   needs: "member",
-  mcp: { server: "org", tool: "list_comments" },
+  mcp: { server: "org", tool: "list_comments", for: ["requester"] },
   cli: { command: "approvals comments <id>", example: "<approval id>" },
 });
 
 export const commentOnApproval = operation("approval.comment", "POST /api/approvals/:id/comments", {
   summary: "Comment on an approval request.",
-  guidance:
-    "The other side (the board or the requester) gets the comment by mail. Use it to ask or explain; a comment decides nothing. To change the request itself, use resubmit_approval.",
+  guidance: "The other side gets it by mail. To change the request, use resubmit_approval.",
   input: z.strictObject({
     id: approvalId,
     body: text(20_000)
       .refine((body) => body.trim() !== "", "a comment with at least one visible character")
-      .describe("The comment, as Markdown, up to 20,000 characters."),
+      .describe("The comment, as Markdown."),
   }),
   output: Comment,
   needs: "member",
-  mcp: { server: "org", tool: "comment_on_approval" },
+  mcp: { server: "org", tool: "comment_on_approval", for: ["requester"] },
   cli: { command: "comment <id> <body>", example: '<approval id> "Which model should it use?"' },
 });

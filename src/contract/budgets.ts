@@ -1,6 +1,19 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { AgentRef, CompanyId, count, idOf, nextCursor, numeric, Page, whole } from "./words.ts";
+import {
+  AgentRef,
+  CompanyId,
+  count,
+  hiddenInTools,
+  Flag,
+  idOf,
+  nextCursor,
+  numeric,
+  Page,
+  shownInTools,
+  Reference,
+  whole,
+} from "./words.ts";
 
 /** Budgets and costs. Money is in US dollars in requests and answers, and in millionths of a dollar in the store. */
 
@@ -12,16 +25,24 @@ const Tokens = count(0, 1e15).describe("Input and output tokens.");
 const Sessions = count(0, 1e9).describe("Number of sessions.");
 
 /** The budget of an agent. A measure that is left out is drawn from the nearest budget above the agent. */
-export const Budget = z.strictObject({ usd: Usd, tokens: Tokens, sessions: Sessions }).partial();
+export const Budget = z
+  .strictObject({ usd: Usd, tokens: Tokens, sessions: Sessions })
+  .partial()
+  .register(shownInTools, { type: "object" });
 
 /** A measure that is left out stays as it is; null removes it. */
 export const BudgetChange = z
   .strictObject({ usd: Usd.nullable(), tokens: Tokens.nullable(), sessions: Sessions.nullable() })
-  .partial();
+  .partial()
+  .register(shownInTools, { type: "object" });
 export type BudgetChange = z.infer<typeof BudgetChange>;
 
 export const MonthlyBudget = BudgetChange.describe(
   'What the company may spend in a calendar month (UTC), for example {"usd": 100}. 0 stops all spending; null means no limit.',
+);
+
+export const OutcomeLimit = Usd.nullable().describe(
+  "What one outcome may cost in US dollars, with everything below it and over all months. Work on an outcome that reaches it is blocked until the limit is raised. A goal with its own budget in dollars has that budget instead. Null: no limit.",
 );
 
 export const SessionBudget = z
@@ -29,7 +50,16 @@ export const SessionBudget = z
   .partial()
   .describe("The amount reserved before a session starts, and again each time the session has used it.");
 
-const BudgetLine = z.object({
+/** Usage so far as a brain reports it, consultants included. budgets/ checks whether it can be true. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+  /** The part that consultants used. */
+  readonly consultants?: Omit<Usage, "consultants">;
+}
+
+export const BudgetLine = z.object({
   measure: z.enum(measures),
   limit: z.number().nullable().describe("Limit for the month. Null: no limit."),
   spent: z.number().describe("Spent this month by agents that draw from this budget."),
@@ -42,50 +72,44 @@ export type BudgetLine = z.infer<typeof BudgetLine>;
 export const setBudget = operation("agent.set_budget", "PUT /api/agents/:id/budget", {
   summary: "Give an agent its own monthly budget, taken from the budget above it.",
   guidance:
-    'Managers use it for their direct reports; the board can use it for any agent. Measures you leave out stay as they are, and null removes one: the agent then shares the budget above it. Returns the agent\'s limits with what is spent, reserved and left. Example: {"id": "<agent id>", "usd": 5}.',
+    "Managers do this for direct reports. Null removes a limit: the agent then shares the budget above.",
   input: z.strictObject({
-    id: idOf("agent").describe("Id of the agent, your direct report (UUID)."),
-    usd: numeric(Usd)
-      .nullable()
-      .optional()
-      .describe("US dollars per calendar month (UTC). Null removes the limit. Default: unchanged."),
-    tokens: whole(0, 1e15)
-      .nullable()
-      .optional()
-      .describe("Input and output tokens per month. Null removes the limit. Default: unchanged."),
-    sessions: whole(0, 1e9)
-      .nullable()
-      .optional()
-      .describe("Sessions per month. Null removes the limit. Default: unchanged."),
+    id: idOf("agent").describe("UUID of your direct report."),
+    usd: numeric(Usd).nullable().optional().describe("US dollars per month."),
+    tokens: whole(0, 1e15).nullable().optional().describe("Tokens per month."),
+    sessions: whole(0, 1e9).nullable().optional().describe("Sessions per month."),
   }),
   output: z.object({ agent: AgentRef, budget: z.array(BudgetLine) }),
   needs: "member",
-  mcp: { server: "org", tool: "set_budget" },
+  mcp: { server: "org", tool: "set_budget", for: ["manager"] },
   cli: { command: "agents budget <id>", example: "ada --usd 5" },
 });
 
 export const Use = z.object({ inputTokens: z.number(), outputTokens: z.number(), costUsd: z.number() });
-const Cost = Use.extend({
+export const Cost = Use.extend({
   sessions: z.number(),
   consultants: Use.describe("The part used by sub-agents of the sessions."),
 });
 export type Cost = z.infer<typeof Cost>;
 
 export const listCosts = operation("cost.list", "GET /api/companies/:companyId/costs", {
-  summary: "Show what was spent in a month, by agent or by outcome.",
-  guidance:
-    "Each row has its own costs and a total with everything below it. An agent sees itself and the agents below it; the board sees the whole company. Also returns the current budget with what is left, so call it before you hire or delegate costly work.",
+  summary: "Show what was spent in a month, by agent or by outcome, the highest costs first.",
+  guidance: "For you and the agents below you. Also returns what is left of your budget.",
   input: z.strictObject({
     companyId: CompanyId,
     month: z
       .string()
       .regex(/^\d{4}-(0[1-9]|1[0-2])$/, "a month such as 2030-01")
       .optional()
-      .describe("Calendar month in UTC, such as `2030-01`. Default: the current month."),
-    by: z.enum(["agent", "outcome"]).default("agent").describe("What each row stands for. Default `agent`."),
+      .describe("Such as `2030-01` (UTC). Default: this month."),
+    by: z.enum(["agent", "outcome"]).default("agent").describe("What a row stands for. Default `agent`."),
     agent: idOf("agent")
       .optional()
-      .describe("Only this agent and the agents below it (UUID). Default: all you can see."),
+      .describe("UUID of an agent: only it and the agents below it.")
+      .register(hiddenInTools, {}),
+    days: Flag.optional()
+      .describe("true adds what was spent on each day of the month. Default false.")
+      .register(hiddenInTools, {}),
     ...Page,
   }),
   output: z.object({
@@ -98,7 +122,7 @@ export const listCosts = operation("cost.list", "GET /api/companies/:companyId/c
     storage: z
       .object({ bytes: z.number(), maxBytes: z.number() })
       .describe(
-        "What all versions and messages take: those the agent wrote, or for the board all of the company.",
+        "What all versions, messages and commits take: those the agent wrote, or for the board all of the company.",
       ),
     costs: z.array(
       z.object({
@@ -106,11 +130,45 @@ export const listCosts = operation("cost.list", "GET /api/companies/:companyId/c
         name: z.string(),
         own: Cost.describe("Sessions of this agent, or sessions that started with this outcome."),
         total: Cost.describe("With everything that was below it when the cost arose."),
+        lastMonthUsd: z.number().describe("`total` of the month before, in US dollars."),
       }),
     ),
+    months: z
+      .array(z.object({ month: z.string(), total: Cost }))
+      .describe("What was spent in each month, the newest 24 first."),
+    days: z
+      .array(
+        z.object({
+          day: z.string().describe("In UTC, such as `2030-01-15`."),
+          total: Cost,
+          agents: z
+            .array(z.object({ id: z.string(), name: z.string(), costUsd: z.number() }))
+            .describe("The own costs of the five agents that spent most in the month."),
+        }),
+      )
+      .optional()
+      .describe("The days on which something was spent, in order. Only if you ask for them."),
     nextCursor,
   }),
   needs: "member",
-  mcp: { server: "org", tool: "view_costs" },
-  cli: { command: "costs", example: "--month 2030-01 --by outcome" },
+  mcp: { server: "org", tool: "view_costs", for: ["manager", "hirer"] },
+  cli: { command: "costs", example: "--month 2030-01 --by outcome --days" },
+});
+
+export const listBudgets = operation("budget.list", "GET /api/companies/:companyId/budgets", {
+  summary: "List all budgets of this month with what is spent, reserved, given to reports and left.",
+  guidance:
+    "The company's budget comes first, for the board. An agent sees its own budget and those of the agents below it.",
+  input: z.strictObject({ companyId: CompanyId }),
+  output: z.object({
+    month: z.string(),
+    budgets: z.array(
+      z.object({
+        of: Reference.describe("The company, or the agent that has this budget."),
+        budget: z.array(BudgetLine).describe("Only the measures that this budget limits."),
+      }),
+    ),
+  }),
+  needs: "member",
+  cli: { command: "budgets" },
 });

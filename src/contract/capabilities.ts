@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
 import { LevelArgument, LevelName, ResourceName } from "./resources.ts";
-import { AgentRef, CompanyId, Data, idOf, nextCursor, Page, text } from "./words.ts";
+import { AgentRef, CompanyId, Data, idOf, nextCursor, Page, Reference, said, text } from "./words.ts";
 
 /** Where a grant comes from: the board gave it, its holder created the thing, or a manager passed a right on. */
 export const grantOrigins = ["board", "creation", "boss"] as const;
@@ -29,7 +29,21 @@ export const Grant = z.object({
 });
 export type Grant = z.infer<typeof Grant>;
 
-const StructuralRight = z.object({ resource: z.string(), levels: z.array(z.string()), because: z.string() });
+/** What a right to one version of a file follows from. */
+const Through = z.object({
+  kind: z.enum(["outcome", "message"]),
+  id: z.string().describe("Id of the outcome it was delivered with, or of the message it was sent in."),
+});
+
+const StructuralRight = z.object({
+  resource: z.string(),
+  levels: z.array(z.string()),
+  because: z.string(),
+  references: z.array(Reference).optional().describe("What `because` names, with ids."),
+  version: z.number().optional().describe("Set if the right is only to this version of the file."),
+  through: Through.optional(),
+});
+export type StructuralRight = z.infer<typeof StructuralRight>;
 
 const PermissionRequest = z.object({
   id: z.string(),
@@ -42,8 +56,7 @@ const PermissionRequest = z.object({
 
 export const listPermissions = operation("permission.list", "GET /api/permissions", {
   summary: "List your rights and the permission requests of your direct reports.",
-  guidance:
-    "Returns `grants` (rights you were given) and `structural` (rights that follow from your position, such as mail to your manager). `requests` is what your reports ask you for; answer with grant_permission. To find out why one call is refused, use explain_access.",
+  guidance: "`requests` is what your reports ask for.",
   lists: "grant",
   input: z.strictObject({ ...Page }),
   output: z.object({
@@ -54,6 +67,7 @@ export const listPermissions = operation("permission.list", "GET /api/permission
   }),
   needs: "member",
   mcp: { server: "permissions", tool: "list_permissions" },
+  cli: { command: "access mine" },
 });
 
 export const listAgentGrants = operation("permission.of_agent", "GET /api/agents/:id/grants", {
@@ -66,48 +80,44 @@ export const listAgentGrants = operation("permission.of_agent", "GET /api/agents
 
 export const grantPermission = operation("permission.grant", "POST /api/companies/:companyId/grants", {
   summary: "Give a direct report a right that you hold.",
-  guidance:
-    'You can grant only what you hold yourself, at the same level or lower, and only to direct reports. The grant ends with its outcome, or when you revoke it. Returns the grant with its id. Example: {"to": "ada", "resource": "kb:<file id>", "level": "read"}.',
+  guidance: "You can grant what you hold. The grant ends with its outcome, or when you revoke it.",
   input: z.strictObject({
     companyId: CompanyId,
-    to: text(100).min(1).describe("Id or slug of your direct report. The board can name any agent."),
+    to: text(100).min(1).describe("UUID or slug of your direct report."),
     resource: ResourceName,
     level: LevelArgument,
     outcome: idOf("outcome")
       .optional()
-      .describe(
-        "Id of the outcome the right is for (UUID). The grant ends with it. Default: the report's mandate.",
-      ),
+      .describe("UUID of the outcome it ends with. Default: the report's mandate."),
   }),
   output: Grant,
   needs: "member",
-  mcp: { server: "permissions", tool: "grant_permission" },
+  mcp: { server: "permissions", tool: "grant_permission", for: ["manager"] },
   cli: { command: "access grant <to> <resource>", example: "ada kb:<file id> --level write" },
 });
 
 export const revokePermission = operation("permission.revoke", "DELETE /api/grants/:id", {
   summary: "Revoke a grant, with every grant that was passed on from it.",
-  guidance:
-    "Use it for a grant you gave, or to give up a grant you hold. It takes effect immediately. Find the id with list_permissions, or keep the one grant_permission returned. Returns the grant with `revokedAt` set.",
+  guidance: "Use it for a grant you gave, or to give up one you hold.",
   input: z.strictObject({ id: idOf("grant") }),
   output: Grant,
   needs: "member",
-  mcp: { server: "permissions", tool: "revoke_permission" },
+  mcp: { server: "permissions", tool: "revoke_permission", for: ["manager"] },
   cli: { command: "access revoke <id>", example: "<grant id>" },
 });
 
 export const requestPermission = operation("permission.request", "POST /api/permissions/requests", {
   summary: "Ask your manager for a right you need.",
-  guidance:
-    'Use it when a call was refused for a missing right and your work depends on it. Your manager gets a message. Continue with other work: list_permissions shows the right once it is granted. Returns status `open`, or `already_held` if you have the right. Example: {"resource": "org:hire", "reason": "The release needs a tester."}.',
+  guidance: "Use it when a call was refused. Then continue with other work.",
   input: z.strictObject({
     resource: ResourceName,
     level: LevelArgument,
-    reason: text(2000).min(1).describe("Why you need it, up to 2,000 characters. Your manager reads this."),
+    reason: said(2000).describe("Why you need it. Your manager reads this."),
   }),
   output: PermissionRequest.extend({ status: z.enum(["open", "already_held"]) }),
   needs: "member",
   mcp: { server: "permissions", tool: "request_permission" },
+  cli: { command: "access request <resource> <reason>", example: 'org:hire "The release needs a tester."' },
 });
 
 export const listPermissionRequests = operation(
@@ -121,7 +131,7 @@ export const listPermissionRequests = operation(
   },
 );
 
-const ChainLink = z.object({
+export const ChainLink = z.object({
   grant: z.string(),
   from: z.string().describe("Who gave it: an agent's name, or the board."),
   to: z.string(),
@@ -138,17 +148,53 @@ const Fix = z.object({
   says: z.string(),
 });
 
+const Pinned = z
+  .array(z.object({ version: z.number(), through: Through, because: z.string() }))
+  .describe(
+    "Set if the agent can read only some versions of the file: each, and the outcome or message it follows from.",
+  );
+
+const Chain = z
+  .array(ChainLink)
+  .describe("The grants from the first giver down to the agent. Empty for a right of the agent's position.");
+
+export const listHolders = operation("permission.holders", "GET /api/access/holders", {
+  summary: "List the agents that may use a resource, each with the chain of grants behind it.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    resource: ResourceName,
+    level: LevelArgument,
+    ...Page,
+  }),
+  output: z.object({
+    resource: z.string(),
+    level: LevelName,
+    about: Reference.describe("What the resource names."),
+    holders: z
+      .array(
+        z.object({
+          agent: AgentRef,
+          held: LevelName,
+          because: z.string(),
+          references: z.array(Reference).describe("What the explanation names, with ids."),
+          chain: Chain,
+          pinned: Pinned,
+        }),
+      )
+      .describe("In the order of their names. People can use everything and are not listed."),
+    nextCursor,
+  }),
+  heavy: () => true,
+  cli: { command: "access holders <resource>", example: "kb:<file id> --level write" },
+});
+
 export const explainAccess = operation("permission.explain", "GET /api/access", {
   summary: "Explain whether an agent may use a resource, and why.",
-  guidance:
-    'Use it after a refusal, for yourself or a direct report. Returns `allowed`, the chain of grants behind the answer, and `fix`: the smallest set of calls that would change it, with who can make them. Example: {"resource": "kb:<file id>", "level": "write"}.',
+  guidance: "Use it after a refusal. `fix` lists the calls that would change the answer.",
   input: z.strictObject({
     resource: ResourceName,
     level: LevelArgument,
-    agent: text(100)
-      .min(1)
-      .optional()
-      .describe("Id or slug of a direct report; the board can name any agent. Default: you."),
+    agent: text(100).min(1).optional().describe("UUID or slug of a direct report. Default: you."),
     companyId: CompanyId,
   }),
   output: z.object({
@@ -157,12 +203,10 @@ export const explainAccess = operation("permission.explain", "GET /api/access", 
     resource: z.string(),
     level: LevelName,
     held: LevelName.nullable().describe("The level held now. Null: the thing does not exist for this agent."),
-    because: z.string(),
-    chain: z
-      .array(ChainLink)
-      .describe(
-        "The grants from the first giver down to the agent. Empty for a right of the agent's position.",
-      ),
+    because: z.string().describe("The explanation. It names things by their titles."),
+    references: z.array(Reference).describe("What the explanation names, with ids."),
+    chain: Chain,
+    pinned: Pinned,
     fix: z
       .array(Fix)
       .describe("Calls that would change the answer, all of them, in this order. Empty if none would."),

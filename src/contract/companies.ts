@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { MonthlyBudget, SessionBudget } from "./budgets.ts";
-import { mcpServers, operation } from "./operation.ts";
-import { AdapterType, CompanyId, count, Data, Name, nextCursor, Page, text } from "./words.ts";
+import { MonthlyBudget, OutcomeLimit, SessionBudget } from "./budgets.ts";
+import { operation } from "./operation.ts";
+import { AdapterType, CompanyId, count, Data, Flag, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Companies, their settings and their MCP servers. */
 
@@ -32,16 +32,18 @@ export const Settings = z.strictObject({
     .describe("Types of brain that agents may hire with. The board may use any."),
   maxFileBytes: count(1, 100 * 1024 * 1024).describe("Size limit of a knowledge file, in bytes."),
   maxAgentBytes: Storage.describe(
-    "Maximum size of all versions and messages that one agent wrote, in bytes.",
+    "Maximum size of all versions, messages and commits that one agent wrote, in bytes.",
   ),
-  maxCompanyBytes: Storage.describe("Maximum size of all versions and messages of the company, in bytes."),
+  maxCompanyBytes: Storage.describe(
+    "Maximum size of all versions, messages and commits of the company, in bytes.",
+  ),
   requireBoardApprovalForNewAgents: z
     .boolean()
     .describe("Whether an agent that another agent hires waits until the board approves it."),
   maxAgents: count(1, 1_000_000)
     .nullable()
     .describe(
-      "Agents can't hire above this headcount. Null: 16 if hires need no approval, otherwise no limit.",
+      "Agents can't hire above this headcount, also where a person approves each hire. Pending agents count. Null: 16.",
     ),
   defaultAdapterConfig: Data.describe(
     "Configuration of the default brain, for agents created without one, as JSON.",
@@ -79,16 +81,34 @@ export const Settings = z.strictObject({
   ),
   monthlyBudget: MonthlyBudget,
   sessionBudget: SessionBudget,
+  maxOutcomeUsd: OutcomeLimit,
 });
 export type Settings = z.infer<typeof Settings>;
+
+export const companyStates = ["active", "frozen", "archived"] as const;
+export type CompanyState = (typeof companyStates)[number];
 
 export const Company = z.object({
   id: z.string(),
   name: z.string(),
+  slug: z.string().describe("The name as it can be typed: small letters, digits and hyphens."),
+  state: z
+    .enum(companyStates)
+    .describe(
+      "frozen: no session starts and agents change nothing. archived: frozen, and read only for everyone.",
+    ),
+  frozenAt: z.string().nullable(),
+  frozenReason: z.string().nullable(),
+  archivedAt: z.string().nullable(),
   settings: Settings,
   rootAgentId: z.string(),
   rootOutcomeId: z.string(),
   createdAt: z.string(),
+});
+
+export const ChosenBrain = z.object({
+  type: z.string().describe("Type of brain that the root agent got."),
+  says: z.string().describe("Why, and how to choose another."),
 });
 
 const CompanyName = Name.describe("Name of the company, 1 to 64 characters.");
@@ -96,7 +116,7 @@ const CompanyName = Name.describe("Name of the company, 1 to 64 characters.");
 export const createCompany = operation("company.create", "POST /api/companies", {
   summary: "Create a company with a root agent and the perpetual outcome it serves.",
   input: z.strictObject({ name: CompanyName }),
-  output: Company,
+  output: Company.extend({ brain: ChosenBrain }),
   within: "installation",
   cli: { command: "companies create <name>", example: "Bakery" },
 });
@@ -104,10 +124,14 @@ export const createCompany = operation("company.create", "POST /api/companies", 
 export const listCompanies = operation("company.list", "GET /api/companies", {
   summary: "List the companies of this installation. An agent sees only its own.",
   lists: "company",
-  input: z.strictObject({ ...Page }),
+  input: z.strictObject({
+    archived: Flag.optional().describe("true also lists archived companies. Default false."),
+    ...Page,
+  }),
   output: z.object({ companies: z.array(Company), nextCursor }),
   within: "installation",
   needs: "member",
+  mcp: { server: "org", tool: "list_companies", for: ["person"] },
   cli: { command: "companies list" },
 });
 
@@ -130,71 +154,36 @@ export const updateCompany = operation("company.update", "PATCH /api/companies/:
   cli: { command: "companies update", example: "--max-sessions 8" },
 });
 
-const McpServerEntry = z.object({
-  name: z.string(),
-  config: Data,
-  createdAt: z.string(),
-});
-const ServerName = z
-  .string()
-  .max(60)
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9_-]*$/,
-    "letters, digits, hyphens and underscores, starting with a letter or digit",
-  )
-  .refine(
-    (name) => !mcpServers.some((base) => base === name),
-    `a name other than those of the built-in servers (${mcpServers.join(", ")})`,
-  )
-  .describe(
-    "Name of the server: up to 60 letters, digits, hyphens and underscores. Agents use it as `mcp:<name>`.",
-  );
+const Chosen = z.strictObject({ companyId: CompanyId });
 
-export const putMcpServer = operation("mcp_server.put", "POST /api/companies/:companyId/mcp-servers", {
-  summary: "Add an MCP server to the company, or replace its configuration.",
-  guidance: "An agent can use the server once it holds a grant for `mcp:<name>`.",
-  input: z.strictObject({
-    companyId: CompanyId,
-    name: ServerName,
-    config: z
-      .union(
-        [
-          z.strictObject({
-            type: z.literal("http").describe("A server that is reached over HTTP."),
-            url: z.url({ protocol: /^https?$/, error: "an http or https URL" }).describe("Its URL."),
-          }),
-          z.strictObject({
-            command: text(4096).min(1).describe("The program to start."),
-            args: z.array(text(4096)).max(100).optional().describe("Its arguments. Default: none."),
-          }),
-        ],
-        '{"type":"http","url":"https://…"} or {"command":"npx","args":["…"]}',
-      )
-      .describe(
-        'How to reach it: {"type":"http","url":"https://…"} or {"command":"npx","args":["…"]}. Don\'t put secrets here.',
-      ),
+export const freezeCompany = operation("company.freeze", "POST /api/companies/:companyId/freeze", {
+  summary: "Freeze a company, which stops all its sessions and starts none until it is thawed.",
+  guidance:
+    "Running sessions are ended. Agents can read but change nothing. Mail is delivered and kept; it wakes no one. The board can still read, decide and change everything. To end it: company.thaw.",
+  input: Chosen.extend({
+    reason: text(1000).min(1).optional().describe("Why, up to 1,000 characters. Agents and people see it."),
   }),
-  output: McpServerEntry,
-  cli: {
-    command: "companies add-mcp <name>",
-    example: `calendar --config '{"type":"http","url":"https://example.com/mcp"}'`,
-  },
+  output: Company,
+  cli: { command: "freeze", example: '--reason "Checking the costs"' },
 });
 
-export const listMcpServers = operation("mcp_server.list", "GET /api/companies/:companyId/mcp-servers", {
-  summary: "List the MCP servers of the company.",
-  input: z.strictObject({ companyId: CompanyId }),
-  output: z.object({ servers: z.array(McpServerEntry), nextCursor }),
-  cli: { command: "companies mcp" },
+export const thawCompany = operation("company.thaw", "POST /api/companies/:companyId/thaw", {
+  summary: "Thaw a frozen company, so its agents continue with their open work.",
+  input: Chosen,
+  output: Company,
+  cli: { command: "thaw" },
 });
 
-export const removeMcpServer = operation(
-  "mcp_server.remove",
-  "DELETE /api/companies/:companyId/mcp-servers/:name",
-  {
-    summary: "Remove an MCP server from the company. Sessions that start later don't have it.",
-    input: z.strictObject({ companyId: CompanyId, name: ServerName }),
-    output: McpServerEntry,
-    cli: { command: "companies remove-mcp <name>", example: "calendar" },
-  },
-);
+export const archiveCompany = operation("company.archive", "POST /api/companies/:companyId/archive", {
+  summary: "Archive a company, which freezes it, hides it in lists and makes it read only for everyone.",
+  input: Chosen,
+  output: Company,
+  cli: { command: "companies archive <companyId>", example: "Bakery" },
+});
+
+export const unarchiveCompany = operation("company.unarchive", "POST /api/companies/:companyId/unarchive", {
+  summary: "Take a company out of the archive. It stays frozen until it is thawed.",
+  input: Chosen,
+  output: Company,
+  cli: { command: "companies unarchive <companyId>", example: "Bakery" },
+});

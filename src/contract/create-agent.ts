@@ -12,22 +12,13 @@ const described = (type: string, description: string) => z.unknown().optional().
  * even when an argument is wrong. For that reason the schema accepts anything, and the handler checks the arguments.
  */
 export const createAgentArguments = {
-  name: described(
-    "string",
-    "Name of the new agent: 1 to 64 characters, any script, unique in the company. Required.",
-  ),
-  autoReply: described(
-    "boolean",
-    "Whether its final output is sent as a reply to the message that woke it. Default true.",
-  ),
-  role: described("string", "What the agent does. Only the first 240 characters are used. Default: no role."),
-  nextAgent: described(
-    "string",
-    "Who the agent replies to: an agent's id, slug or name, or `human` (the board). Default `human`.",
-  ),
+  name: described("string", "Name, unique in the company."),
+  autoReply: described("boolean", "Whether its output is a reply. Default true."),
+  role: described("string", "What it does, up to 240 characters."),
+  nextAgent: described("string", "Agent it replies to. Default `human`."),
   waitSeconds: described(
     "number",
-    `How many seconds this call waits for the decision, from 0 to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`,
+    `Seconds to wait, up to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`,
   ),
 };
 
@@ -66,14 +57,13 @@ const Result = z.object({
 export type CreateAgentResult = z.infer<typeof Result>;
 
 export const waitForApproval = operation("agent.wait_for_approval", "GET /api/approvals/:requestId/result", {
-  summary: "Wait for a person's answer to a create_agent request.",
-  guidance:
-    "Use it only after create_agent returned status `pending`, with the `requestId` from that answer. Returns the same result as create_agent: `created`, `denied` or still `pending`. You may also do other work and call it later.",
+  summary: "Wait for the decision on a create_agent request.",
+  guidance: "Use it if create_agent returned `pending`.",
   input: z.strictObject({
-    requestId: idOf("approval").describe("`requestId` from the answer of create_agent (UUID)."),
+    requestId: idOf("approval").describe("`requestId` from create_agent."),
     waitSeconds: numeric(z.number().min(0).max(longestWaitSeconds))
       .optional()
-      .describe(`How many seconds to wait, from 0 to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`),
+      .describe(`Seconds to wait, up to ${longestWaitSeconds}. Default ${defaultWaitSeconds}.`),
   }),
   output: Result,
   effect: "record",
@@ -85,7 +75,7 @@ export const waitForApproval = operation("agent.wait_for_approval", "GET /api/ap
 export const requestAgent = operation("agent.request", "POST /api/create-agent", {
   summary: "Create an agent that reports to you, once a person approves it.",
   guidance:
-    'Any agent can call this; no right is needed, because a person decides every time. The call waits for the decision. Returns `status`: `created` with the agent, `denied`, `pending` with a `requestId` for wait_for_approval, or `error` with the reason. To fill a lasting position with its own mandate and rights, use hire_agent. Example: {"name": "Rita", "role": "proofreader"}.',
+    "The call waits for the decision. Returns `created`, `denied`, `error`, or `pending` with a `requestId` for wait_for_approval.",
   input: z.looseObject(createAgentArguments).meta({ required: ["name"], additionalProperties: false }),
   output: Result,
   needs: "member",
@@ -101,7 +91,9 @@ function secondsIn({ waitSeconds }: Readonly<Record<string, unknown>>): number {
     : defaultWaitSeconds;
 }
 
+const Waiting = Result.pick({ status: true, requestId: true }).partial();
+
 function pendingIn(output: unknown): { requestId: string } | null {
-  const { status, requestId } = Result.partial().parse(output);
+  const { status, requestId } = Waiting.parse(output);
   return status === "pending" && requestId !== undefined ? { requestId } : null;
 }

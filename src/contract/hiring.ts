@@ -1,40 +1,37 @@
 import { z } from "zod";
-import { Agent, AgentDetail } from "./agents.ts";
+import { Agent, AgentDetail, efforts } from "./agents.ts";
 import { Approval } from "./approvals.ts";
-import { Budget } from "./budgets.ts";
+import { Budget, BudgetChange } from "./budgets.ts";
+import { PersonOf } from "./people.ts";
 import { operation } from "./operation.ts";
 import { LevelName, ResourceGrants, ResourceName } from "./resources.ts";
-import { AdapterType, CompanyId, Data, idOf, Name, nextCursor, Page, text } from "./words.ts";
+import { AdapterType, CompanyId, Data, Id, idOf, Name, nextCursor, Page, text } from "./words.ts";
 
 /** Hiring: what a new agent is made of, hiring it, and the configurations of the agents already hired. */
 
-export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
-
 /** What a new agent is made of, for every way of hiring. */
 export const hireShape = {
-  name: Name.describe("Name, 1 to 64 characters, unique in the company."),
-  role: Name.describe("What the agent does, such as `Release engineer`; 1 to 64 characters."),
-  title: Name.optional().describe("Job title shown beside the name. Default: none."),
-  capabilities: text(4000).optional().describe("What the agent can do, for colleagues who read the roster."),
-  prompt: text(50_000).optional().describe("Instructions that open the system prompt of its sessions."),
-  adapterType: AdapterType.optional().describe("Type of brain, such as `rehearsal`. Default: the company's."),
-  adapterConfig: Data.optional().describe(
-    "Configuration of the brain. GET /llms/agent-configuration/<adapterType>.txt lists the keys.",
-  ),
-  model: text(100).min(1).optional().describe("Model, if the brain offers a choice."),
-  effort: z.enum(efforts).optional().describe("Reasoning effort, if the brain offers a choice."),
+  name: Name.describe("Name, unique in the company."),
+  role: Name.describe("What it does, such as `Release engineer`."),
+  title: Name.optional().describe("Job title."),
+  capabilities: text(4000).optional().describe("What it can do, for colleagues."),
+  prompt: text(50_000).optional().describe("How it should work."),
+  adapterType: AdapterType.optional().describe("Type of brain. Default: the company's."),
+  adapterConfig: Data.optional().describe("As view_configurations shows it."),
+  model: text(100).min(1).optional().describe("Model, if the brain offers several."),
+  effort: z.enum(efforts).optional().describe("Reasoning effort."),
   budget: Budget.optional().describe(
-    "Monthly budget, taken from the manager's. Measures you leave out are shared with the manager.",
+    "Monthly `usd`, `tokens` or `sessions`, taken from its manager's budget.",
   ),
 };
 
 const Mandate = text(20_000)
   .optional()
-  .describe("What the agent is responsible for. Becomes its standing outcome.");
+  .describe("What it is responsible for, and how to tell that it does well.");
 
 /** Rights a hire starts with, passed on by its manager. */
 export const hireGrants = ResourceGrants.optional().describe(
-  "Rights the agent starts with. Its manager must hold each of them.",
+  "Rights it starts with. Its manager must hold each.",
 );
 
 /** A new agent with its mandate and its rights. */
@@ -47,6 +44,9 @@ export const createAgent = operation("agent.create", "POST /api/companies/:compa
     companyId: CompanyId,
     ...positionShape,
     reportsTo: idOf("agent").optional().describe("Id of its manager (UUID). Default: the root agent."),
+    person: PersonOf.optional().describe(
+      "Id or name of the person who works from this position. The brain must be `human`.",
+    ),
   }),
   output: AgentDetail,
   cli: { command: "agents create <name>", example: 'Ada --role Editor --mandate "Edit every article."' },
@@ -73,19 +73,55 @@ export type HireConfiguration = z.infer<typeof HireConfiguration>;
 export const hireAgent = operation("agent.hire", "POST /api/companies/:companyId/agent-hires", {
   summary: "Hire an agent with a standing mandate.",
   guidance:
-    'Needs the right `org:hire`. Use it for a lasting position; for one outcome use delegate_outcome with `hire`, and to divide work use plan_work. Returns `agent` and `approval`. With an approval, the agent is `pending_approval` and can do nothing until the board approves it; the decision arrives by mail, so don\'t hire again. Example: {"name": "Kim", "role": "Tester", "mandate": "Every release is tested."}.',
+    "For a lasting position; for one outcome, use delegate_outcome with `hire`. If the answer has an `approval`, the agent waits for it; the decision arrives by mail.",
   input: z.strictObject({
     companyId: CompanyId,
     ...positionShape,
     reportsTo: idOf("agent")
       .optional()
       .describe(
-        "Id of its manager: you or an agent below you. Defaults to you, or to the root agent when the board hires.",
+        "UUID of its manager: an agent below you. Default: you, or the root agent if the board hires.",
       ),
   }),
   output: z.object({ agent: AgentDetail, approval: Approval.nullable() }),
   needs: () => [{ on: "org:hire", level: "use" }],
-  mcp: { server: "org", tool: "hire_agent" },
+  mcp: { server: "org", tool: "hire_agent", for: ["hirer"] },
+});
+
+/** What a manager can propose to change of a report. Like a hire, but null removes a value. */
+export const proposalShape = {
+  prompt: hireShape.prompt.unwrap().nullable().optional().describe("New instructions."),
+  adapterType: AdapterType.optional().describe("Type of brain."),
+  adapterConfig: Data.optional().describe(
+    "New configuration of the brain. A value sent as [redacted] stays.",
+  ),
+  model: hireShape.model.unwrap().nullable().optional().describe("Model. Null: the default."),
+  effort: hireShape.effort.unwrap().nullable().optional().describe("Reasoning effort. Null: the default."),
+  budget: BudgetChange.optional().describe(
+    "Monthly `usd`, `tokens` or `sessions`, taken from your budget. Null removes one.",
+  ),
+};
+
+const ChangeReason = text(2000)
+  .refine((reason) => reason.trim() !== "", "a reason with at least one visible character")
+  .describe("Why. The board reads it.");
+
+/** What a revision of such a proposal may contain. */
+export const ProposalRevision = z.strictObject({ ...proposalShape, reason: ChangeReason }).partial();
+
+export const changeAgent = operation("agent.propose_change", "POST /api/agents/:agent/changes", {
+  summary: "Propose a change of a direct report's prompt, brain, model, effort or budget.",
+  guidance: "A person decides, and the decision arrives by mail.",
+  input: z.strictObject({
+    agent: text(100).min(1).describe("UUID or slug of your direct report."),
+    reason: ChangeReason,
+    ...proposalShape,
+  }),
+  output: Approval,
+  within: { agent: "agent" },
+  needs: "member",
+  mcp: { server: "org", tool: "change_agent", for: ["manager"] },
+  cli: { command: "agents propose <agent>", example: 'ada --reason "It is slow." --effort low' },
 });
 
 const Configuration = z.object({
@@ -101,12 +137,11 @@ export const listConfigurations = operation(
   "GET /api/companies/:companyId/agent-configurations",
   {
     summary: "List how the agents of the company are configured, without secrets.",
-    guidance:
-      "Use it before hire_agent to copy what works: each entry has an agent's mandate, prompt, brain, rights and budget. Only the board, the root agent and holders of `org:hire` can call it. For names and roles alone, use list_roster.",
+    guidance: "Use it before hire_agent to copy what works. For names and roles alone, use list_roster.",
     input: z.strictObject({ companyId: CompanyId, ...Page }),
     output: z.object({ configurations: z.array(Configuration), nextCursor }),
     needs: "member",
-    mcp: { server: "org", tool: "view_configurations" },
+    mcp: { server: "org", tool: "view_configurations", for: ["hirer", "root"] },
     cli: { command: "agents configurations" },
   },
 );
@@ -117,6 +152,73 @@ export const viewConfiguration = operation("configuration.view", "GET /api/agent
   output: Configuration,
   needs: "member",
   cli: { command: "agents configuration <id>", example: "ada" },
+});
+
+const BrainTest = z.object({
+  status: z.enum(["running", "works", "fails"]),
+  companyId: z.string(),
+  type: z.string(),
+  test: z.string().describe("Id of the test."),
+  provider: z.string().nullable().describe("The provider that was asked. Null: none."),
+  model: z.string().nullable(),
+  tokens: z.number().describe("Tokens read and written."),
+  costUsd: z.number(),
+  milliseconds: z.number().describe("Time from the question to the end of the answer."),
+  says: z.string().describe("What was found."),
+  remedy: z.string().describe("What to do if it fails."),
+});
+export type BrainTest = z.infer<typeof BrainTest>;
+
+export const listBrains = operation("brain.list", "GET /api/brains", {
+  summary: "List the brains, and whether each one can work on this machine.",
+  guidance:
+    "Only the board, the root agent and holders of `org:hire` can. `available` says whether its program or provider is there, and `says` what was found or how to get it. `schema` is the JSON Schema of its configuration, which a hire gives as `adapterConfig`.",
+  input: z.strictObject({}),
+  output: z.object({
+    brains: z.array(
+      z.object({
+        type: z.string(),
+        available: z.boolean(),
+        version: z.string().nullable(),
+        says: z.string(),
+        runsPrograms: z.boolean().describe("True if its sessions need a sandbox."),
+        schema: Data,
+        documentation: z.string().describe("Markdown."),
+      }),
+    ),
+  }),
+  // It starts programs to ask for their versions.
+  heavy: () => true,
+  within: "installation",
+  needs: "member",
+  cli: { command: "brains list" },
+});
+
+export const testBrain = operation("brain.test", "POST /api/companies/:companyId/brains/:type/test", {
+  summary: "Check whether a brain works: look for its program and ask its model one small question.",
+  guidance:
+    "The question takes the way of a session's calls: the company's provider, key, models, prices and budget. Its cost is booked for the root agent. The call waits for the answer, up to 90 seconds.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    type: AdapterType.describe("Type of brain, such as `claude_local`."),
+    adapterConfig: Data.optional().describe(
+      "Configuration of the brain, as JSON. Default: that of the root agent if it has this brain, otherwise the brain's defaults.",
+    ),
+    model: text(100)
+      .min(1)
+      .optional()
+      .describe("Model to ask. Default: the root agent's if it has this brain, otherwise the provider's."),
+    test: Id.optional().describe("Id of a running test, to wait for it again."),
+  }),
+  output: BrainTest,
+  waits: {
+    seconds: () => 90,
+    again: (output) => {
+      const { status, companyId, type, test } = BrainTest.parse(output);
+      return status === "running" ? { companyId, type, test } : null;
+    },
+  },
+  cli: { command: "brains test <type>", example: "claude_local" },
 });
 
 export const brainIndex = operation("brain.index", "GET /llms/agent-configuration.txt", {

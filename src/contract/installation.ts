@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ChosenBrain } from "./companies.ts";
 import { operation } from "./operation.ts";
 
 /** Facts about the daemon itself, which concern every company. */
@@ -27,8 +28,23 @@ const KeptSecrets = z.object({
 });
 
 export const viewInstallation = operation("installation.view", "GET /api/installation", {
-  summary: "Show the version of the daemon, how it isolates sessions, and which secrets are missing.",
+  summary:
+    "Show the version of the daemon, how it isolates sessions, which secrets are missing, and which brain a new company gets.",
   input: z.strictObject({}),
-  output: z.object({ version: z.string(), sandbox: Sandbox, secrets: KeptSecrets }),
+  output: z.object({
+    version: z.string(),
+    startedAt: z.string().describe("When the daemon started."),
+    sandbox: Sandbox,
+    secrets: KeptSecrets,
+    brain: ChosenBrain,
+  }),
   within: "installation",
+});
+
+export const measureInstallation = operation("installation.measure", "GET /metrics", {
+  summary: "Show figures of this daemon and of all companies, in the text format of Prometheus.",
+  input: z.strictObject({}),
+  output: z.object({ text: z.string() }),
+  within: "installation",
+  as: "text",
 });

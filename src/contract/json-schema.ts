@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shownAs, shownInTools } from "./words.ts";
+import { hiddenInTools, shownAs, shownInTools } from "./words.ts";
 
 /** JSON Schema for everything that does not speak zod: OpenAPI, MCP tools, the flags of CLI commands. */
 
@@ -8,9 +8,12 @@ export function inputSchema(input: z.ZodObject): Record<string, unknown> {
   return schemaOf(input, [shownAs]);
 }
 
-/** The input of a tool. Models pay for every character, so it leaves out what another tool describes in full. */
+/**
+ * The input of a tool, as models like it: types, enums and descriptions. Models pay for every character and can't use
+ * patterns, formats and limits; the check of each call names what it expects. What another tool describes in full is left out.
+ */
 export function toolSchema(input: z.ZodObject): Record<string, unknown> {
-  return schemaOf(input, [shownAs, shownInTools]);
+  return slim(schemaOf(input, [shownAs, shownInTools], hiddenInTools));
 }
 
 export function outputSchema(output: z.ZodType): Record<string, unknown> {
@@ -18,7 +21,11 @@ export function outputSchema(output: z.ZodType): Record<string, unknown> {
   return schema;
 }
 
-function schemaOf(input: z.ZodObject, substitutes: readonly (typeof shownAs)[]): Record<string, unknown> {
+function schemaOf(
+  input: z.ZodObject,
+  substitutes: readonly (typeof shownAs)[],
+  hidden?: typeof hiddenInTools,
+): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(input, {
     io: "input",
     unrepresentable: "any",
@@ -27,6 +34,9 @@ function schemaOf(input: z.ZodObject, substitutes: readonly (typeof shownAs)[]):
       // A pattern beside a format says the same again, at greater length.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
       delete jsonSchema.propertyNames;
+      if (hidden !== undefined && zodSchema instanceof z.ZodObject)
+        for (const [key, part] of Object.entries(zodSchema.shape))
+          if (hidden.has(part)) delete jsonSchema.properties?.[key];
     },
   });
   return schema;
@@ -37,7 +47,46 @@ function replace(
   shown: Readonly<Record<string, unknown>> | undefined,
 ): void {
   if (shown === undefined) return;
-  delete jsonSchema.anyOf;
-  delete jsonSchema.oneOf;
+  for (const key of ["anyOf", "oneOf", "properties", "required", "additionalProperties"])
+    delete jsonSchema[key];
   Object.assign(jsonSchema, shown);
+}
+
+/** What models are shown of a schema, and how. */
+const shownKeys: Readonly<Record<string, (part: unknown) => unknown>> = {
+  ...Object.fromEntries(["type", "description", "enum", "required"].map((key) => [key, asItIs])),
+  // The description of a list says what its items are.
+  items: (part) => slim({ ...Object(part), description: undefined }),
+  properties: (part) =>
+    Object.fromEntries(Object.entries(Object(part)).map(([name, one]) => [name, slim(Object(one))])),
+  anyOf: slimAll,
+  oneOf: slimAll,
+};
+
+function slim(schema: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { anyOf, const: only, ...rest } = schema;
+  if (only !== undefined) return slim({ ...rest, type: undefined, enum: [only] });
+  const [value, other] = Array.isArray(anyOf) ? anyOf : [];
+  // A value that may also be null. A list of types says the same in fewer words.
+  if (other?.type === "null" && value.type !== undefined)
+    return slim({
+      ...value,
+      ...rest,
+      type: [value.type, "null"],
+      ...(value.enum && { enum: [...value.enum, null] }),
+    });
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([key, part]) => {
+      const show = shownKeys[key];
+      return show === undefined || part === undefined ? [] : [[key, show(part)]];
+    }),
+  );
+}
+
+function slimAll(parts: unknown): unknown {
+  return Array.isArray(parts) ? parts.map((one) => slim(Object(one))) : [];
+}
+
+function asItIs(part: unknown): unknown {
+  return part;
 }

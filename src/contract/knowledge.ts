@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ActorRef } from "./ledger.ts";
 import { operation } from "./operation.ts";
-import { CompanyId, Flag, idOf, nextCursor, Page, text, Time, whole } from "./words.ts";
+import { CompanyId, Flag, hiddenInTools, idOf, inAll, nextCursor, Page, text, Time, whole } from "./words.ts";
 
 /** The knowledge base: versioned files with a description. */
 
@@ -22,16 +22,11 @@ const Encoding = z.enum(["utf8", "base64"]);
 
 /** Where the bytes come from: a path inside the session's workspace, or the content itself. */
 const source = {
-  path: z
-    .string()
-    .min(1)
-    .max(4096)
-    .optional()
-    .describe("Path of a file in your workspace, relative to it. Use this or `content`, not both."),
-  content: z.string().optional().describe("The content itself. Use this or `path`, not both."),
-  encoding: Encoding.optional().describe(
-    "Encoding of `content`. Default `utf8`; use `base64` for binary data.",
-  ),
+  path: z.string().min(1).max(4096).optional().describe("A file in your workspace. Give this or `content`."),
+  content: z.string().optional().describe("The content itself."),
+  encoding: Encoding.optional()
+    .describe("Of `content`. Default `utf8`; `base64` for binary data.")
+    .register(hiddenInTools, {}),
 };
 
 const FileSummary = z.object({
@@ -44,16 +39,16 @@ const FileSummary = z.object({
   hash: z.string(),
   size: z.number(),
   updatedAt: z.string(),
+  pinned: z
+    .boolean()
+    .optional()
+    .describe("True if you can read only this version, which was delivered or sent to you."),
 });
 export type FileSummary = z.infer<typeof FileSummary>;
 
 const FileContent = FileSummary.omit({ kind: true, level: true, updatedAt: true }).extend({
   encoding: Encoding,
   content: z.string(),
-  pinned: z
-    .boolean()
-    .optional()
-    .describe("True if you can read only the version that was sent to you. The file may have newer ones."),
 });
 
 const Saved = z.object({ id: z.string(), version: z.number(), hash: z.string() });
@@ -69,14 +64,12 @@ const Version = z.object({
 export const createFile = operation("knowledge.create", "POST /api/companies/:companyId/kb", {
   summary: "Create a knowledge file.",
   guidance:
-    'Use it for everything that must outlive your session: results, notes, decisions. Prefer several small files that link to each other as `kb://<file id>`. You can write the file; others need a grant (grant_permission). Returns `id`, `version` and `hash`; keep them for write_file. Example: {"description": "Release checklist", "content": "# Checklist…"}.',
+    "For what must outlive your session. Prefer small files with `kb://<file id>` links. Others can read it once you deliver, send or grant it.",
   input: z.strictObject({
     companyId: CompanyId,
-    description: Description.describe(
-      "What the file contains, in one line of up to 1,000 characters. Others find it by this.",
-    ),
+    description: Description.describe("What it contains. Others find it by this."),
     ...source,
-    mediaType: MediaType.optional().describe("Media type, such as `text/markdown`. Default `text/markdown`."),
+    mediaType: MediaType.optional().describe("Default `text/markdown`."),
   }),
   output: Saved,
   carriesFiles: 1,
@@ -87,8 +80,7 @@ export const createFile = operation("knowledge.create", "POST /api/companies/:co
 
 export const readFile = operation("knowledge.read", "GET /api/kb/:id", {
   summary: "Read a knowledge file.",
-  guidance:
-    "Returns the current content with `version` and `hash`, which write_file needs. Text is returned as it is, other files as base64. The file's access log records that you read it. A link `kb://<id>` in a text names a file: pass that id.",
+  guidance: "Returns content, `version` and `hash`. Links look like `kb://<file id>`.",
   input: z.strictObject({ id: fileId }),
   output: FileContent,
   effect: "record",
@@ -99,14 +91,13 @@ export const readFile = operation("knowledge.read", "GET /api/kb/:id", {
 
 export const writeFile = operation("knowledge.write", "PUT /api/kb/:id", {
   summary: "Write a new version of a knowledge file.",
-  guidance:
-    "Pass the `version` and `hash` you last saw from read_file, create_file or write_file. If the file has changed since, the call is refused and names the current version: read it, merge your change, and write again. The new content replaces the old one as a whole; earlier versions stay readable. Returns the new `version` and `hash`.",
+  guidance: "If the file has changed since, the call is refused: read it again, merge, and retry.",
   input: z.strictObject({
     id: fileId,
     ...source,
     version: VersionNumber.describe("The version number you last saw."),
-    hash: Hash.describe("The hash you last saw: 64 hexadecimal digits."),
-    description: Description.optional().describe("New description. Default: unchanged."),
+    hash: Hash.describe("The hash you last saw."),
+    description: Description.optional().describe("New description of the file."),
   }),
   output: Saved,
   carriesFiles: 1,
@@ -117,24 +108,24 @@ export const writeFile = operation("knowledge.write", "PUT /api/kb/:id", {
 
 export const listFiles = operation("knowledge.list", "GET /api/companies/:companyId/kb", {
   summary: "List the knowledge files you can read or write.",
-  guidance:
-    "Returns id, description, your right, version and hash of each file. To search the content, use search_files. To find files that exist but that you can't read, use browse_files. Messages are not listed unless you ask for kind `message`.",
+  guidance: "search_files searches their content.",
   lists: "file",
   input: z.strictObject({
     companyId: CompanyId,
-    query: text(500).optional().describe("Only files whose description contains all these words."),
+    query: text(500).optional().describe("Words in the description."),
     kind: z
       .enum(fileKinds)
       .optional()
-      .describe(
-        "Only files of this kind: `file` (ordinary), `outcome`, `state`, `log`, `message`, `result`, `skill`.",
-      ),
-    materialize: Flag.optional().describe(
-      "true puts a read-only copy of each file of this page into your workspace and returns its `path`. A page then ends after 4 MB. Default false.",
-    ),
+      .describe("Only files of this kind. Default: all but messages.")
+      .register(hiddenInTools, {}),
+    materialize: Flag.optional().describe("true puts read-only copies into your workspace."),
     ...Page,
   }),
-  output: z.object({ files: z.array(FileSummary.extend({ path: z.string().optional() })), nextCursor }),
+  output: z.object({
+    files: z.array(FileSummary.extend({ path: z.string().optional() })),
+    count: inAll.optional().describe("Number on all pages. Only for people."),
+    nextCursor,
+  }),
   heavy: ({ materialize }) => String(materialize) === "true",
   effect: "record",
   needs: "member",
@@ -144,13 +135,10 @@ export const listFiles = operation("knowledge.list", "GET /api/companies/:compan
 
 export const browseFiles = operation("knowledge.browse", "GET /api/companies/:companyId/kb/browse", {
   summary: "Search the descriptions of all knowledge files you may know of.",
-  guidance:
-    "Includes files you can't read, shown with right `none`: ask for them with request_permission. It looks only at descriptions; search_files also looks at content.",
+  guidance: "Includes files you can't read yet.",
   input: z.strictObject({
     companyId: CompanyId,
-    query: text(500)
-      .optional()
-      .describe("Only files whose description contains all these words. Default: every file."),
+    query: text(500).optional().describe("Words in the description."),
     ...Page,
   }),
   output: z.object({ files: z.array(FileSummary), nextCursor }),
@@ -161,13 +149,10 @@ export const browseFiles = operation("knowledge.browse", "GET /api/companies/:co
 
 export const searchFiles = operation("knowledge.search", "GET /api/companies/:companyId/kb/search", {
   summary: "Search the descriptions and the content of knowledge files.",
-  guidance:
-    "Finds files that contain all words of the query, each word also as the beginning of a longer one. Files whose description has the words come first, then the newest. Searches only content you can read. Returns each file with an excerpt; read_file gives the whole.",
+  guidance: "Finds what you can read, and returns excerpts.",
   input: z.strictObject({
     companyId: CompanyId,
-    query: text(500)
-      .min(1)
-      .describe("Words to look for, such as `release checklist`. All of them must occur."),
+    query: text(500).min(1).describe("Words or beginnings of words."),
     limit: Page.limit,
   }),
   output: z.object({
@@ -183,8 +168,7 @@ export const searchFiles = operation("knowledge.search", "GET /api/companies/:co
 
 export const viewHistory = operation("knowledge.history", "GET /api/kb/:id/versions", {
   summary: "List the versions of a knowledge file, newest first.",
-  guidance:
-    "Returns number, hash, size, author and time of each version, without the content. To read an earlier version, use read_version. To see who read the file, use view_access_log.",
+  guidance: "read_version shows one.",
   input: z.strictObject({ id: fileId, ...Page }),
   output: z.object({ id: z.string(), versions: z.array(Version), nextCursor }),
   effect: "record",
@@ -195,11 +179,10 @@ export const viewHistory = operation("knowledge.history", "GET /api/kb/:id/versi
 
 export const readVersion = operation("knowledge.read_version", "GET /api/kb/:id/versions/:version", {
   summary: "Read an earlier version of a knowledge file.",
-  guidance:
-    "Use it to compare with the past or to restore it; for the current content use read_file. Version numbers come from view_history. The file's access log records that you read it.",
+  guidance: "view_history lists the versions.",
   input: z.strictObject({
     id: fileId,
-    version: VersionNumber.describe("Number of the version, counted from 1."),
+    version: VersionNumber.describe("Number of the version, from 1."),
   }),
   output: FileContent,
   effect: "record",
@@ -210,8 +193,7 @@ export const readVersion = operation("knowledge.read_version", "GET /api/kb/:id/
 
 export const viewAccessLog = operation("knowledge.access_log", "GET /api/kb/:id/access", {
   summary: "List who read and wrote a knowledge file, newest first.",
-  guidance:
-    "Each entry names the agent and session, the action, the version and the time. For the content of versions, use view_history.",
+  guidance: "Each entry names the agent, the session, the version and the time.",
   input: z.strictObject({ id: fileId, ...Page }),
   output: z.object({
     id: z.string(),
@@ -226,7 +208,7 @@ export const viewAccessLog = operation("knowledge.access_log", "GET /api/kb/:id/
     nextCursor,
   }),
   needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
-  mcp: { server: "kb", tool: "view_access_log" },
+  mcp: { server: "kb", tool: "view_access_log", for: ["manager"] },
   cli: { command: "kb access-log <id>", example: "<file id>" },
 });
 
@@ -238,12 +220,11 @@ const Link = z.object({
 
 export const viewLinks = operation("knowledge.links", "GET /api/kb/:id/links", {
   summary: "List the kb:// links in a knowledge file and the files that link to it.",
-  guidance:
-    "Use it to follow references without reading whole files. Each link has a state: `live`, `deleted` or `broken` (the file does not exist, or you may not know of it).",
+  guidance: "Each link is `live`, `deleted` or `broken` (missing, or not yours to know of).",
   input: z.strictObject({ id: fileId }),
   output: z.object({ id: z.string(), links: z.array(Link), backlinks: z.array(Link) }),
   needs: ({ id }) => [{ on: `kb:${id}`, level: "read" }],
-  mcp: { server: "kb", tool: "view_links" },
+  mcp: { server: "kb", tool: "view_links", for: ["manager"] },
   cli: { command: "kb links <id>", example: "<file id>" },
 });
 
@@ -260,14 +241,13 @@ export const listBrokenLinks = operation(
 
 export const deleteFile = operation("knowledge.delete", "DELETE /api/kb/:id", {
   summary: "Delete a knowledge file.",
-  guidance:
-    "Needs the right to write it. The board can still read its history; for everyone else the file is gone and links to it break. Documents of the system (outcomes, results, state documents, logs, skills) can't be deleted. To replace the content, use write_file.",
+  guidance: "Only the board can read it afterwards. To replace the content, use write_file.",
   input: z.strictObject({
     id: fileId,
-    reason: text(1000).optional().describe("Why, up to 1,000 characters. Kept in the record."),
+    reason: text(1000).optional().describe("Why. Kept in the record."),
   }),
   output: z.object({ id: z.string(), deletedAt: Time }),
   needs: ({ id }) => [{ on: `kb:${id}`, level: "write" }],
-  mcp: { server: "kb", tool: "delete_file" },
+  mcp: { server: "kb", tool: "delete_file", for: ["manager"] },
   cli: { command: "kb delete <id>", example: "<file id> --reason Outdated" },
 });

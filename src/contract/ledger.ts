@@ -1,15 +1,18 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { CompanyId, Data, Flag, idOf, nextCursor, Page, whole } from "./words.ts";
+import { actorKinds, By } from "./actors.ts";
+import { CompanyId, Data, Flag, Id, idOf, nextCursor, Page, Reference, text, Time, whole } from "./words.ts";
 
 /** The ledger of a company, or of the installation: one event for every change, every read of a knowledge file and every refusal. */
-
-export const actorKinds = ["board", "agent", "system"] as const;
 
 export const ActorRef = z.object({
   kind: z.enum(actorKinds),
   agentId: z.string().nullable(),
   sessionId: z.string().nullable(),
+  personId: z
+    .string()
+    .nullable()
+    .describe("The person who acted, for the board or from the position of the agent. Null: no person."),
 });
 
 export const Event = z.object({
@@ -34,37 +37,71 @@ const LedgerProblem = z.object({
   row: z
     .string()
     .nullable()
-    .describe("The row that differs from the ledger, such as agents/<id>. Null: the ledger itself."),
+    .describe(
+      "The row that differs from the ledger, such as agents/<id>, or the file whose stored content was changed: knowledge/<id>. Null: the ledger itself.",
+    ),
   what: z.string(),
   intactUntil: z.string().nullable().describe("The time of the last event that is right. Null: unknown."),
   advice: z.string(),
 });
+
+/** An event with names instead of ids, as people read it. */
+const ToldEvent = Event.extend({
+  by: By,
+  about: Reference.nullable().describe("What it was about. Null if nothing is known of it."),
+  says: z.string().describe("What happened, as a sentence."),
+});
+export type ToldEvent = z.infer<typeof ToldEvent>;
 
 const After = whole(0)
   .optional()
   .describe("Only events after this sequence number. Default 0: from the beginning.");
 
 export const listEvents = operation("event.list", "GET /api/companies/:companyId/events", {
-  summary: "List the events of a company, oldest first.",
-  input: z.strictObject({ companyId: CompanyId, after: After, limit: Page.limit }),
-  output: z.object({ events: z.array(Event), nextCursor }),
-  cli: { command: "audit events", example: "--after 1200 --limit 50" },
+  summary: "List the events of a company.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    order: z.enum(["oldest", "newest"]).default("oldest").describe("Which come first. Default `oldest`."),
+    after: After,
+    actor: text(100)
+      .min(1)
+      .optional()
+      .describe("Only what this agent or person did: id, slug or name; or `board`, or `system`."),
+    operation: z
+      .string()
+      .max(100)
+      .regex(
+        /^[a-z_]+(\.[a-z_]+)?$/,
+        "an operation such as outcome.close, or the first part of several: outcome",
+      )
+      .optional()
+      .describe("Only this operation, such as `outcome.close`, or all of one noun, such as `outcome`."),
+    subject: Id.optional().describe("Only events about the thing with this id (UUID)."),
+    from: Time.optional().describe("Only events at or after this time, such as `2030-01-31T09:00:00Z`."),
+    to: Time.optional().describe("Only events before this time."),
+    refused: Flag.optional().describe(
+      "true lists only refusals, false leaves them out. Default: refusals are listed with the rest.",
+    ),
+    ...Page,
+  }),
+  output: z.object({ events: z.array(ToldEvent), nextCursor }),
+  cli: { command: "audit events", example: "--order newest --actor ada --operation outcome" },
 });
 
 export const readAuditLog = operation("event.mine", "GET /api/audit", {
   summary: "List what you did and what was done to you, newest first.",
-  guidance:
-    "Use it to check what earlier sessions of yours did, or when something changed that you did not change. Each event names the actor, the operation, the thing it was about and the time. For the history of one outcome or file, use view_outcome or view_access_log.",
+  guidance: "Use it to check what your earlier sessions did.",
   input: z.strictObject({ ...Page }),
   output: z.object({ events: z.array(OwnEvent), nextCursor }),
   needs: "member",
   mcp: { server: "audit", tool: "read_audit_log" },
+  cli: { command: "audit mine" },
 });
 
 export const listAgentEvents = operation("event.of_agent", "GET /api/agents/:id/audit", {
   summary: "List what an agent did and what was done to it, newest first.",
   input: z.strictObject({ id: idOf("agent"), ...Page }),
-  output: z.object({ events: z.array(Event), nextCursor }),
+  output: z.object({ events: z.array(ToldEvent), nextCursor }),
   cli: { command: "audit agent <id>", example: "ada" },
 });
 
@@ -76,7 +113,9 @@ export const verifyLedger = operation("event.verify", "GET /api/events/verify", 
     limit: whole(1, 50_000)
       .optional()
       .describe("Maximum number of events to check in one call. Default 10000."),
-    deep: Flag.optional().describe("Also compare every stored row with what the ledger recorded."),
+    deep: Flag.optional().describe(
+      "Also compare every stored row with what the ledger recorded, and the content of every file with its hash.",
+    ),
   }),
   output: z.object({
     ok: z.boolean(),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { CompanyId, Flag, idOf, nextCursor, Page, text, Time } from "./words.ts";
+import { UnreadableLink } from "./outcomes.ts";
+import { CompanyId, Flag, hiddenInTools, idOf, nextCursor, Page, PageSize, text, Time } from "./words.ts";
 
 /** Mail. A message is a knowledge file put into an inbox. Sending never waits for an answer. */
 
@@ -27,39 +28,58 @@ export const Message = z.object({
   readAt: z.string().nullable(),
   acknowledgedAt: z.string().nullable(),
   result: z.string().nullable().describe("What the recipient did with it."),
-  failure: z.string().nullable().describe("Why it could not be delivered."),
+  failure: z
+    .string()
+    .nullable()
+    .describe("Why it was not delivered. Null if it was, or if it is not due yet."),
+  cancelledAt: z.string().nullable(),
+  files: z
+    .array(
+      z.object({
+        id: z.string(),
+        version: z.number(),
+        description: z.string(),
+        linked: z
+          .boolean()
+          .describe("True if the text links to it. False if the sender named it in `files`."),
+      }),
+    )
+    .describe("The files that came with it and that you can read, at the version that was sent."),
+  inReplyTo: z.string().nullable().describe("Id of the message that it answers."),
+  answers: z.array(z.string()).describe("Ids of the messages that answer it, as far as you may see them."),
 });
 export type Message = z.infer<typeof Message>;
 
+const Sent = Message.extend({
+  unreadable: z
+    .array(UnreadableLink)
+    .describe("kb:// links in it that the recipient can't open, and how to share them. Usually empty."),
+});
+
 const messageId = idOf("message");
-const To = text(100)
-  .min(1)
-  .describe("Recipient: an agent's id or slug, `boss` (your manager), `board`, or `self`.");
+const To = text(100).min(1).describe("UUID or slug of an agent, `boss`, `board` or `self`.");
 const content = {
-  file: idOf("file")
-    .optional()
-    .describe("Id of a knowledge file to send (UUID). Use this or `body`, not both."),
-  body: text(200_000)
-    .min(1)
-    .optional()
-    .describe("The text, as Markdown, up to 200,000 characters. Use this or `file`, not both."),
+  file: idOf("file").optional().describe("UUID of a file to send instead of `body`."),
+  body: text(200_000).min(1).optional().describe("The text, as Markdown."),
+  files: z.array(idOf("file")).max(20).optional().describe("UUIDs of files to send along."),
+  inReplyTo: messageId.optional().describe("UUID of the message you answer."),
 };
 
 export const sendMessage = operation("mail.send", "POST /api/companies/:companyId/messages", {
   summary: "Send a message to an agent or the board.",
   guidance:
-    'An agent can write to its manager, its direct reports and recipients a person approved; other recipients are refused. Don\'t wait for a reply: continue working, a reply arrives in your inbox later. The recipient can read the file you send. For a reminder to yourself or a later delivery, use send_deferred_message. Example: {"to": "boss", "body": "The draft is kb://<file id>."}.',
+    "You can write to your manager and direct reports, and answer each message once. Don't wait for the reply.",
   input: z.strictObject({
     companyId: CompanyId,
     to: To.optional().describe(
-      "Recipient: an agent's id or slug, `boss` (your manager) or `board`. Required for agents; default for the board: the root agent.",
+      "UUID or slug of an agent, `boss` or `board`. Default: the writer of `inReplyTo`.",
     ),
     ...content,
   }),
-  output: Message,
+  output: Sent,
   needs: "member",
   mcp: { server: "mail", tool: "send_message" },
-  cli: { command: "send <body>", example: '"How is the release going?" --to ada' },
+  cli: { command: "send <body>", example: '"How is the release going?" --to ada bob' },
 });
 
 export const sendDeferredMessage = operation(
@@ -67,17 +87,15 @@ export const sendDeferredMessage = operation(
   "POST /api/companies/:companyId/deferred-messages",
   {
     summary: "Send a message that is delivered at a later time.",
-    guidance:
-      'Use it with `to: "self"` as a reminder: the message wakes you when it is delivered. You can also send it to anyone you can write to now; whether you may is checked again at delivery. Example: {"to": "self", "body": "Check the build.", "deliverAt": "2030-01-31T09:00:00Z"}.',
+    guidance: "To `self`, it is a reminder that starts a session.",
     input: z.strictObject({
       companyId: CompanyId,
       to: To,
       ...content,
-      deliverAt: Time.describe(
-        "When to deliver it: ISO 8601 with a time zone, such as `2030-01-31T09:00:00Z`. A time in the past means now.",
-      ),
+      inReplyTo: content.inReplyTo.describe("UUID of the message you answer.").register(hiddenInTools, {}),
+      deliverAt: Time.describe("When, such as `2030-01-31T09:00:00Z`."),
     }),
-    output: Message,
+    output: Sent,
     needs: "member",
     mcp: { server: "mail", tool: "send_deferred_message" },
     cli: {
@@ -87,6 +105,16 @@ export const sendDeferredMessage = operation(
   },
 );
 
+export const cancelMessage = operation("mail.cancel", "POST /api/messages/:id/cancel", {
+  summary: "Cancel a deferred message that has not been delivered yet.",
+  guidance: "The recipient never learns of it.",
+  input: z.strictObject({ id: messageId }),
+  output: Message,
+  needs: "member",
+  mcp: { server: "mail", tool: "cancel_message" },
+  cli: { command: "mail cancel <id>", example: "<message id>" },
+});
+
 const inboxOutput = z.object({
   messages: z.array(Message),
   waiting: z.number().describe("Number of unacknowledged messages in this inbox, on all pages."),
@@ -95,10 +123,9 @@ const inboxOutput = z.object({
 
 export const readInbox = operation("mail.read_inbox", "GET /api/inbox", {
   summary: "Read the messages in your inbox, oldest first.",
-  guidance:
-    "Call it at the start of a session and between outcomes. A message stays in the inbox until you call acknowledge_message, so deal with each one: turn it into an outcome, answer it, or note it. Returns the messages with their text and `waiting`, the number of all unacknowledged messages.",
+  guidance: "Call it first, and between outcomes. A message stays until you acknowledge it.",
   lists: "message",
-  input: z.strictObject({ limit: Page.limit }),
+  input: z.strictObject({ limit: PageSize }),
   output: inboxOutput,
   effect: "record",
   needs: "member",
@@ -107,13 +134,10 @@ export const readInbox = operation("mail.read_inbox", "GET /api/inbox", {
 
 export const acknowledgeMessage = operation("mail.acknowledge", "POST /api/messages/:id/acknowledge", {
   summary: "Acknowledge a message, which removes it from the inbox.",
-  guidance:
-    'Call it once you have dealt with the message; if your session ends before that, the next one finds the message again. The sender can see your result. It sends nothing: to reply, use send_message. Example: {"id": "<message id>", "result": "Created an outcome for it."}.',
+  guidance: "Call it once you have dealt with it. To reply, use send_message.",
   input: z.strictObject({
     id: messageId,
-    result: text(2000)
-      .optional()
-      .describe("What you did with the message, up to 2,000 characters. Default: nothing is noted."),
+    result: text(2000).optional().describe("What became of it."),
   }),
   output: Message,
   needs: "member",
@@ -123,30 +147,58 @@ export const acknowledgeMessage = operation("mail.acknowledge", "POST /api/messa
 
 export const viewMessage = operation("mail.view", "GET /api/messages/:id", {
   summary: "Show a message you sent or received, and what became of it.",
-  guidance:
-    "Use it to check whether a message you sent was delivered, read and acknowledged. `result` is what the recipient did with it, `failure` why it could not be delivered. To read new messages, use read_inbox.",
+  guidance: "It says whether your message was delivered, read and acknowledged, and with what `result`.",
   input: z.strictObject({ id: messageId }),
   output: Message,
   effect: "record",
   needs: "member",
-  mcp: { server: "mail", tool: "view_message" },
+  mcp: { server: "mail", tool: "view_message", for: [] },
   cli: { command: "mail view <id>", example: "<message id>" },
 });
 
 export const listSent = operation("mail.sent", "GET /api/companies/:companyId/sent", {
   summary: "List the messages you sent, newest first.",
-  guidance:
-    "Each has its recipient, text and receipts: when it was delivered, read and acknowledged, and with what result. Use it before writing again, to see what you already asked.",
+  guidance: "Each has its receipts: when it was delivered, read and acknowledged.",
   input: z.strictObject({ companyId: CompanyId, ...Page }),
   output: z.object({ messages: z.array(Message), nextCursor }),
   effect: "record",
   needs: "member",
-  mcp: { server: "mail", tool: "list_sent" },
+  mcp: { server: "mail", tool: "list_sent", for: [] },
   cli: { command: "mail sent" },
 });
 
+const mailboxOf = text(100)
+  .min(1)
+  .optional()
+  .describe("For the board: UUID or slug of the agent whose mail it is. Default: your own.")
+  .register(hiddenInTools, {});
+
+export const listConversation = operation("mail.conversation", "GET /api/companies/:companyId/messages", {
+  summary: "List the messages between you and one agent or the board, newest first.",
+  guidance: "Use it to recall what was agreed, and to see what became of your messages.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    with: text(100).min(1).optional().describe("UUID or slug of an agent, `boss` or `board`. Default: all."),
+    of: mailboxOf,
+    ...Page,
+  }),
+  output: z.object({ messages: z.array(Message), nextCursor }),
+  effect: "record",
+  needs: "member",
+  mcp: { server: "mail", tool: "list_conversation", for: ["manager"] },
+  cli: { command: "mail list", example: "--with ada" },
+});
+
+export const markMessageRead = operation("mail.mark_read", "POST /api/messages/:id/read", {
+  summary: "Mark a message to you as read, without acknowledging it.",
+  input: z.strictObject({ id: messageId }),
+  output: Message,
+  needs: "member",
+});
+
 export const boardInbox = operation("mail.board_inbox", "GET /api/companies/:companyId/inbox", {
-  summary: "List the messages to the board, oldest first.",
+  summary: "List the messages to the board, oldest first. From a position: the messages to you.",
+  fromPosition: readInbox,
   lists: "message",
   input: z.strictObject({
     companyId: CompanyId,
@@ -155,13 +207,22 @@ export const boardInbox = operation("mail.board_inbox", "GET /api/companies/:com
     ),
     ...Page,
   }),
-  output: inboxOutput,
+  output: inboxOutput.extend({
+    unread: z.number().describe("Number of messages that wait and are not read."),
+  }),
+  mcp: { server: "mail", tool: "read_board_inbox", for: ["person"] },
   cli: { command: "inbox", example: "--all" },
 });
 
 export const agentInbox = operation("mail.of_agent", "GET /api/agents/:id/inbox", {
-  summary: "List the unacknowledged messages in an agent's inbox, oldest first.",
-  input: z.strictObject({ id: idOf("agent"), ...Page }),
+  summary: "List the messages in an agent's inbox, oldest first.",
+  input: z.strictObject({
+    id: idOf("agent"),
+    all: Flag.optional().describe(
+      "true also lists acknowledged messages. Default false: only those that wait.",
+    ),
+    ...Page,
+  }),
   output: inboxOutput,
   cli: { command: "agents inbox <id>", example: "ada" },
 });

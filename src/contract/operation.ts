@@ -25,8 +25,11 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   readonly effect: "read" | "record" | "write";
   /** How the company is found before anything else is looked at. */
   readonly within: Within;
-  /** What the actor must be or hold. The board passes every check of a right. */
-  readonly needs: "board" | "member" | ((input: z.infer<I>) => readonly Need[]);
+  /**
+   * What the actor must be or hold. The board passes every check of a right. person: any person, who acts for herself. link:
+   * the code of a sign-in link.
+   */
+  readonly needs: "board" | "member" | "person" | "link" | ((input: z.infer<I>) => readonly Need[]);
   readonly http: {
     readonly method: (typeof methods)[number];
     /** `:key` is an input. A fixed ending may follow it, as in `:name.txt`. */
@@ -34,7 +37,15 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
     /** Answer with the output's `text` as plain text, not as JSON. */
     readonly as?: "text";
   };
-  readonly mcp?: { readonly server: McpServerName; readonly tool: string };
+  /**
+   * `for`: the agents that find the tool in their list. Default: all; an empty list: none, because another tool shows the
+   * same. A call is judged by its needs, whether the tool is listed or not.
+   */
+  readonly mcp?: {
+    readonly server: McpServerName;
+    readonly tool: string;
+    readonly for?: readonly Audience[];
+  };
   /**
    * The answer may depend on a person. While `again` finds in the output what to ask next, the door repeats `by` (default:
    * this operation) each time something changes, for at most `seconds`.
@@ -48,12 +59,23 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   readonly carriesFiles?: number;
   /** Whether the call takes long. The daemon runs one such call at a time. */
   readonly heavy?: (input: Readonly<Record<string, unknown>>) => boolean;
+  /**
+   * The answer follows from the rows of the company and of the installation alone, so it may be answered from memory until one
+   * of them changes (dispatch/kept-answers.ts). Never for content, whose every read is recorded.
+   */
+  readonly kept?: true;
   /** The input is a secret, which the handler keeps. Other inputs lose the secrets they contain. */
   readonly takesSecret?: true;
+  /** The input key that is the credential of the call. The call needs no other. */
+  readonly credentialIn?: string;
+  /** The output key that a browser gets as its cookie and not in the answer. An empty value deletes the cookie. */
+  readonly setsCookie?: string;
+  /** What an agent, or a person from a position, asks instead of this question of the board. */
+  readonly fromPosition?: Operation;
   /** Output keys that are secrets. They are not stored, so a repeated idempotency key does not show them again. */
   readonly shownOnce?: readonly string[];
   /** Its answer shows the ids of these things. A refusal about a wrong id points to this operation. */
-  readonly lists?: Noun;
+  readonly lists?: Noun | "repository";
   /** `args` are the input keys given by position; every other key is a flag. `example` is what follows the command. */
   readonly cli?: {
     readonly command: string;
@@ -71,7 +93,7 @@ const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Within =
   | "installation"
   | "company"
-  | { readonly [noun in Exclude<NounOfId, "company" | "key">]?: string };
+  | { readonly [noun in Exclude<NounOfId, "company" | "key" | "sign-in">]?: string };
 
 /** The actor needs one of these levels on this resource. */
 export interface Need {
@@ -81,6 +103,14 @@ export interface Need {
 
 export const mcpServers = ["kb", "outcome", "mail", "permissions", "repo", "audit", "org"] as const;
 export type McpServerName = (typeof mcpServers)[number];
+
+/**
+ * Agents with a list of tools that others don't have, because of their place or their rights. manager: it has direct reports.
+ * hirer: it holds `org:hire`. requester: people have not decided yet on something it asked for. root: it reports to the board.
+ * developer: it may read a repository. pusher: it may push to one.
+ * person: no agent, but a person who acts for the board.
+ */
+export type Audience = "manager" | "hirer" | "requester" | "root" | "developer" | "pusher" | "person";
 
 /** How an operation is declared. What the name, the route and the input already say is derived from them. */
 type Declaration<I extends z.ZodObject, O extends z.ZodType> = Omit<
@@ -139,6 +169,47 @@ export function toolDescription({ summary, guidance }: Operation): string {
 export function takesBody({ effect, http }: Operation): boolean {
   return effect === "write" || http.method === "POST";
 }
+
+/**
+ * A call as data: where to send it, and the command that makes it. `asks` names the inputs that are still missing, because only
+ * the caller can say them: the required ones, and those that are wanted here.
+ */
+export function callTo<I extends z.ZodObject>(
+  operation: Operation<I>,
+  input: Partial<z.input<I>>,
+  wanted: readonly (keyof z.input<I> & string)[] = [],
+) {
+  const { name, http, cli } = operation;
+  const rest: Record<string, unknown> = { ...input };
+  const asks = Object.entries(operation.input.shape).flatMap(([key, schema]) =>
+    wanted.includes(key) || !(key in rest || schema.safeParse(undefined).success) ? [key] : [],
+  );
+  const args = (cli?.args ?? []).map((key) => (key in rest ? String(rest[key]) : `<${key}>`));
+  const flags = Object.entries(rest)
+    .filter(([key]) => !cli?.args?.includes(key) && !chosenByCommandLine.includes(key))
+    .map(([key, value]) => `${flagOf(key)} ${String(value)}`)
+    .concat(asks.filter((key) => !cli?.args?.includes(key)).map((key) => `${flagOf(key)} <${key}>`));
+  const path = http.path.replace(/:(\w+)/g, (_, key: string) => {
+    const value = encodeURIComponent(String(rest[key]));
+    delete rest[key];
+    return value;
+  });
+  return {
+    name,
+    method: http.method,
+    path,
+    ...(Object.keys(rest).length > 0 && { body: rest }),
+    asks,
+    command: cli === undefined ? null : ["agency", cli.command, ...args, ...flags].join(" "),
+  };
+}
+
+/** The command line knows which company is meant, and sends the hash of the request that it displayed. */
+const chosenByCommandLine = ["companyId", "payloadHash"];
+
+/** The flag of an input on the command line, in whole words: `chatLLMProvider` is --chat-provider. */
+export const flagOf = (key: string): string =>
+  `--${key.replace("LLM", "").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 export type Input<Op> = Op extends Operation<infer I, z.ZodType> ? z.infer<I> : never;
 export type Output<Op> = Op extends Operation<z.ZodObject, infer O> ? z.infer<O> : never;

@@ -1,17 +1,24 @@
 import { z } from "zod";
+import { Budget } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { efforts, hireShape } from "./hiring.ts";
+import { efforts } from "./agents.ts";
+import { hireShape } from "./hiring.ts";
 import { ActorRef } from "./ledger.ts";
 import { ResourceGrants } from "./resources.ts";
 import {
   AgentRef,
   CompanyId,
   count,
+  Data,
   Flag,
+  hiddenInTools,
   idOf,
   Name,
   nextCursor,
   Page,
+  Reference,
+  said,
+  shownInTools,
   text,
   Time,
   Title,
@@ -24,13 +31,16 @@ export const outcomeKinds = ["perpetual", "mandate", "work", "integration", "inb
 export type OutcomeKind = (typeof outcomeKinds)[number];
 export const outcomeStatuses = ["open", "submitted", "completed", "closed"] as const;
 export type OutcomeStatus = (typeof outcomeStatuses)[number];
+/** What an open outcome waits for, in the end. */
+export const outcomeStates = ["moving", "scheduled", "waiting", "stuck"] as const;
+export type OutcomeState = (typeof outcomeStates)[number];
 export const reviewVerdicts = ["pass", "rework", "escalated", "unreadable"] as const;
 export type ReviewVerdict = (typeof reviewVerdicts)[number];
 
 const Blocked = z.strictObject({
-  reason: text(1000).min(1).describe("What is missing, up to 1,000 characters."),
-  until: Time.optional().describe("Unblock at this time, such as `2030-01-31T09:00:00Z`."),
-  on: idOf("outcome").optional().describe("Unblock when this outcome ends (UUID)."),
+  reason: said(1000).describe("What is missing."),
+  until: Time.optional().describe("When to unblock, such as `2030-06-01T08:00:00Z`."),
+  on: idOf("outcome").optional().describe("UUID of the outcome it waits for."),
 });
 
 /** A neighbour of an outcome. */
@@ -57,6 +67,28 @@ const OutcomeSummary = z.object({
 });
 export type OutcomeSummary = z.infer<typeof OutcomeSummary>;
 
+/** A version of a knowledge file that an outcome delivers. */
+export const Deliverable = z.object({
+  id: z
+    .string()
+    .describe("Id of the knowledge file. read_file answers this version to agents that can read no other."),
+  description: z.string(),
+  mediaType: z.string(),
+  version: z.number(),
+  hash: z.string(),
+  size: z.number(),
+  by: AgentRef.nullable().describe("The agent that delivered it. Null: the board."),
+  accepted: z.boolean().describe("True once the outcome was completed with it."),
+});
+export type Deliverable = z.infer<typeof Deliverable>;
+
+export const UnreadableLink = z.object({
+  file: z.string().describe("Id of the linked file."),
+  readers: z.array(AgentRef).describe("Readers of the note that can't open it."),
+  says: z.string().describe("Who can't open it, and how to share it."),
+});
+export type UnreadableLink = z.infer<typeof UnreadableLink>;
+
 export const Outcome = OutcomeSummary.extend({
   description: z.string(),
   acceptance: z.string().nullable(),
@@ -66,48 +98,58 @@ export const Outcome = OutcomeSummary.extend({
   children: z.array(OutcomeRef),
   dependsOn: z.array(OutcomeRef),
   result: z.string().nullable().describe("Id of the knowledge file with the result."),
+  budget: Budget.nullable().describe("What all work on it may use. Null: no limit was set."),
+  deliverables: z.array(Deliverable).describe("The files it delivers that you can read."),
   workable: z.boolean().describe("True if the responsible agent could work on it now."),
 });
 export type Outcome = z.infer<typeof Outcome>;
+
+/** What a change did, by field. */
+export const FieldChanges = z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() }));
+export type FieldChanges = z.infer<typeof FieldChanges>;
 
 const HistoryEntry = z.object({
   at: z.string(),
   action: z.string(),
   by: ActorRef,
+  who: z.string().describe("The name of the agent or person that did it."),
   why: z.string().nullable(),
+  changes: FieldChanges.describe("What an update changed: each field with its value before and after."),
 });
+export type HistoryEntry = z.infer<typeof HistoryEntry>;
 
 const outcomeId = idOf("outcome");
 const Ids = z.array(idOf("outcome")).max(100);
-const Acceptance = text(20_000);
-const Description = text(100_000);
+export const Acceptance = text(20_000);
+export const Description = text(100_000);
 const Note = text(10_000);
+const Why = said(10_000);
 /** As long as the final output of a session may be. */
 const Result = text(70_000);
-const Status = z
-  .enum(outcomeStatuses)
+const Files = z
+  .array(idOf("file"))
+  .max(100)
   .optional()
-  .describe("Only outcomes with this status. `submitted` means waiting for verification. Default: all.");
+  .describe("UUIDs of the result files. Those that the note links to are included.");
+const Handed = Outcome.extend({
+  unreadable: z
+    .array(UnreadableLink)
+    .describe("Links in the note that some of its readers can't open. Empty if there are none."),
+});
+export const Status = z.enum(outcomeStatuses).optional().describe("Only this status.");
 
 export const createOutcome = operation("outcome.create", "POST /api/companies/:companyId/outcomes", {
   summary: "Create an outcome below outcomes you are responsible for.",
-  guidance:
-    'An outcome is a result to reach, with criteria by which someone else can verify it. Use it to break your work into steps; you are responsible for the new outcome until you delegate it. To create and delegate several parts at once, use plan_work. Returns the outcome with its id. Example: {"title": "The guide is published", "parents": ["<outcome id>"], "acceptance": "- every step was tried"}.',
+  guidance: "An outcome is a result that another agent can verify.",
   input: z.strictObject({
     companyId: CompanyId,
-    title: Title.describe("The result to reach, in one line of up to 300 characters."),
-    description: Description.optional().describe(
-      "Details, as Markdown, up to 100,000 characters. Default: none.",
-    ),
-    parents: Ids.min(1).describe(
-      "Ids of the outcomes this one serves (1 to 100 UUIDs). You must be responsible for each.",
-    ),
-    acceptance: Acceptance.optional().describe("Criteria for verifying the result, up to 20,000 characters."),
-    dependsOn: Ids.optional().describe(
-      "Ids of outcomes that must be completed first (up to 100 UUIDs). Default: none.",
-    ),
-    urgent: Flag.optional().describe("Work on it before outcomes that are not urgent. Default false."),
-    important: Flag.optional().describe("Work on it before outcomes that are not important. Default false."),
+    title: Title.describe("The result to reach, in one line."),
+    description: Description.optional().describe("Details, as Markdown."),
+    parents: Ids.min(1).describe("UUIDs of your outcomes that it serves."),
+    acceptance: Acceptance.optional().describe("How to verify the result."),
+    dependsOn: Ids.optional().describe("UUIDs of outcomes that must be completed first."),
+    urgent: Flag.optional().describe("Default false."),
+    important: Flag.optional().describe("Comes before urgent. Default false."),
   }),
   output: Outcome,
   needs: ({ parents, dependsOn }) => [
@@ -119,9 +161,8 @@ export const createOutcome = operation("outcome.create", "POST /api/companies/:c
 });
 
 export const viewOutcome = operation("outcome.view", "GET /api/outcomes/:id", {
-  summary: "Show an outcome with its parents, children, owner, results it builds on, and history.",
-  guidance:
-    "Read it before you start to work on an outcome. `acceptance` says how the result is judged; `context` has the results of the outcomes it depends on. To see why the outcome exists, use view_ancestors; for everything below it, view_subtree.",
+  summary: "Show an outcome with its criteria, owner, neighbours, history, and the results it builds on.",
+  guidance: "Read it before you work on it.",
   input: z.strictObject({ id: outcomeId }),
   output: Outcome.extend({
     depth: z.number().describe("How many times the work was delegated to get here."),
@@ -130,9 +171,10 @@ export const viewOutcome = operation("outcome.view", "GET /api/outcomes/:id", {
         z.object({
           id: z.string(),
           title: z.string(),
-          file: z.string(),
+          file: z.string().nullable().describe("Null if it was completed without a note."),
           text: z.string(),
           truncated: z.boolean().describe("True if the file has more text."),
+          deliverables: z.array(Deliverable).describe("The files it delivered that you can read."),
         }),
       )
       .describe(
@@ -146,10 +188,34 @@ export const viewOutcome = operation("outcome.view", "GET /api/outcomes/:id", {
   cli: { command: "outcomes view <id>", example: "<outcome id>" },
 });
 
+export const viewTimeline = operation("outcome.timeline", "GET /api/outcomes/:id/timeline", {
+  summary: "Show everything that was done for an outcome, newest first, and what it cost.",
+  guidance:
+    "Lists the sessions that were started for the outcome, their calls, and what happened to the outcome itself. Of calls of agents that don't report to you, only those about the outcome are listed. Shows the newest 500 entries.",
+  input: z.strictObject({ id: outcomeId }),
+  output: z.object({
+    id: z.string(),
+    cost: z
+      .object({ usd: z.number(), inputTokens: z.number(), outputTokens: z.number(), sessions: z.number() })
+      .describe("With everything below the outcome, of all months."),
+    entries: z.array(
+      z.object({
+        at: z.string(),
+        kind: z.enum(["session", "file", "mail", "decision", "call"]),
+        by: ActorRef,
+        operation: z.string(),
+        subject: z.string().nullable().describe("What it was about. Null if you can't read it."),
+        data: Data.describe("Empty if it names something that you can't read."),
+      }),
+    ),
+  }),
+  needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
+  cli: { command: "outcomes timeline <id>", example: "<outcome id>" },
+});
+
 export const viewAncestors = operation("outcome.ancestors", "GET /api/outcomes/:id/ancestors", {
   summary: "Show why an outcome exists: its parents, their parents, up to the root.",
-  guidance:
-    "Use it to understand the purpose of your work before you decide how to do it. Returns every ancestor with its description, and `chains`, the paths from the direct parent up to a root.",
+  guidance: "Use it before you decide how to work.",
   input: z.strictObject({ id: outcomeId }),
   output: z.object({
     id: z.string(),
@@ -168,15 +234,21 @@ export const viewAncestors = operation("outcome.ancestors", "GET /api/outcomes/:
 
 export const viewSubtree = operation("outcome.subtree", "GET /api/outcomes/:id/subtree", {
   summary: "List an outcome and everything below it that you can read.",
-  guidance:
-    "Use it to check progress: each row has title, status, owner, priority and block. For the text, criteria and history of one outcome, use view_outcome.",
+  guidance: "Use it to check progress. view_outcome shows one in full.",
   input: z.strictObject({
     id: outcomeId,
-    limit: whole(1, 10_000).optional().describe("Maximum number of outcomes in the answer. Default 1000."),
+    limit: whole(1, 10_000).optional().describe("Rows at most. Default 1000.").register(hiddenInTools, {}),
   }),
   output: z.object({
     id: z.string(),
-    outcomes: z.array(OutcomeSummary.extend({ parents: z.array(z.string()) })),
+    outcomes: z.array(
+      OutcomeSummary.extend({
+        parents: z.array(z.string()).describe("Ids of its parents in this list."),
+        dependsOn: z
+          .array(z.string())
+          .describe("Ids of the outcomes that must be completed first, in this list or not."),
+      }),
+    ),
     truncated: z.boolean().describe("True if there are more outcomes."),
   }),
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "read" }],
@@ -184,15 +256,44 @@ export const viewSubtree = operation("outcome.subtree", "GET /api/outcomes/:id/s
   cli: { command: "outcomes subtree <id>", example: "<outcome id>" },
 });
 
-const listOutput = z.object({
+export const listOutput = z.object({
   outcomes: z.array(OutcomeSummary.extend({ workable: z.boolean() })),
   nextCursor,
 });
 
+const OutcomeTotals = z
+  .object({
+    total: z.number(),
+    open: z.number(),
+    submitted: z.number(),
+    completed: z.number(),
+    closed: z.number(),
+    blocked: z.number().describe("Open outcomes that are blocked."),
+  })
+  .describe(
+    "All outcomes that match the other filters, by status. `status` and the page make no difference.",
+  );
+
+/** A list of a company, with the number of all outcomes that match. */
+export const countedOutput = listOutput.extend({ totals: OutcomeTotals });
+
+export const outcomeFilter = {
+  owner: text(100)
+    .min(1)
+    .optional()
+    .describe("Only outcomes that this agent is responsible for: its id, slug or name. Default: all."),
+  kind: z.enum(outcomeKinds).optional().describe("Only outcomes of this kind. Default: all kinds."),
+  blocked: Flag.optional().describe(
+    "true lists only open outcomes that are blocked, false only those that are not. Default: both.",
+  ),
+  text: text(500)
+    .optional()
+    .describe("Only outcomes whose title has all these words, or words that begin with them."),
+};
+
 export const myOutcomes = operation("outcome.mine", "GET /api/outcomes", {
   summary: "List the outcomes you are responsible for, in the order to work on them.",
-  guidance:
-    "Important and urgent ones come first. Work on the first one with `workable: true`; the others are blocked, delegated, or wait for other outcomes. It lists only your own outcomes: for those you delegated, use view_subtree on their parent.",
+  guidance: "Work on the first `workable` one.",
   lists: "outcome",
   input: z.strictObject({ status: Status, ...Page }),
   output: listOutput,
@@ -201,15 +302,18 @@ export const myOutcomes = operation("outcome.mine", "GET /api/outcomes", {
 });
 
 export const listOutcomes = operation("outcome.list", "GET /api/companies/:companyId/outcomes", {
-  summary: "List the outcomes of a company, newest first.",
+  summary: "List the outcomes of a company, newest first. From a position: your outcomes.",
+  fromPosition: myOutcomes,
   lists: "outcome",
-  input: z.strictObject({ companyId: CompanyId, status: Status, ...Page }),
-  output: listOutput,
-  cli: { command: "outcomes list", example: "--status open" },
+  kept: true,
+  input: z.strictObject({ companyId: CompanyId, status: Status, ...outcomeFilter, ...Page }),
+  output: countedOutput,
+  cli: { command: "outcomes list", example: "--status open --owner ada --blocked" },
 });
 
 export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/:id/outcomes", {
   summary: "List the outcomes an agent is responsible for.",
+  kept: true,
   input: z.strictObject({ id: idOf("agent"), status: Status, ...Page }),
   output: listOutput,
   cli: { command: "agents outcomes <id>", example: "ada --status open" },
@@ -218,27 +322,17 @@ export const listAgentOutcomes = operation("outcome.of_agent", "GET /api/agents/
 export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:id", {
   summary: "Change an outcome, or mark it as blocked.",
   guidance:
-    'Mark an outcome as blocked instead of waiting: you are started again when the block ends. Arguments you leave out stay as they are. An outcome that was delegated to you can only be blocked and unblocked by you; ask your manager for other changes. Example: {"id": "<outcome id>", "blocked": {"reason": "Waiting for the May figures", "until": "2030-06-01T08:00:00Z"}}.',
+    "Don't wait: block the outcome, and a session starts when the block ends. Of what was delegated to you, you can change only `blocked`.",
   input: z.strictObject({
     id: outcomeId,
-    title: Title.optional().describe("New title, up to 300 characters. Default: unchanged."),
-    description: Description.optional().describe("New description, as Markdown. Default: unchanged."),
-    acceptance: Acceptance.nullable()
-      .optional()
-      .describe("New criteria for verifying the result. Null removes them. Default: unchanged."),
-    parents: Ids.min(1)
-      .optional()
-      .describe(
-        "Ids of all outcomes it serves from now on (UUIDs); replaces the old list. Default: unchanged.",
-      ),
-    dependsOn: Ids.optional().describe(
-      "Ids of all outcomes that must be completed first (UUIDs); replaces the old list. Default: unchanged.",
-    ),
-    urgent: Flag.optional().describe("Whether it is urgent. Default: unchanged."),
-    important: Flag.optional().describe("Whether it is important. Default: unchanged."),
-    blocked: Blocked.nullable()
-      .optional()
-      .describe("Why work on it can't continue. Null unblocks it. Default: unchanged."),
+    title: Title.optional().describe("New title."),
+    description: Description.optional().describe("New description."),
+    acceptance: Acceptance.nullable().optional().describe("New criteria. Null removes them."),
+    parents: Ids.min(1).optional().describe("UUIDs; replaces the list."),
+    dependsOn: Ids.optional().describe("UUIDs; replaces the list."),
+    urgent: Flag.optional().describe("New value."),
+    important: Flag.optional().describe("New value."),
+    blocked: Blocked.nullable().optional().describe("Null unblocks it."),
   }),
   output: Outcome,
   needs: ({ id, parents, dependsOn, blocked, ...rest }) => [
@@ -267,14 +361,13 @@ export const updateOutcome = operation("outcome.update", "PATCH /api/outcomes/:i
 export const submitOutcome = operation("outcome.submit", "POST /api/outcomes/:id/submit", {
   summary: "Submit an outcome that was delegated to you, to be verified by your manager.",
   guidance:
-    "Use it when the result meets the acceptance criteria and nothing below the outcome is still open. Your manager then completes it, or reopens it and tells you by mail what is missing. Outcomes you created yourself you finish with complete_outcome. Returns the outcome with status `submitted`.",
+    "Use it when the criteria are met and nothing below is open. Your manager accepts it or sends it back.",
   input: z.strictObject({
     id: outcomeId,
-    note: Result.optional().describe(
-      "The result, as Markdown, up to 70,000 characters; link files as `kb://<file id>`. Kept for others to build on.",
-    ),
+    note: Result.optional().describe("The result, as Markdown, with `kb://<file id>` links."),
+    files: Files,
   }),
-  output: Outcome,
+  output: Handed,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
   mcp: { server: "outcome", tool: "submit_outcome" },
   cli: { command: "outcomes submit <id>", example: '<outcome id> --note "The guide is kb://<file id>"' },
@@ -283,14 +376,13 @@ export const submitOutcome = operation("outcome.submit", "POST /api/outcomes/:id
 export const completeOutcome = operation("outcome.complete", "POST /api/outcomes/:id/complete", {
   summary: "Complete an outcome.",
   guidance:
-    "Use it for an outcome you created yourself, or to accept one that a direct report submitted to you. What your manager delegated to you, you submit with submit_outcome. The call is refused while outcomes below it are open. All rights granted for the outcome end; to give up on it instead, use close_outcome.",
+    "For outcomes you created, and to accept what a report submitted. What was delegated to you, you submit.",
   input: z.strictObject({
     id: outcomeId,
-    note: Result.optional().describe(
-      "For your own outcome, the result; for a report's, your verdict. Up to 70,000 characters.",
-    ),
+    note: Result.optional().describe("The result; for a report's outcome, your verdict."),
+    files: Files,
   }),
-  output: Outcome,
+  output: Handed,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
   mcp: { server: "outcome", tool: "complete_outcome" },
   cli: { command: "outcomes complete <id>", example: "<outcome id>" },
@@ -298,13 +390,10 @@ export const completeOutcome = operation("outcome.complete", "POST /api/outcomes
 
 export const closeOutcome = operation("outcome.close", "POST /api/outcomes/:id/close", {
   summary: "Close an outcome that is disproven or no longer wanted.",
-  guidance:
-    "Use it when the result can't or should not be reached; if it was reached, use complete_outcome. Outcomes below it that serve nothing else are closed too, and all rights granted for them end. Refused while other agents work below it: reclaim those outcomes first.",
+  guidance: "What is below and serves nothing else is closed too.",
   input: z.strictObject({
     id: outcomeId,
-    rationale: Note.min(1).describe(
-      "Why, up to 10,000 characters. Everyone who depends on the outcome reads it.",
-    ),
+    rationale: Why.describe("Why, for those who depend on it."),
   }),
   output: Outcome,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
@@ -312,15 +401,30 @@ export const closeOutcome = operation("outcome.close", "POST /api/outcomes/:id/c
   cli: { command: "outcomes close <id> <rationale>", example: '<outcome id> "The customer cancelled."' },
 });
 
-export const reopenOutcome = operation("outcome.reopen", "POST /api/outcomes/:id/reopen", {
-  summary: "Reopen a submitted, completed or closed outcome.",
+export const verdicts = ["pass", "rework", "close"] as const;
+export type Verdict = (typeof verdicts)[number];
+
+export const decideOutcome = operation("outcome.decide", "POST /api/outcomes/:id/decide", {
+  summary: "Decide about submitted work, or about work that was escalated to you.",
   guidance:
-    "Use it to send a submitted outcome back to your report when a criterion is not met; say exactly what is missing. The owner gets the reason by mail and works on it again. The second time you send the same outcome back, your manager is asked to decide.",
+    "Check the deliverables first. `pass` accepts, `rework` sends it back, `close` gives it up with everything below.",
   input: z.strictObject({
     id: outcomeId,
-    reason: Note.min(1).describe(
-      "What is missing or has changed, up to 10,000 characters. The owner reads it.",
-    ),
+    verdict: z.enum(verdicts).describe("Your decision."),
+    note: Note.optional().describe("For the owner: what is missing, or why it is given up."),
+  }),
+  output: Outcome,
+  needs: "member",
+  mcp: { server: "outcome", tool: "decide_outcome", for: ["manager"] },
+  cli: { command: "decide <id> <verdict>", example: '<outcome id> rework --note "Step 3 has no example."' },
+});
+
+export const reopenOutcome = operation("outcome.reopen", "POST /api/outcomes/:id/reopen", {
+  summary: "Reopen a submitted, completed or closed outcome.",
+  guidance: "Its owner works on it again.",
+  input: z.strictObject({
+    id: outcomeId,
+    reason: Why.describe("What is missing, for its owner."),
   }),
   output: Outcome,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
@@ -331,65 +435,58 @@ export const reopenOutcome = operation("outcome.reopen", "POST /api/outcomes/:id
 export const delegateOutcome = operation("outcome.delegate", "POST /api/outcomes/:id/delegate", {
   summary: "Delegate an outcome, with everything below it, to a direct report or a new agent.",
   guidance:
-    'Give either `to` or `hire`. The report becomes responsible; you keep the right to verify the result and lose the right to change what is below. Grant the rights the work needs in the same call. What was delegated to you can\'t be delegated on: create an outcome below it, or divide it with plan_work. Example: {"id": "<outcome id>", "to": "ada", "grants": [{"resource": "kb:<file id>"}]}.',
+    "The report becomes responsible, and you verify the result. Grant the rights it needs in the same call. What was delegated to you, divide with plan_work.",
   input: z.strictObject({
     id: outcomeId,
-    to: text(100).min(1).optional().describe("Id, slug or role of a direct report."),
+    to: text(100).min(1).optional().describe("UUID, slug or role of a direct report."),
     hire: z
       .strictObject(hireShape)
+      .register(shownInTools, { type: "object" })
       .optional()
-      .describe(
-        "A new agent for this outcome, in place of `to`. Needs the right `org:hire`, and usually an approval.",
-      ),
-    message: text(20_000)
-      .min(1)
-      .optional()
-      .describe("What to tell the new owner, up to 20,000 characters. Default: a standard message."),
-    grants: ResourceGrants.optional().describe(
-      "Rights for this work. You must hold each; they end with the outcome. Default: none.",
-    ),
+      .describe("Instead of `to`: a new agent, with the arguments of hire_agent."),
+    message: text(20_000).min(1).optional().describe("What to tell the new owner."),
+    grants: ResourceGrants.optional().describe("Rights you hold, for the time of this work."),
   }),
   output: Outcome,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
-  mcp: { server: "outcome", tool: "delegate_outcome" },
+  mcp: { server: "outcome", tool: "delegate_outcome", for: ["manager", "hirer"] },
   cli: { command: "outcomes delegate <id> <to>", example: "<outcome id> ada" },
 });
 
 export const reclaimOutcome = operation("outcome.reclaim", "POST /api/outcomes/:id/reclaim", {
   summary: "Take back an outcome you delegated, with everything below it.",
   guidance:
-    "A last resort: try a message or reopen_outcome first. Sessions that work on it end, and rights granted for it are revoked. If an agent was created for this outcome, that agent and all agents below it are terminated. You get links to their documents by mail.",
+    "A last resort: write to the owner first. An agent created for this outcome is terminated, with those below it.",
   input: z.strictObject({
     id: outcomeId,
-    reason: Note.min(1).describe("Why, up to 10,000 characters. The former owner reads it."),
+    reason: Why.describe("Why. The former owner reads it."),
   }),
   output: Outcome,
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
-  mcp: { server: "outcome", tool: "reclaim_outcome" },
+  mcp: { server: "outcome", tool: "reclaim_outcome", for: ["manager"] },
   cli: { command: "outcomes reclaim <id> <reason>", example: '<outcome id> "The plan has changed."' },
 });
 
 /** Plans: dividing an outcome among a team. Brains without tools write the same plan into their final output. */
 
 export const PlanTask = z.strictObject({
-  title: Title.describe("The result to reach, up to 300 characters."),
+  title: Title.describe("The result to reach."),
   assignee: Name.describe(
-    "Id, slug or role of a direct report, or `self`. If no report has the role, an agent with this role is hired.",
+    "UUID, slug or role of a direct report, or `self`. A role your team lacks is hired (`org:hire`).",
   ),
-  description: text(100_000).optional().describe("Details, as Markdown. Default: none."),
-  acceptance: text(20_000).optional().describe("Criteria by which you will verify the result."),
+  description: text(100_000).optional().describe("Details, as Markdown."),
+  acceptance: text(20_000).optional().describe("How you will verify the result."),
   dependsOn: z
-    .array(z.union([Title, count(0, 100)], "the title of a task, or its position in the list from 0"))
+    .array(
+      z
+        .union([Title, count(0, 100)], "the title of a task, or its position in the list from 0")
+        .register(shownInTools, { type: "string" }),
+    )
     .max(50)
     .optional()
-    .describe(
-      "Tasks of this plan that must be completed first: titles, or positions in the list counted from 0.",
-    ),
-  model: text(100).min(1).optional().describe("Model of the agent, if one is hired for this task."),
-  effort: z
-    .enum(efforts)
-    .optional()
-    .describe("Reasoning effort of the agent, if one is hired for this task."),
+    .describe("Titles of tasks that must be completed first."),
+  model: text(100).min(1).optional().describe("Model, if an agent is hired."),
+  effort: z.enum(efforts).optional().describe("Reasoning effort, if an agent is hired."),
 });
 export type PlanTask = z.infer<typeof PlanTask>;
 
@@ -398,9 +495,9 @@ export const PlanTasks = z.array(PlanTask).min(1).max(20);
 export const planWork = operation("org.plan_work", "POST /api/outcomes/:outcome/plan", {
   summary: "Divide an outcome into tasks for your direct reports.",
   guidance:
-    'Creates and delegates one outcome per task, and hires agents for roles your team lacks if you hold the right `org:hire`. You get one integration outcome, in which you combine the results once all tasks are completed. For a single task, use delegate_outcome. Returns the ids of everything it created. Example: {"outcome": "<outcome id>", "tasks": [{"title": "Draft", "assignee": "Writer"}, {"title": "Review", "assignee": "Editor", "dependsOn": ["Draft"]}]}.',
+    'Each task becomes an outcome of a report. You get an integration outcome, in which you combine the results. Example: {"outcome": "<id>", "tasks": [{"title": "Draft", "assignee": "writer"}, {"title": "Review", "assignee": "editor", "dependsOn": ["Draft"]}]}.',
   input: z.strictObject({
-    outcome: idOf("outcome").describe("Id of the outcome to divide (UUID). You must be responsible for it."),
+    outcome: idOf("outcome").describe("UUID of your outcome to divide."),
     tasks: PlanTasks.describe("1 to 20 tasks."),
   }),
   output: z.object({
@@ -419,30 +516,51 @@ export const planWork = operation("org.plan_work", "POST /api/outcomes/:outcome/
     integration: z.string().describe("Id of your integration outcome, which depends on all tasks."),
   }),
   needs: ({ outcome }) => [{ on: `outcome:${outcome}`, level: "drive" }],
-  mcp: { server: "org", tool: "plan_work" },
+  mcp: { server: "org", tool: "plan_work", for: ["manager", "hirer"] },
+  cli: {
+    command: "outcomes plan <outcome>",
+    example: `<outcome id> --tasks '{"title":"Draft","assignee":"Writer"}' '{"title":"Review","assignee":"self"}'`,
+  },
 });
 
 /** Why something does or does not move. */
 
+export const WhyAnswer = z.object({
+  id: z.string(),
+  kind: z.enum(["agent", "outcome"]),
+  moves: z
+    .boolean()
+    .describe("True if it is moving: a running session, a timer, a person to answer, or open work below."),
+  state: z
+    .enum(outcomeStates)
+    .describe(
+      "moving: at work or about to be. scheduled: it waits for a time. waiting: it waits for a decision of a person. stuck: nothing will move it.",
+    ),
+  path: z
+    .array(
+      z.object({
+        kind: z.enum(["agent", "outcome", "board"]),
+        id: z.string(),
+        title: z.string(),
+        what: z.string(),
+      }),
+    )
+    .describe("From the thing you asked about to the last thing it waits for."),
+  says: z.string().describe("The explanation. It names things by their titles."),
+  references: z
+    .array(Reference)
+    .describe("What the explanation names, with ids: the steps and what else it mentions."),
+});
+
 export const why = operation("why", "GET /api/why/:id", {
   summary: "Explain why an agent or outcome is or isn't moving.",
-  guidance:
-    "Use it when work seems stuck. It follows what waits for what until it finds a running session, a timer, a person, or the broken link. Works for outcomes you can read, for yourself and for your direct reports. Returns `moves`, the `path` of what waits for what, and `says`, the explanation.",
+  guidance: "For outcomes you can read, yourself and your direct reports. `says` names what it waits for.",
+  // It looks at up to 500 outcomes.
+  heavy: () => true,
   input: z.strictObject({
     id: idOf("agent or outcome"),
   }),
-  output: z.object({
-    id: z.string(),
-    kind: z.enum(["agent", "outcome"]),
-    moves: z
-      .boolean()
-      .describe("True if it is moving: a running session, a timer, a person to answer, or open work below."),
-    path: z
-      .array(z.object({ id: z.string(), what: z.string() }))
-      .describe("From the thing you asked about to the last thing it waits for."),
-    says: z.string().describe("The explanation."),
-  }),
+  output: WhyAnswer,
   needs: "member",
-  mcp: { server: "outcome", tool: "why" },
-  cli: { command: "why <id>", example: "ada" },
+  mcp: { server: "outcome", tool: "why", for: ["manager"] },
 });

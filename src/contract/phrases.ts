@@ -4,8 +4,15 @@
 export const plural = (count: number, noun: string, many = `${noun}s`): string =>
   `${count} ${count === 1 ? noun : many}`;
 
-/** How the notice about refused directives begins. The rehearsal brain recognizes it. */
-export const notCarriedOut = "These directives were not carried out";
+/** "just now", "20 seconds ago", "3 minutes ago" */
+export function timeAgo(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000);
+  if (seconds < 5) return "just now";
+  if (seconds < 60) return `${seconds} seconds ago`;
+  if (seconds < 3600) return `${plural(Math.floor(seconds / 60), "minute")} ago`;
+  if (seconds < 86_400) return `${plural(Math.floor(seconds / 3600), "hour")} ago`;
+  return `${plural(Math.floor(seconds / 86_400), "day")} ago`;
+}
 
 /** Each line marked as a quotation. No line of it can pass for a line of Agency, or for a directive. */
 export const quoteBlock = (text: string): string =>

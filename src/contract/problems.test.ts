@@ -4,7 +4,7 @@ import { z } from "zod";
 import { approve } from "./approvals.ts";
 import { listCosts, setBudget } from "./budgets.ts";
 import { grantPermission } from "./capabilities.ts";
-import { putMcpServer } from "./companies.ts";
+import { putMcpServer } from "./servers.ts";
 import { hireAgent } from "./hiring.ts";
 import { sendDeferredMessage } from "./mail.ts";
 import type { Operation } from "./operation.ts";
@@ -88,7 +88,7 @@ describe("a wrong input is explained", () => {
       grantPermission,
       { to: "ada", resource: "file:x" },
       [
-        "`resource` is `file:x`. Use kb:<file id>, outcome:<id>, mail:<agent id>, mail:board, mcp:<server>, repo:<name>, org:hire or org:consult.",
+        "`resource` is `file:x`. Use kb:<file id>, outcome:<id>, mail:<agent id>, mail:board, mcp:<server>, repo:<name>, net:<host>, org:hire or org:consult.",
       ],
     ],
     [

@@ -119,7 +119,7 @@ function unknownKeys(
 }
 
 /** The kind of thing the id at this place names, if the place takes an id. */
-function nounAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): NounOfId | undefined {
+export function nounAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): NounOfId | undefined {
   return schemasAt(schema, path).flatMap((at) => nounsOfIds.get(at)?.noun ?? [])[0];
 }
 

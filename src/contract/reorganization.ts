@@ -15,9 +15,9 @@ import {
   text,
 } from "./words.ts";
 
-/** Reorganizations: plan a change of who reports to whom, apply it, undo it. */
+/** Reorganizations: plan a change of the reporting lines, apply it, undo it. */
 
-const AgentName = text(100).min(1).describe("Id or slug of the agent.");
+const AgentName = text(100).min(1);
 const AgentNames = z.array(text(100).min(1)).min(1).max(200);
 
 const Newcomer = z
@@ -29,73 +29,80 @@ export const Change = z
   .discriminatedUnion("kind", [
     z.strictObject({
       kind: z.literal("insert_layer"),
-      boss: AgentName.describe("Id or slug of the manager the layer goes below."),
+      boss: AgentName.describe("The manager above the new one."),
       manager: Newcomer,
-      reports: AgentNames.describe("Ids or slugs of the reports that move below the new manager."),
+      reports: AgentNames.describe("Reports that move below the new manager."),
     }),
-    z.strictObject({ kind: z.literal("remove_layer"), agent: AgentName, reason: Reason }),
+    z.strictObject({
+      kind: z.literal("remove_layer"),
+      agent: AgentName.describe("The manager that leaves."),
+      reason: Reason,
+    }),
     z.strictObject({
       kind: z.literal("move_report"),
-      agent: AgentName,
-      to: AgentName.describe("Id or slug of its new manager."),
+      agent: AgentName.describe("The agent that moves."),
+      to: AgentName.describe("Its new manager."),
     }),
     z.strictObject({
       kind: z.literal("split"),
-      agent: AgentName,
+      agent: AgentName.describe("The agent to relieve."),
       into: z
         .array(
           z.strictObject({
             agent: Newcomer,
-            reports: z
-              .array(text(100).min(1))
-              .max(200)
-              .optional()
-              .describe("Ids or slugs of reports it takes over."),
+            reports: z.array(text(100).min(1)).max(200).optional().describe("Reports it takes over."),
             outcomes: z
               .array(idOf("outcome"))
               .max(1000)
               .optional()
-              .describe("Ids of open outcomes it takes over (UUIDs)."),
+              .describe("UUIDs of open outcomes it takes over."),
           }),
         )
         .min(1)
         .max(20)
-        .describe("New agents beside it, and what each of them takes over. The rest stays."),
+        .describe("New agents beside it, and what each takes over."),
     }),
     z.strictObject({
       kind: z.literal("merge"),
-      agents: AgentNames.describe("Ids or slugs of the agents that leave."),
-      into: AgentName.describe(
-        "Id or slug of the agent that takes over everything. It has the same manager.",
-      ),
+      agents: AgentNames.describe("The agents that leave."),
+      into: AgentName.describe("The agent that takes over, with the same manager."),
       reason: Reason,
     }),
     z.strictObject({
       kind: z.literal("hand_over"),
-      agent: AgentName,
-      adapterType: AdapterType.describe("The new brain: `human` for a person, or the type of another brain."),
-      adapterConfig: Data.optional().describe("Configuration of the new brain. Default: empty."),
+      agent: AgentName.describe("The agent that gets it."),
+      adapterType: AdapterType.describe("`human` for a person, or another type of brain."),
+      adapterConfig: Data.optional().describe("Configuration of the new brain."),
     }),
-    z.strictObject({ kind: z.literal("fire"), agent: AgentName, reason: Reason }),
+    z.strictObject({
+      kind: z.literal("fire"),
+      agent: AgentName.describe("The agent that leaves."),
+      reason: Reason,
+    }),
     z.strictObject({
       kind: z.literal("shrink"),
-      agents: AgentNames.optional().describe("Ids or slugs of the agents that leave. Use this or `to`."),
-      to: count(1, 1_000_000)
-        .optional()
-        .describe(
-          "How many agents stay in your part of the organization, you included. Use this or `agents`.",
-        ),
+      agents: AgentNames.optional().describe("The agents that leave. Give this or `to`."),
+      to: count(1, 1_000_000).optional().describe("How many agents stay, you included."),
       reason: Reason,
     }),
   ])
   .describe(
-    "The change. `insert_layer`: a new manager between a manager and some reports. `remove_layer`: an agent leaves, its reports move up. `move_report`, `split`, `merge`, `fire`: as named. `hand_over`: another brain or a person takes the position. `shrink`: several agents leave.",
-  );
+    "The change. Agents are given by UUID or slug. `remove_layer`: an agent leaves, its reports move up. `hand_over`: another brain or a person takes the position.",
+  )
+  // As JSON Schema it would cost as much as ten other tools.
+  .register(shownInTools, {
+    type: "object",
+    description:
+      "`kind` and its arguments; agents by UUID or slug. `move_report`: agent, to. `fire`: agent. `remove_layer`: agent, whose reports move up. `insert_layer`: boss, reports, manager (new). `split`: agent, into (a list of {agent (new), reports, outcomes}). `merge`: agents, into. `shrink`: agents. `hand_over`: agent, adapterType (`human` for a person). New agents as for hire_agent. `reason` is optional.",
+  });
 export type Change = z.infer<typeof Change>;
 
 /** The schema of a change is long, and plan_reorganization shows it to every model that reorganizes. */
-const PlannedChange = Change.describe("The same `change` as for plan_reorganization.");
-PlannedChange.register(shownInTools, { type: "object" });
+const sameChange = "The same `change` as for plan_reorganization.";
+const PlannedChange = Change.describe(sameChange).register(shownInTools, {
+  type: "object",
+  description: sameChange,
+});
 
 export const moveKinds = ["agent", "outcome", "grant", "mail", "budget", "approval"] as const;
 
@@ -116,9 +123,25 @@ export const moveSentence = ({ what, from, to }: Pick<Move, "what" | "from" | "t
 
 const Plan = z.object({
   moves: z.array(Move),
+  totals: z.record(z.enum(moveKinds), z.number()).describe("Number of moves of each kind."),
   warnings: z.array(z.string()),
   hash: z.string().describe("Hash of this plan. Pass it to apply_reorganization."),
 });
+
+const PlaceAfter = z.object({
+  id: z.string().describe("For an agent that does not exist yet, `new:` and its name."),
+  name: z.string(),
+  role: z.string(),
+  boss: z.string().nullable().describe("Id of its manager. Null: the board."),
+  changes: z.boolean().describe("True if the agent is new or gets another manager, status or brain."),
+});
+export type PlaceAfter = z.infer<typeof PlaceAfter>;
+
+const Undoable = z.object({
+  possible: z.boolean(),
+  reason: z.string().nullable().describe("Why it can't be undone now. Null if it can."),
+});
+export type Undoable = z.infer<typeof Undoable>;
 
 export const reorganizationStatuses = ["applied", "undone"] as const;
 
@@ -135,6 +158,7 @@ const Summary = z.object({
 export const Reorganization = Summary.extend({
   change: Data,
   ...Plan.shape,
+  undoable: Undoable.describe("Whether undo_reorganization would succeed now."),
 });
 export type Reorganization = z.infer<typeof Reorganization>;
 
@@ -143,42 +167,43 @@ const path = "/api/companies/:companyId/reorganizations";
 export const planReorganization = operation("reorganization.plan", `POST ${path}/plan`, {
   summary: "Preview a reorganization without changing anything.",
   guidance:
-    'Returns every agent, outcome, right, mail route and budget that would move, warnings, and a `hash`. Always call it before apply_reorganization. You can reorganize only agents below you; the board can change everything. Example: {"change": {"kind": "move_report", "agent": "ada", "to": "kim"}}.',
+    'Call it before apply_reorganization. Returns everything that would move, warnings, and a `hash`. You can reorganize only agents below you. Example: {"change": {"kind": "move_report", "agent": "ada", "to": "kim"}}.',
   input: z.strictObject({ companyId: CompanyId, change: Change }),
-  output: Plan,
+  output: Plan.extend({
+    after: z
+      .array(PlaceAfter)
+      .describe(
+        "The organization afterwards, around what changes: those agents, their managers up to the root, and the reports of the managers that gain or lose one.",
+      ),
+  }),
   effect: "record",
   needs: "member",
-  mcp: { server: "org", tool: "plan_reorganization" },
+  mcp: { server: "org", tool: "plan_reorganization", for: ["manager"] },
   cli: { command: "reorg plan <change>", example: `'{"kind":"move_report","agent":"ada","to":"kim"}'` },
 });
 
 export const applyReorganization = operation("reorganization.apply", `POST ${path}`, {
   summary: "Apply a reorganization in one step.",
   guidance:
-    "Call plan_reorganization first and pass the same `change` with its `hash`: then exactly that plan is applied, or nothing if something has changed since. Returns the reorganization with its id and everything that moved; undo_reorganization restores it.",
+    "Call plan_reorganization first and pass its `hash`: then exactly that plan is applied, or nothing. undo_reorganization restores everything.",
   input: z.strictObject({
     companyId: CompanyId,
     change: PlannedChange,
-    hash: text(64)
-      .optional()
-      .describe(
-        "`hash` of the plan you looked at. The call is refused if the plan would differ now. Default: not checked.",
-      ),
+    hash: text(64).optional().describe("`hash` of the plan you looked at."),
   }),
   output: Reorganization,
   needs: "member",
-  mcp: { server: "org", tool: "apply_reorganization" },
+  mcp: { server: "org", tool: "apply_reorganization", for: ["manager"] },
   cli: { command: "reorg apply <change>", example: `'{"kind":"fire","agent":"ada"}' --hash <hash>` },
 });
 
 export const undoReorganization = operation("reorganization.undo", "POST /api/reorganizations/:id/undo", {
   summary: "Undo a reorganization.",
-  guidance:
-    "Restores everything it moved. Refused as a whole if one of those things has changed since; the refusal names them. Only the board and the agent that applied it can. The id is in the answer of apply_reorganization.",
+  guidance: "Restores everything it moved. Refused if one of those things has changed since.",
   input: z.strictObject({ id: idOf("reorganization") }),
   output: Reorganization,
   needs: "member",
-  mcp: { server: "org", tool: "undo_reorganization" },
+  mcp: { server: "org", tool: "undo_reorganization", for: ["manager"] },
   cli: { command: "reorg undo <id>", example: "<reorganization id>" },
 });
 
@@ -192,9 +217,11 @@ export const listReorganizations = operation("reorganization.list", `GET ${path}
 });
 
 export const viewReorganization = operation("reorganization.view", "GET /api/reorganizations/:id", {
-  summary: "Show a reorganization and everything it moved.",
+  summary: "Show a reorganization, everything it moved, and whether it can still be undone.",
   input: z.strictObject({ id: idOf("reorganization") }),
   output: Reorganization,
+  // Undoing is tried, and rolled back.
+  effect: "record",
   needs: "member",
   cli: { command: "reorg view <id>", example: "<reorganization id>" },
 });

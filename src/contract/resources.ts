@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { shownInTools } from "./words.ts";
 
 /**
  * What a right can be about, and the ladder of levels of each kind of resource.
- *   kb:<id> none < read < write · outcome:<id> read < write · mail:<agent or board> send · mcp:<server> use · repo:<name> use
- *   org:hire use · org:consult use
+ *   kb:<id> none < read < write · outcome:<id> read < write · mail:<agent or board> send · mcp:<server> use · repo:<name> read < push
+ *   net:<host> use (`net:*`: every host) · org:hire use · org:consult use
  * `drive` is not on a ladder and can't be granted. The agent responsible for an outcome has it from structure: it may create
  * outcomes below, submit the outcome and mark it as blocked, even where it may not change the outcome itself.
  */
@@ -12,51 +13,61 @@ export const ladders = {
   outcome: ["read", "write"],
   mail: ["send"],
   mcp: ["use"],
-  repo: ["use"],
+  repo: ["read", "push"],
+  net: ["use"],
   org: ["use"],
 } as const;
 
 export type ResourceKind = keyof typeof ladders;
-export type GrantableLevel = "none" | "read" | "write" | "send" | "use";
+export type GrantableLevel = "none" | "read" | "write" | "send" | "use" | "push";
 export type Level = GrantableLevel | "drive";
 export type Resource = `${ResourceKind}:${string}`;
 
 const uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 const word = "[A-Za-z0-9][A-Za-z0-9._/-]{0,199}";
 const shape = new RegExp(
-  `^(?:(?:kb|outcome|mail):${uuid}|mail:board|(?:mcp|repo):${word}|org:(?:hire|consult))$`,
+  `^(?:(?:kb|outcome|mail):${uuid}|mail:board|(?:mcp|repo):${word}|net:(?:\\*|[a-z0-9._-]{1,253}|\\[[0-9a-f:.]{2,45}\\])|org:(?:hire|consult))$`,
 );
 
 export const ResourceName = z
   .string()
-  .max(220)
-  .transform((name) => (/^(?:kb|outcome|mail):/i.test(name) ? name.toLowerCase() : name))
+  .max(270)
+  .transform((name) => (/^(?:kb|outcome|mail):/i.test(name) ? name.toLowerCase() : withHost(name)))
   .refine(
     isResource,
-    "kb:<file id>, outcome:<id>, mail:<agent id>, mail:board, mcp:<server>, repo:<name>, org:hire or org:consult",
+    "kb:<file id>, outcome:<id>, mail:<agent id>, mail:board, mcp:<server>, repo:<name>, net:<host>, org:hire or org:consult",
   )
   .describe(
-    "What the right is about: `kb:<file id>`, `outcome:<id>`, `mail:<agent id>` or `mail:board` (send mail there), `mcp:<server>`, `repo:<name>`, `org:hire` (hire agents), `org:consult` (use the brain's sub-agents).",
+    "`kb:<file id>`, `outcome:<id>`, `mail:<agent id>`, `mcp:<server>`, `repo:<name>`, `net:<host>`, `org:hire` or `org:consult`.",
   );
 
-export const LevelName = z.enum(["none", "read", "write", "send", "use"]);
+export const LevelName = z.enum(["none", "read", "write", "send", "use", "push"]);
 
 /** A level as an argument; without one, the lowest level that allows something. */
-export const LevelArgument = LevelName.optional().describe(
-  "`read` or `write` for kb and outcome (kb also has `none`: know that it exists), `send` for mail, `use` for mcp, repo and org. Default: read, send or use.",
-);
+export const LevelArgument = LevelName.register(shownInTools, { type: "string", enum: undefined })
+  .optional()
+  .describe("`read` or `write` for kb and outcome, `read` or `push` for repo. Default: the lowest.");
 
 /** Rights that come with a hire or a delegation. */
 export const ResourceGrants = z
   .array(
     z.strictObject({
-      resource: ResourceName.describe(
-        "Such as `kb:<file id>`, `mcp:<server>` or `org:hire`. grant_permission describes all forms.",
-      ),
-      level: LevelName.optional().describe("Default: `read`, `send` or `use`, whichever the resource has."),
+      resource: ResourceName.describe("As for grant_permission, such as `kb:<file id>`."),
+      level: LevelName.optional().describe("Default: the lowest."),
     }),
   )
   .max(50);
+
+/** A host in the one form that stands for it: lower case, without a final dot, letters of other alphabets encoded. */
+export function canonicalHost(host: string): string | undefined {
+  if (!/^(?:[^\s/@?#\\:[\]%]{1,253}|\[[0-9a-f:.]+\])$/i.test(host)) return undefined;
+  return URL.parse(`http://${host}`)?.hostname.replace(/\.$/, "");
+}
+
+function withHost(name: string): string {
+  if (!name.startsWith("net:") || name === "net:*") return name;
+  return `net:${canonicalHost(name.slice("net:".length)) ?? " "}`;
+}
 
 export function isResource(name: string): name is Resource {
   return shape.test(name);
@@ -77,7 +88,7 @@ export function resourceId(resource: Resource): string {
 }
 
 /**
- * Levels compare as numbers: none 0, read 1, write 2. send and use are the only level of their ladder and count 1.
+ * Levels compare as numbers: none 0, read 1, write and push 2. send and use are the only level of their ladder and count 1.
  * No right at all is -1: the thing does not exist for that agent.
  */
 export const ranks: Readonly<Record<GrantableLevel, number>> = {
@@ -86,6 +97,7 @@ export const ranks: Readonly<Record<GrantableLevel, number>> = {
   write: 2,
   send: 1,
   use: 1,
+  push: 2,
 };
 export const noRight = -1;
 

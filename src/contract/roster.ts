@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { operation } from "./operation.ts";
-import { Company } from "./companies.ts";
+import { ChosenBrain, Company } from "./companies.ts";
 import { Agent } from "./agents.ts";
-import { CompanyId, Flag, Name, nextCursor, Page, text } from "./words.ts";
+import { CompanyId, Flag, hiddenInTools, Name, nextCursor, Page, text } from "./words.ts";
 
 /** The roster, the org chart, and a whole company as files. */
 
@@ -15,12 +15,11 @@ const RosterEntry = Agent.extend({
 
 export const listRoster = operation("org.roster", "GET /api/companies/:companyId/roster", {
   summary: "List the agents that are employed.",
-  guidance:
-    "Returns each agent's id, name, slug, role, status, manager, brain and start date. Use it to find the id of an agent and, before you hire, to see whether someone already has the role. For prompts, rights and budgets, use view_configurations.",
+  guidance: "Use it to find an agent's id.",
   lists: "agent",
   input: z.strictObject({
     companyId: CompanyId,
-    departed: Flag.optional().describe("true also lists agents that have left. Default false."),
+    departed: Flag.optional().describe("true also lists agents that have left.").register(hiddenInTools, {}),
     ...Page,
   }),
   output: z.object({ agents: z.array(RosterEntry), nextCursor }),
@@ -39,14 +38,38 @@ const Position = Agent.extend({
   blocked: z.number().describe("Number of its outcomes that are blocked."),
   submitted: z.number().describe("Number of its outcomes that wait for verification."),
   inbox: z.number().describe("Number of messages in its inbox."),
+  adapterType: z.string(),
+  isPerson: z.boolean().describe("True if a person works from this position."),
+  approval: z
+    .string()
+    .nullable()
+    .describe("Id of the open request about it: its hire, or a change that its manager proposed."),
+  spentUsd: z
+    .number()
+    .nullable()
+    .describe("What the agent and all agents below it spent this month. Null if you don't look at its work."),
+  budgetUsd: z
+    .number()
+    .nullable()
+    .describe("Its own monthly budget in US dollars. Null: it shares the budget above it."),
   says: z.string().describe("What the agent is doing or waiting for."),
 });
 export type Position = z.infer<typeof Position>;
 
 export const viewOrg = operation("org.view", "GET /api/companies/:companyId/org", {
-  summary: "Show who reports to whom, and what each agent is doing or waiting for.",
+  summary: "Show the reporting lines, and what each agent is doing or waiting for.",
+  guidance: "An agent sees the work only of itself and its direct reports.",
+  kept: true,
   input: z.strictObject({ companyId: CompanyId }),
-  output: z.object({ agents: z.array(Position), truncated: z.boolean() }),
+  output: z.object({
+    agents: z.array(Position),
+    truncated: z.boolean(),
+    stopped: z
+      .string()
+      .nullable()
+      .describe("Why no agent works: the company is frozen or archived. Null if it is active."),
+  }),
+  needs: "member",
   cli: { command: "org" },
 });
 
@@ -99,6 +122,9 @@ export const importCompany = operation("company.import", "POST /api/companies/im
     agents: z.number(),
     files: z.number().describe("Number of knowledge files."),
     notices: z.array(z.string()),
+    brain: ChosenBrain.nullable().describe(
+      "The brain of agents whose file names none. Null: company.json names one.",
+    ),
   }),
   carriesFiles: mostFiles,
   heavy: () => true,

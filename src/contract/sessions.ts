@@ -1,9 +1,54 @@
 import { z } from "zod";
 import { Use } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { AgentRef, CompanyId, Flag, idOf, nextCursor, Page, text } from "./words.ts";
+import {
+  AgentRef,
+  CompanyId,
+  Flag,
+  hiddenInTools,
+  idOf,
+  inAll,
+  nextCursor,
+  Page,
+  Reference,
+  text,
+  whole,
+} from "./words.ts";
 
 /** Sessions and what they leave behind. */
+
+export const TranscriptEntry = z.object({
+  at: z.string(),
+  kind: z
+    .enum(["text", "tool", "result", "error", "output"])
+    .describe(
+      "text: the agent's words. tool: a call. result: what the call returned. output: printed as it is.",
+    ),
+  tool: z.string().optional(),
+  text: z.string(),
+  hidden: z
+    .literal(true)
+    .optional()
+    .describe("The result is left out, because it shows something you can't read."),
+});
+export type TranscriptEntry = z.infer<typeof TranscriptEntry>;
+
+export const sessionEnds = ["running", "done", "failed", "stopped"] as const;
+export type EndKind = (typeof sessionEnds)[number];
+const endMeanings =
+  "running: not ended. done: it exited normally or submitted a summary. failed: it exited with an error. stopped: it was ended from outside.";
+
+const filter = {
+  outcome: idOf("outcome")
+    .optional()
+    .describe("Only sessions that were started for this outcome (UUID).")
+    .register(hiddenInTools, {}),
+  end: z
+    .enum(sessionEnds)
+    .optional()
+    .describe(`Only sessions that ended like this. ${endMeanings}`)
+    .register(hiddenInTools, {}),
+};
 
 const Session = z.object({
   id: z.string(),
@@ -13,7 +58,15 @@ const Session = z.object({
   endedAt: z.string().nullable(),
   endReason: z.string().nullable(),
   exitCode: z.number().nullable(),
+  end: z.enum(sessionEnds).describe(endMeanings),
+  outcome: Reference.nullable().describe("The outcome it was started for, and that its costs count for."),
   summarized: z.boolean().describe("True if the session submitted its own summary."),
+  summary: z.string().nullable().describe("Its summary. Lists show the first 500 characters."),
+  lastLine: z.string().nullable().describe("The last line that it printed, up to 300 characters."),
+  toolCalls: z
+    .number()
+    .nullable()
+    .describe("How often it called a tool. Null if that is not known: its process was lost."),
   promptVersion: z.string().nullable(),
   usage: Use.extend({
     consultants: Use.optional().describe("The part used by sub-agents, if there were any."),
@@ -21,49 +74,79 @@ const Session = z.object({
 });
 
 export const listSessions = operation("session.list", "GET /api/companies/:companyId/sessions", {
-  summary: "List the sessions of a company, newest first.",
+  summary:
+    "List the sessions of a company, newest first. An agent sees its own and those of its direct reports.",
   lists: "session",
   input: z.strictObject({
     companyId: CompanyId,
     live: Flag.optional().describe("true lists only running sessions. Default false: all sessions."),
+    ...filter,
     ...Page,
   }),
-  output: z.object({ sessions: z.array(Session), nextCursor }),
-  cli: { command: "sessions list", example: "--live" },
+  output: z.object({ sessions: z.array(Session), count: inAll, nextCursor }),
+  needs: "member",
+  cli: { command: "sessions list", example: "--end failed" },
 });
 
 export const listAgentSessions = operation("session.of_agent", "GET /api/agents/:id/sessions", {
   summary: "List the sessions of an agent, newest first.",
-  input: z.strictObject({ id: idOf("agent"), ...Page }),
-  output: z.object({ sessions: z.array(Session), nextCursor }),
+  guidance: "For you and your direct reports. read_transcript shows what a session did.",
+  input: z.strictObject({ id: idOf("agent"), ...filter, ...Page }),
+  output: z.object({ sessions: z.array(Session), count: inAll, nextCursor }),
+  needs: "member",
+  mcp: { server: "audit", tool: "list_sessions", for: ["manager"] },
   cli: { command: "agents sessions <id>", example: "ada" },
 });
+
+const ModelUse = z.object({
+  provider: z.string(),
+  model: z.string(),
+  calls: z.number(),
+  inputTokens: z.number().describe("Without what was read from a cache or written to it."),
+  outputTokens: z.number(),
+  cacheReadTokens: z.number(),
+  cacheWriteTokens: z.number(),
+  costUsd: z.number(),
+});
+export type ModelUse = z.infer<typeof ModelUse>;
 
 export const viewSession = operation("session.view", "GET /api/sessions/:id", {
   summary: "Show a session and the briefing it started with.",
   input: z.strictObject({ id: idOf("session") }),
   output: Session.extend({
-    briefing: z.string().nullable(),
+    briefing: z.string().nullable().describe("Only for people."),
     assignment: z.string().nullable().describe("What a brain without tools was told to do."),
+    models: z.array(ModelUse).describe("What it used of each model."),
   }),
+  needs: "member",
   cli: { command: "sessions view <id>", example: "<session id>" },
 });
 
 export const viewTranscript = operation("session.transcript", "GET /api/sessions/:id/transcript", {
-  summary: "Show what a session printed.",
-  input: z.strictObject({ id: idOf("session") }),
-  output: z.object({ id: z.string(), transcript: z.string(), truncated: z.boolean() }),
+  summary: "Show what a session said and did.",
+  guidance: "For you and your direct reports. Results that you can't read are `hidden`.",
+  input: z.strictObject({
+    id: idOf("session"),
+    after: whole(0, 1e12).optional().describe("`next` of an earlier answer: only what came after it."),
+  }),
+  output: z.object({
+    id: z.string(),
+    transcript: z.string().describe("The entries as text."),
+    entries: z.array(TranscriptEntry),
+    next: z.number().describe("Where the next part begins."),
+    truncated: z.boolean().describe("True if there are earlier entries."),
+  }),
+  effect: "record",
+  needs: "member",
+  mcp: { server: "audit", tool: "read_transcript", for: ["manager"] },
   cli: { command: "sessions transcript <id>", example: "<session id>" },
 });
 
 export const submitSummary = operation("session.submit_summary", "POST /api/summary", {
   summary: "Submit the summary of your session, which ends the session.",
-  guidance:
-    "Call it last, after you have updated your state document and finished or blocked your outcomes. The summary is appended to your log, which your later sessions can read. Make no other call afterwards: the session is stopped. Returns the id of the log file.",
+  guidance: "Make it your last call, after you updated your state document.",
   input: z.strictObject({
-    summary: text(20_000)
-      .min(1)
-      .describe("What you did and why, and what is left to do; Markdown, up to 20,000 characters."),
+    summary: text(20_000).min(1).describe("What you did and why, and what is left to do."),
   }),
   output: z.object({ sessionId: z.string(), logFileId: z.string() }),
   needs: "member",

@@ -22,7 +22,7 @@ export function showsItself(text: string, allowed: string): boolean {
   return replaceActing(text, allowed, () => "") === text;
 }
 
-/** The same text with every acting character but line ends and tabs written as \\uXXXX, also inside JSON. */
+/** The same text with every acting character but line ends and tabs written as \uXXXX, also inside JSON. */
 export function shown(text: string): string {
   return replaceActing(text, "\n\t", (match) =>
     Array.from({ length: match.length }, (_, at) => `\\u${hex(match.charCodeAt(at))}`).join(""),

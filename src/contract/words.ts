@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { showsItself } from "./visible-text.ts";
+import { onOneLine, showsItself } from "./visible-text.ts";
 
 /**
  * The small schemas every other contract file is made of. The message of a check completes the sentence "Use …": it names
@@ -24,6 +24,7 @@ export const nouns = [
   "approval",
   "session",
   "reorganization",
+  "sign-in",
 ] as const;
 export type Noun = (typeof nouns)[number];
 export type NounOfId = Noun | "agent or outcome";
@@ -37,6 +38,9 @@ export const shownAs = z.registry<Readonly<Record<string, unknown>>>();
 /** What a tool's schema shows in place of a large schema that another tool describes in full. */
 export const shownInTools = z.registry<Readonly<Record<string, unknown>>>();
 
+/** Arguments that a tool's schema leaves out: they are for people, or for programs at other doors. */
+export const hiddenInTools = z.registry<object>();
+
 export const Id = z.uuid("a UUID").transform((id) => id.toLowerCase());
 
 /** The id of one kind of thing. Callers override the description where the argument means more than "which one". */
@@ -46,7 +50,7 @@ export function idOf(noun: NounOfId) {
     .register(nounsOfIds, { noun })
     .transform((id) => id.toLowerCase())
     .register(nounsOfIds, { noun })
-    .describe(noun === "file" ? "Id of the knowledge file (UUID)." : `Id of the ${noun} (UUID).`);
+    .describe(`UUID of the ${noun}.`);
 }
 
 const isOneLine = (text: string): boolean => showsItself(text, "");
@@ -70,10 +74,13 @@ const wellFormed = (text: string): boolean => text.isWellFormed() && !text.inclu
 export const text = (max: number): z.ZodString =>
   z.string().max(max).refine(wellFormed, "valid Unicode text without NUL characters");
 
-export const Reason = text(2000)
-  .min(1)
-  .optional()
-  .describe("Why, up to 2,000 characters. Kept in the record.");
+/** A reason that others have to act on. Spaces and invisible characters alone say nothing. */
+export const said = (max: number): z.ZodString =>
+  text(max)
+    .min(1)
+    .refine((words) => onOneLine(words) !== "", "a text with at least one visible character");
+
+export const Reason = said(2000).optional().describe("Why. Kept in the record.");
 
 export const Title = text(300)
   .trim()
@@ -117,14 +124,15 @@ export const Data = z.record(z.string(), z.unknown());
 export const whole = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   numeric(z.number().int().min(min).max(max));
 
+export const PageSize = whole(1, 1000).optional().describe("Page size. Default 100.");
+
 export const Page = {
-  limit: whole(1, 1000).optional().describe("Maximum number of rows in the answer. Default 100."),
-  cursor: z
-    .string()
-    .max(500)
-    .optional()
-    .describe("`nextCursor` of the previous answer, to get the next page. Omit it for the first page."),
+  limit: PageSize.describe("Page size. Default 100.").register(hiddenInTools, {}),
+  cursor: z.string().max(500).optional().describe("`nextCursor` of the last page."),
 };
+
+/** How many there are on all pages. */
+export const inAll = z.number().describe("Number on all pages.");
 
 export const nextCursor = z
   .string()
@@ -135,7 +143,8 @@ export const CompanyId = idOf("company")
   .optional()
   .describe(
     "Id of the company (UUID). Agents leave it out: their credential names it. The board may leave it out while there is one company.",
-  );
+  )
+  .register(hiddenInTools, {});
 
 /** Booleans arrive as text in a query string. */
 export const Flag = z
@@ -144,6 +153,14 @@ export const Flag = z
 
 export const AgentRef = z.object({ id: z.string(), name: z.string() });
 export type AgentRef = z.infer<typeof AgentRef>;
+
+/** A thing that a text is about. */
+export const Reference = z.object({
+  kind: z.string().describe("What it is, such as agent, outcome, file, approval or board."),
+  id: z.string().nullable().describe("Null for the board."),
+  title: z.string().nullable().describe("Its name or title. Null if you can't read it."),
+});
+export type Reference = z.infer<typeof Reference>;
 
 export const AdapterType = z
   .string()

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { allHeads, append, system } from "../events/ledger.ts";
 import { type Anchors, sealOperation } from "../events/verify.ts";
 import type { Mac, Store } from "../store/store.ts";
+import { afterCommits, type Follower } from "./after-commits.ts";
 
 /**
  * Notes the heads of all chains outside the database, at most once a second and when the daemon stops: a line of JSON with
@@ -12,10 +13,8 @@ import type { Mac, Store } from "../store/store.ts";
  * Once a minute the heads are also sealed in the installation's chain. A chain then can't be put back alone, even by someone
  * who can write the anchor.
  */
-export interface Anchor {
+export interface Anchor extends Follower {
   readonly read: () => Anchors;
-  /** Notes the last heads, then stops. */
-  stop(): Promise<void>;
 }
 
 export interface AnchorParts {
@@ -44,7 +43,6 @@ export async function keepAnchor(parts: AnchorParts): Promise<Anchor> {
   const mac = await store.read(async (tx) => tx.mac);
   const noted = new Map<string, string>();
   const sealed = new Map<string, string>();
-  const stopping = new AbortController();
 
   /** The heads that differ from those in `before`, which then has them. */
   async function moved(before: Map<string, string>, which: (companyId: string) => boolean): Promise<Heads> {
@@ -78,45 +76,25 @@ export async function keepAnchor(parts: AnchorParts): Promise<Anchor> {
     );
   }
 
-  async function work(): Promise<void> {
-    let wake = (): void => undefined;
-    let committed = true;
-    let sealedAt = performance.now();
-    const deaf = store.onCommit(() => {
-      committed = true;
-      wake();
-    });
-    for (let isLast = false; !isLast;) {
-      if (!committed)
-        await Promise.race([
-          new Promise<void>((resolve) => (wake = resolve)),
-          parts.sleep(sealEvery, stopping.signal),
-        ]);
-      isLast = stopping.signal.aborted;
-      committed = false;
-      try {
-        if (isLast || performance.now() - sealedAt > sealEvery) {
-          await seal();
-          sealedAt = performance.now();
-        }
-        await note();
-      } catch (error) {
-        // For example a full disk: the daemon keeps running, and the next line has what is missing in this one.
-        noted.clear();
-        parts.reportBug(error, "audit anchor");
+  let sealedAt = performance.now();
+  async function work(isLast: boolean): Promise<number> {
+    try {
+      if (isLast || performance.now() - sealedAt > sealEvery) {
+        await seal();
+        sealedAt = performance.now();
       }
-      if (!isLast) await parts.sleep(noteEvery, stopping.signal);
+      await note();
+    } catch (error) {
+      // For example a full disk: the daemon keeps running, and the next line has what is missing in this one.
+      noted.clear();
+      parts.reportBug(error, "audit anchor");
     }
-    deaf();
+    return noteEvery;
   }
 
-  const working = work();
   return {
     read: () => readAnchors(mac, [`${file}.1`, file, ...(copy === undefined ? [] : [copy])]),
-    stop: async () => {
-      stopping.abort();
-      await working;
-    },
+    ...afterCommits({ store, sleep: parts.sleep, pause: 0, atLeastEvery: sealEvery, work }),
   };
 }
 

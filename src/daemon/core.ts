@@ -1,18 +1,34 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createDispatcher, type Dispatch } from "../dispatch/dispatch.ts";
 import { parseSettings } from "../dispatch/company-settings.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { operations } from "../contract/operation-table.ts";
+import { type CodexLogins, keepCodexLogins } from "../brains/codex/login.ts";
+import { rehearsing, type StartingBrain } from "../brains/finding.ts";
 import { keepCredential } from "../agents/keys.ts";
 import { tellOfLimit } from "../mail/notices.ts";
 import { compactMail } from "../mail/retention.ts";
-import { query } from "../store/query.ts";
+import { boardPeople } from "../capabilities/people.ts";
+import { hashToken } from "../dispatch/identity.ts";
+import { append, system } from "../events/ledger.ts";
+import { addPerson, boardTokenLabel, markSignedIn } from "../people/table.ts";
+import { query, selection } from "../store/query.ts";
 import type { Sandbox } from "../contract/installation.ts";
 import type { DispatcherParts } from "../dispatch/dispatch.ts";
+import { keepProviderStates, type ProviderStates } from "../gateway/states.ts";
+import { keepMirrors, type Mirrors } from "../repos/mirrors.ts";
 import { forgetUnused, keepSecrets, type SecretStore } from "../secrets/secrets.ts";
+import type { ProbeServer } from "../servers/checking.ts";
+import { keepSignIns } from "../servers/signing-in.ts";
+import type { SigningIn } from "../servers/sign-in-operation.ts";
 import type { Store } from "../store/store.ts";
 import type { Transcripts } from "../runtime/operations.ts";
+import type { TroubleOf } from "../runtime/work.ts";
 import type { AnchorReader } from "../readers/activity.ts";
+import type { BrainTesting } from "./brain-test.ts";
 import { handlersFor } from "./handlers.ts";
+import type { Metrics } from "./metrics.ts";
 
 /** The program without its doors: a store and the dispatch of every operation. Tests and benchmarks start here. */
 export interface Core {
@@ -20,24 +36,58 @@ export interface Core {
   readonly dispatch: Dispatch;
 }
 
-export interface CoreParts extends Pick<DispatcherParts, "store" | "newId" | "newSecret" | "refusesWrites"> {
+export interface CoreParts
+  extends
+    Pick<BrainTesting, "tryModel" | "reportBug">,
+    Pick<DispatcherParts, "store" | "newId" | "newSecret" | "refusesWrites"> {
   /** What sessions printed. Tests leave it out: every transcript is then empty. */
   readonly transcripts?: Transcripts;
   /** How sessions are isolated. Tests leave it out: every session has a sandbox. */
   readonly sandbox?: () => Sandbox;
   /** What is noted of the ledger outside the database. Tests may leave it out. */
   readonly anchor?: AnchorReader;
+  /** Which providers of models can be used. Tests may leave it out. */
+  readonly providers?: ProviderStates;
+  /** The logins of people's own programs. Tests may leave it out. */
+  readonly logins?: CodexLogins;
+  /** Why the brain of an agent can't work now. Tests leave it out: every brain can work. */
+  readonly troubleOf?: TroubleOf;
+  /** The brain of a new company. Tests leave it out: the rehearsal. */
+  readonly startingBrain?: () => Promise<StartingBrain>;
   /** Tests leave it out: secrets are then in memory. */
   readonly secrets?: SecretStore;
+  /** Tries an MCP server. Tests leave it out: none works. */
+  readonly probeServer?: ProbeServer;
+  /** Signs in for MCP servers. Tests may leave it out. */
+  readonly signIns?: SigningIn;
+  /** Tests may leave it out: mirrors are then in the temporary folder of this machine. */
+  readonly mirrors?: Mirrors;
+  /** Where the daemon answers, for links. Tests leave it out. */
+  readonly origin?: () => string;
+  /** Writes the figures of this process. Tests leave it out: there are none. */
+  readonly measured?: Metrics["text"];
 }
 
 export function createCore(parts: CoreParts): Core {
   const secrets = parts.secrets ?? keepSecrets();
+  const origin = parts.origin ?? (() => "http://127.0.0.1:4600");
   const handlers = handlersFor({
-    transcripts: parts.transcripts ?? { read: () => ({ transcript: "", truncated: false }) },
+    transcripts: parts.transcripts ?? { read: () => ({ entries: [], next: 0, truncated: false }) },
     sandbox: parts.sandbox ?? (() => ({ status: "works", unsandboxedAllowed: false, says: "", remedy: "" })),
     anchor: parts.anchor ?? { read: () => new Map() },
     secrets,
+    mirrors:
+      parts.mirrors ?? keepMirrors({ folder: join(tmpdir(), "agency-mirrors"), enclose: () => undefined }),
+    providers: parts.providers ?? keepProviderStates(),
+    logins: parts.logins ?? keepCodexLogins(),
+    troubleOf: parts.troubleOf ?? (async () => undefined),
+    ...(parts.tryModel && { tryModel: parts.tryModel }),
+    ...(parts.reportBug && { reportBug: parts.reportBug }),
+    startingBrain: parts.startingBrain ?? (async () => rehearsing),
+    probeServer: parts.probeServer ?? (async () => ({ works: false, says: "", tools: [] })),
+    signIns: parts.signIns ?? keepSignIns({ ...parts, secrets, origin }),
+    origin,
+    measured: parts.measured ?? (() => ""),
   });
   const handled = new Set(handlers.map(({ operation }) => operation));
   const missing = operations.filter((operation) => !handled.has(operation));
@@ -49,20 +99,33 @@ export function createCore(parts: CoreParts): Core {
   return { store: parts.store, dispatch };
 }
 
-/** Registers the token as the board's credential, unless it is registered already. */
-export async function admitBoard(store: Store, token: string, credentialId: string): Promise<void> {
-  await store.write((tx) =>
-    keepCredential(tx, {
-      id: credentialId,
-      token,
-      kind: "board",
-      companyId: null,
-      agentId: null,
-      sessionId: null,
-      label: "board",
-    }),
-  );
+/**
+ * Registers the token of a home as a credential of the first board person. If there are no people yet, `name` becomes that
+ * person. A token that was registered before stays its owner's: if the owner is removed it ends, and no other person gets it.
+ * Otherwise the next start would act under the name of a person who did nothing.
+ */
+export async function admitBoard(
+  store: Store,
+  token: string,
+  newId: () => string,
+  name = "Owner",
+): Promise<void> {
+  await store.write(async (tx) => {
+    await tx.lock("installation");
+    if ((await tx.first(credentialByHash, { hash: hashToken(token) })) !== undefined) return;
+    const [first] = await boardPeople(tx);
+    const owner = first ?? (await addPerson(tx, system, { id: newId(), name, role: "board" }));
+    // The owner has a credential now. Only the owner may make a sign-in link from now on.
+    await tx.run(markSignedIn, { id: owner.id, signed_in_at: owner.signed_in_at ?? tx.now });
+    const id = newId();
+    const label = boardTokenLabel;
+    await keepCredential(tx, { id, token, kind: "person", personId: owner.id, label });
+    const data = { signIn: id, kind: "program", label };
+    append(tx, { companyId: "", actor: system, operation: "person.sign_in", subject: owner.id, data });
+  });
 }
+
+const credentialByHash = selection("credentials", ["hash"]);
 
 /** Deletes what is kept for a limited time: idempotency keys after a week, texts of acknowledged messages by setting. */
 export async function tidy(store: Store): Promise<void> {

@@ -1,25 +1,44 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbox } from "../contract/installation.ts";
 import { Limits } from "../contract/limits.ts";
+import { anyCompany } from "../dispatch/company-settings.ts";
 import { authenticate } from "../dispatch/identity.ts";
 import { patient } from "../doors/waiting.ts";
 import { Callers } from "../doors/callers.ts";
 import { createHttpDoor, type OtherDoor } from "../doors/http.ts";
 import { hostsFor } from "../doors/host.ts";
+import { signInDoor } from "../doors/sign-in-page.ts";
 import { eventStream } from "../doors/stream.ts";
 import { allHeads, append, system } from "../events/ledger.ts";
 import { keyFits } from "../events/verify.ts";
-import { countUnread } from "../mail/table.ts";
+import { audiencesOf } from "../readers/audiences.ts";
+import { noticesFor } from "../runtime/tool-notices.ts";
 import { redactText } from "../redaction/redact.ts";
 import { diskFull, isDiskFull } from "../store/disk.ts";
+import { keepMirrors } from "../repos/mirrors.ts";
+import { salvageSession, sweepMirrors } from "../repos/salvage.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/store.ts";
+import { keepBrainHealth } from "./brain-health.ts";
 import { failPoint } from "../runtime/fail-points.ts";
-import { processRunner, readTranscript } from "../processes/processes.ts";
+import { modelDoor } from "../doors/model.ts";
+import { openSite } from "../doors/site.ts";
+import { endLostCalls } from "../gateway/calls.ts";
+import { internetRelay } from "../gateway/relay.ts";
+import { keepCodexLogins } from "../brains/codex/login.ts";
+import { keepProviderStates } from "../gateway/states.ts";
+import { holds } from "../capabilities/rights.ts";
+import { processRunner } from "../processes/processes.ts";
+import { serverStarter } from "../processes/server-process.ts";
+import type { ServerRow } from "../companies/mcp-servers.ts";
+import { createBroker } from "../servers/broker.ts";
+import { callbackPath, keepSignIns } from "../servers/signing-in.ts";
+import { useServer } from "../servers/use.ts";
+import { readTranscript } from "../processes/transcript.ts";
 import { keepSandbox, type SandboxKeeper } from "../processes/sandbox.ts";
 import { keepWatchdog } from "../processes/watchdog.ts";
 import { createScheduler } from "../runtime/scheduler.ts";
@@ -30,15 +49,20 @@ import {
   announceDaemon,
   auditKey,
   boardToken,
+  databaseUrlIn,
   forgetAuditKey,
   type Home,
   lockHome,
   nodeId,
   openHome,
   retract,
+  systemUserName,
 } from "./home.ts";
 import { newId, newSecret } from "./ids.ts";
+import { keepReports, type ReportsTo } from "./reports.ts";
+import { keepMetrics } from "./metrics.ts";
 import { keepRosterFiles } from "./roster-file.ts";
+import { type BrainSources, keepStartingBrain } from "./starting-brain.ts";
 import { type Space, watchSpace } from "./space.ts";
 import { spaceIsBack, spaceIsLow, waitingForSpace } from "./texts.ts";
 import { secretsFrom, type SecretSources } from "./secret-sources.ts";
@@ -50,6 +74,8 @@ export interface DaemonOptions {
   readonly port: number;
   readonly address?: string;
   readonly databaseUrl?: string | undefined;
+  /** A file with the address. Only its owner may read it. */
+  readonly databaseUrlFile?: string | undefined;
   /** Start sessions of agents. Default true. */
   readonly schedule?: boolean;
   /** Run programs in a sandbox. Default true. */
@@ -64,11 +90,15 @@ export interface DaemonOptions {
   readonly anchorCopy?: string | undefined;
   /** Where secrets and their key come from. Default: no secrets; a key only if the home folder has one. */
   readonly secrets?: SecretSources;
+  /** Where to look for the brain of a new company. Default: nowhere, and a new company rehearses. */
+  readonly brain?: BrainSources;
   /** The step at which to die, for tests (runtime/fail-points.ts). */
   readonly failAt?: string | undefined;
   /** Other values than the defaults. */
   readonly limits?: Partial<Limits>;
   readonly log: (line: Record<string, unknown>) => void;
+  /** The person who runs the daemon. Default: no one is told. */
+  readonly reports?: ReportsTo | undefined;
 }
 
 export interface Daemon {
@@ -76,7 +106,8 @@ export interface Daemon {
   readonly token: string;
   readonly store: Store;
   readonly sandbox: () => Sandbox;
-  stop(): Promise<void>;
+  /** Sessions may work for this long to save their state; no new ones start. A second call without a time ends the wait. */
+  stop(drainMilliseconds?: number): Promise<void>;
 }
 
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -131,10 +162,15 @@ async function startLocked(opened: {
   release: () => void;
 }): Promise<Daemon> {
   const { options, home, sandbox, space, release } = opened;
-  const token = boardToken(home, newSecret);
   const failing = failPoint(options.failAt, () => process.kill(process.pid, "SIGKILL"));
   const store = failing?.watch(opened.store) ?? opened.store;
-  const secrets = keepSecrets(secretsFrom(options.secrets ?? {}, home));
+  const sources = secretsFrom(options.secrets ?? {}, home);
+  const secrets = keepSecrets(sources);
+  const startingBrain = keepStartingBrain(
+    options.brain,
+    { ...sources.fallback, ...sources.given },
+    sandbox.report,
+  );
   const pause = (milliseconds: number, signal: AbortSignal) =>
     sleep(milliseconds, undefined, { ref: false, signal }).catch(() => undefined);
   const reportBug = (error: unknown, about: string): string => {
@@ -156,29 +192,78 @@ async function startLocked(opened: {
     sleep: pause,
     reportBug,
   });
+  const mirrors = keepMirrors({ folder: home.repos, enclose: (shows) => sandbox.enclose(shows) });
+  await sweepMirrors({ store, mirrors }).catch((error: unknown) => reportBug(error, "mirrors"));
+  const providers = keepProviderStates();
+  const logins = keepCodexLogins({ home: home.path });
+  const brains = keepBrainHealth({ secrets, states: providers, logins });
+  let url = "";
+  const path = process.env["PATH"] ?? "/usr/bin:/bin";
+  const onDoor = (door: Server): void =>
+    void door.on("connection", (socket) => server.emit("connection", socket));
+  const running = { home: home.path, url: () => url, sandbox, onDoor, path };
+  const serverWatchdog = keepWatchdog();
+  const signIns = keepSignIns({ store, newId, newSecret, secrets, origin: () => url });
+  const broker = createBroker({
+    store,
+    newId,
+    secrets,
+    signIns,
+    version,
+    reportBug,
+    renewal: () => serverWatchdog.renewal(),
+    start: serverStarter({ ...running, servers: home.servers, watchdog: serverWatchdog }),
+  });
+  /** Servers that waited for the sign-in start again at once. */
+  const signedIn = async (answer: URLSearchParams, of?: ServerRow): Promise<string> => {
+    const { row, caller } = await signIns.finish(answer, of);
+    broker.restart(row);
+    void broker.probe(row, caller).catch((error: unknown) => reportBug(error, "MCP server"));
+    return row.name;
+  };
+  const metrics = keepMetrics(store);
   const core = createCore({
     store,
+    measured: metrics.text,
     anchor,
     newId,
     newSecret,
-    transcripts: { read: (id) => readTranscript(home.transcripts, id) },
+    transcripts: { read: (id, after) => readTranscript(home.transcripts, id, after) },
     sandbox: sandbox.report,
     refusesWrites: () => (store.dialect === "sqlite" && space.isLow() ? diskFull() : undefined),
     secrets,
+    mirrors,
+    providers,
+    logins,
+    troubleOf: brains.troubleOf,
+    startingBrain,
+    probeServer: broker.probe,
+    signIns: { ...signIns, finish: signedIn },
+    tryModel: async (trial) => (await import("../gateway/trial.ts")).tryModel(gateway, trial),
+    reportBug,
+    origin: () => url,
   });
   await store.read((tx) => secrets.load(tx));
-  await admitBoard(store, token, newId());
-  const sweepOnce = () => tidy(store).catch((error: unknown) => reportBug(error, "sweep"));
-  await sweepOnce();
-  const sweep = setInterval(() => void sweepOnce(), 3_600_000);
+  const token = boardToken(home, newSecret);
+  await admitBoard(store, token, newId, systemUserName());
+  const node = nodeId(home, newId);
+  const sweepOnce = (lost: { nodeId: string | null }) =>
+    tidy(store)
+      .then(() => endLostCalls(store, newId, lost))
+      .catch((error: unknown) => reportBug(error, "sweep"));
+  // What an earlier run of this node left open is lost. What is open later may still be answered.
+  await sweepOnce({ nodeId: node });
+  const sweep = setInterval(() => void sweepOnce({ nodeId: null }), 3_600_000);
   sweep.unref();
   const closing = new AbortController();
   let hosts: readonly string[] = [];
   const check = (given: string | undefined) => store.read((tx) => authenticate(tx, given));
-  const unread = (given: string | undefined) =>
+  const notices = (given: string | undefined, wasRefused: boolean) =>
+    noticesFor(store, newId, given, wasRefused);
+  const audiences = (given: string | undefined, as: string | undefined) =>
     store.read(async (tx) => {
-      const { actor } = await authenticate(tx, given).catch(() => ({ actor: system }));
-      return actor.sessionId === null || actor.agentId === null ? 0 : countUnread(tx, actor.agentId);
+      const { agentId } = (await authenticate(tx, given, as)).actor;
+      return agentId === null ? undefined : audiencesOf(tx, agentId);
     });
   const limits = Limits.parse(options.limits ?? {});
   const callers = new Callers({
@@ -186,19 +271,62 @@ async function startLocked(opened: {
     authenticate: check,
     clock: () => performance.now(),
     sleep: (milliseconds) => sleep(milliseconds, undefined, { ref: false }),
+    closing: closing.signal,
   });
   const dispatch = patient(
-    callers.fairly(core.dispatch),
+    metrics.observing(callers.fairly(core.dispatch)),
     () => somethingChanged(store, closing.signal),
     closing.signal,
+    (given) => callers.mayWait(given),
   );
-  const doorParts = { dispatch, authenticate: check, reportBug, version, unread, limits };
+  /** Requests of models that are not booked yet. */
+  const asking = new Set<Promise<void>>();
+  const gateway = {
+    store,
+    newId,
+    authenticate: check,
+    secretOf: (companyId: string, name: string) => store.read((tx) => secrets.valueFor(tx, companyId, name)),
+    logins,
+    isOutside: (agentId: string) => store.read((tx) => holds(tx, agentId, "net:*", "use")),
+    states: providers,
+    reportBug,
+    closing: closing.signal,
+    track: (request: Promise<void>) => {
+      asking.add(request);
+      void request.finally(() => asking.delete(request));
+    },
+  };
+  const outside = { ...broker, use: useServer };
+  const doorParts = {
+    dispatch,
+    authenticate: check,
+    reportBug,
+    version,
+    notices,
+    audiences,
+    limits,
+    outside,
+  };
+  const relay = internetRelay({
+    store,
+    newId,
+    authenticate: check,
+    admit: (given, socket) => callers.admit(given, socket),
+    serverWith: broker.hostsOf,
+    reportBug,
+  });
   const server = createHttpDoor({
     ...doorParts,
-    admit: (given) => callers.admit(given),
+    relay,
+    admit: (given, socket) => callers.admit(given, socket),
+    admitStranger: (socket, asks) => callers.admitStranger(socket, asks),
+    site: openSite(join(import.meta.dirname, "../web")),
     hosts: () => hosts,
+    isReady: () => store.read(anyCompany),
     others: [
       lazily("/mcp", async () => (await import("../doors/mcp.ts")).mcpDoor(doorParts)),
+      lazily("/model", async () => modelDoor((await import("../gateway/gateway.ts")).modelGateway(gateway))),
+      signInDoor(callbackPath, (answer) => signedIn(answer)),
       eventStream(store, closing.signal, (milliseconds) => pause(milliseconds, closing.signal)),
     ],
   });
@@ -221,7 +349,17 @@ async function startLocked(opened: {
     at: (step) => failing?.at(step),
     reportBug,
   });
-  const url = `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
+  const reports =
+    options.reports &&
+    (await keepReports({
+      store,
+      ask: async (operation, input) =>
+        operation.output.parse(await core.dispatch({ operation, token, input })),
+      sleep: pause,
+      reportBug,
+      to: options.reports,
+    }));
+  url = `http://${address.includes(":") ? `[${address}]` : address}:${port}`;
   try {
     announceDaemon(home, url);
   } catch (error) {
@@ -238,33 +376,40 @@ async function startLocked(opened: {
           store,
           scheduler: createScheduler({
             store,
-            nodeId: nodeId(home, newId),
+            nodeId: node,
             runner: processRunner({
+              ...running,
               workspaces: home.workspaces,
               transcripts: home.transcripts,
-              home: home.path,
-              url: () => url,
-              sandbox,
+              agentHomes: home.agentHomes,
               watchdog,
-              onDoor: (door) => door.on("connection", (socket) => server.emit("connection", socket)),
-              path: process.env["PATH"] ?? "/usr/bin:/bin",
+              beforeRemoval: (id, workspace) => salvageSession({ store, mirrors, newId }, id, workspace),
             }),
+            mirrorOf: (companyId, name) =>
+              mirrors.has({ companyId, name }) ? mirrors.folderOf({ companyId, name }) : undefined,
             secrets,
+            brains,
             newId,
             newSecret,
+            patience: (signal) => pause(1000, signal),
             ...(failing === undefined ? {} : { at: (step: string) => failing.at(step) }),
             reportBug,
           }),
+          sleep: pause,
           reportBug,
         });
 
   let stopping: Promise<void> | undefined;
-  const stop = async (): Promise<void> => {
-    await scheduling?.stop();
+  const stop = async (drainMilliseconds: number): Promise<void> => {
+    await scheduling?.stop(drainMilliseconds);
+    await reports?.stop();
     await watchdog.stop();
+    await broker.stop();
+    await serverWatchdog.stop();
     sandbox.stop();
     await rosterFiles.stop();
     closing.abort();
+    relay.stop();
     clearInterval(sweep);
     // Running calls are still answered. Connections without a call are closed immediately.
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -275,13 +420,24 @@ async function startLocked(opened: {
     await closed;
     clearInterval(idle);
     clearTimeout(cut);
+    await Promise.all(asking);
     await anchor.stop();
     await store.close();
+    metrics.stop();
     space.stop();
     retract(home);
     release();
   };
-  return { url, token, store, sandbox: sandbox.report, stop: () => (stopping ??= stop()) };
+  return {
+    url,
+    token,
+    store,
+    sandbox: sandbox.report,
+    stop: (drainMilliseconds = 0) => {
+      if (stopping !== undefined) void scheduling?.stop(drainMilliseconds);
+      return (stopping ??= stop(drainMilliseconds));
+    },
+  };
 }
 
 /** Resolves after a commit of this node, or after a second, because another node may have committed. At most 5 times a second. */
@@ -321,9 +477,10 @@ async function openSealed(options: DaemonOptions, home: Home): Promise<Store> {
 }
 
 async function openStore(options: DaemonOptions, home: Home, key: string): Promise<Store> {
-  if (options.databaseUrl !== undefined) {
+  const url = databaseUrlIn(home, options);
+  if (url !== undefined) {
     const { openPostgres } = await import("../store/postgres.ts");
-    return openPostgres({ url: options.databaseUrl, key });
+    return openPostgres({ url, key });
   }
   const { openSqlite } = await import("../store/sqlite.ts");
   return openSqlite({ path: home.database, blobFolder: home.knowledge, clock: Date.now, key });

@@ -1,46 +1,65 @@
-import type { Scheduler } from "../runtime/scheduler.ts";
-import { isDiskFull } from "../store/disk.ts";
+import { renewEvery, type Scheduler } from "../runtime/scheduler.ts";
+import { isUnavailable } from "../store/disk.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * Calls the scheduler's tick() after every commit and at the time the last tick asked for, until the daemon stops. Ticks never
- * overlap: `turn` is the running one, and a nudge during it sets `wanted`, which leads to one more tick. On a full disk the
- * scheduler starts once there is space.
+ * Calls the scheduler's tick() after commits and at the time the last tick asked for, until the daemon stops. Ticks never
+ * overlap: `turn` is the running one, and a nudge during it sets `wanted`, which leads to one more tick. After a tick the
+ * scheduler rests, a fifth of the time that it took at least, so commits that come at once share a tick. Without a database or
+ * on a full disk the scheduler starts as soon as it can.
+ *
+ * Leases are renewed in their own loop, which waits for no tick.
  */
 export async function runScheduler(parts: {
   store: Store;
   scheduler: Scheduler;
+  /** Resolves after this time or when the signal aborts. */
+  sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
   reportBug: (error: unknown, about: string) => string;
-}): Promise<{ stop: () => Promise<void> }> {
-  const { store, scheduler, reportBug } = parts;
+}): Promise<{ stop: (drainMilliseconds: number) => Promise<void> }> {
+  const { store, scheduler, sleep, reportBug } = parts;
+  const stopping = new AbortController();
   let wanted = false;
-  let stopped = false;
   let started = false;
+  let rested = 0;
   let timer: NodeJS.Timeout | undefined;
   let turn: Promise<void> | undefined;
 
   const nudge = (): void => {
     wanted = true;
-    if (turn === undefined && !stopped) turn = work().finally(() => (turn = undefined));
+    if (turn === undefined && !stopping.signal.aborted) turn = work().finally(() => (turn = undefined));
   };
 
   async function work(): Promise<void> {
-    while (wanted && !stopped) {
+    while (wanted && !stopping.signal.aborted) {
+      await sleep(Math.max(rested - performance.now(), 0), stopping.signal);
       wanted = false;
       clearTimeout(timer);
-      let next: number | null;
+      const begun = performance.now();
+      let pause: number | null = 1000;
       try {
         if (!started) await start();
-        next = await scheduler.tick();
+        const next = await scheduler.tick();
+        // By the database's clock. The clock of this machine may be hours ahead or behind.
+        pause = next === null ? null : Math.min(Math.max(next - scheduler.now(), 0), 60_000);
       } catch (error) {
-        // A full disk is already in the log.
-        if (!isDiskFull(error)) reportBug(error, "scheduler");
-        next = Date.now() + 1000;
+        // That the disk is full or the database does not answer is already in the log.
+        if (!isUnavailable(error)) reportBug(error, "scheduler");
       }
-      if (next !== null && !stopped) {
-        timer = setTimeout(nudge, Math.min(Math.max(next - Date.now(), 0), 60_000));
-        timer.unref();
-      }
+      const ended = performance.now();
+      rested = ended + Math.min(Math.max((ended - begun) * 4, restAtLeast), restAtMost);
+      if (pause === null || stopping.signal.aborted) continue;
+      timer = setTimeout(nudge, pause);
+      timer.unref();
+    }
+  }
+
+  async function keepLeases(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await scheduler.renewLeases().catch((error: unknown) => {
+        if (!isUnavailable(error)) reportBug(error, "leases");
+      });
+      await sleep(renewEvery, stopping.signal);
     }
   }
 
@@ -49,20 +68,42 @@ export async function runScheduler(parts: {
     started = true;
   };
   await start().catch((error: unknown) => {
-    if (!isDiskFull(error)) throw error;
+    if (!isUnavailable(error)) throw error;
   });
   const deaf = store.onCommit(nudge);
   nudge();
+  const leases = keepLeases();
+  /** Ends a wait for running sessions: the daemon was asked to stop a second time. */
+  let hurry = new AbortController();
+  let stopped: Promise<void> | undefined;
+
+  async function drain(milliseconds: number): Promise<void> {
+    if (milliseconds <= 0) return;
+    const until = performance.now() + milliseconds;
+    await scheduler.drain(milliseconds).catch(() => undefined);
+    while (scheduler.running() > 0 && performance.now() < until && !hurry.signal.aborted)
+      await sleep(50, hurry.signal);
+  }
+
   return {
-    stop: async () => {
-      stopped = true;
-      deaf();
-      clearTimeout(timer);
-      await turn;
-      // What can't be written now, the next start does.
-      await scheduler.stop().catch((error: unknown) => {
-        if (!isDiskFull(error)) throw error;
-      });
+    stop: (drainMilliseconds) => {
+      if (stopped !== undefined && drainMilliseconds <= 0) hurry.abort();
+      stopped ??= (async () => {
+        await drain(drainMilliseconds);
+        stopping.abort();
+        deaf();
+        clearTimeout(timer);
+        await turn;
+        // What can't be written now, the next start does.
+        await scheduler.stop().catch((error: unknown) => {
+          if (!isUnavailable(error)) throw error;
+        });
+        await leases;
+      })();
+      return stopped;
     },
   };
 }
+
+const restAtLeast = 25;
+const restAtMost = 100;

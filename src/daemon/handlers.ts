@@ -1,9 +1,13 @@
+import type { StartingBrain } from "../brains/finding.ts";
 import type { Sandbox } from "../contract/installation.ts";
+import { goalHandlers } from "../delegation/goals.ts";
+import { updatingHandlers } from "../delegation/updating.ts";
+import { decidingHandlers } from "../delegation/deciding.ts";
 import { endingHandlers } from "../delegation/ending.ts";
 import { delegationHandlers } from "../delegation/delegating.ts";
 import { budgetHandlers } from "../budgets/operations.ts";
 import { pauseHandlers } from "../departures/pausing.ts";
-import { changeHandlers } from "../hiring/changing.ts";
+import { changeHandlers, changing } from "../hiring/changing.ts";
 import { planningHandlers } from "../delegation/planning.ts";
 import { creation, creationHandlers } from "../hiring/create-agent.ts";
 import { configurationHandlers } from "../hiring/configurations.ts";
@@ -15,44 +19,80 @@ import { strategy } from "../approvals/strategy.ts";
 import { costHandlers } from "../budgets/costs.ts";
 import type { Guarded } from "../dispatch/guarded.ts";
 import { permissionHandlers } from "../permissions/operations.ts";
+import { freezeHandlers } from "../companies/freezing.ts";
 import { companyHandlers } from "../companies/operations.ts";
-import { mcpServerHandlers } from "../companies/mcp-servers.ts";
+import { type Lacking, mcpServerHandlers } from "../companies/mcp-servers.ts";
 import { skillHandlers } from "../companies/skill-operations.ts";
+import { peopleHandlers } from "../people/operations.ts";
 import { knowledgeHandlers } from "../knowledge/operations.ts";
 import { mailHandlers } from "../mail/operations.ts";
-import { doctorHandlers } from "../invariants/operations.ts";
+import { damagedContent, doctorHandlers } from "../invariants/operations.ts";
 import { outcomeHandlers } from "../outcomes/operations.ts";
+import { graphHandlers } from "../outcomes/graph.ts";
 import { refreshOutcomeFile } from "../outcomes/table.ts";
 import { activityHandlers, type AnchorReader } from "../readers/activity.ts";
+import { attentionHandlers } from "../readers/attention.ts";
+import { agentPageHandlers } from "../readers/agent-page.ts";
+import { countHandlers } from "../readers/counts.ts";
+import { searchHandlers } from "../readers/search.ts";
+import { shortIdHandlers } from "../readers/short-ids.ts";
+import { timelineHandlers } from "../readers/timeline.ts";
 import { orgHandlers } from "../readers/org.ts";
 import { whyHandlers } from "../readers/why.ts";
 import { reorganizationHandlers } from "../reorganization/operations.ts";
 import { exportHandlers } from "../roster/exporting.ts";
 import { importHandlers } from "../roster/importing.ts";
 import { rosterHandlers } from "../roster/roster.ts";
+import type { Mirrors } from "../repos/mirrors.ts";
+import { repoHandlers } from "../repos/operations.ts";
 import { secretHandlers } from "../secrets/operations.ts";
+import { providerHandlers } from "../gateway/providers.ts";
+import type { CodexLogins } from "../brains/codex/login.ts";
+import type { ProviderStates } from "../gateway/states.ts";
+import type { Resolver } from "../readers/sight.ts";
+import type { TroubleOf } from "../runtime/work.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
+import { type BrainTesting, brainTestHandler } from "./brain-test.ts";
 import { onViewInstallation } from "./installation.ts";
+import { type Metrics, onMeasure } from "./metrics.ts";
+import { type ProbeServer, serverTestHandler } from "../servers/checking.ts";
+import { type SigningIn, signInHandler } from "../servers/sign-in-operation.ts";
+import { useHandler } from "../servers/use.ts";
 import { sessionHandlers, type Transcripts } from "../runtime/operations.ts";
 
 const approvalKinds = {
   hire_agent: hiring,
   create_agent: creation,
+  change_agent: changing,
   approve_ceo_strategy: strategy,
   budget_override: overriding,
 };
 
-interface HandlerParts {
+interface HandlerParts extends BrainTesting {
   readonly transcripts: Transcripts;
   readonly sandbox: () => Sandbox;
   readonly anchor: AnchorReader;
   readonly secrets: SecretStore;
+  readonly mirrors: Mirrors;
+  readonly providers: ProviderStates;
+  readonly logins: CodexLogins;
+  readonly troubleOf: TroubleOf;
+  readonly startingBrain: () => Promise<StartingBrain>;
+  readonly probeServer: ProbeServer;
+  readonly signIns: SigningIn;
+  readonly origin: () => string;
+  readonly measured: Metrics["text"];
 }
 
 /** The handlers of all operations. A missing one makes the start fail (core.ts). */
 export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
-  ...companyHandlers,
-  ...mcpServerHandlers,
+  ...companyHandlers(parts.startingBrain),
+  ...freezeHandlers,
+  ...peopleHandlers(parts.origin),
+  ...mcpServerHandlers(resolverOf(parts).lacking, (call, name) => parts.secrets.remove(call, name)),
+  serverTestHandler(parts.probeServer),
+  signInHandler(parts.signIns),
+  useHandler,
   ...skillHandlers,
   ...agentHandlers,
   ...hireHandlers,
@@ -62,7 +102,11 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...budgetHandlers,
   ...knowledgeHandlers(refreshOutcomeFile),
   ...outcomeHandlers,
+  ...graphHandlers,
   ...endingHandlers,
+  ...goalHandlers,
+  ...updatingHandlers,
+  ...decidingHandlers,
   ...planningHandlers,
   ...mailHandlers,
   ...permissionHandlers,
@@ -71,14 +115,30 @@ export const handlersFor = (parts: HandlerParts): readonly Guarded[] => [
   ...approvalHandlers(approvalKinds),
   ...reorganizationHandlers,
   ...sessionHandlers(parts.transcripts),
-  ...whyHandlers(parts.sandbox, parts.secrets),
-  onViewInstallation(parts.sandbox, parts.secrets),
+  ...whyHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts) }),
+  ...attentionHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts), kinds: approvalKinds }),
+  ...countHandlers({ sandbox: parts.sandbox, secrets: resolverOf(parts), kinds: approvalKinds }),
+  ...searchHandlers,
+  ...shortIdHandlers,
+  onViewInstallation(parts),
+  onMeasure(parts.measured),
+  brainTestHandler(parts),
   ...secretHandlers(parts.secrets),
+  ...repoHandlers(parts),
+  ...providerHandlers({ secrets: parts.secrets, states: parts.providers, logins: parts.logins }),
+  ...timelineHandlers,
   ...orgHandlers,
+  ...agentPageHandlers,
   ...rosterHandlers,
   ...exportHandlers,
-  ...importHandlers,
-  ...activityHandlers(parts.anchor),
+  ...importHandlers(parts.startingBrain),
+  ...activityHandlers(parts.anchor, damagedContent),
   ...costHandlers,
   ...doctorHandlers,
 ];
+
+const resolverOf = ({ secrets, troubleOf }: HandlerParts): Resolver & { readonly lacking: Lacking } => ({
+  resolve: (tx, agent) => secrets.resolve(tx, agent),
+  lacking: (tx, companyId, names) => secrets.lacking(tx, companyId, names),
+  troubleOf,
+});

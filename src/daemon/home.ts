@@ -1,12 +1,26 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { problemOfName } from "../agents/agent.ts";
+import { Name } from "../contract/words.ts";
 import { privateFile } from "../store/blob-files.ts";
 import { diskFull, isDiskFull } from "../store/disk.ts";
+import { notAUrl, othersCanRead } from "./texts.ts";
 
 /**
- * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `sandbox/`, `agents/`,
- * `audit-anchor.log`, `board-token` and `audit-key` (made on first start), and `secrets-key` (if the user put it there). Every
+ * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `repos/`, `sandbox/`, `agents/`, `homes/`,
+ * `audit-anchor.log`, `board-token` and `audit-key` (made on first start), `secrets-key` (if the user put it there), and
+ * `database-url` (if the data is in PostgreSQL). Every
  * file has mode 0600. While a daemon runs, it also holds `daemon.json` (the daemon's address) and a lock that is released when
  * the process ends.
  */
@@ -22,10 +36,16 @@ export function openHome(path: string) {
     knowledge: join(path, "knowledge"),
     workspaces: join(path, "workspaces"),
     transcripts: join(path, "transcripts"),
+    /** Mirrors of repositories, and bundles of unpublished commits. */
+    repos: join(path, "repos"),
     /** Files that every sandbox shows. */
     sandbox: join(path, "sandbox"),
     /** Definitions for the first company, read only once, and roster.json, written after every change. */
     agents: join(path, "agents"),
+    /** A folder for each agent, which its brain keeps from session to session. */
+    agentHomes: join(path, "homes"),
+    /** A throw-away folder for each MCP server that runs. */
+    servers: join(path, "servers"),
   };
   mkdirSync(home.workspaces, { recursive: true, mode: 0o700 });
   return home;
@@ -35,6 +55,16 @@ export function boardToken(home: Home, newSecret: () => string): string {
   return secretIn(join(home.path, "board-token"), () => `agb_${newSecret()}`);
 }
 
+/** The name of the first person: the system user's, unless it can't be a name. */
+export function systemUserName(): string {
+  try {
+    const name = Name.parse(userInfo().username);
+    return problemOfName(name) === undefined ? name : "Owner";
+  } catch {
+    return "Owner";
+  }
+}
+
 /**
  * The key that seals the ledger: the given one, the one in `audit-key`, or a new one in that file. It must not be lost, and
  * every daemon that shares the database needs it.
@@ -42,11 +72,34 @@ export function boardToken(home: Home, newSecret: () => string): string {
 export function auditKey(home: Home, given: string | undefined, newSecret: () => string): string {
   if (given !== undefined && given.length < 32)
     throw new Error("AGENCY_AUDIT_KEY has fewer than 32 characters.");
-  return given ?? secretIn(join(home.path, "audit-key"), newSecret);
+  return given ?? secretIn(auditKeyFile(home), newSecret);
 }
 
+/**
+ * Where the data is: the given address, the one in the given file, the one in `database-url` of this home, or undefined for
+ * SQLite in this home. Programs of agents can read the environment of the daemon where there is no sandbox, so a file or a
+ * descriptor (`/dev/fd/3`) is the better place for a password.
+ */
+export function databaseUrlIn(
+  home: Home,
+  given: { readonly databaseUrl?: string | undefined; readonly databaseUrlFile?: string | undefined },
+): string | undefined {
+  const own = join(home.path, "database-url");
+  const file = given.databaseUrlFile ?? (existsSync(own) ? own : undefined);
+  return given.databaseUrl ?? (file === undefined ? undefined : urlInFile(file));
+}
+
+function urlInFile(file: string): string {
+  if ((statSync(file).mode & 0o077) !== 0) throw othersCanRead(file);
+  const url = readFileSync(file, "utf8").trim();
+  if (!/^postgres(ql)?:\/\//.test(url)) throw notAUrl(file);
+  return url;
+}
+
+export const auditKeyFile = (home: Home): string => join(home.path, "audit-key");
+
 export function forgetAuditKey(home: Home): void {
-  rmSync(join(home.path, "audit-key"), { force: true });
+  rmSync(auditKeyFile(home), { force: true });
 }
 
 /** Reads a secret, or makes one. The file appears complete and with mode 0600, by a rename. */

@@ -1,17 +1,35 @@
 import { sql } from "kysely";
+import type { StartingBrain } from "../brains/finding.ts";
 import { type Sandbox, viewInstallation } from "../contract/installation.ts";
 import { guarded, type Guarded } from "../dispatch/guarded.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
 import { selection } from "../store/query.ts";
 import { version } from "./version.ts";
 
-export const onViewInstallation = (sandbox: () => Sandbox, secrets: SecretStore): Guarded =>
-  guarded(viewInstallation, async ({ tx }) => {
+export const onViewInstallation = ({
+  sandbox,
+  secrets,
+  startingBrain,
+}: {
+  readonly sandbox: () => Sandbox;
+  readonly secrets: SecretStore;
+  readonly startingBrain: () => Promise<StartingBrain>;
+}): Guarded => {
+  const started = new Date().toISOString();
+  return guarded(viewInstallation, async ({ tx }) => {
     const missing = [];
     for (const { id, name: company } of await tx.all(allCompanies, {}))
       for (const { name, status, usedBy } of await secrets.list(tx, id))
         if (status === "missing") missing.push({ company, name, usedBy });
-    return { version, sandbox: sandbox(), secrets: { kept: secrets.kept, missing } };
+    const { type, says } = await startingBrain();
+    return {
+      version,
+      startedAt: started,
+      sandbox: sandbox(),
+      secrets: { kept: secrets.kept, missing },
+      brain: { type, says },
+    };
   });
+};
 
 const allCompanies = selection("companies", [], sql`order by name, id`);

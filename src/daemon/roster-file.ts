@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { markSeen, newEvents, type Seen, seenSoFar } from "../events/ledger.ts";
 import { companiesByAge, rosterText } from "../roster/roster.ts";
 import type { Store } from "../store/store.ts";
+import { afterCommits, type Follower } from "./after-commits.ts";
 
 /**
  * Keeps roster.json up to date: the list of employed agents, for people and programs that read files. It is written from the
@@ -36,11 +37,10 @@ export function keepRosterFiles(parts: {
   /** Called before a file is written. Tests stop the daemon there. */
   at: (step: string) => Promise<void> | void;
   reportBug: (error: unknown, about: string) => void;
-}) {
+}): Follower {
   const { store, folder } = parts;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const changed = new Set<string>();
-  const stopping = new AbortController();
   let seen: Seen | undefined;
 
   /** Notes the companies whose roster may have changed since the last look. The first look notes all of them. */
@@ -82,39 +82,14 @@ export function keepRosterFiles(parts: {
     changed.clear();
   }
 
-  async function work(): Promise<void> {
-    let wake: () => void = () => undefined;
-    let committed = true;
-    let pause = together;
-    const deaf = store.onCommit(() => {
-      committed = true;
-      wake();
-    });
-    for (let isLast = false; !isLast;) {
-      if (!committed)
-        await Promise.race([
-          new Promise<void>((resolve) => (wake = resolve)),
-          parts.sleep(10_000, stopping.signal),
-        ]);
-      await parts.sleep(pause, stopping.signal);
-      const begun = performance.now();
-      isLast = stopping.signal.aborted;
-      committed = false;
-      // For example a full disk: the daemon keeps running, and the file is tried again.
-      await write().catch((error: unknown) => parts.reportBug(error, "roster.json"));
-      pause = Math.min(longest, Math.max(together, (performance.now() - begun) / share));
-    }
-    deaf();
+  async function work(): Promise<number> {
+    const begun = performance.now();
+    // For example a full disk: the daemon keeps running, and the file is tried again.
+    await write().catch((error: unknown) => parts.reportBug(error, "roster.json"));
+    return Math.min(longest, Math.max(together, (performance.now() - begun) / share));
   }
 
-  const working = work();
-  return {
-    /** Writes the last changes, then stops. */
-    stop: async (): Promise<void> => {
-      stopping.abort();
-      await working;
-    },
-  };
+  return afterCommits({ store, sleep: parts.sleep, pause: together, atLeastEvery: 10_000, work });
 }
 
 function contentOf(file: string): string | undefined {

@@ -13,15 +13,21 @@ export interface SecretSources {
   readonly descriptor?: string | undefined;
   /** The variables AGENCY_SECRET_<NAME>, by name. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** Keys of models that the environment has under their usual names. A company's own secret comes first. */
+  readonly keys?: Readonly<Record<string, string>>;
 }
 
 export function secretsFrom(
   sources: SecretSources,
   home: Home,
-): { key: string | undefined; given: GivenSecrets } {
-  const { descriptor, variables } = sources;
+): { key: string | undefined; given: GivenSecrets; fallback: Readonly<Record<string, string>> } {
+  const { descriptor, variables, keys = {} } = sources;
   const read = descriptor === undefined ? {} : fromDescriptor(Number(descriptor));
-  return { key: keyFrom(sources, join(home.path, "secrets-key")), given: { ...variables, ...read } };
+  return {
+    key: keyFrom(sources, join(home.path, "secrets-key")),
+    given: { ...variables, ...read },
+    fallback: keys,
+  };
 }
 
 function keyFrom({ key, keyFile }: SecretSources, usual: string): string | undefined {

@@ -1,3 +1,5 @@
+import { Refusal, refused } from "../contract/refusal.ts";
+
 /** What the daemon says in its log about the disk. */
 export const spaceIsLow =
   "The disk is nearly full. Calls that change something are refused until there is space again. Reading works.";
@@ -5,3 +7,104 @@ export const spaceIsLow =
 export const spaceIsBack = "There is space on the disk again. All calls are accepted.";
 
 export const waitingForSpace = "The disk is full. The daemon waits for space to open its data.";
+
+/** What a test of a brain says. */
+export const brainNeedsSandbox = (type: string, says: string): string =>
+  `The brain ${type} runs programs, and there is no sandbox for them. ${says}`;
+
+export const noModelToAsk = (found: string): string => `No model was asked: ${found}.`;
+
+export const brainTestFailed = (id = ""): { says: string; remedy: string } => ({
+  says: "The test failed because of a fault in Agency.",
+  remedy: `The daemon's log has the details: ${id}`,
+});
+
+export const tooManyTests = (most: number) =>
+  [`${most} tests of brains are running, which is the limit.`, "Wait until one has ended."] as const;
+
+/** Backups and moves between the stores. */
+export const notABackup = (path: string) =>
+  refused(`${path} is not a backup of Agency.`, "Name a file that `agency backup` wrote.");
+
+export const damagedBackup = (path: string, cause?: unknown) =>
+  new Refusal(
+    "damaged",
+    `The backup ${path} is damaged${cause instanceof Error ? `: ${cause.message}` : ""}. Nothing was restored.`,
+    "Copy the file again from where you keep it, or restore an older backup.",
+  );
+
+export const otherAuditKey = (path: string, has: "none" | "other") =>
+  refused(
+    has === "none"
+      ? `${path} can't be checked without the audit key it was sealed with. Nothing was restored.`
+      : `${path} was changed, or was sealed with another audit key. Nothing was restored.`,
+    `Put the file ${path}.key, which \`agency backup\` wrote, beside the backup, name it with --audit-key, or set AGENCY_AUDIT_KEY.`,
+  );
+
+export const otherShape = (path: string, version: string, own: string) =>
+  refused(
+    `${path} was written by version ${version} of Agency, whose tables differ from those of this version (${own}).`,
+    `Restore it with version ${version}, then update Agency.`,
+  );
+
+export const brokenRecord = (path: string, problems: number, first: string) =>
+  new Refusal(
+    "damaged",
+    `The record in ${path} does not verify (${problems} found): ${first} Nothing was restored.`,
+    "Restore an older backup. To restore this one all the same: --despite-damage",
+  );
+
+export const notEmptyHome = (path: string) =>
+  refused(
+    `${path} already has data of Agency.`,
+    "Use an empty folder as the home: --home <folder>. Or move the old data away first.",
+  );
+
+export const notEmptyDatabase = () =>
+  refused(
+    "The PostgreSQL database already has data of Agency.",
+    "Create an empty database and name that one. Nothing in the present one was changed.",
+  );
+
+export const nothingToCopy = (path: string) =>
+  refused(`${path} has no data of Agency yet.`, "Name the right folder: --home <folder>, or AGENCY_HOME.");
+
+export const otherKeyInHome = (path: string) =>
+  refused(
+    `${path} has another audit key than the backup.`,
+    "Use an empty folder as the home, or move its file audit-key away.",
+  );
+
+export const alreadyThere = (where: string) =>
+  refused(`The data is already in ${where}.`, "Name another place: --to postgres://… or --to sqlite");
+
+export const rowsDiffer = (table: string) =>
+  refused(
+    `The rows of ${table} changed while they were copied. Nothing was moved.`,
+    "Stop every node of this installation, then run the same command again.",
+  );
+
+export const notAUrl = (file: string) =>
+  refused(`${file} has no address like postgres://…`, "Write one line to it.");
+
+export const othersCanRead = (file: string) =>
+  refused(`Other users can read ${file}.`, `It holds a password. Run: chmod 600 ${file}`);
+
+export const contentLost = (fileId: string): string =>
+  `The content of file ${fileId} is lost or was changed.`;
+
+/** What a backup and a restore say about keys. */
+export const auditKeyBeside = (file: string): string =>
+  `The audit key is in ${file}. A restore needs it. Keep it apart from the backup: a person with both could rewrite the record.`;
+
+export const auditKeyGiven =
+  "The audit key came from AGENCY_AUDIT_KEY and is not in a file. Keep it: a restore needs it.";
+
+export const secretsKeyApart =
+  "Stored secrets are in the backup, encrypted. The secrets key is not: keep a copy of it elsewhere.";
+
+export const noSecretsKey =
+  "This home has no secrets key, so the values of secrets are not in the backup. Set them again after a restore.";
+
+export const secretsNeedKey =
+  "This home has no secrets key. Put the file secrets-key of the old home there, or set the secrets again: agency secrets set <name>";

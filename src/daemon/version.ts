@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** The version in package.json, two folders up both from src/daemon and from dist/daemon. */
+/** The version in package.json, two folders up both from here and from the bundle. */
 export const version: string = readVersion();
 
 function readVersion(): string {

@@ -1,10 +1,9 @@
-import { sql } from "kysely";
 import * as contract from "../contract/outcomes.ts";
 import type { Input } from "../contract/operation.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import { isActive, type Member, memberById, memberName } from "../capabilities/members.ts";
-import { markRevoked } from "../capabilities/table.ts";
+import { revokeFor } from "../capabilities/table.ts";
 import { grantRight, tellOfServer } from "../permissions/operations.ts";
 import { holds } from "../capabilities/rights.ts";
 import { notify } from "../mail/operations.ts";
@@ -15,13 +14,15 @@ import { demandLive, isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import { presentOutcome } from "../outcomes/presenting.ts";
 import { assign, childrenOf, outcomeById, parentsOf, saveOutcome } from "../outcomes/table.ts";
 import { fileById } from "../knowledge/table.ts";
-import { selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { takeOn } from "../hiring/hiring.ts";
 import { reclaimAgents } from "../departures/leaving.ts";
 import { sendOrder } from "../agents/orders.ts";
 import { agentById, agentOfMandate, type AgentRow, stopWorkOn } from "../agents/table.ts";
+import { excerpt } from "../outcomes/results.ts";
 import { findReport } from "./team.ts";
+import { tellOwner } from "../mail/notices.ts";
+import { tellOwners } from "./telling.ts";
 import * as texts from "./texts.ts";
 
 /** Delegating an outcome to a report, and reclaiming it. */
@@ -97,16 +98,14 @@ async function giveRights(call: Delegation, outcome: OutcomeRow, from: Member, t
 async function reclaimWork(call: Call<{ reason: string }>, outcome: OutcomeRow): Promise<contract.Outcome> {
   const { tx, input } = call;
   const from = outcome.responsible_id;
-  const { owner, moved } = await takeBack(call, outcome);
+  const { owner, taken } = await takeBack(call, outcome);
+  const moved = taken.map(({ id }) => id);
   await stopWorkOn(call, new Set(moved), texts.workReclaimed);
   const saved = await saveOutcome(tx, await outcomeById(tx, outcome.id), call.actor);
   await call.record(outcome.id, { from, to: owner.id, moved, reason: input.reason });
-  if (from !== null)
-    await notify(
-      call,
-      from,
-      texts.reclaimed(await memberName(tx, call.actor.agentId), outcome, input.reason),
-    );
+  const reason = excerpt(input.reason, null, 2000);
+  await tellOwners(call, outcome, taken, (who, own) => texts.reclaimedWithIt(who, outcome, own, reason));
+  await tellOwner(call, saved, (who) => texts.reclaimedForYou(who, outcome, reason));
   return presentOutcome(call, saved);
 }
 
@@ -114,16 +113,16 @@ async function reclaimWork(call: Call<{ reason: string }>, outcome: OutcomeRow):
  * Takes an outcome back together with what its owner made of it below: the outcomes the owner kept and the ones it
  * delegated further, to any depth. Agents that were created for a part of it leave. Outcomes that other agents put below it
  * stay theirs; otherwise a manager could take another manager's work through a second parent. Every right that was
- * granted for one of the texts.reclaimed outcomes is revoked.
+ * granted for one of the reclaimed outcomes is revoked.
  */
 async function takeBack(
   call: Call<{ reason: string }>,
   outcome: OutcomeRow,
-): Promise<{ owner: Member; moved: string[] }> {
+): Promise<{ owner: Member; taken: Pick<OutcomeRow, "id" | "title" | "responsible_id">[] }> {
   const { tx } = call;
   const owner = await memberById(tx, outcome.delegated_by);
   if (outcome.delegated === 0 || owner === undefined) throw texts.notReclaimable(outcome);
-  const moved: string[] = [];
+  const taken = [];
   const frontier: Pick<OutcomeRow, "id" | "responsible_id">[] = [outcome];
   const seen = new Set([outcome.id]);
   for (let next = frontier.pop(); next !== undefined; next = frontier.pop()) {
@@ -135,9 +134,8 @@ async function takeBack(
     // A submitted part is open again, because the agent that reclaims it decides what happens with it.
     const status = row.status === "submitted" ? { status: "open" as const } : {};
     await assign(tx, id, { responsibleId: owner.id, delegated: 0, delegatedBy: null, ...status });
-    moved.push(id);
-    for (const { id: grantId, grantee_id: keeper } of await tx.all(grantsFor, { scope_id: id }))
-      if (keeper !== owner.id) await markRevoked(tx, grantId);
+    taken.push({ id, title: row.title, responsible_id: holder });
+    await revokeFor(tx, id, owner.id);
     for (const child of await childrenOf(tx, id)) {
       const isHolders = child.responsible_id === holder && child.delegated === 0;
       const wasHandedOn = child.delegated_by === holder && child.kind !== "mandate";
@@ -146,7 +144,7 @@ async function takeBack(
       frontier.push(child);
     }
   }
-  return { owner, moved };
+  return { owner, taken };
 }
 
 /** Reclaiming a mandate ends its agent and every agent below. The manager gets their state documents and logs. */
@@ -191,5 +189,3 @@ export async function outcomeOwnerOf(tx: ReadTx, outcome: OutcomeRow): Promise<M
   if (owner === undefined) throw texts.unassigned(outcome);
   return owner;
 }
-
-const grantsFor = selection("grants", ["scope_id"], sql`and revoked_at is null`);

@@ -1,4 +1,5 @@
 import { quotation } from "../contract/phrases.ts";
+import type { UnreadableLink } from "../contract/outcomes.ts";
 import * as contract from "../contract/outcomes.ts";
 import { refusalOf } from "../contract/refusal.ts";
 import type { CallContext } from "../dispatch/context.ts";
@@ -6,11 +7,13 @@ import { type Guarded, guarded } from "../dispatch/guarded.ts";
 import { memberById, memberName } from "../capabilities/members.ts";
 import { shiftScope } from "../capabilities/table.ts";
 import { demandDone, retire } from "../departures/leaving.ts";
-import { tellOfLimit, tellOnce } from "../mail/notices.ts";
+import { tellOfLimit, tellOnce, tellOwner } from "../mail/notices.ts";
 import { notify } from "../mail/operations.ts";
 import { post } from "../mail/post.ts";
 import { messageById } from "../mail/table.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
+import { acceptDeliverables, deliverablesOf, keepDeliverables } from "../outcomes/deliverables.ts";
+import { recordChange, outcomeFields } from "../outcomes/history.ts";
 import { demandDecided } from "../outcomes/operations.ts";
 import {
   demandEndable,
@@ -22,10 +25,11 @@ import {
 } from "../outcomes/outcome.ts";
 import { presentOutcome } from "../outcomes/presenting.ts";
 import { excerpt, keepResult, resultOf } from "../outcomes/results.ts";
-import { demandUndisputed, escalation, questionOf, recordReview } from "../outcomes/review.ts";
+import { demandUndisputed, escalation, recordReview } from "../outcomes/review.ts";
 import {
   dependenciesOf,
   liveChildrenOf,
+  listedOn,
   liveDependentsOf,
   outcomeById,
   parentsOf,
@@ -34,13 +38,14 @@ import {
   saveOutcome,
   setDependencies,
 } from "../outcomes/table.ts";
+import { askDecider, stopOwners, tellOwners } from "./telling.ts";
 import {
   closed,
+  closedByOther,
   closedWithParent,
+  closesCaller,
   dependencyClosed,
   done,
-  lastReason,
-  othersWorkBelow,
   partIsMissing,
   reopened,
   submitted,
@@ -51,33 +56,44 @@ export async function submit(
   call: CallContext,
   outcome: OutcomeRow,
   note: string | null,
-): Promise<OutcomeRow> {
+  files?: readonly string[],
+): Promise<Ended> {
   demandSubmittable(outcome);
   demandUndisputed(call, outcome);
   await demandDecided(call.tx, outcome.responsible_id);
   demandNoLiveChildren(outcome, await liveChildrenOf(call.tx, outcome.id));
   await demandDone(call.tx, outcome);
   const kept = note === null ? outcome : await keepResult(call, outcome, note);
+  const unreadable = await keepDeliverables(call, outcome, note, files);
   const saved = await transition(call, "outcome.submit", { ...kept, status: "submitted" }, { note });
   const who = await memberName(call.tx, outcome.responsible_id);
   const result = note === null ? null : excerpt(note, saved.result_id);
-  await notify(call, outcome.delegated_by, submitted(who, saved, result));
-  return saved;
+  const delivered = await deliverablesOf(call.tx, { agentId: null }, outcome.id);
+  await notify(call, outcome.delegated_by, submitted(who, saved, result, delivered));
+  return { saved, unreadable };
+}
+
+export interface Ended {
+  readonly saved: OutcomeRow;
+  readonly unreadable: UnreadableLink[];
 }
 
 export async function complete(
   call: CallContext,
   outcome: OutcomeRow,
   note: string | null,
-): Promise<OutcomeRow> {
+  files?: readonly string[],
+): Promise<Ended> {
   const { tx, actor } = call;
   demandEndable(outcome);
   demandNoLiveChildren(outcome, await liveChildrenOf(tx, outcome.id));
-  await retire(call, outcome);
+  await retire(call, outcome, "completed");
   await shiftScope(tx, outcome.id, 1);
   // A note by the owner is the result. A note by anyone else, such as the reviewer, is a comment on it.
   const isOwn = actor.agentId !== null && actor.agentId === outcome.responsible_id;
   const kept = note === null || !isOwn ? outcome : await keepResult(call, outcome, note);
+  const unreadable = await keepDeliverables(call, outcome, note, files);
+  await acceptDeliverables(call, outcome.id);
   if (outcome.status === "submitted") await recordReview(call, outcome, "pass", note);
   const saved = await transition(
     call,
@@ -85,28 +101,30 @@ export async function complete(
     { ...kept, status: "completed", reworks: 0 },
     { note },
   );
+  if (outcome.status === "open") await stopOwners(call, [outcome]);
   if (outcome.kind === "integration") await rollUp(call, saved);
   if (outcome.reply_to !== null) {
     const result = await resultOf(tx, outcome.id);
     const text = result === null ? "" : Buffer.from(result.content).toString("utf8");
     await answer(call, saved, done(outcome), text === "" ? null : excerpt(text, result?.file ?? null));
   }
-  return saved;
+  return { saved, unreadable };
 }
 
 /**
- * The result of an integration is the result of the outcome that was divided. That outcome is submitted or, if it was not
- * delegated, completed. If it can't end yet (an open child, a block), it stays open and its owner continues with it.
+ * The result of an integration, and what it delivers, is that of the outcome that was divided. That outcome is submitted or,
+ * if it was not delegated, completed. If it can't end yet (an open child, a block), it stays open and its owner continues with it.
  */
 async function rollUp(call: CallContext, integration: OutcomeRow): Promise<void> {
   const { tx } = call;
   const result = await resultOf(tx, integration.id);
   const note = result === null ? null : Buffer.from(result.content).toString("utf8");
+  const files = (await tx.all(listedOn, { outcome_id: integration.id })).map(({ file_id }) => file_id);
   for (const { id } of await parentsOf(tx, integration.id)) {
     const whole = await outcomeById(tx, id);
     const isItsOwn = whole.kind === "work" && whole.responsible_id === integration.responsible_id;
     if (!isItsOwn || whole.status !== "open" || whole.blocked_reason !== null) continue;
-    await refusalOf(tx.attempt(() => (whole.delegated === 1 ? submit : complete)(call, whole, note)));
+    await refusalOf(tx.attempt(() => (whole.delegated === 1 ? submit : complete)(call, whole, note, files)));
   }
 }
 
@@ -120,7 +138,10 @@ export async function sendBack(call: CallContext, outcome: OutcomeRow, reason: s
   demandReopenable(outcome, parents);
   if (!isLive(outcome)) await shiftScope(tx, outcome.id, -1);
   const owner = await ownerAfterReopening(tx, outcome, parents);
-  const opened: OutcomeRow = { ...outcome, ...owner, stalls: 0, status: "open", rationale: null };
+  // Only another's judgement gives the owner new tries. Otherwise an agent could complete and reopen its own work for ever.
+  const isOwn = actor.agentId !== null && actor.agentId === outcome.responsible_id;
+  const tries = isOwn ? {} : { stalls: 0, own_steps: 0, own_parts: 0 };
+  const opened: OutcomeRow = { ...outcome, ...owner, ...tries, status: "open", rationale: null };
   const isReview = outcome.status === "submitted" && actor.agentId === outcome.delegated_by;
   const escalated = isReview ? await escalation(tx, outcome) : null;
   if (isReview) await recordReview(call, outcome, escalated === null ? "rework" : "escalated", reason);
@@ -134,61 +155,60 @@ export async function sendBack(call: CallContext, outcome: OutcomeRow, reason: s
     },
     { reason, ...(escalated === null ? {} : { escalatedTo: escalated.to }) },
   );
-  if (escalated !== null)
-    await tellOnce(call, {
-      about: outcome.id,
-      kind: "escalated",
-      to: escalated.to,
-      text: `${await questionOf(tx, outcome, escalated.to, escalated.reason)}\n\n${lastReason(excerpt(reason, null, 2000))}`,
-    });
-  // An owner that reopens its own outcome needs no message.
-  if (owner.delegated === 1 && owner.responsible_id !== null && owner.responsible_id !== actor.agentId)
-    await notify(
-      call,
-      owner.responsible_id,
-      reopened(
-        await memberName(tx, actor.agentId),
-        outcome,
-        excerpt(reason, null),
-        escalated?.reason ?? null,
-      ),
-    );
+  if (escalated !== null) await askDecider(call, saved, escalated, reason);
+  await tellOwner(call, saved, (who) =>
+    reopened(who, outcome, excerpt(reason, null), escalated?.reason ?? null),
+  );
   return saved;
 }
 
-const onSubmit = guarded(contract.submitOutcome, async (call) =>
-  presentOutcome(
-    call,
-    await submit(call, await outcomeById(call.tx, call.input.id), call.input.note ?? null),
-  ),
-);
+const onSubmit = guarded(contract.submitOutcome, async (call) => {
+  const { id, note, files } = call.input;
+  return presentEnded(call, await submit(call, await outcomeById(call.tx, id), note ?? null, files));
+});
 
-const onComplete = guarded(contract.completeOutcome, async (call) =>
-  presentOutcome(
-    call,
-    await complete(call, await outcomeById(call.tx, call.input.id), call.input.note ?? null),
-  ),
-);
+const onComplete = guarded(contract.completeOutcome, async (call) => {
+  const { id, note, files } = call.input;
+  return presentEnded(call, await complete(call, await outcomeById(call.tx, id), note ?? null, files));
+});
 
-/** Closing an outcome also closes everything below it that serves nothing else. Delegated parts must be reclaimed first. */
-const onClose = guarded(contract.closeOutcome, async (call) => {
-  const { tx, input } = call;
-  const outcome = await outcomeById(tx, input.id);
+const presentEnded = async (call: CallContext, { saved, unreadable }: Ended) => ({
+  ...(await presentOutcome(call, saved)),
+  unreadable,
+});
+
+/**
+ * Closes an outcome and, in the same transaction, everything below it that serves nothing else, also what was delegated
+ * further. Agents that were hired for a part of it retire, and every owner is told.
+ */
+export async function closeSubtree(
+  call: CallContext,
+  outcome: OutcomeRow,
+  rationale: string,
+): Promise<OutcomeRow> {
+  const { tx } = call;
   demandEndable(outcome);
   const abandoned = await abandonedWith(tx, outcome);
-  for (const below of abandoned) {
-    await shiftScope(tx, below.id, 1);
-    const rationale = closedWithParent(outcome, input.rationale).slice(0, 10_000).toWellFormed();
-    await saveOutcome(tx, { ...below, ...unblocked, status: "closed", rationale }, call.actor);
-    await call.record(below.id, { rationale, with: outcome.id });
+  await demandNotOwn(call, outcome, abandoned);
+  const why = closedWithParent(outcome, rationale).slice(0, 10_000).toWellFormed();
+  for (const { id } of abandoned) {
+    // Read again: an agent that retired meanwhile may have left it to its manager.
+    const below = await outcomeById(tx, id);
+    await retire(call, below, "abandoned");
+    await shiftScope(tx, id, 1);
+    await saveOutcome(
+      tx,
+      { ...(await outcomeById(tx, id)), ...unblocked, status: "closed", rationale: why },
+      call.actor,
+    );
+    await call.record(id, { rationale: excerpt(why, null, 2000), with: outcome.id }, "outcome.close");
   }
-  await retire(call, outcome);
+  await retire(call, outcome, "abandoned");
   await shiftScope(tx, outcome.id, 1);
-  const { rationale } = input;
   const saved = await transition(
     call,
     "outcome.close",
-    { ...outcome, status: "closed", rationale },
+    { ...(await outcomeById(tx, outcome.id)), status: "closed", rationale },
     { rationale },
   );
   // Outcomes that waited for this integration wait for the divided outcome again.
@@ -197,8 +217,32 @@ const onClose = guarded(contract.closeOutcome, async (call) => {
       await repointDependents(tx, outcome.id, whole.id);
   await releaseDependents(call, [saved, ...abandoned], rationale);
   if (outcome.reply_to !== null) await answer(call, saved, closed(outcome), excerpt(rationale, null));
-  return presentOutcome(call, saved);
-});
+  await tellOwners(call, outcome, [outcome, ...abandoned], (who, own) =>
+    closedByOther(who, outcome, own, excerpt(rationale, null, 2000)),
+  );
+  return saved;
+}
+
+/**
+ * Since a reorganization an agent may be responsible for an outcome above the one it was hired for. It can't end itself with it:
+ * only its manager decides that.
+ */
+async function demandNotOwn(
+  { tx, actor }: CallContext,
+  outcome: OutcomeRow,
+  abandoned: readonly OutcomeRow[],
+): Promise<void> {
+  const caller = await memberById(tx, actor.agentId);
+  const own = abandoned.find(({ id }) => id === caller?.mandate_id);
+  if (own !== undefined) throw closesCaller(outcome, own);
+}
+
+const onClose = guarded(contract.closeOutcome, async (call) =>
+  presentOutcome(
+    call,
+    await closeSubtree(call, await outcomeById(call.tx, call.input.id), call.input.rationale),
+  ),
+);
 
 const onReopen = guarded(contract.reopenOutcome, async (call) =>
   presentOutcome(call, await sendBack(call, await outcomeById(call.tx, call.input.id), call.input.reason)),
@@ -227,7 +271,9 @@ async function answer(
   }
   const content = { text: words === null ? heading : `${heading}\n\n${words}` };
   const from = outcome.responsible_id;
-  const refusal = await refusalOf(tx.attempt(() => post(call, { from, to: null, content, autoTurn })));
+  const refusal = await refusalOf(
+    tx.attempt(() => post(call, { from, to: null, content, autoTurn, inReplyTo: asked.id, byAnswer: true })),
+  );
   // The board has too many unread messages of this agent. The result stays readable with the outcome.
   if (refusal !== undefined) await tellOfLimit(call, from, refusal);
 }
@@ -251,27 +297,24 @@ async function transition(
   return saved;
 }
 
-/** Everything below that serves nothing else, deepest first. Refuses if some of it was delegated. */
+/** Everything below that serves nothing else, deepest first. */
 async function abandonedWith(tx: Tx, outcome: OutcomeRow): Promise<OutcomeRow[]> {
   const closing = new Set([outcome.id]);
   const order: OutcomeRow[] = [];
-  const others: { id: string; title: string }[] = [];
   const frontier = [outcome.id];
   for (let id = frontier.pop(); id !== undefined; id = frontier.pop()) {
     for (const child of await liveChildrenOf(tx, id)) {
-      // The inbox of an agent created for this outcome ends when that agent retires.
-      if (child.kind === "inbox") continue;
+      // The inbox of an agent that was hired for this outcome ends with the agent. Its reports get another manager.
+      if (child.kind === "inbox" || child.kind === "mandate") continue;
       // A child with another live parent stays. If that parent is closed too, the search reaches the child again.
       const parents = await parentsOf(tx, child.id);
       if (closing.has(child.id) || parents.some((parent) => isLive(parent) && !closing.has(parent.id)))
         continue;
       closing.add(child.id);
       frontier.push(child.id);
-      if (child.delegated === 1) others.push(child);
-      else order.unshift(await outcomeById(tx, child.id));
+      order.unshift(await outcomeById(tx, child.id));
     }
   }
-  if (others.length > 0) throw othersWorkBelow(outcome, others);
   return order;
 }
 
@@ -308,20 +351,18 @@ async function releaseDependents(
     const stuck = new Map<string | null, OutcomeRow[]>();
     for (const dependent of await liveDependentsOf(tx, id)) {
       if (dependent.kind === "integration") {
+        const before = await outcomeFields(tx, dependent);
         const left = (await dependenciesOf(tx, dependent.id)).filter((dependency) => dependency.id !== id);
         await setDependencies(
           tx,
           dependent.id,
           left.map((dependency) => dependency.id),
+          actor,
         );
         const without = partIsMissing(one, excerpt(rationale, null, 1000));
         const description = `${dependent.description}\n\n${without}`;
         await saveOutcome(tx, { ...dependent, description }, actor);
-        await call.record(
-          dependent.id,
-          { changed: ["dependsOn"], without: id, rationale: without },
-          "outcome.update",
-        );
+        await recordChange(call, dependent.id, before, { without: id, rationale: without });
       } else {
         const decides = dependent.delegated === 1 ? dependent.delegated_by : dependent.responsible_id;
         stuck.set(decides, [...(stuck.get(decides) ?? []), dependent]);

@@ -31,40 +31,57 @@ export interface FannedOut {
   readonly integrationId: string;
 }
 
+export interface Division {
+  readonly parts: readonly PlannedPart[];
+  /** How many of them count against maxDelegations: single delegations do, the tasks of a plan don't. */
+  readonly counted: number;
+}
+
+/** Refuses a division that fanOut() would refuse, and returns its parts, each behind those it depends on. */
+export async function demandDivision(
+  call: CallContext,
+  whole: OutcomeRow,
+  from: Member,
+  { parts, counted }: Division,
+): Promise<(readonly [number, PlannedPart])[]> {
+  await demandDividable(call.tx, whole);
+  await demandFanOut(call, whole, counted);
+  const owners = [...parts.map(({ to }) => (isHanded(from, to) ? to.id : from.id)), from.id];
+  for (const [id, own] of Map.groupBy(owners, (owner) => owner))
+    await demandRoomForOutcomes(call, id, own.length);
+  return inOrder(parts);
+}
+
+/** A part for a pending agent stays with the divider until the approval, so it counts among the divider's outcomes. */
+const isHanded = (from: Member, to: Member): boolean => to.id !== from.id && isActive(to);
+
 export async function fanOut(
   call: CallContext,
   whole: OutcomeRow,
   from: Member,
-  parts: readonly PlannedPart[],
-  counted: boolean,
+  division: Division,
 ): Promise<FannedOut> {
   const { tx, companyId, actor } = call;
-  await demandDividable(tx, whole);
-  const handedOut = parts.filter(({ to }) => to.id !== from.id);
-  await demandFanOut(call, whole, counted ? handedOut.length : 0);
-  // A part for a pending agent stays with the divider until the approval, so it counts among the divider's outcomes.
-  const isHanded = (to: Member): boolean => to.id !== from.id && isActive(to);
-  const owners = [...parts.map(({ to }) => (isHanded(to) ? to.id : from.id)), from.id];
-  for (const [id, own] of Map.groupBy(owners, (owner) => owner))
-    await demandRoomForOutcomes(call, id, own.length);
+  const { parts } = division;
+  const ordered = await demandDivision(call, whole, from, division);
   const ids = parts.map(() => call.newId());
   const urgency = { urgent: whole.urgent, important: whole.important };
   const base = { company_id: companyId, ...urgency, parents: [whole.id] };
   const made = [];
-  for (const [index, part] of inOrder(parts)) {
+  for (const [index, part] of ordered) {
     const id = ids[index] ?? "";
     const { to, title, description, acceptance } = part;
     const dependsOn = part.dependsOn.flatMap((place) => ids[place] ?? []);
-    const owner: Pick<OutcomeRow, "responsible_id" | "delegated" | "delegated_by"> = isHanded(to)
+    const owner: Pick<OutcomeRow, "responsible_id" | "delegated" | "delegated_by"> = isHanded(from, to)
       ? { responsible_id: to.id, delegated: 1, delegated_by: from.id }
       : { responsible_id: from.id, delegated: 0, delegated_by: null };
     await insertOutcome(tx, { id, ...base, title, description, acceptance, ...owner, dependsOn }, actor);
     await call.record(id, { title, parents: [whole.id], dependsOn }, "outcome.create");
-    if (isHanded(to)) {
+    if (isHanded(from, to)) {
       await call.record(id, { from: from.id, to: to.id, moved: [id] }, "outcome.delegate");
       await sendOrder(call, from.id, await agentById(tx, to.id), await outcomeById(tx, id), undefined);
     } else if (to.id !== from.id) await holdFor(tx, id, to);
-    made[index] = { id, waits: to.id !== from.id && !isHanded(to) };
+    made[index] = { id, waits: to.id !== from.id && !isHanded(from, to) };
   }
   const integrationId = call.newId();
   await insertOutcome(

@@ -11,7 +11,7 @@ import { demandDecided } from "../outcomes/operations.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { outcomeById } from "../outcomes/table.ts";
 import { outcomeOwnerOf } from "./delegating.ts";
-import { fanOut } from "./fan-out.ts";
+import { fanOut, type FannedOut, type PlannedPart } from "./fan-out.ts";
 import { takeOn } from "../hiring/hiring.ts";
 import { demandRole, findInTeam } from "./team.ts";
 import { mayNotHire, noSuchTask, roleMandate } from "./texts.ts";
@@ -22,62 +22,70 @@ const onPlan = guarded(planWork, (call) => plan(call, call.input.outcome, call.i
 
 export const planningHandlers = [onPlan];
 
-export async function plan(
+async function plan(
   call: CallContext,
   outcomeId: string,
   tasks: readonly PlanTask[],
 ): Promise<Output<typeof planWork>> {
   const whole = await outcomeById(call.tx, outcomeId);
   const from = await outcomeOwnerOf(call.tx, whole);
-  await demandDecided(call.tx, from.id);
-  const hired = [];
-  const assigned: { task: PlanTask; to: Member }[] = [];
-  for (const task of tasks) {
-    const found = await findInTeam(call.tx, from, task.assignee);
-    if (found !== undefined) {
-      assigned.push({ task, to: found });
-      continue;
-    }
-    await demandRole(call.tx, from, task.assignee);
-    const mandate = roleMandate(task.assignee, from, task.title);
-    const { model, effort } = task;
-    const hire = await hireForRole(call, whole, from, { role: task.assignee, mandate, model, effort });
-    hired.push({
-      id: hire.member.id,
-      name: hire.member.name,
-      role: hire.member.role,
-      approvalId: hire.approvalId,
-    });
-    assigned.push({ task, to: hire.member });
-  }
-  const parts = assigned.map(({ task, to }) => ({
-    title: task.title,
-    description: task.description ?? "",
-    acceptance: task.acceptance ?? null,
-    to,
-    dependsOn: (task.dependsOn ?? []).map((reference) => placeOf(tasks, reference)),
-  }));
-  const made = await fanOut(call, whole, from, parts, false);
-  await call.record(
-    whole.id,
-    {
-      tasks: made.parts.map(({ id }) => id),
-      integration: made.integrationId,
-      hired: hired.map(({ id }) => id),
-    },
-    planWork.name,
-  );
+  const { parts, hired } = await draftPlan(call, whole, from, tasks);
+  const made = await fanOut(call, whole, from, { parts, counted: 0 });
+  await recordPlan(call, whole, made.parts, made.integrationId, hired);
   return {
     outcome: whole.id,
     tasks: made.parts.map(({ id, waits }, index) => ({
       id,
-      title: assigned[index]?.task.title ?? "",
-      assignee: { id: assigned[index]?.to.id ?? "", name: assigned[index]?.to.name ?? "" },
+      title: parts[index]?.title ?? "",
+      assignee: { id: parts[index]?.to.id ?? "", name: parts[index]?.to.name ?? "" },
       waits,
     })),
     hired,
     integration: made.integrationId,
   };
+}
+
+export interface DraftedPlan {
+  readonly parts: readonly PlannedPart[];
+  readonly hired: Output<typeof planWork>["hired"];
+}
+
+/** The parts of a plan, with an agent for each. Agents for roles that the team lacks are hired. */
+export async function draftPlan(
+  call: CallContext,
+  whole: OutcomeRow,
+  from: Member,
+  tasks: readonly PlanTask[],
+): Promise<DraftedPlan> {
+  await demandDecided(call.tx, from.id);
+  const hired = [];
+  const parts: PlannedPart[] = [];
+  for (const { title, description = "", acceptance = null, assignee, dependsOn = [], ...brain } of tasks) {
+    let to = await findInTeam(call.tx, from, assignee);
+    if (to === undefined) {
+      await demandRole(call.tx, from, assignee);
+      const { model, effort } = brain;
+      const mandate = roleMandate(assignee, from, title);
+      const hire = await hireForRole(call, whole, from, { role: assignee, mandate, model, effort });
+      const { id, name, role } = hire.member;
+      hired.push({ id, name, role, approvalId: hire.approvalId });
+      to = hire.member;
+    }
+    const places = dependsOn.map((reference) => placeOf(tasks, reference));
+    parts.push({ title, description, acceptance, to, dependsOn: places });
+  }
+  return { parts, hired };
+}
+
+export async function recordPlan(
+  call: CallContext,
+  whole: OutcomeRow,
+  parts: FannedOut["parts"],
+  integration: string,
+  hired: DraftedPlan["hired"],
+): Promise<void> {
+  const ids = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+  await call.record(whole.id, { tasks: ids(parts), integration, hired: ids(hired) }, planWork.name);
 }
 
 export interface RoleHire {

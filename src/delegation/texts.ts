@@ -1,7 +1,8 @@
-import { forbidden, invalid, refused, type Refusal } from "../contract/refusal.ts";
+import { conflict, forbidden, invalid, refused, type Refusal } from "../contract/refusal.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 import { plural, quotation, quoteBlock } from "../contract/phrases.ts";
-import { named, namedFirst } from "../outcomes/texts.ts";
+import type { Deliverable, Verdict } from "../contract/outcomes.ts";
+import { deliveredLines, named } from "../outcomes/texts.ts";
 
 /** Everything this folder says: delegating, reclaiming, planning, and what agents are told when outcomes end. */
 interface Named {
@@ -50,6 +51,23 @@ export const unassigned = (outcome: Named): Refusal =>
 export const reclaimed = (who: string, outcome: Named, reason: string): string =>
   `${who} reclaimed ${linked(outcome)}.\n\n${quotation(who, "reason", reason)}\n\nYou are no longer responsible for it. Stop working on it.`;
 
+/** To the owners of work that was reclaimed with `top`. */
+export const reclaimedWithIt = (who: string, top: Named, own: readonly Named[], reason: string): string =>
+  own.every(({ id }) => id === top.id)
+    ? reclaimed(who, top, reason)
+    : [
+        `${who} reclaimed ${linked(top)} and everything below it.`,
+        "",
+        quotation(who, "reason", reason),
+        "",
+        "You are no longer responsible for these outcomes. Stop working on them:",
+        ...own.slice(0, 20).map((one) => `- ${linked(one)}`),
+      ].join("\n");
+
+/** To the manager that is responsible again, because the board reclaimed the work for it. */
+export const reclaimedForYou = (who: string, outcome: Named, reason: string): string =>
+  `${who} reclaimed ${linked(outcome)}.\n\n${quotation(who, "reason", reason)}\n\nYou are responsible for it again.`;
+
 /** To the manager that is responsible again, after the agents that did the work have left. */
 export const mandateReclaimed = (
   who: string,
@@ -77,10 +95,14 @@ export const submitted = (
   who: string,
   outcome: Named & { readonly acceptance: string | null },
   result: string | null,
+  delivered: readonly Deliverable[],
 ): string =>
   [
     `${who} submitted ${linked(outcome)} for your review. Check the work, then call complete_outcome, or reopen_outcome with what is missing.`,
     ...(result === null ? [] : ["", quotation(who, "result", result)]),
+    ...(delivered.length === 0
+      ? []
+      : ["", "Deliverables, which you can read with read_file:", deliveredLines(delivered)]),
     ...(outcome.acceptance === null ? [] : ["", "Acceptance criteria:", quoteBlock(outcome.acceptance)]),
   ].join("\n");
 
@@ -98,11 +120,86 @@ export const closed = ({ title }: Named): string => `Closed without a result: ${
 export const closedWithParent = (parent: Named, rationale: string): string =>
   `Closed with its parent "${parent.title}" (${parent.id}): ${rationale}`;
 
-export const othersWorkBelow = (outcome: Named, others: readonly Named[]): Refusal =>
-  refused(
-    `${named(outcome)} can't be closed. Other agents work on ${plural(others.length, "outcome")} below it: ${namedFirst(others)}.`,
-    "Reclaim or close those first: reclaim_outcome, close_outcome.",
+/** To an owner whose work another agent or the board closed. `own` are its outcomes that ended with `top`. */
+export const closedByOther = (who: string, top: Named, own: readonly Named[], rationale: string): string =>
+  [
+    `${who} closed ${linked(top)}${own.every(({ id }) => id === top.id) ? "" : " and everything below it"}.`,
+    ...(own.every(({ id }) => id === top.id)
+      ? []
+      : ["", "Closed outcomes of yours:", ...own.slice(0, 20).map((one) => `- ${linked(one)}`)]),
+    "",
+    quotation(who, "rationale", rationale),
+    "",
+    "Stop working on it. All rights that were granted for it have ended.",
+  ].join("\n");
+
+/** Why a session is asked to stop. A clause: other texts continue it. */
+export const workEnded = "the work it was started for has ended";
+
+/** To the manager or the board (`isBoard`) that has to decide about escalated work. */
+export function askToDecide(
+  { id, title }: Named,
+  { reason, reviewer, isBoard }: { reason: string; reviewer: string; isBoard: boolean },
+): string {
+  const how = isBoard
+    ? `Decide it: agency decide ${id} pass, or rework or close with --note "…".`
+    : [
+        `Decide it: decide_outcome {"id":"${id}","verdict":"pass"}, or "rework" or "close" with a note.`,
+        `Without tools, end a session with the line "VERDICT[${id}]: PASS", or with "VERDICT[${id}]: REWORK" or "VERDICT[${id}]: CLOSE" followed by the reason.`,
+        `${reviewer} reviewed the work and waits for your decision.`,
+      ].join("\n");
+  return `"${title}" (kb://${id}) needs your decision: ${onOneLine(reason)}.\n\n${how}`;
+}
+
+/** The events that settle what was submitted or escalated. */
+export const decisions: Readonly<Record<string, string>> = {
+  "outcome.complete": "accepted it",
+  "outcome.reopen": "sent it back",
+  "outcome.close": "closed it",
+  "outcome.reclaim": "reclaimed it",
+};
+
+export const alreadyDecided = (
+  outcome: Named & { readonly status: string },
+  { who, did, at }: { readonly who: string; readonly did: string; readonly at: string },
+): Refusal =>
+  conflict(
+    `${named(outcome)} no longer waits for a decision: ${who} ${did} at ${at}. It is ${outcome.status}.`,
+    `view_outcome {"id":"${outcome.id}"} shows its history.`,
+    { status: outcome.status, decidedBy: who, decision: did, at },
   );
+
+export const notSubmitted = (outcome: Named): Refusal =>
+  refused(
+    `${named(outcome)} was not submitted and not escalated, so there is nothing to decide.`,
+    "Wait until its owner submits it, or write to the owner: send_message.",
+  );
+
+/** To the agent that closes `outcome`, which is above its mandate `own`. */
+export const closesCaller = (outcome: Named, own: Named): Refusal =>
+  refused(
+    `${named(outcome)} includes ${named(own)}, for which you were hired. Closing it would end you too.`,
+    "Ask your manager to close it: send_message.",
+  );
+
+export const notTheDecider = (outcome: Named, decider: string): Refusal =>
+  forbidden(
+    `${decider} decides about ${named(outcome)}, not you.`,
+    "Write to your manager if you know something that matters for the decision: send_message to boss.",
+  );
+
+export const noteMissing = (verdict: string): Refusal =>
+  invalid(
+    `The verdict ${verdict} needs a note with at least one visible character.`,
+    verdict === "rework" ? "Say in note what is missing." : "Say in note why the outcome is given up.",
+  );
+
+/** To the reviewer, when its manager or the board decided. */
+export const decidedForYou = (who: string, outcome: Named, verdict: Verdict, note: string | null): string =>
+  [
+    `${who} decided about ${linked(outcome)}: ${{ pass: "the work is accepted", rework: "its owner continues with it", close: "it is closed" }[verdict]}.`,
+    ...(note === null ? [] : ["", quotation(who, "note", note)]),
+  ].join("\n");
 
 /** Goes into the description of an integration that no longer waits for this part. */
 export const partIsMissing = ({ title }: Named, rationale: string): string =>
@@ -190,4 +287,10 @@ export const noSuchReport = (
     reports.length === 0
       ? `${manager.name} has no reports yet. Hire one: hire_agent.`
       : `${manager.name}'s direct reports: ${reports.map(({ slug }) => slug).join(", ")}.`,
+  );
+
+export const notAGoal = (outcome: Named): Refusal =>
+  refused(
+    `"${outcome.title}" is not a goal, so it has no budget.`,
+    "Run `agency goals` to see the goals. To limit an agent, run `agency agents budget`.",
   );

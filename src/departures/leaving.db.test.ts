@@ -133,6 +133,17 @@ for (const kind of storeKinds)
       );
     });
 
+    test("a right that was granted for a reclaimed mandate ends, also of an agent that is not below it", async () => {
+      const lead = await hireLead();
+      const other = await org.agent("Bystander");
+      const file = await org.root(createFile, { description: "for that work only", content: "x" });
+      const right = { to: other.id, resource: `kb:${file.id}` as const, outcome: lead.id };
+      await org.root(grantPermission, right);
+      await other.call(readFile, { id: file.id });
+      await org.root(reclaimOutcome, { id: lead.id, reason: "wrong direction" });
+      await refusal(other.call(readFile, { id: file.id }), "not_found");
+    });
+
     // covers BND-07
     test("a reclaimed mandate goes to a new generation, and nothing of the old one revives", async () => {
       const lead = await hireLead();

@@ -1,16 +1,20 @@
 import { sql } from "kysely";
 import { JsonObject } from "../contract/words.ts";
-import { openApprovalOf, openCreationsBy, payloadOf, setPayload, setStatus } from "../approvals/table.ts";
+import { payloadOf } from "../approvals/approval.ts";
+import { overtake } from "../approvals/concluding.ts";
+import { openApprovalOf, openRequestsBy, revise } from "../approvals/table.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { reportsOf } from "../capabilities/members.ts";
 import { takeAway } from "../permissions/operations.ts";
-import { givenTo, shiftHolder, shiftScope } from "../capabilities/table.ts";
+import { givenTo, revokeFor, shiftHolder, shiftScope } from "../capabilities/table.ts";
 import { inheritMail } from "../mail/post.ts";
+import { recorded } from "../outcomes/history.ts";
 import { isLive, type OutcomeRow } from "../outcomes/outcome.ts";
 import {
   addParent,
   assign,
+  dependenciesOf,
   freeDependents,
   liveChildrenOf,
   outcomeById,
@@ -33,7 +37,14 @@ import {
   reroute,
   saveAgent,
 } from "../agents/table.ts";
-import { agentGone, hasLeftNote, noLongerWaits, openDelegations, outcomeEnded } from "./texts.ts";
+import {
+  agentGone,
+  hasLeftNote,
+  managerChanged,
+  noLongerWaits,
+  openDelegations,
+  outcomeEnded,
+} from "./texts.ts";
 import { returnParts } from "./waiting-parts.ts";
 
 /**
@@ -61,11 +72,18 @@ export async function fire(
   await call.record(agent.id, { reason, boss: heirId, moved }, "agent.terminate");
 }
 
-/** Called when an outcome ends. An agent that was hired for this outcome retires. */
-export async function retire(call: Writing, outcome: OutcomeRow): Promise<void> {
+/**
+ * Called when an outcome ends. An agent that was hired for this outcome retires. If the outcome is given up, what the agent
+ * delegated elsewhere is verified by its manager from now on; if it is completed, nothing of that may be open.
+ */
+export async function retire(
+  call: Writing,
+  outcome: OutcomeRow,
+  how: "completed" | "abandoned",
+): Promise<void> {
   const agent = await madeFor(call.tx, outcome.id);
   if (agent === undefined) return;
-  await demandDone(call.tx, outcome);
+  if (how === "completed") await demandDone(call.tx, outcome);
   const moved = await depart(call, agent, agent.boss_id, outcomeEnded, false);
   await call.record(agent.id, { reason: outcomeEnded, boss: agent.boss_id, moved }, "agent.retire");
 }
@@ -109,7 +127,11 @@ export async function reclaimAgents(
     await tx.run(reroute, { from: member.id, to: bossId, now: tx.now });
     for (const work of await tx.all(liveWorkOf, { responsible_id: member.id })) {
       if (work.kind === "inbox") await endOutcome(call, work.id, agentGone);
-      else await saveOutcome(tx, takenBack(work, bossId), call.actor);
+      else {
+        // An agent that was below and has moved away, or another one, may hold such a right.
+        await revokeFor(tx, work.id, bossId);
+        await saveOutcome(tx, takenBack(work, bossId), call.actor);
+      }
     }
     await call.record(member.id, { reason, boss: bossId }, "agent.reclaim");
   }
@@ -135,14 +157,9 @@ async function end(call: Writing, agent: AgentRow, reason: string): Promise<void
   await tx.run(endCredentials, { agent_id: agent.id, revoked_at: tx.now });
   // An approval about an agent that has left has nothing to approve, and requests by that agent end with it.
   const about = await tx.all(openApprovalOf, { agent_id: agent.id });
-  for (const approval of [...about, ...(await tx.all(openCreationsBy, { requested_by: agent.id }))]) {
-    const {
-      id,
-      type,
-      decision_note: note,
-    } = await setStatus(tx, approval, "cancelled", hasLeftNote(agent.name));
-    await call.record(agent.id, { approval: id, type, status: "cancelled", note }, "approval.cancel");
-  }
+  const requested = await tx.all(openRequestsBy, { requested_by: agent.id });
+  const why = agent.status === "pending_approval" ? reason : hasLeftNote(agent.name);
+  for (const approval of [...about, ...requested]) await overtake(call, approval, why);
   await returnParts(call, agent, reason);
   await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: "the agent left" });
   await shiftHolder(tx, agent.id, 1);
@@ -196,7 +213,8 @@ async function expectBy(call: Writing, agentId: string, heir: AgentRow): Promise
   if (approval?.type !== "hire_agent") return;
   const payload = payloadOf(approval);
   const asked = { ...JsonObject.parse(payload["requestedConfigurationSnapshot"]), reportsTo: heir.id };
-  await setPayload(call.tx, approval, { ...payload, requestedConfigurationSnapshot: asked });
+  const revised = { ...payload, requestedConfigurationSnapshot: asked };
+  await revise(call, approval, revised, managerChanged(heir.name));
   await call.record(agentId, { approval: approval.id, boss: heir.id }, "approval.update");
 }
 
@@ -222,7 +240,9 @@ async function endOutcome(call: Writing, id: string, rationale: string): Promise
   for (const waiter of await freeDependents(tx, id)) {
     if (!isLive(await outcomeById(tx, waiter))) continue;
     const note = noLongerWaits(id, rationale);
-    await call.record(waiter, { changed: ["dependsOn"], note }, "outcome.update");
+    const after = (await dependenciesOf(tx, waiter)).map((dependency) => dependency.id);
+    const changes = { dependsOn: { before: [...after, id], after } };
+    await call.record(waiter, { ...recorded(changes), note }, "outcome.update");
   }
 }
 

@@ -36,6 +36,7 @@ export const openDelegations = (name: string, open: readonly Titled[]): Refusal 
 export const agentGone = "its agent has left";
 export const outcomeEnded = "its outcome ended";
 export const hasLeftNote = (name: string): string => `${name} has left`;
+export const managerChanged = (name: string): string => `The manager has left. ${name} takes its place.`;
 export const noLongerWaits = (id: string, why: string): string => `no longer depends on ${id}: ${why}`;
 export const waitsForApproval = (name: string): string => `waiting for the approval of ${name}`;
 export const notYourReportAnyMore = (name: string): string => `${name} doesn't report to you`;

@@ -3,6 +3,7 @@ import type { Writing } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { notify } from "../mail/operations.ts";
 import { delegateDown } from "../outcomes/delegation.ts";
+import { recordChange, outcomeFields } from "../outcomes/history.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
 import { outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { selection, updating } from "../store/query.ts";
@@ -61,8 +62,9 @@ export async function returnParts(call: Writing, agent: AgentRow, why: string): 
   const returned = new Map<string | null, OutcomeRow[]>();
   for (const outcome of await tx.all(heldFor, { for_agent_id: agent.id })) {
     const { id } = outcome;
+    const before = await outcomeFields(tx, outcome);
     await saveOutcome(tx, { ...outcome, for_agent_id: null, blocked_reason: null }, call.actor);
-    await call.record(id, { changed: ["blocked"], blocked: null, reason: why }, "outcome.update");
+    await recordChange(call, id, before, { reason: why });
     returned.set(outcome.responsible_id, [...(returned.get(outcome.responsible_id) ?? []), outcome]);
   }
   await tellOwners(call, returned, doesNotCome(agent.name, why));
@@ -76,6 +78,7 @@ async function tellOwners(
   for (const [owner, outcomes] of returned) await notify(call, owner, workReturned(why, outcomes));
 }
 
-const heldFor = selection("outcomes", ["for_agent_id"], sql`and status = 'open' order by num`);
+/** The open outcomes that wait for a pending agent. */
+export const heldFor = selection("outcomes", ["for_agent_id"], sql`and status = 'open' order by num`);
 
 const setHeld = updating("outcomes", ["for_agent_id", "blocked_reason", "stale"], ["id"]);

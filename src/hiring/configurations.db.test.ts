@@ -8,8 +8,10 @@ import {
   requestPermission,
   revokePermission,
 } from "../contract/capabilities.ts";
+import { brains } from "../brains/registry.ts";
 import * as contract from "../contract/hiring.ts";
 import { listEvents } from "../contract/ledger.ts";
+import { listRoster } from "../contract/roster.ts";
 import { terminateAgent, setPermissions } from "../contract/agents.ts";
 import { closeOutcome } from "../contract/outcomes.ts";
 import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
@@ -24,7 +26,7 @@ for (const kind of storeKinds)
         ({ resource, stands }) => resource === "org:hire" && stands,
       );
 
-    // covers GOV-36, GOV-37, GOV-39, GOV-42
+    // covers GOV-36, GOV-37, GOV-39, GOV-42, GOV-75, GOV-76
     test("only the board, the root agent and agents that may hire read configurations, redacted", async () => {
       const made = await org.board(createAgent, {
         companyId: org.companyId,
@@ -51,12 +53,27 @@ for (const kind of storeKinds)
         const list = await call(contract.listConfigurations, { companyId: org.companyId });
         assert.equal(list.configurations.length, 4);
         assert.ok(!JSON.stringify(list).includes("abcdefghij"));
+        const listed = (await call(contract.listBrains, {})).brains;
+        assert.deepEqual(
+          listed.map(({ type }) => type),
+          brains.map(({ type }) => type),
+        );
+        const command = listed.find(({ type }) => type === "process");
+        assert.deepEqual(Object(command?.schema)["required"], ["command"]);
+        assert.match(command?.documentation ?? "", /- command \(string/);
+        assert.equal(listed.find(({ type }) => type === "rehearsal")?.available, true);
         assert.match((await call(contract.brainIndex, {})).text, /\/llms\/agent-configuration\/process\.txt/);
         assert.match((await call(contract.brainPage, { adapterType: "process" })).text, /- command \(string/);
       }
       await refusal(other.call(contract.viewConfiguration, { id: made.id }), "forbidden");
       await refusal(other.call(contract.listConfigurations, {}), "forbidden");
       await refusal(other.call(contract.brainIndex, {}), "forbidden");
+      await refusal(other.call(contract.listBrains, {}), "forbidden");
+      // Everyone in the company sees the basic facts. Agents that may hire also see their own configuration.
+      const seen = (await other.call(listRoster, {})).agents.find(({ id }) => id === made.id);
+      assert.deepEqual([seen?.name, seen?.role, seen?.status], ["Keeper", "x", "idle"]);
+      assert.ok(!JSON.stringify(seen).includes("adapterConfig"));
+      assert.equal((await hirer.call(contract.viewConfiguration, { id: hirer.id })).agent.name, "Hirer");
       await refusal(other.call(contract.brainPage, { adapterType: "process" }), "forbidden");
       await refusal(org.board(contract.brainPage, { adapterType: "telepathy" }), "invalid");
       // The chief stays the chief without its own right to hire.

@@ -109,7 +109,7 @@ for (const kind of storeKinds)
       assert.equal((await approvalsOf(org)).length, 1);
     });
 
-    // covers CRA-12
+    // covers CRA-12, TOOL-39
     staged(
       "a request that isn't decided in time is denied by the scheduler",
       async ({ org, store, advance }) => {

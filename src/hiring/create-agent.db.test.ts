@@ -94,7 +94,7 @@ for (const kind of storeKinds)
       await refusal(org.board(requestAgent, { name: "Val" }), "refused");
     });
 
-    // covers CRA-10, CRA-13, CRA-14, CRA-15, CRA-16, CRA-17, CRA-29, CRA-30, CRA-38, CRA-40
+    // covers TOOL-15, TOOL-16, TOOL-36, CRA-10, CRA-13, CRA-14, CRA-15, CRA-16, CRA-17, CRA-29, CRA-30, CRA-38, CRA-40
     test("approval makes one active agent below the agent that asked, with everything an agent has", async () => {
       const ann = await org.agent("Ann");
       const requestId = await asked({ name: "Nia", role: "writes the news.", "auto-reply": false }, ann.call);
@@ -103,7 +103,7 @@ for (const kind of storeKinds)
       assert.equal(shown.type, "create_agent");
       assert.equal(shown.requestedBy?.id, ann.id);
       assert.deepEqual([shown.payload["options"], shown.payload["default"]], [["yes", "no"], "no"]);
-      assert.ok(shown.changes.some((line) => line.includes("will report to Ann")));
+      assert.ok(shown.changes.summary.some((line) => line.includes("will report to Ann")));
       await refusal(org.board(approve, { id: requestId, payloadHash: "0".repeat(64) }), "conflict");
       await refusal(ann.call(approve, { id: requestId }), "forbidden");
       await org.board(approve, { id: requestId, payloadHash: shown.payloadHash });
@@ -339,7 +339,7 @@ for (const kind of storeKinds)
         await refusal(org.root(waitForApproval, { requestId: id }), "not_found");
     });
 
-    // covers CRA-18, CRA-19, CRA-20, CRA-41
+    // covers CRA-18, CRA-19, CRA-20, CRA-41, TOOL-34
     test("the new agent gets the company's brain and model for such agents, or else the default", async () => {
       const own = await org.another();
       const make = async (name: string) => {

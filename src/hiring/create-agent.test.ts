@@ -230,7 +230,7 @@ describe("roles and next agents", () => {
 });
 
 describe("the prompt", () => {
-  // covers CRA-23, CRA-24, CRA-25, CRA-26, CRA-42, CRA-43
+  // covers CRA-23, CRA-24, CRA-25, CRA-26, CRA-42, CRA-43, TOOL-04, TOOL-21, TOOL-22, TOOL-33
   test("is word for word what was agreed", () => {
     assert.equal(
       createdPromptFor({ name: "Ann", role: "writes the news", nextAgent: "Lead Dev" }),

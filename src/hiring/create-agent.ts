@@ -15,31 +15,41 @@ import { canonicalJson } from "../contract/canonical.ts";
 import { notFound, Refusal } from "../contract/refusal.ts";
 import { Name } from "../contract/words.ts";
 import type { ApprovalKind } from "../approvals/operations.ts";
+import { type ApprovalRow, openStatuses, payloadOf } from "../approvals/approval.ts";
+import { brainShown, placeBelow, rightFrom } from "../approvals/sections.ts";
+import { lastStep } from "../approvals/thread.ts";
+import { expire } from "../approvals/concluding.ts";
 import {
-  type ApprovalRow,
   approvalById,
-  expire,
   isTooEager,
   lastOfNameBy,
   markAnswered,
   nameAgent,
   openApproval,
   openApprovalOfName,
-  payloadOf,
 } from "../approvals/table.ts";
 import { checkBrainConfig } from "../brains/registry.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { isActive, type Member, memberById, memberCalled, sameName } from "../capabilities/members.ts";
-import { grantRight } from "../permissions/operations.ts";
+import { grantRight, takeAway } from "../permissions/operations.ts";
 import { holds } from "../capabilities/rights.ts";
+import { heldOn } from "../capabilities/table.ts";
 import { redactText } from "../redaction/redact.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
-import { problemOfName } from "../agents/agent.ts";
+import { nextAgentIn, problemOfName, promptFor } from "../agents/agent.ts";
 import { employ, insertMandate } from "./employ.ts";
-import { headcount } from "./headcount.ts";
-import { agentById } from "../agents/table.ts";
-import { creating, creationChanges, creationOutdated, creationTitle, onlyAgentsCreate } from "./texts.ts";
+import { headcountWith, noRoomFor } from "./headcount.ts";
+import { foreseenMoney } from "../budgets/carving.ts";
+import { agentById, type AgentRow } from "../agents/table.ts";
+import {
+  creating,
+  creationChanges,
+  creationOutdated,
+  noNextAgent,
+  onlyAgentsCreate,
+  promptAndNext,
+} from "./texts.ts";
 
 /**
  * create_agent. A call opens an approval and reserves the name; nothing else exists until a person approves. Approving
@@ -59,7 +69,7 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
   const asked = argumentsIn(call.input);
   if (typeof asked === "string") return failed("validation_error", asked);
   const key = lookOf(asked.name);
-  await expire(tx, await tx.first(openApprovalOfName, { company_id: companyId, name_key: key }));
+  await expire(call, await tx.first(openApprovalOfName, { company_id: companyId, name_key: key }));
   const same = await sameRequest(call, actor.agentId, key, asked);
   if (same !== undefined) return answer(tx, same);
   const next = await nextOf(tx, companyId, asked);
@@ -67,9 +77,8 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
     return failed("validation_error", creating.noSuchNext(asked.nextAgent.slice(0, 100).toWellFormed()));
   if (await isTaken(tx, companyId, key)) return failed("agent_exists", creating.nameTaken(asked.name));
   const settings = await call.settings();
-  const count = await headcount(tx, companyId);
-  if (settings.maxAgents !== null && count >= settings.maxAgents)
-    return failed("limit_reached", creating.companyFull(count));
+  const full = await noRoomFor(tx, companyId, 1);
+  if (full !== undefined) return failed("limit_reached", `${full.message} ${full.hint}`);
   if (await isTooEager(tx, actor.agentId)) return failed("limit_reached", creating.tooManyOpen);
   const provider = settings.chatLLMProvider ?? settings.defaultAdapterType;
   let adapterConfig: unknown;
@@ -99,11 +108,12 @@ const onRequest = guarded(requestAgent, async (call): Promise<CreateAgentResult>
   return answer(tx, approval);
 });
 
-const onWait = guarded(waitForApproval, async ({ tx, actor, input }): Promise<CreateAgentResult> => {
+const onWait = guarded(waitForApproval, async (call): Promise<CreateAgentResult> => {
+  const { tx, actor, input } = call;
   const approval = await approvalById(tx, input.requestId);
   const isMine = actor.agentId === null || approval.requested_by === actor.agentId;
   if (!isMine || approval.type !== "create_agent") throw notFound("approval", input.requestId);
-  await expire(tx, approval);
+  await expire(call, approval);
   return answer(tx, await approvalById(tx, approval.id), actor.agentId !== null);
 });
 
@@ -118,6 +128,8 @@ export const creation: ApprovalKind = {
     const next = nextAgentId === null ? null : await memberById(tx, nextAgentId);
     if (boss === undefined || !isActive(boss)) throw creationOutdated(true);
     if (next === undefined || (next !== null && !isActive(next))) throw creationOutdated(false);
+    const full = await noRoomFor(tx, companyId, 1);
+    if (full !== undefined) throw full;
     const id = call.newId();
     const title = redactText(`${name}: ${role ?? "agent"}`)
       .slice(0, 300)
@@ -142,11 +154,42 @@ export const creation: ApprovalKind = {
     await openRoute(call, id, next);
   },
   deny: async () => undefined,
-  changes: async (tx, approval) => {
+  summary: async (tx, approval) => {
     const boss = await memberById(tx, approval.requested_by);
-    return creationChanges(wanted(approval), boss?.name, await headcount(tx, approval.company_id));
+    const agent = await memberById(tx, approval.agent_id);
+    const count = await headcountWith(tx, approval.company_id, agent);
+    return creationChanges(wanted(approval), boss?.name, count);
   },
-  title: (approval) => creationTitle(wanted(approval).name),
+  sections: async (tx, approval, viewer) => {
+    const { provider, systemPrompt, nextAgentId, adapterConfig, model } = wanted(approval);
+    const { company_id, requested_by } = approval;
+    const agent = await memberById(tx, approval.agent_id);
+    const next = await memberById(tx, nextAgentId);
+    const boss = await memberById(tx, requested_by);
+    const isOpen = openStatuses.includes(approval.status) && viewer.agentId === null;
+    const full = isOpen ? await noRoomFor(tx, company_id, 0) : undefined;
+    const obstacles = [
+      ...(full === undefined ? [] : [full.message]),
+      ...(boss !== undefined && isActive(boss) ? [] : [creationOutdated(true).message]),
+      ...(nextAgentId === null || (next && isActive(next)) ? [] : [creationOutdated(false).message]),
+    ];
+    const holder = { id: agent?.id ?? approval.id, company_id, boss_id: requested_by };
+    const right = { resource: routeTo(nextAgentId), level: "send" } as const;
+    return {
+      place: await placeBelow(tx, requested_by),
+      headcount: await headcountWith(tx, company_id, agent),
+      rights: [await rightFrom(tx, viewer, company_id, null, right)],
+      money: await foreseenMoney(tx, viewer, holder, {}),
+      brain: brainShown(viewer, {
+        adapterType: provider,
+        adapterConfig,
+        model,
+        effort: null,
+        prompt: systemPrompt,
+      }),
+      obstacles: isOpen ? obstacles : [],
+    };
+  },
 };
 
 /** The arguments under their canonical names, or a sentence that says what is wrong with them. */
@@ -193,6 +236,27 @@ export function createdPromptFor({ name, role, nextAgent }: Omit<Asked, "autoRep
   ].join("\n");
 }
 
+/** The prompt of a created agent that answers another agent from now on. The mail route to the former one ends. */
+export async function redirected(
+  call: Writing,
+  agent: AgentRow,
+  reference: string,
+  prompt: string | null | undefined,
+): Promise<{ prompt: string }> {
+  const { tx, companyId } = call;
+  if (prompt !== undefined) throw promptAndNext();
+  const former = nextAgentIn(agent.prompt);
+  if (agent.prompt === null || former === null) throw noNextAgent(agent.name);
+  const nextAgent = collapsed(reference).replace(/^[@\s]+/, "") || "human";
+  const next = await nextOf(tx, companyId, { nextAgent });
+  if (next === undefined || next === agent.id) throw notFound("agent", nextAgent);
+  await openRoute(call, agent.id, (await memberById(tx, next)) ?? null);
+  const last = await nextOf(tx, companyId, { nextAgent: former });
+  for (const grant of last === next || last === undefined ? [] : await heldOn(tx, agent.id, routeTo(last)))
+    if (grant.origin === "board" && grant.revoked_at === null) await takeAway(call, grant);
+  return { prompt: promptFor(agent.prompt, nextAgent) };
+}
+
 const collapsed = (value: unknown): string => (typeof value === "string" ? onOneLine(value) : "");
 
 async function sameRequest(
@@ -212,7 +276,11 @@ async function sameRequest(
 }
 
 /** Null stands for a person. Undefined means that there is no such agent. */
-async function nextOf(tx: ReadTx, companyId: string, asked: Asked): Promise<string | null | undefined> {
+async function nextOf(
+  tx: ReadTx,
+  companyId: string,
+  asked: Pick<Asked, "nextAgent">,
+): Promise<string | null | undefined> {
   const key = nameKey(asked.nextAgent);
   if (["human", "user", "board"].includes(key)) return null;
   const found = await memberCalled(tx, companyId, asked.nextAgent);
@@ -229,11 +297,13 @@ async function isTaken(tx: ReadTx, companyId: string, key: string): Promise<bool
 /** The approval also permits mail to the next agent. */
 async function openRoute(call: Writing, agentId: string, next: Member | null): Promise<void> {
   const { tx } = call;
-  const resource = next === null ? ("mail:board" as const) : (`mail:${next.id}` as const);
+  const resource = routeTo(next?.id ?? null);
   const receiver = await memberById(tx, agentId);
   if (receiver === undefined || (await holds(tx, agentId, resource, "send"))) return;
   await grantRight(call, { giver: null, receiver, resource, level: "send" });
 }
+
+const routeTo = (agentId: string | null) => `mail:${agentId ?? "board"}` as const;
 
 const Wanted = z.object({
   name: z.string(),
@@ -285,10 +355,7 @@ async function answer(tx: Tx, approval: ApprovalRow, delivers = true): Promise<C
       },
     };
   }
-  // After the expiry no person can decide any more, so a later rejection came from the clock. The note can't tell the two
-  // apart, because a person may write any note.
-  const isLate = approval.expires_at !== null && (approval.decided_at ?? 0) >= approval.expires_at;
-  const reason = approval.status === "rejected" && isLate ? "timeout" : "user_denied";
+  const reason = (await lastStep(tx, approval.id))?.kind === "expired" ? "timeout" : "user_denied";
   return { ok: false, status: "denied", created: false, reason, name };
 }
 

@@ -6,7 +6,7 @@ import type { Input } from "../contract/operation.ts";
 import { check, sentencesOf } from "../contract/problems.ts";
 import { notFound } from "../contract/refusal.ts";
 import { defaultLevel, resourceKind } from "../contract/resources.ts";
-import { type ApprovalRow, payloadOf } from "../approvals/table.ts";
+import { type ApprovalRow, payloadOf } from "../approvals/approval.ts";
 import { weigh } from "../capabilities/grants.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
 import { isActive, type Member, memberById, rootAgentOf } from "../capabilities/members.ts";

@@ -17,7 +17,8 @@ export type NewAgent = Pick<
 type Brain = Pick<AgentRow, "brain_type" | "brain_config">;
 
 /** Creates an agent: its row and its state document. The caller creates or delegates its mandate. */
-export async function employ({ tx, actor, newId }: Writing, agent: NewAgent): Promise<AgentRow> {
+export async function employ(call: Writing, agent: NewAgent): Promise<AgentRow> {
+  const { tx, actor, newId } = call;
   const row: AgentRow = {
     title: null,
     capabilities: null,
@@ -38,8 +39,9 @@ export async function employ({ tx, actor, newId }: Writing, agent: NewAgent): Pr
     epoch: 0,
     created_at: tx.now,
     ended_at: null,
+    person_id: null,
     ...agent,
-    name_key: await freeName(tx, agent.company_id, agent.name, agent.id),
+    name_key: await freeName(call, agent.name, agent.id),
     slug: await freeSlug(tx, agent.company_id, agent.name, agent.id),
   };
   await tx.run(insertAgent, row);

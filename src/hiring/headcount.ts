@@ -3,26 +3,33 @@ import type { CallContext } from "../dispatch/context.ts";
 import { type Member, reportsOf } from "../capabilities/members.ts";
 import type { ReadTx } from "../store/store.ts";
 import { counting } from "../store/query.ts";
+import type { Settings } from "../contract/companies.ts";
+import type { Refusal } from "../contract/refusal.ts";
+import { defaultSettings, settingsOf } from "../dispatch/company-settings.ts";
 import { companyFull, roleFilled } from "./texts.ts";
 
 /** The limits on hiring by agents. They do not bind the board. */
 
-/**
- * Hires without approval, and hires from a plan or a directive, are limited even if the company has set no limit. Pending
- * agents count too, because approving them must not exceed the limit.
- */
-export async function demandRoomForAgent(
-  call: CallContext,
-  how: { readonly waits: boolean; readonly byItself: boolean },
-): Promise<void> {
-  if (call.actor.agentId === null) return;
-  const { maxAgents } = await call.settings();
-  const most = maxAgents ?? (how.waits && !how.byItself ? null : mostUnset);
-  if (most === null) return;
-  const count = await headcount(call.tx, call.companyId);
-  if (count < most) return;
-  throw companyFull(count, most);
+/** Refuses a hire by an agent above the limit, whether it needs an approval or not. */
+export async function demandRoomForAgent({ tx, companyId, actor }: CallContext): Promise<void> {
+  const full = actor.agentId === null ? undefined : await noRoomFor(tx, companyId, 1);
+  if (full !== undefined) throw full;
 }
+
+/**
+ * Why `more` agents are too many; undefined if they are not. Pending agents and open requests of create_agent count too, or
+ * approving them would exceed the limit. It is asked again with the approval, because the board may have hired since, or
+ * lowered the limit.
+ */
+export async function noRoomFor(tx: ReadTx, companyId: string, more: number): Promise<Refusal | undefined> {
+  const most = limitOf(await settingsOf(tx, companyId));
+  const count = await headcount(tx, companyId);
+  const asked = (await tx.first(openCreations, { company_id: companyId }))?.count ?? 0;
+  return count + asked + more > most ? companyFull(count + asked, most) : undefined;
+}
+
+const limitOf = ({ maxAgents }: Pick<Settings, "maxAgents">): number =>
+  maxAgents ?? defaultSettings.maxAgents ?? 0;
 
 /**
  * A plan or a directive hires one agent per role and manager, because a brain that repeats the same hire in every session
@@ -38,11 +45,25 @@ export async function demandNewRole(call: CallContext, boss: Member, role: strin
 export const roleKey = (role: string): string =>
   role.normalize("NFKC").replace(/\s+/gu, " ").trim().toLowerCase();
 
-const mostUnset = 16;
+/** How a new agent changes the number. A pending one counts already. */
+export async function headcountWith(
+  tx: ReadTx,
+  companyId: string,
+  agent: Pick<Member, "status"> | undefined,
+) {
+  const count = await headcount(tx, companyId);
+  const before = count - (agent === undefined || agent.status === "terminated" ? 0 : 1);
+  return { before, after: before + 1, limit: limitOf(await settingsOf(tx, companyId)) };
+}
 
 /** How many agents the company has, pending ones included. */
 export async function headcount(tx: ReadTx, companyId: string): Promise<number> {
   return (await tx.first(employed, { company_id: companyId }))?.count ?? 0;
 }
 
+const openCreations = counting(
+  "approvals",
+  ["company_id"],
+  sql`and type = 'create_agent' and status in ('pending', 'revision_requested')`,
+);
 const employed = counting("agents", ["company_id"], sql`and status <> 'terminated'`);

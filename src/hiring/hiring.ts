@@ -1,19 +1,25 @@
 import { deleteAgent } from "../contract/agents.ts";
 import * as contract from "../contract/hiring.ts";
 import { createAgent } from "../contract/hiring.ts";
-import { Refusal } from "../contract/refusal.ts";
+import { Refusal, refusalOf } from "../contract/refusal.ts";
 import type { ApprovalKind } from "../approvals/operations.ts";
 import { presentApproval } from "../approvals/operations.ts";
-import { type ApprovalRow, lastApprovalOf, openApproval, payloadOf } from "../approvals/table.ts";
-import { carve, weighBudget } from "../budgets/carving.ts";
+import { type ApprovalRow, openStatuses, payloadOf } from "../approvals/approval.ts";
+import { brainShown, placeBelow, rightFrom } from "../approvals/sections.ts";
+import { lastApprovalOf, openApproval } from "../approvals/table.ts";
+import { carve, foreseenMoney, weighBudget } from "../budgets/carving.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
+import { weigh } from "../capabilities/grants.ts";
 import { isActive, type Member, memberById } from "../capabilities/members.ts";
+import { type Viewer, visibleOutcomes } from "../capabilities/visible.ts";
 import { grantRight } from "../permissions/operations.ts";
-import { markDeleted } from "../knowledge/table.ts";
+import { fileById, tombstone } from "../knowledge/table.ts";
 import { notify } from "../mail/operations.ts";
 import type { OutcomeRow } from "../outcomes/outcome.ts";
+import { recordChange, outcomeFields } from "../outcomes/history.ts";
 import { outcomeById, saveOutcome, setParents } from "../outcomes/table.ts";
+import { personAfter } from "../people/positions.ts";
 import { redactText } from "../redaction/redact.ts";
 import { counting, deleting } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -21,16 +27,16 @@ import { demandOwnToShare } from "../budgets/operations.ts";
 import { bossOf, configured, type HireInput, redrafted, rowOf, snapshotOf, weighGrants } from "./drafting.ts";
 import { freeName, freeSlug } from "../agents/naming.ts";
 import { employ, insertMandate } from "./employ.ts";
-import { demandNewRole, demandRoomForAgent, headcount } from "./headcount.ts";
+import { demandNewRole, demandRoomForAgent, headcountWith, noRoomFor } from "./headcount.ts";
 import { fire, reclaimAgents } from "../departures/leaving.ts";
 import { sendOrder } from "../agents/orders.ts";
 import { agentById, type AgentRow, presentAgent, saveAgent } from "../agents/table.ts";
-import { releaseParts, renameHeld } from "../departures/waiting-parts.ts";
+import { heldFor, releaseParts, renameHeld } from "../departures/waiting-parts.ts";
 import {
   boundToOutcome,
   grantsNotHeld,
   hireChanges,
-  hireTitle,
+  hireRevised,
   managerGone,
   notDeletable,
   workIsBack,
@@ -44,7 +50,13 @@ import {
 
 const onCreate = guarded(createAgent, async (call) => {
   const boss = await bossOf(call, call.input.reportsTo);
-  const { agent } = await takeOn(call, { input: call.input, boss, waits: false });
+  const { person, ...input } = call.input;
+  const { agent } = await takeOn(call, { input, boss, waits: false });
+  if (person !== undefined) {
+    const personId = await personAfter(call.tx, agent, person);
+    await saveAgent(call.tx, { ...agent, person_id: personId });
+    await call.record(agent.id, { person: personId }, "agent.bind");
+  }
   return presentAgent(call.tx, agent.id);
 });
 
@@ -54,7 +66,7 @@ const onHire = guarded(contract.hireAgent, async (call) => {
   const { agent, approval } = await takeOn(call, { input: call.input, boss, waits });
   return {
     agent: await presentAgent(call.tx, agent.id),
-    approval: approval === null ? null : await presentApproval(call.tx, approval),
+    approval: approval === null ? null : await presentApproval(call.tx, approval, call.actor),
   };
 });
 
@@ -65,7 +77,8 @@ const onDelete = guarded(deleteAgent, async (call) => {
   const wasDenied = approval?.status === "rejected" || approval?.status === "cancelled";
   if (agent.status !== "terminated" || !wasDenied) throw notDeletable(agent);
   await call.tx.run(deleteRow, { id: agent.id });
-  await call.tx.run(markDeleted, { id: agent.state_file_id, now: call.tx.now });
+  const state = await fileById(call.tx, agent.state_file_id);
+  if (state !== undefined) await tombstone(call.tx, state);
   await call.record(agent.id, { name: agent.name, approval: approval.id });
   return { id: agent.id, name: agent.name, deleted: true as const };
 });
@@ -93,7 +106,7 @@ export async function takeOn(
   const { tx, companyId, actor } = call;
   const { boss, made } = hire;
   if (hire.byItself === true) await demandNewRole(call, boss, hire.input.role);
-  await demandRoomForAgent(call, { waits: hire.waits, byItself: hire.byItself === true });
+  await demandRoomForAgent(call);
   const configuration = await configured(call, hire.input, boss, made?.outcome.description);
   // The first agent of a mandate has the mandate's id. A successor gets a new id: with the old one, the tokens, mail and
   // grants of its predecessor would work again.
@@ -151,6 +164,8 @@ export const hiring: ApprovalKind = {
     const boss = await memberById(tx, agent.boss_id);
     if (boss === undefined || !isActive(boss) || boss.id !== configuration.reportsTo)
       throw managerGone(agent);
+    const full = await overLimit(tx, approval);
+    if (full !== undefined) throw full;
     await saveAgent(tx, { ...agent, status: "idle" });
     await carve(tx, agent, configuration.budget ?? {});
     try {
@@ -199,7 +214,7 @@ export const hiring: ApprovalKind = {
     const saved = {
       ...agent,
       ...rowOf(configuration),
-      name_key: await freeName(tx, agent.company_id, configuration.name, agent.id),
+      name_key: await freeName(call, configuration.name, agent.id),
       slug: await freeSlug(tx, agent.company_id, configuration.name, agent.id),
       boss_id: boss.id,
     };
@@ -208,19 +223,76 @@ export const hiring: ApprovalKind = {
     await weighGrants(call, configuration, giverFor(approval, boss), saved);
     await weighBudget(tx, saved, configuration.budget ?? {});
     if (!made) {
-      await setParents(tx, agent.mandate_id, [boss.mandate_id]);
       const mandate = await outcomeById(tx, agent.mandate_id);
+      const before = await outcomeFields(tx, mandate);
+      await setParents(tx, agent.mandate_id, [boss.mandate_id]);
       await saveOutcome(tx, { ...mandate, ...mandateOf(configuration), delegated_by: boss.id }, call.actor);
+      await recordChange(call, mandate.id, before, { note: hireRevised });
     }
     return { ...payloadOf(approval), requestedConfigurationSnapshot: configuration };
   },
-  changes: async (tx, approval) => {
+  summary: async (tx, approval) => {
     const hire = snapshotOf(approval);
     const boss = await memberById(tx, hire.reportsTo);
-    return hireChanges(hire, boss?.name, await headcount(tx, approval.company_id));
+    const agent = await memberById(tx, approval.agent_id);
+    return hireChanges(hire, boss?.name, await headcountWith(tx, approval.company_id, agent));
   },
-  title: (approval) => hireTitle(snapshotOf(approval).name),
+  sections: async (tx, approval, viewer) => {
+    const hire = snapshotOf(approval);
+    const boss = await memberById(tx, hire.reportsTo);
+    const agent = await memberById(tx, approval.agent_id);
+    const giver = boss === undefined ? null : giverFor(approval, boss);
+    const rights = [];
+    for (const grant of hire.grants)
+      rights.push(await rightFrom(tx, viewer, approval.company_id, giver, grant));
+    const isOpen = openStatuses.includes(approval.status);
+    return {
+      place: await placeBelow(tx, hire.reportsTo),
+      headcount: await headcountWith(tx, approval.company_id, agent),
+      rights,
+      money: agent === undefined ? [] : await foreseenMoney(tx, viewer, agent, hire.budget ?? {}),
+      brain: brainShown(viewer, hire),
+      heldUp: agent === undefined ? [] : await waitingFor(tx, viewer, agent),
+      obstacles: isOpen && viewer.agentId === null ? await obstaclesTo(tx, approval, agent, boss, giver) : [],
+    };
+  },
 };
+
+/** The outcomes that wait for a pending agent: the one it is hired for, and the parts that are planned for it. */
+async function waitingFor(tx: ReadTx, viewer: Viewer, agent: Member) {
+  if (agent.status !== "pending_approval") return [];
+  const mandate = await outcomeById(tx, agent.mandate_id);
+  const parts = await tx.all(heldFor, { for_agent_id: agent.id });
+  const waiting = mandate.kind === "mandate" ? parts : [mandate, ...parts];
+  const shown = await visibleOutcomes(tx, viewer, waiting);
+  return shown.map(({ id, title }) => ({ kind: "outcome", id, title: redactText(title) }));
+}
+
+/** Why the hire could not be approved now. */
+async function obstaclesTo(
+  tx: ReadTx,
+  approval: ApprovalRow,
+  agent: Member | undefined,
+  boss: Member | undefined,
+  giver: Member | null,
+): Promise<string[]> {
+  if (agent === undefined) return [];
+  if (boss === undefined || !isActive(boss)) return [managerGone(agent).message];
+  const receiver = agent;
+  const companyId = agent.company_id;
+  const hire = snapshotOf(approval);
+  const refusals = [
+    await overLimit(tx, approval),
+    await refusalOf(weighBudget(tx, agent, hire.budget ?? {})),
+  ];
+  for (const { resource, level } of hire.grants)
+    refusals.push(await refusalOf(weigh(tx, { companyId, giver, receiver, resource, level })));
+  return refusals.flatMap((refusal) => (refusal === undefined ? [] : [refusal.message]));
+}
+
+/** The pending agent counts already. What the board asked for itself is not limited. */
+const overLimit = async (tx: ReadTx, approval: ApprovalRow): Promise<Refusal | undefined> =>
+  approval.requested_by === null ? undefined : noRoomFor(tx, approval.company_id, 0);
 
 const mandateOf = ({ name, role, mandate }: contract.HireConfiguration) => ({
   title: redactText(`${name}: ${role}`),

@@ -41,17 +41,23 @@ export const boundToOutcome = (name: string): Refusal =>
     "Cancel the request, change the outcome, and delegate it again.",
   );
 
-/** `agents` counts the pending agent. */
-export const hireChanges = (hire: HireConfiguration, manager = "the board", agents: number): string[] => [
+interface Headcount {
+  readonly before: number;
+  readonly after: number;
+}
+
+export const hireChanges = (
+  hire: HireConfiguration,
+  manager = "the board",
+  { before, after }: Headcount,
+): string[] => [
   `${hire.name} (${hire.role}) will report to ${manager}.`,
-  `Agents: ${agents - 1} now, ${agents} after.`,
+  `Agents: ${before} now, ${after} after.`,
   `Brain: ${hire.adapterType}.`,
   `Rights: ${hire.grants.length === 0 ? "only those that come with the position" : hire.grants.map(({ resource, level }) => `${level} on ${resource}`).join(", ")}.`,
   `Budget: ${hire.budget === null ? "shared with its manager" : JSON.stringify(hire.budget)}.`,
   `Mandate: ${hire.mandate === "" ? "not described" : hire.mandate}`,
 ];
-
-export const hireTitle = (name: string): string => `The hire of ${name}`;
 
 export const outsideYourTeam = (name: string): Refusal =>
   forbidden(
@@ -79,8 +85,8 @@ export const grantBeyondYours = (resource: string, level: string): Refusal =>
 
 export const companyFull = (count: number, most: number): Refusal =>
   limited(
-    `The company has ${count} agents, and agents can hire up to ${most}.`,
-    "Delegate to an existing agent, or ask the board to raise the setting maxAgents.",
+    `The company has ${count} agents, and agents can hire up to ${most}. Pending agents and requests count.`,
+    `Delegate to an existing agent. Only the board can raise the limit: agency companies update --max-agents ${count + 1}.`,
   );
 
 export const roleFilled = (
@@ -133,7 +139,6 @@ export const onlyAgentsCreate = (): Refusal =>
 export const creating = {
   noSuchNext: (next: string) => `nextAgent: there is no active agent called "${next}" in this company.`,
   nameTaken: (name: string) => `The name "${name}" is taken. Choose another name.`,
-  companyFull: (count: number) => `The company has ${count} agents, the maximum (setting maxAgents).`,
   tooManyOpen: "You have the maximum number of pending requests. Wait for the board's decisions.",
   brainBroken: (why: string) => `${why} The board can correct this with the setting defaultAdapterConfig.`,
   unknownKey: (key: string, known: readonly string[]) =>
@@ -165,13 +170,81 @@ interface Creation {
 export const creationChanges = (
   agent: Creation,
   manager = "the agent that asked",
-  agents: number,
+  { before, after }: Headcount,
 ): string[] => [
   `${agent.name}${agent.role === null ? "" : ` (${agent.role})`} will report to ${manager}.`,
-  `Agents: ${agents} now, ${agents + 1} after.`,
+  `Agents: ${before} now, ${after} after.`,
   `Brain: ${agent.provider}${agent.model === null ? "" : `, ${agent.model}`}.`,
   `It replies to @${agent.nextAgent} and may send mail there.${agent.autoReply ? " Replies are sent automatically." : ""}`,
   "Budget: shared with its manager.",
 ];
 
-export const creationTitle = (name: string): string => `The agent ${name}`;
+export const nothingToChange = (name: string): Refusal =>
+  refused(
+    `Nothing would change: ${name} already has these settings.`,
+    "Name at least one setting with a new value, such as the prompt or the model.",
+  );
+
+export const onlyManagersPropose = (): Refusal =>
+  forbidden(
+    "Only managers propose changes; the board makes them directly.",
+    "Change the agent: PATCH /api/agents/:id, or `agency agents update <agent>`.",
+  );
+
+export const alreadyProposed = (name: string, id: string): Refusal =>
+  conflict(
+    `A change of ${name} is pending already (approval ${id}).`,
+    "Wait for the decision, or cancel it with cancel_approval and propose the change again.",
+    { approval: id },
+  );
+
+export const noLongerManager = (manager: string, name: string): Refusal =>
+  conflict(
+    `${manager} is not ${name}'s manager any more, so this change can't be approved.`,
+    "Reject the request. The present manager can propose the change again.",
+  );
+
+export const changeOutdated = (name: string, fields: readonly string[]): Refusal =>
+  conflict(
+    `${name}'s settings have changed since this was proposed: ${fields.join(", ")}.`,
+    "Request a revision, which compares the proposal with the present settings, or reject it.",
+    { changed: fields },
+  );
+
+export const invalidChange = (problems: string, keys: readonly string[]): Refusal =>
+  invalid(
+    `The revised change is not valid. ${problems}`,
+    `A proposed change has these keys: ${keys.join(", ")}.`,
+  );
+
+export const proposalChanges = (
+  name: string,
+  manager = "The manager",
+  fields: readonly string[],
+  reason: string,
+): string[] => [
+  `${name} will get another ${fields.map((field) => fieldWords[field] ?? field).join(", ")}.`,
+  `${manager}'s reason: ${reason}`,
+];
+
+const fieldWords: Readonly<Record<string, string>> = {
+  adapterType: "brain",
+  adapterConfig: "brain configuration",
+};
+
+/** Why a mandate changed. */
+export const hireRevised = "the hire was revised";
+
+export const settingsChanged = "the agent's settings were changed";
+
+export const noNextAgent = (name: string): Refusal =>
+  refused(
+    `${name} was not made with create_agent, so it has no next agent.`,
+    "Change its prompt instead, and grant it a mail route: agency access grant.",
+  );
+
+export const promptAndNext = (): Refusal =>
+  invalid(
+    "prompt and nextAgent can't change together.",
+    "nextAgent is a part of the prompt. Send one of them.",
+  );

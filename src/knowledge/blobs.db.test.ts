@@ -25,7 +25,7 @@ const blobsIn = async (store: Store): Promise<number> =>
 
 async function drained(store: Store): Promise<void> {
   for (const started = performance.now(); (await blobsIn(store)) > 0; await sleep(20))
-    assert.ok(performance.now() - started < 10_000, "content stays in the database");
+    assert.ok(performance.now() - started < 60_000, "content stays in the database");
 }
 
 /** Files with random content; answers how to check that each still has it. */

@@ -242,7 +242,11 @@ for (const kind of bothStores)
       assert.match(hint, /Keep what your next session needs/);
       await refusal(report.call(deleteFile, { id }), "refused");
       await refusal(org.board(deleteFile, { id }), "refused");
-      await refusal(boss.call(readFile, { id }), "not_found");
+      // Its manager reads it, and only that.
+      assert.equal((await boss.call(readFile, { id })).hash, saved.hash);
+      await refusal(boss.call(writeFile, { ...saved, content: "x" }), "forbidden");
+      const stranger = await org.agent("A stranger to the state document");
+      await refusal(stranger.call(readFile, { id }), "not_found");
       await org.board(writeFile, { ...saved, content: "corrected by the board" });
     });
   });

@@ -3,10 +3,12 @@ import { noRight, ranks } from "../contract/resources.ts";
 import { type Dialect, dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import { effectiveRank } from "../capabilities/rights.ts";
-import { isKnown, readableFiles } from "../capabilities/visible.ts";
-import { cursorRow, pageAfter } from "../dispatch/page.ts";
-import { fileById, type FileRow } from "./table.ts";
-import { wordsOf } from "./content.ts";
+import { maybePinned, type Pin, pinsOf, pinsOn } from "../capabilities/pinned.ts";
+import { departedBelow, reportsBelow } from "../capabilities/structure.ts";
+import { isKnown, readableFiles, visibleVersions } from "../capabilities/visible.ts";
+import { countOf, cursorRow, pageAfter } from "../dispatch/page.ts";
+import { fileById, type FileRow, versionAt } from "./table.ts";
+import { searchableText, wordsOf } from "./content.ts";
 
 /** Which files an actor sees, and what it may do with each. */
 export interface ListFilter {
@@ -20,7 +22,8 @@ export interface ListFilter {
   readonly limit: number;
 }
 
-type Ranked = FileRow & { rank: number };
+/** A pinned file is shown as the newest version that the actor may read, and in no respect as a later one. */
+export type Ranked = FileRow & { rank: number; pinned: boolean };
 
 export async function listFor(
   tx: ReadTx,
@@ -31,25 +34,67 @@ export async function listFor(
   const { agentId, companyId, limit } = filter;
   const last = await cursorRow(filter.cursor, async (id) => {
     const file = await fileById(tx, id);
-    return file?.company_id === companyId && (await isKnown(tx, filter, `kb:${id}`)) ? file : undefined;
+    if (file?.company_id !== companyId) return undefined;
+    const isListed =
+      (await isKnown(tx, filter, `kb:${id}`)) || (await visibleVersions(tx, filter, id)).length > 0;
+    return isListed ? file : undefined;
   });
   let after = last?.num ?? 0;
   const found: Ranked[] = [];
   for (;;) {
     const rows = await tx.all(someFiles(tx.dialect, filter, words, after), {});
-    for (const { sure, most, ...row } of rows) {
+    for (const { sure, most, described, ...row } of rows) {
       const rank =
         agentId === null
           ? rankOfBoard(row)
           : sure >= most
             ? sure
             : await effectiveRank(tx, agentId, `kb:${row.id}`);
-      if (rank >= filter.leastRank) found.push({ ...row, rank });
+      const [pin] = agentId === null || rank >= ranks.read ? [] : await pinsOn(tx, agentId, row.id);
+      const pinned = pin === undefined ? undefined : await pinnedRow(tx, row, pin);
+      if (pinned !== undefined && hasWords(pinned.description, words)) found.push(pinned);
+      else if (pinned === undefined && rank >= filter.leastRank && described === 1)
+        found.push({ ...row, rank, pinned: false });
     }
     // Files that turned out to be out of sight don't count, so the page is filled from those that follow.
     if (rows.length <= limit || found.length > limit) return pageAfter(found, limit, ({ id }) => id);
     after = rows.at(-1)?.num ?? after;
   }
+}
+
+/** How many files the list of the board has on all pages. Of an agent's, each would have to be looked at. */
+export async function countForBoard(
+  tx: ReadTx,
+  { companyId, query: asked, kind }: Pick<ListFilter, "companyId" | "query" | "kind">,
+): Promise<number> {
+  const words = asked === undefined ? [] : wordsOf(asked);
+  if (asked !== undefined && words.length === 0) return 0;
+  const isNamed =
+    words.length === 0
+      ? sql``
+      : sql`and id in (select f.id from files f where ${describedBy(tx.dialect, words)})`;
+  return countOf(tx, "files", { company_id: companyId, kind }, sql`deleted_at is null ${isNamed}`);
+}
+
+/** The file as a version of it that was delivered or sent to the agent. */
+async function pinnedRow(tx: ReadTx, file: FileRow, pin: Pin): Promise<Ranked | undefined> {
+  const at = await tx.first(versionAt, { id: file.id, version: pin.version });
+  if (at === undefined) return undefined;
+  const { version, hash, size, description, created_at: updated_at } = at;
+  return { ...file, version, hash, size, description, updated_at, rank: ranks.read, pinned: true };
+}
+
+/** The index has only the newest version of a file, so earlier ones are compared here. */
+function hasWords(text: string, words: readonly string[]): boolean {
+  const missing = new Set(words);
+  for (const [said] of text
+    .normalize("NFC")
+    .toLowerCase()
+    .matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
+    for (const word of missing) if (said.startsWith(word)) missing.delete(word);
+    if (missing.size === 0) return true;
+  }
+  return missing.size === 0;
 }
 
 /** The board may write every file except those that only the system writes. */
@@ -67,6 +112,11 @@ function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[
           select substr(resource, 4) as id, level, structural as unsure from grants
             where grantee_id = ${agentId} and resource >= 'kb:' and resource < 'kb;' and broken = 0
           union all select id, case when kind = 'log' then 1 else 2 end, 0 from files where owner_id = ${agentId}
+          union all select id, 1, 0 from files where owner_id in (${departedBelow(agentId)})
+            or owner_id in (${reportsBelow(agentId)})
+          union all select substr(resource, 4), 2, 0 from grants where grantee_id in (${departedBelow(agentId)})
+            and resource >= 'kb:' and resource < 'kb;' and origin = 'creation' and revoked_at is null
+          union all select id, 1, 1 from (${maybePinned(agentId)}) as p
           union all select id, 1, 0 from outcomes
             where responsible_id = ${agentId} and status in ('open', 'submitted')
           union all select m.file_id, 1, 0 from messages m join files f on f.id = m.file_id
@@ -78,6 +128,11 @@ function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[
       .innerJoin(rights.$castTo<{ id: string; sure: number; most: number }>().as("r"), "r.id", "f.id")
       .selectAll("f")
       .select(["r.sure", "r.most"])
+      .select(
+        words.length === 0
+          ? sql<number>`1`.as("described")
+          : sql<number>`case when ${describedBy(dialect, words)} then 1 else 0 end`.as("described"),
+      )
       .where("f.company_id", "=", companyId)
       .where("f.deleted_at", "is", null)
       .where("f.num", ">", after);
@@ -85,15 +140,20 @@ function someFiles(dialect: Dialect, filter: ListFilter, words: readonly string[
     if (filter.kind !== undefined) files = files.where("f.kind", "=", filter.kind);
     // Messages are read in the inbox. An agent sees them here only if it asks for their kind.
     else if (agentId !== null) files = files.where("f.kind", "<>", "message");
-    if (words.length > 0) files = files.where(describedBy(dialect, words));
+    // What was given by version may have had another description then.
+    if (words.length > 0)
+      files = files.where(sql<boolean>`(${describedBy(dialect, words)} or r.sure < r.most)`);
     return files.orderBy("f.num").limit(filter.limit + 1);
   });
 }
 
+/** A file that was found, with its text if that is not in the index. */
+type Found = Ranked & { readonly described: number; readonly text?: string };
+
 /**
  * The files with all of these words that the agent may read, those whose description has the words first, then the newest.
  * Scores that come from the whole index, such as bm25, would tell how often a word occurs in files that the agent cannot
- * read, so there are none. The bodies of the files are not read for the order.
+ * read, so there are none.
  */
 export async function matches(
   tx: ReadTx,
@@ -101,14 +161,52 @@ export async function matches(
   agentId: string | null,
   words: readonly string[],
   limit: number,
-): Promise<Ranked[]> {
-  const found: Ranked[] = [];
+  /** Only files of these kinds whose description has the words. */
+  kinds?: readonly FileRow["kind"][],
+): Promise<Found[]> {
+  const found = await indexedMatches(tx, { companyId, agentId, words, kinds }, limit);
+  const pinned = agentId === null ? [] : await pinnedMatches(tx, agentId, words);
+  const isWanted = ({ kind, described }: Found) =>
+    kinds === undefined || (kinds.includes(kind) && described === 1);
+  return [...found, ...pinned.filter(isWanted)]
+    .toSorted((a, b) => b.described - a.described || b.updated_at - a.updated_at || b.num - a.num)
+    .slice(0, limit + 1);
+}
+
+const mostPinned = 100;
+const mostPinnedBytes = 1024 * 1024;
+
+/**
+ * The versions that were delivered or sent to the agent: of each file the newest one. They are compared without the index,
+ * also if the version is the file's newest. Otherwise the answer would tell that a later one was written. Of a version with
+ * more than 1 MB only the description is compared.
+ */
+async function pinnedMatches(tx: ReadTx, agentId: string, words: readonly string[]): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const [id, [pin]] of Map.groupBy(await pinsOf(tx, agentId, mostPinned), ({ fileId }) => fileId)) {
+    const file = await fileById(tx, id);
+    const row = file === undefined || pin === undefined ? undefined : await pinnedRow(tx, file, pin);
+    if (row === undefined) continue;
+    const text = row.size > mostPinnedBytes ? "" : searchableText(await tx.blobs.read(id, row.hash));
+    if (hasWords(`${row.description}\n${text}`, words))
+      found.push({ ...row, text, described: hasWords(row.description, words) ? 1 : 0 });
+  }
+  return found;
+}
+
+async function indexedMatches(
+  tx: ReadTx,
+  wanted: Omit<Parameters<typeof matching>[1], "offset" | "limit">,
+  limit: number,
+): Promise<Found[]> {
+  const { agentId } = wanted;
+  const found: Found[] = [];
   const step = limit + 1;
   for (let offset = 0; ; offset += step) {
-    const rows = await tx.all(matching(tx.dialect, { companyId, agentId, words, offset, limit: step }), {});
+    const rows = await tx.all(matching(tx.dialect, { ...wanted, offset, limit: step }), {});
     for (const row of rows) {
       const rank = agentId === null ? rankOfBoard(row) : await effectiveRank(tx, agentId, `kb:${row.id}`);
-      if (rank >= ranks.read) found.push({ ...row, rank });
+      if (rank >= ranks.read) found.push({ ...row, rank, pinned: false });
     }
     if (rows.length < step || found.length > limit) return found;
   }
@@ -116,19 +214,28 @@ export async function matches(
 
 function matching(
   dialect: Dialect,
-  p: { companyId: string; agentId: string | null; words: readonly string[]; offset: number; limit: number },
+  p: {
+    companyId: string;
+    agentId: string | null;
+    words: readonly string[];
+    kinds: readonly FileRow["kind"][] | undefined;
+    offset: number;
+    limit: number;
+  },
 ) {
-  const { companyId, agentId, words } = p;
+  const { companyId, agentId, words, kinds } = p;
   return dynamic((db) => {
     let files = db
       .selectFrom("files as f")
       .selectAll("f")
+      .select(sql<number>`case when ${describedBy(dialect, words)} then 1 else 0 end`.as("described"))
       .where("f.company_id", "=", companyId)
       .where("f.deleted_at", "is", null)
-      .where(indexed(dialect, words));
+      .where(kinds === undefined ? indexed(dialect, words) : describedBy(dialect, words));
+    if (kinds !== undefined) files = files.where("f.kind", "in", kinds);
     if (agentId !== null) files = files.where(sql<boolean>`f.id in (${readableFiles(agentId, companyId)})`);
     return files
-      .orderBy(describedBy(dialect, words), "desc")
+      .orderBy("described", "desc")
       .orderBy("f.updated_at", "desc")
       .orderBy("f.num", "desc")
       .limit(p.limit)
@@ -141,7 +248,8 @@ const indexed = (dialect: Dialect, words: readonly string[]): RawBuilder<boolean
     ? sql<boolean>`f.num in (select rowid from search where search match ${fts5(words)})`
     : sql<boolean>`f.num in (select rowid from search where words @@ to_tsquery('simple', ${tsquery(words)}))`;
 
-const describedBy = (dialect: Dialect, words: readonly string[]): RawBuilder<boolean> =>
+/** The files `f` whose description has all of these words. */
+export const describedBy = (dialect: Dialect, words: readonly string[]): RawBuilder<boolean> =>
   dialect === "sqlite"
     ? sql<boolean>`f.num in (select rowid from search where search match ${`description : (${fts5(words)})`})`
     : sql<boolean>`f.num in (select rowid from search where described @@ to_tsquery('simple', ${tsquery(words)}))`;

@@ -8,16 +8,19 @@ import { dynamic, query } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { giveCreator } from "../capabilities/grants.ts";
 import { type Call, type Guarded, guarded } from "../dispatch/guarded.ts";
+import { NotModified, tagOf } from "../dispatch/not-modified.ts";
 import { memberById } from "../capabilities/members.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
-import { includesVersion, isKnown, type Viewer, visibleVersions } from "../capabilities/visible.ts";
+import { includesVersion } from "../capabilities/pinned.ts";
+import { isKnown, type Viewer, visibleVersions } from "../capabilities/visible.ts";
 import { decodeContent, encodeContent, excerptOf, wordsOf } from "./content.ts";
-import { indexedText, listFor, matches } from "./lists.ts";
+import { countForBoard, indexedText, listFor, matches, type Ranked } from "./lists.ts";
 import {
   addVersion,
   fileById,
   type FileRow,
   insertFile,
+  versionWriter,
   tombstone,
   versionAt,
   versionsBefore,
@@ -97,11 +100,7 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
         version: row.version,
         hash: row.hash,
         size: row.size,
-        author: presentActor({
-          actor_kind: row.author_kind,
-          agent_id: row.author_agent_id,
-          session_id: row.author_session_id,
-        }),
+        author: versionWriter(row),
         at: new Date(row.created_at).toISOString(),
       })),
       nextCursor,
@@ -111,6 +110,11 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
   const onList = guarded(contract.listFiles, async (call) => {
     const { input, caller, tx } = call;
     const { page, nextCursor } = await pageFor(call, ranks.read);
+    const { query, kind } = input;
+    const count =
+      call.actor.agentId === null
+        ? { count: await countForBoard(tx, { companyId: call.companyId, query, kind }) }
+        : {};
     const files = [];
     let copied = 0;
     for (const row of page) {
@@ -119,15 +123,15 @@ export function knowledgeHandlers(refresh: Refresh): Guarded[] {
         continue;
       }
       if (caller.workspace === null) throw texts.noWorkspace("Read the files one by one: read_file.");
-      const file = await refresh(tx, row);
+      const file = row.pinned ? row : await refresh(tx, row);
       const path = placeCopy(caller.workspace, file.id, await tx.blobs.read(file.id, file.hash));
       await logRead(call, file.id, file.version);
-      files.push({ ...summary({ ...file, rank: row.rank }), path });
+      files.push({ ...summary({ ...file, rank: row.rank, pinned: row.pinned }), path });
       // Copying holds up other calls, so the rest is on the next page.
       copied += file.size;
-      if (copied >= mostCopied && row !== page.at(-1)) return { files, nextCursor: row.id };
+      if (copied >= mostCopied && row !== page.at(-1)) return { files, ...count, nextCursor: row.id };
     }
-    return { files, nextCursor };
+    return { files, ...count, nextCursor };
   });
 
   return [
@@ -163,7 +167,7 @@ const onSearch = guarded(contract.searchFiles, async (call) => {
   const found = words.length === 0 ? [] : await matches(tx, companyId, actor.agentId, words, limit);
   const files = [];
   for (const row of found.slice(0, limit)) {
-    const body = (await tx.first(indexedText, { num: row.num }))?.body ?? "";
+    const body = row.text ?? (await tx.first(indexedText, { num: row.num }))?.body ?? "";
     files.push({ ...summary(row), excerpt: excerptOf(body, words) });
     await logRead(call, row.id, row.version);
   }
@@ -190,9 +194,15 @@ const onAccessLog = guarded(contract.viewAccessLog, async ({ tx, actor, companyI
 const onLinks = guarded(contract.viewLinks, async ({ tx, actor, companyId, input }) => {
   const file = await liveFile(tx, input.id);
   await demandAllVersions(tx, actor, file.id);
-  const present = async ({ id }: { id: string }) => {
+  const present = async ({ id }: { id: string }, isTarget: boolean) => {
     const target = await fileById(tx, id);
     const known = target?.company_id === companyId && (await isKnown(tx, actor, `kb:${id}`));
+    // What links here may be a later version than the one the actor can read.
+    const seen = known || !isTarget ? [] : await visibleVersions(tx, actor, id);
+    if (target?.deleted_at === null && seen !== "all" && seen.length > 0) {
+      const at = await tx.first(versionAt, { id, version: Math.max(...seen) });
+      return { id, description: at?.description ?? null, state: "live" as const };
+    }
     return {
       id,
       description: known ? target.description : null,
@@ -204,10 +214,10 @@ const onLinks = guarded(contract.viewLinks, async ({ tx, actor, companyId, input
     };
   };
   const links = [];
-  for (const row of await tx.all(linksFrom, { id: file.id })) links.push(await present(row));
+  for (const row of await tx.all(linksFrom, { id: file.id })) links.push(await present(row, true));
   const backlinks = [];
   for (const row of await tx.all(linksTo, { id: file.id, companyId })) {
-    const link = await present(row);
+    const link = await present(row, false);
     // A backlink is shown only to callers that may know of the linking file.
     if (link.state === "live") backlinks.push(link);
   }
@@ -296,6 +306,7 @@ async function contentAt(call: Call<unknown>, file: FileRow, version: number) {
   const at = await tx.first(versionAt, { id: file.id, version });
   if (at === undefined || !includesVersion(await visibleVersions(tx, call.actor, file.id), version))
     throw notFound(`version ${version} of file`, file.id);
+  if (call.has.includes(tagOf(at))) throw new NotModified();
   await call.record(file.id, { version });
   return {
     id: file.id,
@@ -341,7 +352,7 @@ async function pageFor(
   });
 }
 
-function summary(row: FileRow & { rank: number }): contract.FileSummary {
+function summary(row: Ranked): contract.FileSummary {
   const level = levelAt("kb", row.rank);
   return {
     id: row.id,
@@ -353,6 +364,7 @@ function summary(row: FileRow & { rank: number }): contract.FileSummary {
     hash: row.hash,
     size: row.size,
     updatedAt: new Date(row.updated_at).toISOString(),
+    ...(row.pinned ? { pinned: true } : {}),
   };
 }
 

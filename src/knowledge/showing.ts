@@ -1,4 +1,5 @@
-import { includesVersion, visibleVersions } from "../capabilities/visible.ts";
+import { includesVersion } from "../capabilities/pinned.ts";
+import { visibleVersions } from "../capabilities/visible.ts";
 import type { Writing } from "../dispatch/context.ts";
 import type { Row } from "../store/schema.ts";
 import { fileById, versionAt } from "./table.ts";

@@ -2,8 +2,10 @@ import { hash as digest } from "node:crypto";
 import { sql } from "kysely";
 import { leastStorage } from "../contract/companies.ts";
 import { settingsOf } from "../dispatch/company-settings.ts";
-import type { Actor } from "../events/ledger.ts";
-import { insertion, query, selection } from "../store/query.ts";
+import type { Refusal } from "../contract/refusal.ts";
+import type { Event } from "../contract/ledger.ts";
+import { type Actor, presentActor } from "../events/ledger.ts";
+import { insertion, query, selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { linksIn, searchableText } from "./content.ts";
@@ -25,22 +27,24 @@ export interface NewFile {
 
 export async function insertFile(tx: Tx, file: NewFile): Promise<{ version: number; hash: string }> {
   const hash = digest("sha256", file.content);
-  const row = await tx.first(insertRow, {
-    id: file.id,
-    company_id: file.companyId,
-    kind: file.kind,
-    description: file.description,
-    media_type: file.mediaType,
-    version: 1,
-    hash,
-    size: file.content.byteLength,
-    owner_id: file.ownerId,
-    created_at: tx.now,
-    updated_at: tx.now,
-    deleted_at: null,
-  });
+  const [row] = await Promise.all([
+    tx.first(insertRow, {
+      id: file.id,
+      company_id: file.companyId,
+      kind: file.kind,
+      description: file.description,
+      media_type: file.mediaType,
+      version: 1,
+      hash,
+      size: file.content.byteLength,
+      owner_id: file.ownerId,
+      created_at: tx.now,
+      updated_at: tx.now,
+      deleted_at: null,
+    }),
+    countBytes(tx, file, file),
+  ]);
   await insertVersion(tx, { ...file, fileId: file.id, version: 1, hash });
-  await countBytes(tx, file, file);
   await tx.run(indexNew, {
     num: row?.num ?? 0,
     description: file.description.normalize("NFC"),
@@ -105,6 +109,15 @@ export const versionAt = query((db, p: { id: string; version: number }) =>
   db.selectFrom("versions").selectAll().where("file_id", "=", p.id).where("version", "=", p.version),
 );
 
+/** Who wrote a version. */
+export const versionWriter = (row: Row<"versions">): Event["actor"] =>
+  presentActor({
+    actor_kind: row.author_kind,
+    agent_id: row.author_agent_id,
+    session_id: row.author_session_id,
+    person_id: row.author_person_id,
+  });
+
 export const versionsBefore = query((db, p: { id: string; before: number; limit: number }) =>
   db
     .selectFrom("versions")
@@ -133,36 +146,77 @@ async function insertVersion(
     author_kind: version.author.kind,
     author_agent_id: version.author.agentId,
     author_session_id: version.author.sessionId,
+    author_person_id: version.author.personId,
     created_at: tx.now,
   });
 }
 
 /**
  * Adds a version to the sums of its company and its author. An author that has reached a limit can't write further content. What
- * the system writes always fits, and so does what records the state of work.
+ * the system writes always fits, and so does what records the state of work. It writes at once and only reads after that, so it can
+ * run beside another statement.
  */
 async function countBytes(
   tx: Tx,
   { companyId, kind }: Pick<NewFile, "companyId" | "kind">,
   { content, author }: Pick<NewFile, "content" | "author">,
 ): Promise<void> {
+  const isLimited = author.kind !== "system" && limitedKinds.has(kind);
+  await countStored(tx, { companyId, agentId: author.agentId, bytes: content.byteLength, isLimited });
+}
+
+/** Adds bytes to the sums of a company and of the agent that caused them. Fewer than none: what is gone. */
+export async function countStored(
+  tx: Tx,
+  stored: { companyId: string; agentId: string | null; bytes: number; isLimited?: boolean },
+): Promise<void> {
+  const { companyId, agentId, bytes, isLimited = false } = stored;
   const add = async (agent_id: string): Promise<number> =>
-    (await tx.first(addBytes, { company_id: companyId, agent_id, bytes: content.byteLength }))?.bytes ?? 0;
-  const ofCompany = await add("");
-  const ofAgent = author.agentId === null ? 0 : await add(author.agentId);
-  if (author.kind === "system" || !limitedKinds.has(kind) || ofCompany <= leastStorage) return;
+    (await tx.first(addBytes, { company_id: companyId, agent_id, bytes }))?.bytes ?? 0;
+  const [ofCompany, ofAgent] = await Promise.all([add(""), agentId === null ? 0 : add(agentId)]);
+  if (!isLimited || ofCompany <= leastStorage) return;
   const { maxAgentBytes, maxCompanyBytes } = await settingsOf(tx, companyId);
-  if (ofAgent > maxAgentBytes) throw storageFull("agent", ofAgent - content.byteLength, maxAgentBytes);
-  if (ofCompany > maxCompanyBytes)
-    throw storageFull("company", ofCompany - content.byteLength, maxCompanyBytes);
+  if (ofAgent > maxAgentBytes) throw storageFull("agent", ofAgent - bytes, maxAgentBytes);
+  if (ofCompany > maxCompanyBytes) throw storageFull("company", ofCompany - bytes, maxCompanyBytes);
+}
+
+/** How many bytes an agent can still add, and the refusal of more. */
+export async function storageLeft(
+  tx: ReadTx,
+  companyId: string,
+  agentId: string,
+): Promise<{ bytes: number; full: Refusal }> {
+  const { maxAgentBytes, maxCompanyBytes } = await settingsOf(tx, companyId);
+  const ofAgent = await storedBytes(tx, companyId, agentId);
+  const ofCompany = await storedBytes(tx, companyId, null);
+  const [own, all] = [maxAgentBytes - ofAgent, maxCompanyBytes - ofCompany];
+  return own < all
+    ? { bytes: own, full: storageFull("agent", ofAgent, maxAgentBytes) }
+    : { bytes: all, full: storageFull("company", ofCompany, maxCompanyBytes) };
 }
 
 const limitedKinds: ReadonlySet<FileRow["kind"]> = new Set(["file", "message", "state", "skill"]);
 
-/** Bytes of all versions of a company, or of those that an agent wrote. */
+/** Bytes of all versions and commits of a company, or of those that an agent wrote. */
 export async function storedBytes(tx: ReadTx, companyId: string, agentId: string | null): Promise<number> {
   return (await tx.first(storageRow, { company_id: companyId, agent_id: agentId ?? "" }))?.bytes ?? 0;
 }
+
+/** Counts again what the sums of a company, or of one of its agents, should be. */
+export async function recountBytes(tx: Tx, companyId: string, agentId: string | null): Promise<void> {
+  const right = (await tx.first(keptBytes, { companyId, agentId: agentId ?? "" }))?.bytes ?? 0;
+  const bytes = Number(right) - (await storedBytes(tx, companyId, agentId));
+  await tx.first(addBytes, { company_id: companyId, agent_id: agentId ?? "", bytes });
+}
+
+const keptBytes = textQuery(
+  (p: { companyId: string; agentId: string }) => sql<{ bytes: number | string | null }>`
+    select sum(bytes) as bytes from (
+      select v.size as bytes, f.company_id, v.author_agent_id as agent_id from versions v join files f on f.id = v.file_id
+      union all select bytes, company_id, agent_id from repo_branches
+      union all select bytes, company_id, agent_id from bundles where settled_at is null) kept
+    where company_id = ${p.companyId} and (${p.agentId} = '' or agent_id = ${p.agentId})`,
+);
 
 const storageRow = selection("storage", ["company_id", "agent_id"]);
 
@@ -190,7 +244,7 @@ const updateRow = query(
       .where("id", "=", p.id),
 );
 
-export const markDeleted = query((db, p: { id: string; now: number }) =>
+const markDeleted = query((db, p: { id: string; now: number }) =>
   db.updateTable("files").set({ deleted_at: p.now, updated_at: p.now }).where("id", "=", p.id),
 );
 

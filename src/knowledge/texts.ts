@@ -32,8 +32,8 @@ export const tooLarge = (size: number, maxBytes: number): Refusal =>
 export const storageFull = (whose: "agent" | "company", used: number, most: number): Refusal =>
   limited(
     whose === "agent"
-      ? `The files and messages you wrote take ${used} bytes. With this one they would exceed ${most} bytes (maxAgentBytes).`
-      : `The files and messages of the company take ${used} bytes. With this one they would exceed ${most} bytes (maxCompanyBytes).`,
+      ? `Your files, messages and commits take ${used} bytes. With this they would exceed ${most} bytes (maxAgentBytes).`
+      : `The files, messages and commits of the company take ${used} bytes. With this they would exceed ${most} bytes (maxCompanyBytes).`,
     `Write less. Deleted files and old versions count too, so only the board can make room: agency companies update --max-${whose}-bytes <number>.`,
   );
 

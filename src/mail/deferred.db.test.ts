@@ -182,7 +182,7 @@ for (const kind of storeKinds)
       await stage.rest();
       assert.deepEqual(await waiting(ben.call), []);
       // The message is not delivered. Its sender is told, unless the sender has left.
-      const told = /^Your deferred message .* was not delivered: (.*)\.$/;
+      const told = /^Your deferred message .* was not delivered: (.*)\.\n\nYour text:\n> (?:too late)$/;
       const reasons = async (call: TestCaller) =>
         (await waiting(call)).map((body) => told.exec(body ?? "")?.[1]);
       assert.deepEqual(await reasons(org.root), ["Cleo is terminated"]);

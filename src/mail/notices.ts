@@ -1,11 +1,76 @@
+import { sql } from "kysely";
+import type { FieldChanges } from "../contract/outcomes.ts";
 import type { Writing } from "../dispatch/context.ts";
-import { memberName } from "../capabilities/members.ts";
+import type { OutcomeRow } from "../outcomes/outcome.ts";
+import { isActive, memberById, memberName } from "../capabilities/members.ts";
 import { query } from "../store/query.ts";
+import { tables } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { notify } from "./operations.ts";
+import { post, renew } from "./post.ts";
 import { limitReached } from "./texts.ts";
 
-/** Notices about things that may happen again and again: at most one a day about the same thing. */
+/** Notices about things that may happen again and again. */
+
+/**
+ * Tells the latest about an outcome. Until the receiver has acknowledged a notice, a later one about the same thing takes
+ * its place and is unread again. So a flood of changes fills no inbox, and the last state always arrives: unlike
+ * notify(), this is never dropped.
+ */
+export async function tellAbout(
+  call: Writing,
+  notice: {
+    readonly topic: string;
+    /** Null: the board. */
+    readonly to: string | null;
+    readonly changes?: FieldChanges;
+    /** Gets everything that changed since the receiver last read the notice. */
+    readonly text: (changes: FieldChanges) => string;
+  },
+): Promise<void> {
+  const { tx, companyId, newId } = call;
+  const { topic, to } = notice;
+  const receiver = await memberById(tx, to);
+  if (to !== null && (receiver === undefined || !isActive(receiver))) return;
+  const waiting = await tx.first(waitingAbout, { companyId, topic, to: to ?? "" });
+  const unread = waiting?.read_at === null ? (tables.messages.changes.parse(waiting.changes) ?? {}) : {};
+  const changes: FieldChanges = { ...unread };
+  for (const [field, { before, after }] of Object.entries(notice.changes ?? {}))
+    changes[field] = { before: unread[field] === undefined ? before : unread[field].before, after };
+  const text = notice.text(changes);
+  const stored = JSON.stringify(changes);
+  if (waiting !== undefined) return renew(tx, waiting, text, stored, newId);
+  await post(call, { from: null, bySystem: true, to, content: { text }, topic, changes: stored });
+}
+
+/** Tells the owner, unless it acts itself. `text` gets the name of the actor, and all changes that the owner has not read. */
+export async function tellOwner(
+  call: Writing,
+  outcome: Pick<OutcomeRow, "id" | "responsible_id">,
+  text: (who: string, changes: FieldChanges) => string,
+  changes: FieldChanges = {},
+): Promise<void> {
+  const { tx, actor } = call;
+  const { id, responsible_id: to } = outcome;
+  if (to === null || to === actor.agentId) return;
+  const who = await memberName(tx, actor.agentId);
+  await tellAbout(call, { topic: `change:${id}`, to, changes, text: (all) => text(who, all) });
+}
+
+const waitingAbout = query((db, p: { companyId: string; topic: string; to: string }) =>
+  db
+    .selectFrom("messages")
+    .selectAll()
+    .where("topic", "=", p.topic)
+    .where("company_id", "=", p.companyId)
+    .where(sql<string>`coalesce(to_id, '')`, "=", p.to)
+    .where("acknowledged_at", "is", null)
+    .where("failure", "is", null)
+    .where("delivered_at", "is not", null)
+    .limit(1),
+);
+
+/** Further notices are sent at most once a day about the same thing. */
 const day = 24 * 3600 * 1000;
 
 export async function tellOnce(

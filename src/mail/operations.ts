@@ -1,25 +1,36 @@
 import * as contract from "../contract/mail.ts";
+import type { UnreadableLink } from "../contract/outcomes.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
-import { findMember, isActive, type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
+import {
+  findMember,
+  isActive,
+  type Member,
+  memberById,
+  memberName,
+  rootAgentOf,
+} from "../capabilities/members.ts";
 import { cursorRow, defaultPage, pageAfter } from "../dispatch/page.ts";
-import { visibleVersions } from "../capabilities/visible.ts";
 import { append, system } from "../events/ledger.ts";
-import { fileById } from "../knowledge/table.ts";
-import { fileDeleted } from "../knowledge/texts.ts";
+import { versionAt } from "../knowledge/table.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import { demandRoute, type Letter, post, settleInbox } from "./post.ts";
+import { enclose, unreadableIn, versionToSend } from "./enclosures.ts";
+import { type Letter, post, settleInbox, wayTo } from "./post.ts";
 import {
-  allForBoard,
   anyMessage,
+  countUnreadOfBoard,
   countWaiting,
+  isReceived,
+  mailBetween,
   markAcknowledged,
+  markCancelled,
   markRead,
   messageById,
   type MessageRow,
   presentMessage,
+  receivedBy,
   sentBy,
   waitingFor,
 } from "./table.ts";
@@ -43,8 +54,11 @@ const onAcknowledge = guarded(contract.acknowledgeMessage, async (call) => {
   const { tx, actor, input } = call;
   const message = await messageById(tx, input.id);
   await demandReceiver(tx, actor.agentId, message);
-  if (message.delivered_at === null) throw notFound("message", input.id);
+  if (message.delivered_at === null && message.failure === null) throw notFound("message", input.id);
   if (message.acknowledged_at !== null) throw texts.alreadyAcknowledged(message.id);
+  // The receiver read an earlier text of this notice. Acknowledging it now would lose the last change.
+  if (message.topic !== null && message.version > 1 && message.read_at === null && actor.agentId !== null)
+    throw texts.changedSinceRead(message.id);
   await acknowledge(call, message, input.result ?? null);
   return presentMessage(call, await messageById(tx, message.id));
 });
@@ -56,13 +70,58 @@ export async function acknowledge(call: Writing, message: MessageRow, result: st
   if (message.to_id !== null) await settleInbox(tx, companyId, message.to_id);
 }
 
+/** Its receiver has read the message then. What the board sees of the mail of agents is not a reading by its receiver. */
 const onView = guarded(contract.viewMessage, async (call) => {
-  const { actor, input } = call;
-  const message = await messageById(call.tx, input.id);
-  const mine =
-    message.from_id === actor.agentId || (message.to_id === actor.agentId && message.delivered_at !== null);
-  if (actor.agentId !== null && !mine) throw notFound("message", input.id);
-  return presentMessage(call, message);
+  const { tx, actor, input } = call;
+  const message = await messageById(tx, input.id);
+  const isMine = isReceived(message, actor.agentId);
+  if (actor.agentId !== null && message.from_id !== actor.agentId && !isMine)
+    throw notFound("message", input.id);
+  if (isMine) await tx.run(markRead, { id: message.id, now: tx.now });
+  return presentMessage(call, await messageById(tx, message.id));
+});
+
+const onMarkRead = guarded(contract.markMessageRead, async (call) => {
+  const { tx, actor, input } = call;
+  const message = await messageById(tx, input.id);
+  await demandReceiver(tx, actor.agentId, message);
+  if (message.delivered_at === null) throw notFound("message", input.id);
+  await tx.run(markRead, { id: message.id, now: tx.now });
+  await call.record(message.to_id ?? call.companyId, { message: message.id });
+  return presentMessage(call, await messageById(tx, message.id));
+});
+
+/** Delivery and cancelling hold the lock of the company, so exactly one of them happens. */
+const onCancel = guarded(contract.cancelMessage, async (call) => {
+  const { tx, actor, companyId, input } = call;
+  const message = await messageById(tx, input.id);
+  if (actor.agentId !== null && message.from_id !== actor.agentId)
+    throw isReceived(message, actor.agentId) ? texts.onlySenderCancels() : notFound("message", input.id);
+  const to = await memberName(tx, message.to_id, "the board");
+  if (message.delivered_at !== null)
+    throw texts.alreadyDelivered(to, new Date(message.delivered_at).toISOString());
+  if (message.failure !== null) throw texts.alreadyFailed(message.failure);
+  const by = await memberName(tx, actor.agentId, "the board");
+  await tx.run(markCancelled, { id: message.id, failure: texts.cancelledBy(by), cancelled_at: tx.now });
+  await call.record(message.to_id ?? companyId, { message: message.id, from: message.from_id });
+  if (message.from_id !== null && message.from_id !== actor.agentId)
+    await notify(call, message.from_id, texts.cancelledByBoard(message.file_id, to));
+  return presentMessage(call, await messageById(tx, message.id));
+});
+
+const onConversation = guarded(contract.listConversation, async (call) => {
+  const { tx, companyId, input } = call;
+  const mine = await mailboxOf(call, input.of);
+  const me = mine === null ? null : ((await memberById(tx, mine)) ?? null);
+  const other = input.with === undefined ? undefined : await receiverOf(tx, companyId, me, input.with);
+  const sides = { mine, ...(other === undefined ? {} : { other: other?.id ?? null }) };
+  const limit = input.limit ?? defaultPage;
+  const last = await cursorRow(input.cursor, async (id) => {
+    const row = await tx.first(anyMessage, { id });
+    return row?.company_id === companyId && (row.from_id === mine || isReceived(row, mine)) ? row : undefined;
+  });
+  const rows = await mailBetween(tx, companyId, sides, last?.num ?? Number.MAX_SAFE_INTEGER, limit + 1);
+  return presentPage(call, rows, limit);
 });
 
 const onSent = guarded(contract.listSent, async (call) => {
@@ -73,14 +132,10 @@ const onSent = guarded(contract.listSent, async (call) => {
   return presentPage(call, await sentBy(tx, companyId, actor.agentId, before, limit + 1), limit);
 });
 
-const onBoardInbox = guarded(contract.boardInbox, async (call) => {
-  const { tx, companyId, input } = call;
-  if (input.all !== true) return inboxPage(call, null, input);
-  const limit = input.limit ?? defaultPage;
-  const last = await cursorRow(input.cursor, (id) => listed(call, id, "to_id", null));
-  const rows = await tx.all(allForBoard, { companyId, after: last?.num ?? 0, limit: limit + 1 });
-  return { ...(await presentPage(call, rows, limit)), waiting: await countWaiting(tx, companyId, null) };
-});
+const onBoardInbox = guarded(contract.boardInbox, async (call) => ({
+  ...(await inboxPage(call, null, call.input)),
+  unread: await countUnreadOfBoard(call.tx, call.companyId),
+}));
 
 const onAgentInbox = guarded(contract.agentInbox, (call) => inboxPage(call, call.input.id, call.input));
 
@@ -90,7 +145,10 @@ export const mailHandlers = [
   onReadInbox,
   onAcknowledge,
   onView,
+  onMarkRead,
+  onCancel,
   onSent,
+  onConversation,
   onBoardInbox,
   onAgentInbox,
 ];
@@ -118,42 +176,96 @@ export async function notify(call: Writing, to: string | null, text: string, aut
 const mostWaiting = 1000;
 
 async function send(
-  call: Call<{ file?: string | undefined; body?: string | undefined }>,
+  call: Call<{
+    file?: string | undefined;
+    body?: string | undefined;
+    files?: string[] | undefined;
+    inReplyTo?: string | undefined;
+  }>,
   reference: string | undefined,
   later: number | null,
-): Promise<contract.Message> {
+): Promise<contract.Message & { unreadable: UnreadableLink[] }> {
   const { tx, actor, companyId, input } = call;
   const deliverAt = later ?? tx.now;
   const sender = actor.agentId === null ? null : await memberById(tx, actor.agentId);
-  const to = await receiverOf(tx, companyId, sender ?? null, reference);
+  const asked = input.inReplyTo === undefined ? undefined : await answeredBy(call, input.inReplyTo);
+  const to =
+    reference === undefined && asked !== undefined
+      ? ((await memberById(tx, asked.from_id)) ?? null)
+      : await receiverOf(tx, companyId, sender ?? null, reference);
   if (later === null && to !== null && to.id === actor.agentId) throw texts.deferToYourself();
-  if (sender !== null && sender !== undefined) await demandRoute(tx, sender, to);
-  else if (to === null) throw texts.boardToItself();
+  const who = to?.name ?? "the board";
+  if (asked !== undefined && (asked.from_id !== (to?.id ?? null) || asked.from_system === 1))
+    throw texts.notTheirMessage(asked.id, who);
+  if (actor.agentId === null && to === null) throw texts.boardToItself();
+  const way = actor.agentId === null ? undefined : await wayTo(tx, actor.agentId, to?.id ?? null, asked?.id);
+  if (actor.agentId !== null && way === undefined)
+    throw asked === undefined ? texts.noRoute(who) : texts.notAnswerable(who);
   // A route to an inactive agent may still exist, but a message to it would wait unread or fail on delivery.
   if (to !== null && !isActive(to)) throw texts.getsNoMail(to);
-  const content = await contentOf(call, input);
-  const letter = { id: call.newId(), from: actor.agentId, to: to?.id ?? null, content, deliverAt };
+  const sending = { tx, companyId, from: actor.agentId };
+  const { content, bytes } = await contentOf(call, input);
+  const enclosed = await enclose(sending, bytes, input.files);
+  const byAnswer = way?.by === "answer";
+  const inReplyTo = way?.by === "answer" ? way.inReplyTo : (asked?.id ?? null);
+  const letter = {
+    id: call.newId(),
+    from: actor.agentId,
+    to: to?.id ?? null,
+    content,
+    deliverAt,
+    inReplyTo,
+    byAnswer,
+    enclosed,
+  };
   // Recorded before delivery, because post() records the delivery and the ledger must show the two in order.
-  await call.record(letter.to ?? companyId, { message: letter.id, file: content.fileId, deliverAt });
+  const facts = { message: letter.id, file: content.fileId, deliverAt };
+  await call.record(letter.to ?? companyId, {
+    ...facts,
+    ...(inReplyTo === null ? {} : { inReplyTo, byAnswer }),
+    ...(enclosed.size === 0
+      ? {}
+      : { files: Object.fromEntries([...enclosed].map(([id, { version }]) => [id, version])) }),
+  });
   // The sender has just written or named the content, so showing it again is not logged as a reading.
   const quietly = { ...call, record: async (): Promise<void> => undefined };
-  return presentMessage(quietly, await post(call, letter));
+  const unreadable = await unreadableIn(sending, bytes, to, enclosed);
+  return { ...(await presentMessage(quietly, await post(call, letter))), unreadable };
+}
+
+/** The message that the caller answers. Only its receiver can answer it. */
+async function answeredBy({ tx, actor, companyId }: CallContext, id: string): Promise<MessageRow> {
+  const message = await tx.first(anyMessage, { id });
+  if (message?.company_id !== companyId || !isReceived(message, actor.agentId)) throw notFound("message", id);
+  return message;
+}
+
+/** Whose mail the caller reads. People may read everyone's. */
+async function mailboxOf({ tx, actor, companyId }: CallContext, of: string | undefined) {
+  if (of === undefined) return actor.agentId;
+  const member = ["board", "human"].includes(of.toLowerCase()) ? null : await findMember(tx, companyId, of);
+  if (actor.agentId !== null && member?.id !== actor.agentId) throw texts.onlyOwnMail();
+  return member?.id ?? null;
 }
 
 async function contentOf(
   call: Writing,
   input: { file?: string | undefined; body?: string | undefined },
-): Promise<Letter["content"]> {
+): Promise<{ content: Letter["content"] & { fileId: string }; bytes: Uint8Array }> {
   if ((input.file === undefined) === (input.body === undefined)) throw texts.fileOrBody();
-  if (input.body !== undefined) return { fileId: call.newId(), text: input.body };
+  if (input.body !== undefined)
+    return { content: { fileId: call.newId(), text: input.body }, bytes: Buffer.from(input.body) };
+  const { tx, companyId, actor } = call;
   const id = input.file ?? "";
-  const file = await fileById(call.tx, id);
-  const versions = await visibleVersions(call.tx, call.actor, id);
-  if (file === undefined || file.company_id !== call.companyId || versions.length === 0)
-    throw notFound("file", id);
-  if (file.deleted_at !== null) throw fileDeleted(file);
-  return { fileId: id, version: versions === "all" ? file.version : Math.max(...versions) };
+  const version = await versionToSend({ tx, companyId, from: actor.agentId }, id);
+  const at = await tx.first(versionAt, { id, version });
+  const isShort = at !== undefined && at.size <= mostSearched;
+  const bytes = isShort ? await tx.blobs.read(id, at.hash) : new Uint8Array();
+  return { content: { fileId: id, version }, bytes };
 }
+
+/** Links in a larger file are not looked for. */
+const mostSearched = 1024 * 1024;
 
 async function receiverOf(
   tx: ReadTx,
@@ -173,9 +285,13 @@ async function receiverOf(
   return findMember(tx, companyId, word);
 }
 
-/** Only the receiver may acknowledge a message. The board may do so for itself and for an agent that is a person. */
+/**
+ * Only the receiver may acknowledge a message. The board may do so for itself and for an agent that is a person. A message that
+ * could not be delivered has no receiver; its sender acknowledges it.
+ */
 async function demandReceiver(tx: ReadTx, agentId: string | null, message: MessageRow): Promise<void> {
-  if (message.to_id === agentId) return;
+  const isReturned = message.failure !== null && message.from_system === 0;
+  if ((isReturned ? message.from_id : message.to_id) === agentId) return;
   const receiver = message.to_id === null ? undefined : await tx.first(brainOf, { id: message.to_id });
   if (agentId === null && receiver?.brain_type === "human") return;
   if (agentId !== null) throw notFound("message", message.id);
@@ -185,12 +301,13 @@ async function demandReceiver(tx: ReadTx, agentId: string | null, message: Messa
 async function inboxPage(
   call: CallContext,
   toId: string | null,
-  input: { limit?: number | undefined; cursor?: string | undefined },
+  input: { limit?: number | undefined; cursor?: string | undefined; all?: boolean | undefined },
 ) {
   const { tx, companyId } = call;
   const limit = input.limit ?? defaultPage;
   const last = await cursorRow(input.cursor, (id) => listed(call, id, "to_id", toId));
-  const rows = await waitingFor(tx, companyId, toId, last?.num ?? 0, limit + 1);
+  const list = input.all === true ? receivedBy : waitingFor;
+  const rows = await list(tx, companyId, toId, last?.num ?? 0, limit + 1);
   return { ...(await presentPage(call, rows, limit)), waiting: await countWaiting(tx, companyId, toId) };
 }
 

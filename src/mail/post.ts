@@ -1,17 +1,22 @@
 import { sql } from "kysely";
+import { answerable } from "../capabilities/answers.ts";
 import { isActive, type Member, memberById, memberName } from "../capabilities/members.ts";
 import { holds } from "../capabilities/rights.ts";
 import { shiftScope } from "../capabilities/table.ts";
 import type { Writing } from "../dispatch/context.ts";
-import { type Actor, append, system } from "../events/ledger.ts";
-import { insertFile } from "../knowledge/table.ts";
-import { insertOutcome, outcomeById, saveOutcome } from "../outcomes/table.ts";
+import { type Actor, agentActor, append, system } from "../events/ledger.ts";
+import { addVersion, fileById, insertFile } from "../knowledge/table.ts";
+import { recordChange, outcomeFields } from "../outcomes/history.ts";
+import { excerpt } from "../outcomes/results.ts";
+import { type Enclosed, enclose, keepEnclosures } from "./enclosures.ts";
+import { endPause, insertOutcome, outcomeById, saveOutcome } from "../outcomes/table.ts";
 import { query } from "../store/query.ts";
 import type { NewRow } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import {
   countWaiting,
   insertMessage,
+  isOfPerson,
   markDelivered,
   markFailed,
   messageById,
@@ -23,9 +28,11 @@ import * as texts from "./texts.ts";
  * Posting and delivering. A message:
  *
  *   sent ──at once, or when it is due──▶ delivered ──read_inbox──▶ read ──acknowledge──▶ acknowledged
- *     └──when due, the sender has no mail route any more──▶ failed (with the reason; the sender gets a notice)
+ *     ├──when due, the sender has no mail route any more──▶ failed (the text goes back to the sender, with the reason)
+ *     └──before it is due, the sender or the board cancels it──▶ cancelled
  *
- * The sender's route to the receiver is checked when the message is sent and again when it is delivered. Delivery makes
+ * The sender's route to the receiver is checked when the message is sent and again when it is delivered. Without a route, an
+ * agent may answer a message it got (capabilities/answers.ts). Delivery makes
  * sure that the receiver has exactly one open inbox outcome. That outcome is workable, so the scheduler starts the
  * receiver; it completes when the last message is acknowledged.
  */
@@ -44,6 +51,16 @@ export interface Letter {
   readonly deliverAt?: number;
   /** For an automatic reply: its number in the chain of replies, counted from 1. */
   readonly autoTurn?: number;
+  readonly inReplyTo?: string | null;
+  /** The sender has no mail route. It uses its right to answer the message in `inReplyTo`. */
+  readonly byAnswer?: boolean;
+  /** The files that go with it. Default: those that its sender wrote and its text links to. */
+  readonly enclosed?: Enclosed;
+  /** Why it is not sent. It is kept for its author only. */
+  readonly failure?: string;
+  /** What a notice is about, and what has changed (notices.ts). */
+  readonly topic?: string;
+  readonly changes?: string;
 }
 
 export async function post(
@@ -78,13 +95,56 @@ export async function post(
     read_at: null,
     acknowledged_at: null,
     result: null,
-    failure: null,
+    failure: letter.failure ?? null,
+    cancelled_at: null,
     auto_turn: letter.autoTurn ?? 0,
+    in_reply_to: letter.inReplyTo ?? null,
+    by_answer: letter.byAnswer === true ? 1 : 0,
+    topic: letter.topic ?? null,
+    changes: letter.changes ?? null,
   };
   await insertMessage(tx, row);
-  if (row.deliver_at <= tx.now) await deliver(tx, row, newId);
+  const links = "text" in content && letter.bySystem !== true ? Buffer.from(content.text) : none;
+  await keepEnclosures(
+    tx,
+    row,
+    letter.enclosed ?? (await enclose({ tx, companyId, from: letter.from }, links)),
+  );
+  if (row.failure === null && row.deliver_at <= tx.now) await deliver(tx, row, newId);
   return messageById(tx, id);
 }
+
+const none = new Uint8Array();
+
+/** Gives a waiting notice a new text. It counts as delivered again, and is unread again. */
+export async function renew(
+  tx: Tx,
+  message: MessageRow,
+  text: string,
+  changes: string,
+  newId: () => string,
+): Promise<void> {
+  const file = await fileById(tx, message.file_id);
+  if (file === undefined) throw new Error(`message ${message.id} has no file`);
+  const description = firstLine(text);
+  const { version } = await addVersion(tx, file, {
+    content: Buffer.from(text),
+    description,
+    author: system,
+  });
+  await tx.run(setText, { id: message.id, version, changes, now: tx.now });
+  await tx.run(markDelivered, { id: message.id, now: tx.now });
+  const data = { message: message.id, file: message.file_id, version };
+  append(tx, { ...eventOf(message), operation: "mail.renew", data });
+  if (message.to_id !== null) await openInbox(tx, message.company_id, message.to_id, newId);
+}
+
+const setText = query((db, p: { id: string; version: number; changes: string; now: number }) =>
+  db
+    .updateTable("messages")
+    .set({ version: p.version, changes: p.changes, sent_at: p.now, deliver_at: p.now, read_at: null })
+    .where("id", "=", p.id),
+);
 
 /** One sender can't fill an inbox, including its own with deferred messages. */
 async function demandPatience(tx: ReadTx, from: string, to: string | null): Promise<void> {
@@ -124,10 +184,13 @@ export async function deliver(tx: Tx, message: NewRow<"messages">, newId: () => 
     operation: "mail.deliver",
     data: { message: message.id, file: message.file_id },
   });
-  if (message.to_id !== null) await openInbox(tx, message.company_id, message.to_id, newId);
+  if (message.to_id === null) return;
+  const isOwn = message.from_id === message.to_id && message.from_system === 0;
+  await openInbox(tx, message.company_id, message.to_id, newId, isOwn);
+  if (await isOfPerson(tx, message)) await endPause(tx, message.to_id);
 }
 
-/** A deferred message failed. Its sender may be waiting for an answer, so it gets a notice. */
+/** A deferred message failed. Its text goes back to its sender, and to no one else. */
 async function tellSender(
   tx: Tx,
   message: NewRow<"messages">,
@@ -138,7 +201,12 @@ async function tellSender(
   if (message.from_system === 1) return;
   const member = await memberById(tx, sender);
   if (sender !== null && (member === undefined || !isActive(member))) return;
-  const text = texts.notDelivered(fileId, why);
+  const file = await fileById(tx, fileId);
+  const words =
+    file?.kind === "message" && file.deleted_at === null
+      ? Buffer.from(await tx.blobs.read(fileId, file.hash)).toString("utf8")
+      : null;
+  const text = texts.notDelivered(fileId, why, words === null ? null : excerpt(words, fileId));
   await post({ tx, companyId, newId }, { from: null, bySystem: true, to: sender, content: { text } });
 }
 
@@ -168,7 +236,7 @@ export async function inheritMail(
   to: string,
   newId: () => string,
 ): Promise<void> {
-  if ((await tx.run(readdress, { from: from.id, to, companyId: from.company_id })) > 0)
+  if ((await tx.count(readdress, { from: from.id, to, companyId: from.company_id })) > 0)
     await openInbox(tx, from.company_id, to, newId);
 }
 
@@ -192,26 +260,41 @@ export async function brokenRoute(tx: ReadTx, message: NewRow<"messages">): Prom
   if (message.from_id === null || message.from_system === 1) return null;
   const sender = await memberById(tx, message.from_id);
   if (sender === undefined || !isActive(sender)) return texts.senderIs(sender?.status);
-  // An automatic reply to the board needs no route, because the board wrote first.
-  if (message.to_id === null && message.auto_turn > 0) return null;
+  // The right to answer a message lasts as long as both are here.
+  if (message.by_answer === 1) return null;
   const route = message.to_id === null ? ("mail:board" as const) : (`mail:${message.to_id}` as const);
   return (await holds(tx, sender.id, route, "send"))
     ? null
     : texts.routeEnded(sender.name, receiver?.name ?? "the board");
 }
 
-/** Refuses if the sender has no mail route to the receiver. */
-export async function demandRoute(tx: ReadTx, sender: Member, to: Member | null): Promise<void> {
-  const route = to === null ? ("mail:board" as const) : (`mail:${to.id}` as const);
-  if (await holds(tx, sender.id, route, "send")) return;
-  throw texts.noRoute(to?.name ?? "the board");
+/** How an agent may write to a receiver (null: the board): by a mail route, or as an answer to a message. */
+export type Way = { readonly by: "route" } | { readonly by: "answer"; readonly inReplyTo: string };
+
+/** Undefined: it may not. `inReplyTo` names the message to answer; otherwise the last one that has no answer yet. */
+export async function wayTo(
+  tx: ReadTx,
+  senderId: string,
+  toId: string | null,
+  inReplyTo?: string,
+): Promise<Way | undefined> {
+  const route = toId === null ? ("mail:board" as const) : (`mail:${toId}` as const);
+  if (await holds(tx, senderId, route, "send")) return { by: "route" };
+  const message = await answerable(tx, senderId, toId, inReplyTo);
+  return message === undefined ? undefined : { by: "answer", inReplyTo: message };
 }
 
-async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () => string): Promise<void> {
+async function openInbox(
+  tx: Tx,
+  companyId: string,
+  agentId: string,
+  newId: () => string,
+  isOwn = false,
+): Promise<void> {
   const agent = await memberById(tx, agentId);
   if (agent === undefined) return;
   const open = await tx.first(openInboxOf, { agentId });
-  if (open !== undefined) return unblock(tx, companyId, open.id);
+  if (open !== undefined) return isOwn ? undefined : unblock(tx, companyId, open.id);
   const id = newId();
   await insertOutcome(
     tx,
@@ -238,21 +321,18 @@ async function openInbox(tx: Tx, companyId: string, agentId: string, newId: () =
 }
 
 /**
- * The stall guard (runtime/sessions.ts) may have blocked the inbox after failed sessions. Its agent is not started while it is
- * blocked, and no other agent may change it. So the next message unblocks it: to try again, write to the agent.
+ * The stall guard (runtime/progress.ts) may have blocked the inbox after failed sessions. Its agent is not started while it is
+ * blocked, and no other agent may change it. So the next message of another unblocks it: to try again, write to the agent.
  */
 async function unblock(tx: Tx, companyId: string, id: string): Promise<void> {
   const inbox = await outcomeById(tx, id);
   if (inbox.blocked_reason === null) return;
+  const before = await outcomeFields(tx, inbox);
   const free = { blocked_reason: null, blocked_until: null, blocked_on: null, stalls: 0 };
   await saveOutcome(tx, { ...inbox, ...free }, system);
-  append(tx, {
-    companyId,
-    actor: system,
-    operation: "outcome.update",
-    subject: id,
-    data: { changed: ["blocked"], blocked: null, note: "new mail" },
-  });
+  const record: Writing["record"] = async (subject, data, operation = "") =>
+    append(tx, { companyId, actor: system, operation, subject, data });
+  await recordChange({ tx, record }, id, before, { note: "new mail" });
 }
 
 function eventOf(message: NewRow<"messages">) {
@@ -262,8 +342,8 @@ function eventOf(message: NewRow<"messages">) {
 function authorOf(letter: Letter): Actor {
   if (letter.bySystem === true) return system;
   return letter.from === null
-    ? { kind: "board", agentId: null, sessionId: null }
-    : { kind: "agent", agentId: letter.from, sessionId: null };
+    ? { kind: "board", agentId: null, sessionId: null, personId: null }
+    : agentActor(letter.from);
 }
 
 function firstLine(body: string): string {

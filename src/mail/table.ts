@@ -1,9 +1,11 @@
 import { sql } from "kysely";
 import type { Message } from "../contract/mail.ts";
 import { notFound } from "../contract/refusal.ts";
+import { inUse } from "../dispatch/company-settings.ts";
 import { encodeContent } from "../knowledge/content.ts";
 import { contentFor, type Reader } from "../knowledge/showing.ts";
-import { dynamic, insertion, query } from "../store/query.ts";
+import { enclosuresOf } from "./enclosures.ts";
+import { counting, dynamic, insertion, query, selection, updating } from "../store/query.ts";
 import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
@@ -22,6 +24,17 @@ export async function messageById(tx: ReadTx, id: string): Promise<MessageRow> {
 export async function insertMessage(tx: Tx, row: NewRow<"messages">): Promise<void> {
   await tx.run(insertRow, row);
 }
+
+/** Whether a person wrote it: for the board, or from a position. */
+export async function isOfPerson(
+  tx: ReadTx,
+  { from_id, from_system }: Pick<MessageRow, "from_id" | "from_system">,
+): Promise<boolean> {
+  if (from_system === 1) return false;
+  return from_id === null || (await tx.first(humanAgent, { id: from_id, brain_type: "human" })) !== undefined;
+}
+
+const humanAgent = selection("agents", ["id", "brain_type"]);
 
 /** The unacknowledged messages of an agent (null: the board), oldest first. */
 export function waitingFor(
@@ -46,18 +59,75 @@ export async function countUnread(tx: ReadTx, agentId: string): Promise<number> 
   return (await tx.first(unreadOf, { agentId }))?.count ?? 0;
 }
 
-/** Everything the board got, oldest first. */
-export const allForBoard = query((db, p: { companyId: string; after: number; limit: number }) =>
-  db
-    .selectFrom("messages")
-    .selectAll()
-    .where("company_id", "=", p.companyId)
-    .where("to_id", "is", null)
-    .where("delivered_at", "is not", null)
-    .where("num", ">", p.after)
-    .orderBy("num")
-    .limit(p.limit),
+export async function countUnreadOfBoard(tx: ReadTx, companyId: string): Promise<number> {
+  return (await tx.first(unreadOfBoard, { company_id: companyId }))?.count ?? 0;
+}
+
+const unreadOfBoard = counting(
+  "messages",
+  ["company_id"],
+  sql`and to_id is null and delivered_at is not null and acknowledged_at is null and read_at is null`,
 );
+
+/** Everything the receiver got (null: the board), oldest first. */
+export function receivedBy(
+  tx: ReadTx,
+  companyId: string,
+  toId: string | null,
+  after: number,
+  limit: number,
+): Promise<MessageRow[]> {
+  return tx.all(
+    dynamic((db) =>
+      db
+        .selectFrom("messages")
+        .selectAll()
+        .where("company_id", "=", companyId)
+        .where("to_id", toId === null ? "is" : "=", toId)
+        .where("delivered_at", "is not", null)
+        .where("num", ">", after)
+        .orderBy("num")
+        .limit(limit),
+    ),
+    {},
+  );
+}
+
+/**
+ * What `mine` sent to `other` and got from it, newest first. Null is the board. Without `other`: all mail of `mine`, notices of
+ * the system included. A message that is not delivered belongs to its sender alone.
+ */
+export function mailBetween(
+  tx: ReadTx,
+  companyId: string,
+  sides: { readonly mine: string | null; readonly other?: string | null },
+  before: number,
+  limit: number,
+): Promise<MessageRow[]> {
+  const { mine, other } = sides;
+  const is = (column: "from_id" | "to_id", id: string | null) =>
+    id === null ? sql<boolean>`${sql.ref(column)} is null` : sql<boolean>`${sql.ref(column)} = ${id}`;
+  const written = sql<boolean>`from_system = 0`;
+  const to = other === undefined ? sql<boolean>`1 = 1` : is("to_id", other);
+  const from =
+    other === undefined ? sql<boolean>`1 = 1` : sql<boolean>`${is("from_id", other)} and ${written}`;
+  return tx.all(
+    dynamic((db) =>
+      db
+        .selectFrom("messages")
+        .selectAll()
+        .where("company_id", "=", companyId)
+        .where(
+          sql<boolean>`((${is("from_id", mine)} and ${written} and ${to})
+            or (${is("to_id", mine)} and delivered_at is not null and ${from}))`,
+        )
+        .where("num", "<", before)
+        .orderBy("num", "desc")
+        .limit(limit),
+    ),
+    {},
+  );
+}
 
 export function sentBy(
   tx: ReadTx,
@@ -89,9 +159,13 @@ export const dueMessages = query((db, p: { now: number; limit: number }) =>
     .where("delivered_at", "is", null)
     .where("failure", "is", null)
     .where("deliver_at", "<=", p.now)
+    .where(notArchived)
     .orderBy("deliver_at")
     .limit(p.limit),
 );
+
+/** Mail of an archived company waits until the company is back. */
+const notArchived = inUse("messages");
 
 export const nextDue = query((db, _: Record<never, never>) =>
   db
@@ -99,6 +173,7 @@ export const nextDue = query((db, _: Record<never, never>) =>
     .select("deliver_at")
     .where("delivered_at", "is", null)
     .where("failure", "is", null)
+    .where(notArchived)
     .orderBy("deliver_at")
     .limit(1),
 );
@@ -109,6 +184,7 @@ export const markDelivered = query((db, p: { id: string; now: number }) =>
 export const markFailed = query((db, p: { id: string; failure: string }) =>
   db.updateTable("messages").set({ failure: p.failure }).where("id", "=", p.id),
 );
+export const markCancelled = updating("messages", ["failure", "cancelled_at"], ["id"]);
 export const markRead = query((db, p: { id: string; now: number }) =>
   db.updateTable("messages").set({ read_at: p.now }).where("id", "=", p.id).where("read_at", "is", null),
 );
@@ -124,12 +200,19 @@ const bodyLimit = 64 * 1024;
 /** The body is the version that was sent. It is null for a reader that may not, or may no longer, read that version. */
 export async function presentMessage(reader: Reader, row: MessageRow): Promise<Message> {
   const { tx } = reader;
-  const sent = await contentFor(reader, row.file_id, row.version, bodyLimit);
+  // All at once: PostgreSQL need not be waited for between them.
+  const [sent, from, to, files, answers] = await Promise.all([
+    contentFor(reader, row.file_id, row.version, bodyLimit),
+    party(tx, row.from_id),
+    party(tx, row.to_id),
+    enclosuresOf(tx, reader.actor, row.id),
+    answersTo(reader, row.id),
+  ]);
   const encoded = sent === undefined ? undefined : encodeContent(sent.content);
   return {
     id: row.id,
-    from: row.from_system === 1 ? { kind: "system", id: null, name: "Agency" } : await party(tx, row.from_id),
-    to: await party(tx, row.to_id),
+    from: row.from_system === 1 ? { kind: "system", id: null, name: "Agency" } : from,
+    to,
     file: row.file_id,
     body: encoded?.encoding === "utf8" ? encoded.content : null,
     sentAt: iso(row.sent_at),
@@ -139,8 +222,26 @@ export async function presentMessage(reader: Reader, row: MessageRow): Promise<M
     acknowledgedAt: orNull(row.acknowledged_at),
     result: row.result,
     failure: row.failure,
+    cancelledAt: orNull(row.cancelled_at),
+    files,
+    inReplyTo: row.in_reply_to,
+    answers,
   };
 }
+
+/** An agent sees the answers it wrote and those it got. */
+async function answersTo({ tx, actor: { agentId } }: Reader, id: string): Promise<string[]> {
+  const answers = await tx.all(answersOf, { in_reply_to: id });
+  return answers
+    .filter((row) => agentId === null || row.from_id === agentId || isReceived(row, agentId))
+    .map((row) => row.id);
+}
+
+const answersOf = selection("messages", ["in_reply_to"], sql`and failure is null order by num limit 100`);
+
+/** A message that is not delivered yet does not exist for its receiver. */
+export const isReceived = (row: MessageRow, by: string | null): boolean =>
+  row.to_id === by && row.delivered_at !== null;
 
 async function party(tx: ReadTx, agentId: string | null): Promise<Message["to"]> {
   if (agentId === null) return { kind: "board", id: null, name: "the board" };

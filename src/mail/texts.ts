@@ -1,3 +1,4 @@
+import { quoteBlock } from "../contract/phrases.ts";
 import { refused, Refusal } from "../contract/refusal.ts";
 
 /** Everything this folder says about messages. `who` is the name of an agent, or "the board". */
@@ -9,6 +10,13 @@ export const alreadyAcknowledged = (id: string): Refusal =>
     "conflict",
     `Message ${id} is already acknowledged.`,
     "read_inbox lists the messages that are waiting.",
+  );
+
+export const changedSinceRead = (id: string): Refusal =>
+  new Refusal(
+    "conflict",
+    `Message ${id} has changed since you read it.`,
+    "Call read_inbox to see what changed, then acknowledge it.",
   );
 
 export const deferToYourself = (): Refusal =>
@@ -44,8 +52,53 @@ export const noRoute = (who: string): Refusal =>
   new Refusal(
     "forbidden",
     `You have no mail route to ${who}.`,
-    "Write to your manager (to: boss), who can pass it on, to a direct report, or to yourself.",
+    "Write to your manager (to: boss), who can pass it on, to a direct report, or to yourself. You can also answer a message that you have not answered yet.",
   );
+
+export const notAnswerable = (who: string): Refusal =>
+  new Refusal(
+    "forbidden",
+    `You have no mail route to ${who}, and you can't answer this message again.`,
+    "Without a mail route you can answer each message once, and you can't answer an answer. Write to your manager (to: boss).",
+  );
+
+export const notTheirMessage = (id: string, who: string): Refusal =>
+  new Refusal(
+    "invalid",
+    `Message ${id} was not written to you by ${who}.`,
+    "inReplyTo is the id of a message that the recipient wrote to you. list_conversation shows them.",
+  );
+
+export const onlyOwnMail = (): Refusal =>
+  new Refusal("forbidden", "You can read only your own mail.", "Leave out `of`.");
+
+export const alreadyDelivered = (who: string, at: string): Refusal =>
+  new Refusal(
+    "conflict",
+    `This message was delivered to ${who} at ${at}, so it can't be cancelled.`,
+    "Write to the recipient again if something has changed: send_message.",
+  );
+
+export const alreadyFailed = (why: string): Refusal =>
+  new Refusal("conflict", `This message was not delivered: ${why}.`, "You don't have to do anything.");
+
+export const onlySenderCancels = (): Refusal =>
+  refused(
+    "Only its sender or the board can cancel a message.",
+    "Acknowledge it instead: acknowledge_message.",
+  );
+
+/** To the sender, about a link in its message. */
+export const linkUnreadable = (who: string, id: string, canOpen: boolean): string =>
+  canOpen
+    ? `${who} can't open kb://${id}. To share it, send it along: send_message with "files": ["${id}"].`
+    : `${who} can't open kb://${id} through this message. You can't open it either, or it was deleted. Check the id.`;
+
+export const cancelledBy = (who: string): string => `${who} cancelled it`;
+
+/** To the sender of a deferred message. */
+export const cancelledByBoard = (fileId: string, who: string): string =>
+  `The board cancelled your deferred message to ${who} (kb://${fileId}). It was not delivered.`;
 
 /** Why a deferred message fails: clauses, continued by notDelivered(). */
 export const receiverIs = (who: string | undefined, status: string | undefined): string =>
@@ -55,8 +108,10 @@ export const senderIs = (status: string | undefined): string =>
 export const routeEnded = (sender: string, who: string): string =>
   `${sender} has no mail route to ${who} any more`;
 
-export const notDelivered = (fileId: string, why: string): string =>
-  `Your deferred message (kb://${fileId}) was due now, but it was not delivered: ${why}.`;
+export const notDelivered = (fileId: string, why: string, words: string | null): string =>
+  `Your deferred message (kb://${fileId}) was due now, but it was not delivered: ${why}.${
+    words === null ? "" : `\n\nYour text:\n${quoteBlock(words)}`
+  }`;
 
 export const inboxTitle = "Process inbox";
 export const inboxDescription =

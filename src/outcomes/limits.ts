@@ -3,7 +3,7 @@ import { memberById } from "../capabilities/members.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import type { OutcomeRow } from "./outcome.ts";
+import { isGoal, type OutcomeRow } from "./outcome.ts";
 import { childrenOf, outcomeById, parentsOf } from "./table.ts";
 import { combinesResults, tooDeep, tooManyOpen, tooManyParts } from "./texts.ts";
 
@@ -24,11 +24,11 @@ export async function depthOf(tx: ReadTx, id: string): Promise<number> {
   const depth = async (outcomeId: string): Promise<number> => {
     const before = known.get(outcomeId);
     if (before !== undefined) return before;
-    const { kind, delegated } = await outcomeById(tx, outcomeId);
+    const outcome = await outcomeById(tx, outcomeId);
     let most = 0;
-    if (!isStanding({ kind }))
+    if (!isStanding(outcome))
       for (const parent of await parentsOf(tx, outcomeId)) most = Math.max(most, await depth(parent.id));
-    const own = isStanding({ kind }) ? 0 : most + delegated;
+    const own = isStanding(outcome) ? 0 : most + stepsOf(outcome);
     known.set(outcomeId, own);
     return own;
   };
@@ -38,14 +38,14 @@ export async function depthOf(tx: ReadTx, id: string): Promise<number> {
 /** The most delegations on any way down from an outcome, its own included. If the outcome moves deeper, so do these. */
 async function heightOf(tx: ReadTx, id: string): Promise<number> {
   const known = new Map<string, number>();
-  const height = async (outcome: Pick<OutcomeRow, "id" | "kind" | "delegated">): Promise<number> => {
+  const height = async (outcome: Parameters<typeof stepsOf>[0] & { id: string }): Promise<number> => {
     const before = known.get(outcome.id);
     if (before !== undefined) return before;
     let most = 0;
     for (const child of await childrenOf(tx, outcome.id))
       if (!isStanding(child)) most = Math.max(most, await height(child));
-    known.set(outcome.id, most + outcome.delegated);
-    return most + outcome.delegated;
+    known.set(outcome.id, most + stepsOf(outcome));
+    return most + stepsOf(outcome);
   };
   return height(await outcomeById(tx, id));
 }
@@ -120,6 +120,10 @@ export async function demandRoomForOutcomes(
     agentId === call.actor.agentId ? "You" : ((await memberById(call.tx, agentId))?.name ?? agentId);
   throw tooManyOpen(who, live + more, maxOpenOutcomes);
 }
+
+/** A goal is where work begins. The board gave it to the root agent, which does not count as delegating it onward. */
+const stepsOf = (outcome: Pick<OutcomeRow, "kind" | "delegated" | "delegated_by">): number =>
+  isGoal(outcome) ? 0 : outcome.delegated;
 
 const isStanding = ({ kind }: Pick<OutcomeRow, "kind">): boolean =>
   kind === "perpetual" || kind === "mandate";

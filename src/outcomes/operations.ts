@@ -1,16 +1,19 @@
+import type { Input } from "../contract/operation.ts";
 import * as contract from "../contract/outcomes.ts";
 import { notFound } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import { memberById } from "../capabilities/members.ts";
-import { aboutSubject, parseData, presentActor } from "../events/ledger.ts";
 import type { ReadTx } from "../store/store.ts";
 import { demandDepth, demandRoomForOutcomes, depthOf } from "./limits.ts";
 import { demandLive, isLive, type OutcomeRow } from "./outcome.ts";
+import { fieldChanges, historyOf, recorded, outcomeFields } from "./history.ts";
 import { presentOutcome } from "./presenting.ts";
 import { readHandlers } from "./reading.ts";
 import { contextOf } from "./results.ts";
 import { demandUndisputed } from "./review.ts";
 import {
+  dependencyRows,
+  endPause,
   insertOutcome,
   outcomeById,
   parentsOf,
@@ -30,7 +33,7 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
   await demandAwaitable(tx, companyId, dependsOn);
   for (const parent of parents) for (const target of dependsOn) await demandNoCycle(tx, parent, target);
   const id = call.newId();
-  await insertOutcome(
+  const outcome = await insertOutcome(
     tx,
     {
       id,
@@ -47,23 +50,29 @@ const onCreate = guarded(contract.createOutcome, async (call) => {
     actor,
   );
   await call.record(id, { title: input.title, parents, dependsOn });
-  return presentOutcome(call, await outcomeById(tx, id));
+  return presentOutcome(call, outcome, { isNew: true });
 });
 
-const onUpdate = guarded(contract.updateOutcome, async (call) => {
+/** Carries out update_outcome and returns what it changed. The owner is told in delegation/updating.ts. */
+export async function changeOutcome(
+  call: Call<Input<typeof contract.updateOutcome>>,
+): Promise<{ saved: OutcomeRow; changes: contract.FieldChanges }> {
   const { tx, actor, companyId, input } = call;
   const outcome = await outcomeById(tx, input.id);
+  const isOwn = actor.agentId !== null && actor.agentId === outcome.responsible_id;
+  const before = await outcomeFields(tx, outcome);
   demandLive(outcome);
   await demandDecided(tx, outcome.responsible_id);
   // The old dependencies go first. Otherwise a link that is being removed could look like a cycle with a new parent.
-  if (input.dependsOn !== undefined) await setDependencies(tx, outcome.id, []);
+  const links = await dependencyRows(tx, outcome.id);
+  if (input.dependsOn !== undefined) await setDependencies(tx, outcome.id, [], actor);
   const parentsLeft =
     input.parents === undefined ? [] : await changeParents(call, outcome, unique(input.parents));
   if (input.dependsOn !== undefined) {
     const dependsOn = unique(input.dependsOn);
     await demandAwaitable(tx, companyId, dependsOn);
     for (const target of dependsOn) await demandNoCycle(tx, outcome.id, target);
-    await setDependencies(tx, outcome.id, dependsOn);
+    await setDependencies(tx, outcome.id, dependsOn, actor, links);
   }
   if (input.blocked !== undefined) demandUndisputed(call, outcome);
   if (input.blocked && outcome.status !== "open") throw texts.notOpen(outcome, "blocked");
@@ -78,7 +87,8 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
       title: input.title ?? outcome.title,
       description: input.description ?? outcome.description,
       acceptance: input.acceptance === undefined ? outcome.acceptance : input.acceptance,
-      stalls: 0,
+      // An agent that edits its own outcome, or unblocks it, does not thereby come closer to it.
+      stalls: isOwn ? outcome.stalls : 0,
       urgent: input.urgent === undefined ? outcome.urgent : input.urgent ? 1 : 0,
       important: input.important === undefined ? outcome.important : input.important ? 1 : 0,
       ...(input.blocked === undefined
@@ -94,41 +104,32 @@ const onUpdate = guarded(contract.updateOutcome, async (call) => {
     },
     actor,
   );
-  const { id: _, ...changes } = input;
+  if (actor.agentId === null && input.blocked === null && saved.responsible_id !== null)
+    await endPause(tx, saved.responsible_id);
+  const changes = fieldChanges(before, await outcomeFields(tx, saved));
+  const { id: _, ...given } = input;
   await call.record(outcome.id, {
-    changed: Object.keys(changes),
+    ...recorded(changes),
+    changed: Object.keys(given),
     blocked: input.blocked ?? null,
     ...(parentsLeft.length > 0 ? { parentsLeft } : {}),
   });
-  return presentOutcome(call, saved);
-});
+  return { saved, changes };
+}
 
 const onView = guarded(contract.viewOutcome, async (call) => {
   const { tx, input } = call;
   const outcome = await presentOutcome(call, await outcomeById(tx, input.id));
-  const rows = await tx.all(aboutSubject, { subject: input.id, before: Number.MAX_SAFE_INTEGER, limit: 200 });
-  const history = rows
-    .filter(({ operation }) => operation.startsWith("outcome."))
-    .map((row) => {
-      const { rationale, reason, note } = parseData(row.data);
-      const why = [rationale, reason, note].find((words) => typeof words === "string");
-      return {
-        at: new Date(row.at).toISOString(),
-        action: row.operation,
-        by: presentActor(row),
-        why: typeof why === "string" ? why : null,
-      };
-    });
   return {
     ...outcome,
     depth: await depthOf(tx, input.id),
     context: await contextOf(call, input.id),
-    history,
+    history: await historyOf(tx, call.actor, outcome),
   };
 });
 
-/** Creating, changing and viewing outcomes. Submitting, completing, closing and reopening are in delegation/ending.ts. */
-export const outcomeHandlers = [onCreate, onUpdate, onView, ...readHandlers];
+/** Creating and viewing outcomes. What affects agents and mail, such as changing and ending them, is in delegation/. */
+export const outcomeHandlers = [onCreate, onView, ...readHandlers];
 
 async function parentRows(tx: ReadTx, companyId: string, ids: readonly string[]): Promise<OutcomeRow[]> {
   const rows = [];

@@ -20,6 +20,11 @@ export function isLive(outcome: Pick<OutcomeRow, "status">): boolean {
   return outcome.status === "open" || outcome.status === "submitted";
 }
 
+/** The board delegated it to the root agent and verifies it. */
+export function isGoal(outcome: Pick<OutcomeRow, "kind" | "delegated" | "delegated_by">): boolean {
+  return outcome.kind === "work" && outcome.delegated === 1 && outcome.delegated_by === null;
+}
+
 /** The same in SQL. */
 export const statusIsLive = sql<SqlBool>`status in ('open', 'submitted')`;
 
@@ -73,6 +78,7 @@ export function render(
     parents: readonly string[];
     children: readonly string[];
     dependsOn: readonly string[];
+    deliverables: readonly string[];
     responsible: string | null;
   },
 ): string {
@@ -88,6 +94,7 @@ export function render(
     `parents: ${list(around.parents)}`,
     `children: ${list(around.children)}`,
     `dependsOn: ${list(around.dependsOn)}`,
+    ...(around.deliverables.length === 0 ? [] : [`deliverables: ${list(around.deliverables)}`]),
     `responsible: ${JSON.stringify(around.responsible)}`,
   ];
   const body = [`# ${outcome.title}`];

@@ -3,30 +3,42 @@ import { memberById } from "../capabilities/members.ts";
 import { readsBelow } from "../capabilities/structure.ts";
 import { type Viewer, visible } from "../capabilities/visible.ts";
 import { query } from "../store/query.ts";
+import { tables } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
+import { deliverablesOf } from "./deliverables.ts";
 import type { OutcomeRow } from "./outcome.ts";
 import { dependenciesOf, firstChildrenOf, parentsOf, type Ref } from "./table.ts";
 import { workable } from "./workable.ts";
 
-/** One outcome with its neighbours, as `view_outcome` shows it. A neighbour that the actor can't read is a bare id. */
+/**
+ * One outcome with its neighbours, as `view_outcome` shows it. A neighbour that the actor can't read is a bare id. A new outcome
+ * has nothing below it.
+ */
 export async function presentOutcome(
   { tx, actor }: { readonly tx: ReadTx; readonly actor: Viewer },
   row: OutcomeRow,
+  { isNew = false } = {},
 ): Promise<Outcome> {
   const { agentId } = actor;
-  const seesBelow = agentId === null || (await readsBelow(tx, agentId, row.id));
-  const children = await firstChildrenOf(tx, row.id, 1000);
-  const isWorkable = await tx.first(workableNow, { id: row.id, now: tx.now });
+  // All at once: PostgreSQL need not be waited for between them.
+  const [seesBelow, children, isWorkable, responsible, delegator, parents, dependencies, deliverables] =
+    await Promise.all([
+      agentId === null || readsBelow(tx, agentId, row.id),
+      isNew ? [] : firstChildrenOf(tx, row.id, 1000),
+      tx.first(workableNow, { id: row.id, now: tx.now }),
+      nameOf(tx, row.responsible_id),
+      nameOf(tx, row.delegated_by),
+      parentsOf(tx, row.id).then((refs) => neighbours(tx, actor, refs)),
+      dependenciesOf(tx, row.id).then((refs) => neighbours(tx, actor, refs)),
+      isNew ? [] : deliverablesOf(tx, actor, row.id),
+    ]);
   return {
-    ...presentRow({ ...row, responsible_name: await nameOf(tx, row.responsible_id) }),
+    ...presentRow({ ...row, responsible_name: responsible }),
     description: row.description,
     acceptance: row.acceptance,
     rationale: row.rationale,
-    delegatedBy:
-      row.delegated_by === null
-        ? null
-        : { id: row.delegated_by, name: (await nameOf(tx, row.delegated_by)) ?? "" },
-    parents: await neighbours(tx, actor, await parentsOf(tx, row.id)),
+    delegatedBy: row.delegated_by === null ? null : { id: row.delegated_by, name: delegator ?? "" },
+    parents,
     // Like the file of an outcome, an answer does not tell when another agent got mail.
     children: seesBelow
       ? await neighbours(tx, { agentId: null }, children)
@@ -35,8 +47,10 @@ export async function presentOutcome(
           actor,
           children.filter(({ kind }) => kind !== "inbox"),
         ),
-    dependsOn: await neighbours(tx, actor, await dependenciesOf(tx, row.id)),
+    dependsOn: dependencies,
     result: row.result_id,
+    budget: tables.outcomes.budget.parse(row.budget),
+    deliverables,
     // Whether it can be worked on depends on what is below it.
     workable: seesBelow && isWorkable?.workable === 1,
   };

@@ -1,9 +1,13 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
+import { listGoals } from "../contract/goals.ts";
 import * as contract from "../contract/outcomes.ts";
 import { guarded } from "../dispatch/guarded.ts";
-import { cursorRow, defaultPage, pageAfter } from "../dispatch/page.ts";
+import { cursorRow, defaultPage, pageAfter, type PageInput } from "../dispatch/page.ts";
+import { findMember } from "../capabilities/members.ts";
 import { readsBelow } from "../capabilities/structure.ts";
 import { type Viewer, visible } from "../capabilities/visible.ts";
+import { wordsOf } from "../knowledge/content.ts";
+import { describedBy } from "../knowledge/lists.ts";
 import { dynamic, query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
@@ -15,6 +19,7 @@ import { workable } from "./workable.ts";
 /** Operations that only read outcomes. Each reads a bounded number of rows, because a long read delays the writers. */
 
 type Listed = ListedRow & { workable: number };
+type OutcomePage = PageInput & { readonly status?: contract.OutcomeStatus | undefined };
 
 const onMine = guarded(contract.myOutcomes, async ({ tx, actor, input }) => {
   if (actor.agentId === null) throw onlyAgentsHaveOutcomes();
@@ -25,26 +30,93 @@ const onListOfAgent = guarded(contract.listAgentOutcomes, ({ tx, actor, input })
   listOf(tx, actor, input.id, input),
 );
 
-const onList = guarded(contract.listOutcomes, async ({ tx, companyId, input }) => {
-  const last = await cursorRow(input.cursor, (id) => tx.first(oneRow, { id }));
+const onList = guarded(contract.listOutcomes, async ({ tx, companyId, input: { owner, ...rest } }) => {
+  const agent = owner === undefined ? undefined : await findMember(tx, companyId, owner);
+  return newestOf(tx, { ...rest, companyId, ...(agent && { ownerId: agent.id }) });
+});
+
+const onListGoals = guarded(listGoals, ({ tx, companyId, input }) =>
+  newestOf(tx, { ...input, companyId, goals: true }),
+);
+
+interface OutcomeFilter extends OutcomePage {
+  readonly companyId: string;
+  readonly ownerId?: string;
+  readonly kind?: contract.OutcomeKind | undefined;
+  readonly blocked?: boolean | undefined;
+  readonly text?: string | undefined;
+  /** Only what the board wants done. */
+  readonly goals?: true;
+}
+
+/** A page of the outcomes of a company, the newest first, and how many there are of each status. */
+async function newestOf(tx: ReadTx, filter: OutcomeFilter) {
+  const matching = conditionOf(tx, filter);
+  const last = await cursorRow(filter.cursor, (id) => tx.first(oneRow, { id }));
   const before = last?.num ?? Number.MAX_SAFE_INTEGER;
+  const { status, limit } = filter;
   const rows = await tx.all(
     dynamic((db) => {
-      let list = db
+      const list = db
         .selectFrom("outcomes as o")
         .leftJoin("agents as r", "r.id", "o.responsible_id")
         .select(listedColumns)
         .select((eb) => workable(eb, tx.now).as("workable"))
-        .where("o.company_id", "=", companyId)
+        .where(matching)
         .where("o.num", "<", before);
-      if (input.status !== undefined) list = list.where("o.status", "=", input.status);
-      return list.orderBy("o.num", "desc").limit((input.limit ?? defaultPage) + 1);
+      return (status === undefined ? list : list.where("o.status", "=", status))
+        .orderBy("o.num", "desc")
+        .limit((limit ?? defaultPage) + 1);
     }),
     {},
   );
-  const { page, nextCursor } = pageAfter(rows, input.limit, (row) => row.id);
-  return { outcomes: page.map(presentListed), nextCursor };
-});
+  const { page, nextCursor } = pageAfter(rows, limit, (row) => row.id);
+  return { outcomes: page.map(presentListed), nextCursor, totals: await totalsOf(tx, matching) };
+}
+
+const isBlocked = sql<boolean>`(o.status = 'open' and o.blocked_reason is not null)`;
+
+function conditionOf(tx: ReadTx, { companyId, ownerId, kind, blocked, text, goals }: OutcomeFilter) {
+  const words = text === undefined ? [] : wordsOf(text);
+  const parts = [
+    sql`o.company_id = ${companyId}`,
+    ...(ownerId === undefined ? [] : [sql`o.responsible_id = ${ownerId}`]),
+    ...(kind === undefined ? [] : [sql`o.kind = ${kind}`]),
+    ...(blocked === undefined ? [] : [blocked ? isBlocked : sql`not ${isBlocked}`]),
+    ...(goals === undefined ? [] : [sql`o.kind = 'work' and o.delegated = 1 and o.delegated_by is null`]),
+    // The description of an outcome's file is its title.
+    ...(words.length === 0
+      ? text === undefined
+        ? []
+        : [sql`1 = 0`]
+      : [sql`o.id in (select f.id from files f where ${describedBy(tx.dialect, words)})`]),
+  ];
+  return sql<boolean>`${sql.join(parts, sql` and `)}`;
+}
+
+async function totalsOf(tx: ReadTx, matching: RawBuilder<boolean>) {
+  const rows = await tx.all(
+    dynamic((db) =>
+      db
+        .selectFrom("outcomes as o")
+        .select((eb) => [
+          "o.status",
+          eb.fn.countAll<number>().as("count"),
+          sql<number>`sum(case when ${isBlocked} then 1 else 0 end)`.as("blocked"),
+        ])
+        .where(matching)
+        .groupBy("o.status"),
+    ),
+    {},
+  );
+  const totals = { total: 0, open: 0, submitted: 0, completed: 0, closed: 0, blocked: 0 };
+  for (const { status, count, blocked } of rows) {
+    totals[status] = count;
+    totals.total += count;
+    totals.blocked += blocked;
+  }
+  return totals;
+}
 
 const onAncestors = guarded(contract.viewAncestors, async ({ tx, actor, input }) => {
   const chains: string[][] = [];
@@ -86,19 +158,19 @@ const onSubtree = guarded(contract.viewSubtree, async ({ tx, actor, input }) => 
   // The database may return the rows in any order. It must not depend on other rows.
   const page = rows.slice(0, limit).toSorted((a, b) => a.num - b.num);
   const inPage = new Set(page.map(({ id }) => id));
-  const parentsInPage = (row: WithParents): string[] =>
-    (row.parents ?? "")
-      .split(" ")
-      .filter((id) => inPage.has(id))
-      .toSorted();
+  const idsIn = (joined: string | null): string[] => (joined === null ? [] : joined.split(" ").toSorted());
   return {
     id: input.id,
-    outcomes: page.map((row) => ({ ...presentRow(row), parents: parentsInPage(row) })),
+    outcomes: page.map((row) => ({
+      ...presentRow(row),
+      parents: idsIn(row.parents).filter((id) => inPage.has(id)),
+      dependsOn: idsIn(row.depends_on),
+    })),
     truncated: rows.length > limit,
   };
 });
 
-export const readHandlers = [onMine, onList, onListOfAgent, onAncestors, onSubtree];
+export const readHandlers = [onMine, onList, onListGoals, onListOfAgent, onAncestors, onSubtree];
 
 const mostChains = 100;
 
@@ -106,16 +178,7 @@ const mostChains = 100;
  * An agent's outcomes in the order to work on them: important first, then urgent, then oldest. Each status is read in
  * that order from the index, so a page costs the same however many outcomes the agent has finished.
  */
-async function listOf(
-  tx: ReadTx,
-  viewer: Viewer,
-  agentId: string,
-  input: {
-    status?: contract.OutcomeStatus | undefined;
-    limit?: number | undefined;
-    cursor?: string | undefined;
-  },
-) {
+async function listOf(tx: ReadTx, viewer: Viewer, agentId: string, input: OutcomePage) {
   const limit = input.limit ?? defaultPage;
   const last = await cursorRow(input.cursor, async (id) =>
     (await visible(tx, viewer, `outcome:${id}`)) ? tx.first(oneRow, { id }) : undefined,
@@ -176,18 +239,23 @@ async function readableBelow(
   return found;
 }
 
-type WithParents = ListedRow & { parents: string | null };
+type WithParents = ListedRow & { parents: string | null; depends_on: string | null };
 
 /** Joined by spaces, which no id contains. */
 const parentIds = sql<
   string | null
 >`(select string_agg(e.parent_id, ' ') from edges e where e.child_id = o.id)`;
 
+const dependencyIds = sql<
+  string | null
+>`(select string_agg(d.depends_on_id, ' ') from dependencies d where d.outcome_id = o.id)`;
+const neighbourIds = [parentIds.as("parents"), dependencyIds.as("depends_on")] as const;
+
 const oneRow = query((db, p: { id: string }) =>
   db
     .selectFrom("outcomes as o")
     .leftJoin("agents as r", "r.id", "o.responsible_id")
-    .select([...listedColumns, parentIds.as("parents")])
+    .select([...listedColumns, ...neighbourIds])
     .where("o.id", "=", p.id),
 );
 
@@ -208,7 +276,7 @@ const below = query((db, p: { id: string; limit: number }) =>
     .selectFrom("down")
     .innerJoin("outcomes as o", "o.id", "down.id")
     .leftJoin("agents as r", "r.id", "o.responsible_id")
-    .select([...listedColumns, parentIds.as("parents")])
+    .select([...listedColumns, ...neighbourIds])
     .limit(p.limit),
 );
 

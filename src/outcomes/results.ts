@@ -3,6 +3,8 @@ import { visible } from "../capabilities/visible.ts";
 import { type Content, contentFor, type Reader } from "../knowledge/showing.ts";
 import { addVersion, fileById, insertFile } from "../knowledge/table.ts";
 import type { ReadTx } from "../store/store.ts";
+import type { Deliverable } from "../contract/outcomes.ts";
+import { deliverablesOf } from "./deliverables.ts";
 import type { OutcomeRow } from "./outcome.ts";
 import { dependenciesOf, outcomeById } from "./table.ts";
 
@@ -32,9 +34,11 @@ export async function keepResult(
 export interface ContextEntry {
   readonly id: string;
   readonly title: string;
-  readonly file: string;
+  /** Null: it was completed without a note. */
+  readonly file: string | null;
   readonly text: string;
   readonly truncated: boolean;
+  readonly deliverables: Deliverable[];
 }
 
 export const mostContext = 8 * 1024;
@@ -48,14 +52,16 @@ export async function contextOf(reader: Reader, id: string, room = mostContext):
   const found = [];
   for (const { id: on, title } of await dependenciesOf(tx, id)) {
     const result = await resultFor(reader, on);
+    const deliverables = await deliverablesOf(tx, actor, on);
     // An agent may read the result of an outcome that it may not read itself. The result names the outcome too.
     const isSeen = await visible(tx, actor, `outcome:${on}`);
-    if (result !== undefined)
+    if (result !== undefined || deliverables.length > 0)
       found.push({
         id: on,
-        title: isSeen ? title : result.description,
-        file: result.file_id,
-        content: result.content,
+        title: isSeen ? title : (result?.description ?? on),
+        file: result?.file_id ?? null,
+        content: result?.content ?? new Uint8Array(),
+        deliverables,
       });
   }
   const entries = new Map<string, ContextEntry>();

@@ -2,10 +2,11 @@ import type { ReviewVerdict } from "../contract/outcomes.ts";
 import { sql } from "kysely";
 import type { Writing } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
-import { insertion, query, selection } from "../store/query.ts";
+import { checksIn } from "../store/checks.ts";
+import { insertion, query, selection, textQuery } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { OutcomeRow } from "./outcome.ts";
-import { askToDecide, awaitsDecision, notYoursToDecide } from "./texts.ts";
+import { awaitsDecision, notYoursToDecide } from "./texts.ts";
 
 /**
  * The review of submitted work by the agent that delegated it:
@@ -59,55 +60,58 @@ export const isEscalated = ({
 export const mostReworks = 2;
 
 /**
- * The owner can't submit or unblock escalated work. Otherwise the manager that was asked would find it submitted again,
+ * An agent can't submit or unblock escalated work. Otherwise the manager that was asked would find it submitted again,
  * and owner and reviewer would continue to disagree for ever.
  */
 export function demandUndisputed(
   { actor }: Writing,
-  outcome: Parameters<typeof isEscalated>[0] & Pick<OutcomeRow, "id" | "title" | "responsible_id">,
+  outcome: Parameters<typeof isEscalated>[0] & Pick<OutcomeRow, "id" | "title">,
 ): void {
-  if (actor.agentId !== null && actor.agentId === outcome.responsible_id && isEscalated(outcome))
+  if (actor.agentId !== null && isEscalated(outcome))
     throw notYoursToDecide(outcome, outcome.blocked_reason ?? "");
 }
 
-/** The message to the manager (null: the board) that has to decide. */
-export async function questionOf(
+/**
+ * Who decides about submitted or escalated work: the agent that delegated it or, once it is escalated, the manager above it.
+ * Each further escalation goes one level up. Derived from the present reporting line, so a manager that leaves or moves
+ * never takes a decision along. Null: the board, which may also decide everything else.
+ */
+export async function deciderOf(
   tx: ReadTx,
-  outcome: Pick<OutcomeRow, "id" | "title" | "delegated_by">,
-  to: string | null,
-  reason: string,
-): Promise<string> {
-  const reviewer = await memberById(tx, outcome.delegated_by);
-  return askToDecide(outcome, { reason, reviewer: reviewer?.name ?? "its reviewer", isBoard: to === null });
+  outcome: Pick<OutcomeRow, "delegated_by" | "reworks" | "status" | "delegated" | "blocked_reason">,
+): Promise<string | null> {
+  let decider = outcome.delegated_by;
+  for (let level = levelsAbove(outcome); level > 0 && decider !== null; level--)
+    decider = (await memberById(tx, decider))?.boss_id ?? null;
+  return decider;
 }
 
-/** The escalated outcomes an agent had to decide at that moment, because one of its reports was the reviewer. */
-export const escalatedTo = query((db, p: { agentId: string; at: number; limit: number }) =>
-  db
-    .selectFrom("outcomes as o")
-    .innerJoin("reviews as r", "r.outcome_id", "o.id")
-    .innerJoin("agents as a", "a.id", "r.reviewer_id")
-    .selectAll("o")
-    .where("a.boss_id", "=", p.agentId)
-    .where("r.verdict", "=", "escalated")
-    .where("o.status", "=", "open")
-    .where("o.reworks", ">=", mostReworks)
-    .where("o.blocked_reason", "is not", null)
-    .where(sql<boolean>`o.updated_at <= ${p.at}`)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom("reviews as n")
-            .select("n.num")
-            .whereRef("n.outcome_id", "=", "o.id")
-            .whereRef("n.num", ">", "r.num")
-            .where("n.verdict", "<>", "unreadable"),
-        ),
-      ),
-    )
-    .orderBy("o.num")
-    .limit(p.limit),
+/** How many levels above the agent that delegated the work decides about it. */
+export const levelsAbove = (
+  outcome: Parameters<typeof isEscalated>[0] & Pick<OutcomeRow, "reworks">,
+): number => (isEscalated(outcome) ? outcome.reworks - mostReworks + 1 : 0);
+
+/** The escalated outcomes an agent had to decide at that moment. They were reviewed by an agent somewhere below it. */
+export async function escalatedTo(
+  tx: ReadTx,
+  p: { agentId: string; at: number; limit: number },
+): Promise<OutcomeRow[]> {
+  const found = [];
+  for (const outcome of await tx.all(escalatedIn, p)) {
+    if ((await deciderOf(tx, outcome)) === p.agentId) found.push(outcome);
+    if (found.length === p.limit) break;
+  }
+  return found;
+}
+
+const escalatedIn = textQuery(
+  (p: { agentId: string; at: number }) => sql<OutcomeRow>`with recursive below(id) as (
+      select id from agents where boss_id = ${p.agentId}
+      union select a.id from agents a join below on a.boss_id = below.id)
+    select o.* from below join outcomes o on o.delegated_by = below.id
+    where o.status = 'open' and o.delegated = 1 and o.reworks >= ${mostReworks} and o.blocked_reason is not null
+      and o.updated_at <= ${p.at} order by o.num`,
+  checksIn("outcomes"),
 );
 
 /** How often each verdict was given on the work of an agent. */

@@ -1,10 +1,12 @@
 import { sql } from "kysely";
 import { notFound } from "../contract/refusal.ts";
+import { isAbove } from "../capabilities/pinned.ts";
+import { readsBelow } from "../capabilities/structure.ts";
 import { type Actor, system } from "../events/ledger.ts";
 import { addVersion, fileById, type FileRow, insertFile } from "../knowledge/table.ts";
 import { checksIn } from "../store/checks.ts";
 import { deleting, insertion, query, saving, selection, textQuery, updating } from "../store/query.ts";
-import type { NewRow } from "../store/schema.ts";
+import type { NewRow, Row } from "../store/schema.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { isLive, type OutcomeRow, render } from "./outcome.ts";
 
@@ -15,7 +17,7 @@ export type NewOutcome = Pick<OutcomeRow, "id" | "company_id" | "title" | "respo
 /** What an outcome is unless it is created as something else. */
 const plainWork: Pick<
   OutcomeRow,
-  "kind" | "description" | "acceptance" | "delegated" | "delegated_by" | "urgent" | "important"
+  "kind" | "description" | "acceptance" | "delegated" | "delegated_by" | "urgent" | "important" | "budget"
 > = {
   kind: "work",
   description: "",
@@ -24,9 +26,11 @@ const plainWork: Pick<
   delegated_by: null,
   urgent: 0,
   important: 0,
+  budget: null,
 };
 
-export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor): Promise<void> {
+/** Returns the row, without its number. */
+export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor): Promise<OutcomeRow> {
   const { parents, dependsOn = [], ...columns } = outcome;
   const row: NewRow<"outcomes"> = {
     ...plainWork,
@@ -37,6 +41,9 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
     blocked_until: null,
     blocked_on: null,
     stalls: 0,
+    made_by: author.agentId,
+    own_steps: 0,
+    own_parts: 0,
     stale: 0,
     result_id: null,
     for_agent_id: null,
@@ -50,8 +57,7 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
     await tx.run(insertEdge, { parent_id: parentId, child_id: outcome.id });
     if (row.kind !== "inbox") await tx.run(markStale, { id: parentId });
   }
-  for (const dependsOnId of dependsOn)
-    await tx.run(insertDependency, { outcome_id: outcome.id, depends_on_id: dependsOnId });
+  if (dependsOn.length > 0) await setDependencies(tx, outcome.id, dependsOn, author, []);
   // As renderFile() orders them, which keeps the text the same until the outcome changes.
   const inOrder = async (ids: readonly string[], read: typeof parentsOf): Promise<readonly string[]> =>
     ids.length < 2 ? ids : (await read(tx, outcome.id)).map(({ id }) => id);
@@ -61,6 +67,7 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
       parents: await inOrder(parents, parentsOf),
       children: [],
       dependsOn: await inOrder(dependsOn, dependenciesOf),
+      deliverables: [],
       responsible: outcome.responsible_id,
     },
   );
@@ -74,6 +81,7 @@ export async function insertOutcome(tx: Tx, outcome: NewOutcome, author: Actor):
     content: Buffer.from(text),
     author,
   });
+  return { ...row, num: 0 };
 }
 
 /** Saves all columns of an outcome and writes a new version of its file. */
@@ -83,6 +91,13 @@ export async function saveOutcome(tx: Tx, outcome: OutcomeRow, author: Actor): P
   await renderFile(tx, saved, author);
   return saved;
 }
+
+/** A person who writes to an agent, or unblocks its work, does not wait for its pause to end (runtime/progress.ts). */
+export async function endPause(tx: Tx, agentId: string): Promise<void> {
+  await tx.run(setPause, { id: agentId, idle_sessions: 0, not_before: 0 });
+}
+
+const setPause = updating("agents", ["idle_sessions", "not_before"], ["id"]);
 
 /**
  * A changed edge only marks the outcomes at both ends stale; their files are written here, when one is read next.
@@ -150,10 +165,33 @@ export async function freeDependents(tx: Tx, dependsOnId: string): Promise<strin
   return freed;
 }
 
-export async function setDependencies(tx: Tx, id: string, wanted: readonly string[]): Promise<void> {
+/**
+ * Replaces the dependencies of an outcome. One that stays (`before`: as it was) keeps who set it, unless only the new setter
+ * is entitled to share what the awaited outcome delivers: its owner, someone above it, or the board.
+ */
+export async function setDependencies(
+  tx: Tx,
+  id: string,
+  wanted: readonly string[],
+  setter: Actor,
+  before?: readonly Row<"dependencies">[],
+): Promise<void> {
+  const known = before ?? (await dependencyRows(tx, id));
   await tx.run(deleteDependencies, { outcome_id: id });
-  for (const dependsOnId of wanted)
-    await tx.run(insertDependency, { outcome_id: id, depends_on_id: dependsOnId });
+  for (const dependsOnId of wanted) {
+    const old = known.find(({ depends_on_id }) => depends_on_id === dependsOnId);
+    const shares = old?.shares === 1 || (await mayShare(tx, setter, dependsOnId)) ? 1 : 0;
+    const made = { outcome_id: id, depends_on_id: dependsOnId, set_by: setter.agentId, shares } as const;
+    await tx.run(insertDependency, old?.shares === shares ? old : made);
+  }
+}
+
+export const dependencyRows = (tx: ReadTx, id: string): Promise<Row<"dependencies">[]> =>
+  tx.all(ownDependencies, { outcome_id: id });
+
+async function mayShare(tx: ReadTx, { agentId }: Actor, id: string): Promise<boolean> {
+  if (agentId === null || (await readsBelow(tx, agentId, id))) return true;
+  return isAbove(tx, agentId, (await outcomeById(tx, id)).responsible_id);
 }
 
 export async function liveDependentsOf(tx: ReadTx, id: string): Promise<OutcomeRow[]> {
@@ -168,10 +206,11 @@ export async function liveDependentsOf(tx: ReadTx, id: string): Promise<OutcomeR
  * because the new one would be a circle.
  */
 export async function repointDependents(tx: Tx, fromId: string, toId: string): Promise<void> {
-  for (const { outcome_id: id } of await tx.all(dependents, { depends_on_id: fromId })) {
+  for (const row of await tx.all(dependents, { depends_on_id: fromId })) {
+    const { outcome_id: id } = row;
     if (await wouldWaitForItself(tx, id, toId)) continue;
     await tx.run(deleteDependency, { outcome_id: id, depends_on_id: fromId });
-    await tx.run(insertDependency, { outcome_id: id, depends_on_id: toId });
+    await tx.run(insertDependency, { ...row, depends_on_id: toId });
     await tx.run(markStale, { id });
   }
 }
@@ -223,6 +262,7 @@ async function renderFile(tx: Tx, outcome: OutcomeRow, author: Actor): Promise<v
     parents: ids(await parentsOf(tx, outcome.id)),
     children: ids(await tx.all(listedChildren, { id: outcome.id, limit: mostChildrenShown })),
     dependsOn: ids(await dependenciesOf(tx, outcome.id)),
+    deliverables: (await tx.all(listedOn, { outcome_id: outcome.id })).map(({ file_id }) => file_id),
     responsible: outcome.responsible_id,
   });
   await addVersion(tx, file, { content: Buffer.from(text), description: outcome.title, author });
@@ -245,6 +285,14 @@ const listedChildren = neighbours("edges", "child_id", "parent_id", sql`and o.ki
 const liveChildren = neighbours("edges", "child_id", "parent_id", sql`and o.status in ('open', 'submitted')`);
 const dependencies = neighbours("dependencies", "depends_on_id", "outcome_id");
 const dependents = selection("dependencies", ["depends_on_id"]);
+const ownDependencies = selection("dependencies", ["outcome_id"]);
+
+/** What the last submission of an outcome delivers. */
+export const listedOn = selection(
+  "deliverables",
+  ["outcome_id"],
+  sql`and listed = 1 order by created_at, file_id`,
+);
 
 const waitersOn = query((db, p: { id: string }) =>
   db
@@ -256,7 +304,7 @@ const waitersOn = query((db, p: { id: string }) =>
 
 const insertRow = insertion("outcomes");
 
-const updateRow = saving("outcomes", ["company_id", "created_at"]);
+const updateRow = saving("outcomes", ["company_id", "made_by", "created_at"]);
 
 const setOwner = updating(
   "outcomes",

@@ -1,5 +1,6 @@
 import { onOneLine } from "../contract/visible-text.ts";
-import { plural } from "../contract/phrases.ts";
+import type { FieldChanges } from "../contract/outcomes.ts";
+import { plural, quoteBlock } from "../contract/phrases.ts";
 import { refused, Refusal } from "../contract/refusal.ts";
 
 /** Everything this folder says to agents and people about outcomes. */
@@ -193,25 +194,67 @@ export const onlyAgentsHaveOutcomes = (): Refusal =>
 
 export const notYoursToDecide = (outcome: Named, blockedReason: string): Refusal =>
   refused(
-    `${named(outcome)} is waiting for a decision that isn't yours: ${blockedReason}.`,
-    "Continue with other work. You will get a message when it is decided.",
+    `${named(outcome)} is waiting for a decision: ${blockedReason}.`,
+    "The manager that was asked decides it with decide_outcome. Continue with other work; you will get a message.",
   );
 
 /** A blocked reason: a clause without a full stop, because other texts continue it. */
 export const awaitsDecision = (why: string, decider: string, reviewer: string): string =>
   `${why}, so ${decider} (${reviewer}'s manager) decides what happens next`;
 
-/** To the manager or the board (`isBoard`) that has to decide about disputed work. */
-export function askToDecide(
-  { id, title }: Named,
-  { reason, reviewer, isBoard }: { reason: string; reviewer: string; isBoard: boolean },
-): string {
-  const how = isBoard
-    ? "You can complete it, close it, reclaim it, or unblock it (update_outcome with blocked: null) after writing to its owner."
-    : [
-        `To accept the work as it is, end a session with the line "VERDICT[${id}]: PASS".`,
-        `To send it back, end with the line "VERDICT[${id}]: REWORK", followed by what is missing.`,
-        `You can also write to ${reviewer}, who can close the outcome or reclaim it.`,
-      ].join("\n");
-  return `"${title}" (kb://${id}) needs your decision: ${onOneLine(reason)}.\n\n${how}`;
+export const filesNotYours = (ids: readonly string[]): Refusal =>
+  refused(
+    `You can't deliver ${ids.length === 1 ? "this file" : "these files"}: ${ids.join(", ")}. A deliverable is a knowledge file you wrote, or one that was delivered to you from below.`,
+    "Leave them out, or copy what matters into a file you create with create_file, and deliver that file.",
+  );
+
+export const tooManyDeliverables = (count: number, most: number): Refusal =>
+  refused(
+    `An outcome delivers at most ${plural(most, "file")}. You named ${count}.`,
+    "Deliver one file that links to the others, and combine small files.",
+  );
+
+/** Said with a submission about a link in its note that is not a deliverable. */
+export const howToShare = (id: string, readers: readonly { name: string }[], canOpen: boolean): string =>
+  `${readers.map(({ name }) => name).join(", ")} can't open kb://${id}. ${
+    canOpen
+      ? `To share it, send it: send_message {"to":"boss","file":"${id}"}. Or copy what matters into a file of yours and submit again with files.`
+      : "You can't open it either, or it was deleted. Check the id."
+  }`;
+
+/** One line for each, at most 20. The description is what the author wrote, so it is quoted. */
+export const deliveredLines = (
+  delivered: readonly { id: string; description: string; version: number }[],
+): string =>
+  [
+    ...delivered
+      .slice(0, 20)
+      .map(
+        ({ id, description, version }) =>
+          `- ${JSON.stringify(onOneLine(description).slice(0, 100).toWellFormed())} kb://${id} (version ${version})`,
+      ),
+    ...(delivered.length > 20 ? [`- … and ${delivered.length - 20} more: call view_outcome.`] : []),
+  ].join("\n");
+
+/** To the owner, after another agent or the board changed its outcome. */
+export const changedByOther = (who: string, outcome: Named, changes: FieldChanges): string =>
+  [
+    `${who} changed "${outcome.title}" (kb://${outcome.id}), which you are responsible for.`,
+    "",
+    ...Object.entries(changes).flatMap(([field, { before, after }]) => [
+      `${field}, before:`,
+      quoteBlock(valueOf(before)),
+      `${field}, now:`,
+      quoteBlock(valueOf(after)),
+    ]),
+    "",
+    `Call view_outcome {"id":"${outcome.id}"} to see the whole outcome, and adjust your work to it.`,
+  ].join("\n");
+
+function valueOf(value: unknown): string {
+  if (typeof value === "string") return value === "" ? "(empty)" : cutText(value);
+  return value === null || (Array.isArray(value) && value.length === 0) ? "(none)" : JSON.stringify(value);
 }
+
+const cutText = (text: string): string =>
+  text.length <= 1000 ? text : `${text.slice(0, 1000).toWellFormed()}…`;

@@ -1,20 +1,38 @@
 import { sql } from "kysely";
 import * as contract from "../contract/capabilities.ts";
 import { notFound } from "../contract/refusal.ts";
-import { defaultLevel, isOnLadder, ranks, resourceKind } from "../contract/resources.ts";
-import { type Db, insertion, query, selection } from "../store/query.ts";
+import { defaultLevel, isOnLadder, ranks, resourceId, resourceKind } from "../contract/resources.ts";
+import { type Db, insertion, query, selection, textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { ReadTx } from "../store/store.ts";
 import { explain } from "../capabilities/explain.ts";
-import { type Gift, give, revoke } from "../capabilities/grants.ts";
+import { demandServer, type Gift, give, revoke } from "../capabilities/grants.ts";
+import { possibleHolders } from "../capabilities/holders.ts";
 import { type Guarded, guarded } from "../dispatch/guarded.ts";
 import type { CallContext, Writing } from "../dispatch/context.ts";
-import { findMember, isActive, type Member, memberById, reportsOf } from "../capabilities/members.ts";
+import { answerableWriters } from "../capabilities/answers.ts";
+import {
+  findMember,
+  isActive,
+  type Member,
+  memberById,
+  memberName,
+  reportsOf,
+} from "../capabilities/members.ts";
 import { statusIsLive } from "../outcomes/outcome.ts";
 import { notify } from "../mail/operations.ts";
-import { cursorParts, defaultPage, pageAfter, pageByNumber, type PageInput } from "../dispatch/page.ts";
+import {
+  cursorParts,
+  cursorRow,
+  defaultPage,
+  pageAfter,
+  pageByNumber,
+  type PageInput,
+} from "../dispatch/page.ts";
 import { effectiveRank, holds, worthOf } from "../capabilities/rights.ts";
-import { presentGrant, type Viewer } from "../capabilities/visible.ts";
+import { pinsOf, reasonOf } from "../capabilities/pinned.ts";
+import { departedBelow } from "../capabilities/structure.ts";
+import { presentGrant, type Viewer, visibleName, visibleVersions } from "../capabilities/visible.ts";
 import { type GrantRow, levelOf, markRevoked } from "../capabilities/table.ts";
 import { noSuchLevel, notYourReport } from "../capabilities/texts.ts";
 import * as texts from "./texts.ts";
@@ -23,7 +41,7 @@ const onList = guarded(contract.listPermissions, async ({ tx, actor, input }) =>
   const me = await ownMember(tx, actor.agentId);
   const page = await grantsPage(tx, actor, me.id, true, input);
   const requests = await tx.all(requestsToBoss, { bossId: me.id });
-  return { ...page, structural: await structuralOf(tx, me), requests: requests.map(presentRequest) };
+  return { ...page, structural: await structuralOf(tx, actor, me), requests: requests.map(presentRequest) };
 });
 
 const onListOfAgent = guarded(contract.listAgentGrants, async ({ tx, actor, input }) => {
@@ -31,7 +49,7 @@ const onListOfAgent = guarded(contract.listAgentGrants, async ({ tx, actor, inpu
   if (agent === undefined) throw notFound("agent", input.id);
   return {
     ...(await grantsPage(tx, actor, agent.id, false, input)),
-    structural: await structuralOf(tx, agent),
+    structural: await structuralOf(tx, actor, agent),
   };
 });
 
@@ -57,11 +75,44 @@ const onExplain = guarded(contract.explainAccess, async ({ tx, actor, companyId,
     // A manager may ask only about resources it has a right on. Otherwise the answer would reveal what exists.
     if (
       (await effectiveRank(tx, actor.agentId, input.resource)) < 0 &&
+      (kind !== "kb" || (await visibleVersions(tx, actor, resourceId(input.resource))).length === 0) &&
       !["org", "mcp", "repo"].includes(kind)
     )
       throw notFound("resource", input.resource);
   }
   return explain(tx, actor, agent, input.resource, input.level);
+});
+
+const onHolders = guarded(contract.listHolders, async ({ tx, actor, companyId, input }) => {
+  const { resource, limit = defaultPage } = input;
+  const kind = resourceKind(resource);
+  if (input.level !== undefined && !isOnLadder(kind, input.level)) throw noSuchLevel(kind, input.level);
+  const level = input.level ?? defaultLevel(kind);
+  const about = await visibleName(tx, actor, companyId, resource);
+  if (about.title === null) throw notFound("resource", resource);
+  let after = await cursorRow(input.cursor, async (id) => {
+    const agent = await memberById(tx, id);
+    return agent?.company_id === companyId ? agent : undefined;
+  });
+  const holders = [];
+  for (;;) {
+    const possible = await possibleHolders(tx, companyId, resource, after, limit + 1);
+    for (const agent of possible) {
+      const { allowed, held, because, references, chain, pinned } = await explain(
+        tx,
+        actor,
+        agent,
+        resource,
+        level,
+      );
+      if (allowed && held !== null)
+        holders.push({ agent: { id: agent.id, name: agent.name }, held, because, references, chain, pinned });
+    }
+    after = possible.at(-1);
+    if (possible.length <= limit || holders.length > limit) break;
+  }
+  const { page, nextCursor } = pageAfter(holders, limit, ({ agent }) => agent.id);
+  return { resource, level, about, holders: page, nextCursor };
 });
 
 const onGrant = guarded(contract.grantPermission, async (call) => {
@@ -78,6 +129,7 @@ const onRevoke = guarded(contract.revokePermission, async (call) => {
   const row = await revoke(call.tx, call.companyId, call.input.id, call.actor.agentId);
   await recordGrant(call, "permission.revoke", row);
   await tellOfServer(call, row, false);
+  await tellOfHiring(call, row);
   return presentGrant(call.tx, call.actor, row, false);
 });
 
@@ -87,6 +139,7 @@ const onRequest = guarded(contract.requestPermission, async (call) => {
   const kind = resourceKind(input.resource);
   const level = input.level ?? defaultLevel(kind);
   if (!isOnLadder(kind, level)) throw noSuchLevel(kind, level);
+  if (kind === "mcp") await demandServer(tx, companyId, resourceId(input.resource));
   const request = {
     id: call.newId(),
     agent: { id: me.id, name: me.name },
@@ -128,6 +181,7 @@ export const permissionHandlers: readonly Guarded[] = [
   onRequest,
   onListRequests,
   onExplain,
+  onHolders,
 ];
 
 /** A session gets its MCP servers when it starts, so a change reaches the agent only with its next session. */
@@ -147,7 +201,30 @@ export async function grantRight(call: Writing, gift: Omit<Gift, "id" | "company
 export async function takeAway(call: Writing, grant: GrantRow): Promise<void> {
   await markRevoked(call.tx, grant.id);
   await recordGrant(call, "permission.revoke", grant);
+  await tellOfHiring(call, grant);
 }
+
+/** Every agent that can't hire any more because this grant was revoked is told, also those that got the right further down. */
+async function tellOfHiring(call: Writing, row: GrantRow): Promise<void> {
+  if (row.resource !== "org:hire") return;
+  const { tx, actor } = call;
+  const by = actor.kind === "system" ? "Agency" : await memberName(tx, actor.agentId, "the board");
+  const holder = await memberName(tx, row.grantee_id);
+  for (const { id } of await tx.all(holdersBelow, { id: row.id })) {
+    const agent = await memberById(tx, id);
+    if (agent === undefined || !isActive(agent) || id === actor.agentId) continue;
+    if (await holds(tx, id, "org:hire", "use")) continue;
+    await notify(call, id, texts.hiringEnded(by, id === row.grantee_id ? null : holder));
+  }
+}
+
+/** The holders of a grant and of all grants that were passed on from it. */
+const holdersBelow = textQuery(
+  (p: { id: string }) => sql<{ id: string }>`with recursive below(id) as (
+      select id from grants where id = ${p.id}
+      union select g.id from grants g join below on g.parent_id = below.id)
+    select distinct g.grantee_id as id from grants g join below on below.id = g.id order by g.grantee_id`,
+);
 
 async function recordGrant(
   call: Writing,
@@ -185,10 +262,10 @@ async function grantsPage(
 }
 
 /** The rights an agent has by its position. Outcomes below the listed ones are implied, so they are not listed. */
-async function structuralOf(tx: ReadTx, me: Member) {
+async function structuralOf(tx: ReadTx, viewer: Viewer, me: Member): Promise<contract.StructuralRight[]> {
   // An inactive agent has no rights.
   if (!isActive(me)) return [];
-  const rights: { resource: string; levels: string[]; because: string }[] = [];
+  const rights: contract.StructuralRight[] = [];
   const add = (resource: string, levels: string[], because: string): void =>
     void rights.push({ resource, levels, because });
   const { because } = texts;
@@ -198,10 +275,22 @@ async function structuralOf(tx: ReadTx, me: Member) {
     add(`outcome:${id}`, ["read", "write"], because.youDelegated(title));
   for (const { id, kind } of await tx.all(ownDocuments, { owner_id: me.id }))
     add(`kb:${id}`, kind === "log" ? ["read"] : ["read", "write"], because.ownDocument(kind));
+  for (const { id, kind, name } of await tx.all(reportsDocuments, { agentId: me.id }))
+    add(`kb:${id}`, ["read"], because.reportsDocument(name, kind));
+  for (const { id, kind, name } of await tx.all(inheritedFiles, { agentId: me.id }))
+    add(`kb:${id}`, kind === "file" ? ["read", "write"] : ["read"], because.inherited(name));
+  for (const pin of await pinsOf(tx, me.id, 200)) {
+    const { fileId, version, through } = pin;
+    const why = await reasonOf(tx, viewer.agentId, me, pin);
+    rights.push({ resource: `kb:${fileId}`, levels: ["read"], ...why, version, through });
+  }
   if (me.boss_id !== null) add(`mail:${me.boss_id}`, ["send"], because.manager);
   for (const report of await reportsOf(tx, me.id))
     if (report.status !== "pending_approval") add(`mail:${report.id}`, ["send"], because.report(report.name));
   add(`mail:${me.id}`, ["send"], because.yourself);
+  for (const writer of await answerableWriters(tx, me.id))
+    if (!(await holds(tx, me.id, `mail:${writer ?? "board"}`, "send")))
+      add(`mail:${writer ?? "board"}`, ["send"], because.wroteToYou(await memberName(tx, writer)));
   return rights;
 }
 
@@ -259,3 +348,23 @@ const delegatedAway = selection(
   sql`and ${statusIsLive} order by num limit 200`,
 );
 const ownDocuments = selection("files", ["owner_id"], sql`and deleted_at is null`);
+
+const reportsDocuments = textQuery(
+  (p: { agentId: string }) =>
+    sql<{ id: string; kind: string; name: string }>`select f.id, f.kind, a.name from files f
+      join agents a on a.id = f.owner_id where f.deleted_at is null and a.boss_id = ${p.agentId}
+      and a.status in ('idle', 'paused') order by f.id limit 200`,
+);
+
+/** The files of agents that have left, which are this agent's now: state documents and logs, and what they created. */
+const inheritedFiles = textQuery(
+  (p: { agentId: string }) =>
+    sql<{ id: string; kind: string; name: string }>`select * from (
+      select f.id, f.kind, a.name from files f join agents a on a.id = f.owner_id
+        where f.deleted_at is null and f.owner_id in (${departedBelow(p.agentId)})
+      union all select f.id, f.kind, a.name from grants g join agents a on a.id = g.grantee_id
+        join files f on f.id = substr(g.resource, 4)
+        where f.deleted_at is null and g.grantee_id in (${departedBelow(p.agentId)})
+          and g.resource >= 'kb:' and g.resource < 'kb;' and g.origin = 'creation' and g.revoked_at is null) as i
+      order by i.id limit 200`,
+);

@@ -33,6 +33,14 @@ export function permissionRequested(
 export const serverChanged = (server: string, isGranted: boolean): string =>
   `You may ${isGranted ? "now" : "no longer"} use the MCP server ${server}. This takes effect in your next session: save your state and end this one.`;
 
+/** To an agent. `holder` is the agent further up whose right was revoked; null: its own was. */
+export const hiringEnded = (by: string, holder: string | null): string =>
+  `You can no longer hire agents: ${
+    holder === null
+      ? `${by} revoked your right to hire`
+      : `${by} revoked ${holder}'s right to hire, from which yours came`
+  }. Your team stays as it is. If your work needs another agent, ask your manager: request_permission {"resource":"org:hire","reason":"…"}.`;
+
 /** Why an agent has a right without a grant. */
 export const because = {
   delegatedToYou: (title: string): string =>
@@ -40,7 +48,12 @@ export const because = {
   youDelegated: (title: string): string =>
     `You delegated "${title}". You review it, and can read everything below it.`,
   ownDocument: (kind: string): string => `It is your ${kind === "log" ? "log" : "state document"}.`,
+  reportsDocument: (name: string, kind: string): string =>
+    `It is the ${kind === "log" ? "log" : "state document"} of ${name}, who reports to you.`,
+  inherited: (name: string): string =>
+    `${name} left the company, and you are the nearest manager above ${name}.`,
   manager: "It is your manager.",
   report: (name: string): string => `${name} reports to you.`,
+  wroteToYou: (name: string): string => `${name} wrote to you. You can answer each message once.`,
   yourself: "You can leave yourself a message for later.",
 };

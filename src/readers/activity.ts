@@ -1,18 +1,112 @@
+import { sql } from "kysely";
 import * as contract from "../contract/ledger.ts";
+import type { Input } from "../contract/operation.ts";
+import { memberCalled } from "../capabilities/members.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { cursorParts, defaultPage, numberCursor, pageAfter } from "../dispatch/page.ts";
-import { aboutAgent, listAfter, presentEvent } from "../events/ledger.ts";
+import { aboutAgent, presentEvent } from "../events/ledger.ts";
 import { deedsOf } from "../events/pages.ts";
 import { RowCheck } from "../events/rows.ts";
 import { type Anchors, type Damage, verify } from "../events/verify.ts";
+import { findPerson } from "../people/table.ts";
+import { redactText } from "../redaction/redact.ts";
+import { dynamic, selection } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
+import { aboutIn, deedSentence } from "./deeds.ts";
+import { namesOf } from "./titles.ts";
 import { boardHasLedger, deepCheckLost } from "./texts.ts";
 
 const onList = guarded(contract.listEvents, async ({ tx, companyId, input }) => {
   const limit = input.limit ?? defaultPage;
-  const rows = await tx.all(listAfter, { companyId, after: input.after ?? 0, limit: limit + 1 });
+  const newest = input.order === "newest";
+  const last = numberCursor(input.cursor, newest ? Number.MAX_SAFE_INTEGER : 0);
+  const parts = [
+    sql`seq > ${Math.max(input.after ?? 0, newest ? 0 : last)}`,
+    ...(newest ? [sql`seq < ${last}`] : []),
+    ...(await filtersOf(tx, companyId, input)),
+  ];
+  const rows = await tx.all(
+    dynamic((db) =>
+      db
+        .selectFrom("events")
+        .selectAll()
+        .where(sql<boolean>`${sql.join(parts, sql` and `)}`)
+        .orderBy("seq", newest ? "desc" : "asc")
+        .limit(limit + 1),
+    ),
+    {},
+  );
   const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
-  return { events: page.map(presentEvent), nextCursor };
+  return { events: await told(tx, page), nextCursor };
 });
+
+async function filtersOf(
+  tx: ReadTx,
+  companyId: string,
+  { actor, operation, subject, from, to, refused }: Input<typeof contract.listEvents>,
+) {
+  const parts = [];
+  if (actor === "board" || actor === "system") parts.push(sql`actor_kind = ${actor}`);
+  else if (actor !== undefined) {
+    const agent = await memberCalled(tx, companyId, actor.trim().replace(/^@/, ""));
+    parts.push(
+      agent === undefined
+        ? sql`person_id = ${(await findPerson(tx, actor)).id}`
+        : sql`agent_id = ${agent.id}`,
+    );
+  }
+  if (operation !== undefined)
+    parts.push(sql`(operation = ${operation} or operation like ${`${operation}.%`})`);
+  if (subject !== undefined) parts.push(sql`subject = ${subject}`);
+  if (refused !== undefined)
+    parts.push(refused ? sql`operation = 'access.refused'` : sql`operation <> 'access.refused'`);
+  if (from !== undefined) {
+    const at = Date.parse(from);
+    parts.push(sql`seq >= ${await firstAt(tx, companyId, at)} and at >= ${at}`);
+  }
+  if (to !== undefined) parts.push(sql`seq < ${await firstAt(tx, companyId, Date.parse(to))}`);
+  // The index of the subject or the agent finds the few events of one. That of the company would be searched as a whole.
+  const isNarrow = subject !== undefined || (actor !== undefined && actor !== "board" && actor !== "system");
+  parts.push(isNarrow ? sql`company_id || '' = ${companyId}` : sql`company_id = ${companyId}`);
+  return parts;
+}
+
+/** The number of the first event at or after a time. Numbers follow time, so it is found by halving. */
+async function firstAt(tx: ReadTx, companyId: string, time: number): Promise<number> {
+  let low = 1;
+  let high = ((await tx.first(lastOf, { company_id: companyId }))?.seq ?? 0) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const row = await tx.first(eventAt, { company_id: companyId, seq: middle });
+    if (row === undefined || row.at >= time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+const lastOf = selection("ledger_heads", ["company_id"]);
+const eventAt = selection("events", ["company_id", "seq"]);
+
+/** Events with the names of who did what to what, in a fixed number of queries. */
+async function told(tx: ReadTx, rows: readonly Row<"events">[]): Promise<contract.ToldEvent[]> {
+  const names = await namesOf(
+    tx,
+    rows.flatMap(({ agent_id, person_id, subject }) => [agent_id, person_id, subject]),
+  );
+  const refOf = (kind: string, id: string | null) => {
+    const title = id === null ? undefined : names.get(id)?.find((one) => one.kind === kind)?.title;
+    return id === null || typeof title !== "string" ? undefined : { id, name: title };
+  };
+  return rows.map((row) => {
+    const event = presentEvent(row);
+    const agent = refOf("agent", row.agent_id);
+    const person = refOf("person", row.person_id);
+    const by = { kind: event.actor.kind, ...(agent && { agent }), ...(person && { person }) };
+    const about = row.subject === null ? null : aboutIn(row.operation, names.get(row.subject));
+    return { ...event, by, about, says: redactText(deedSentence(by, about, event)) };
+  });
+}
 
 const onMine = guarded(contract.readAuditLog, async ({ tx, actor, companyId, input }) => {
   if (actor.agentId === null) throw boardHasLedger();
@@ -34,7 +128,7 @@ const onAgent = guarded(contract.listAgentEvents, async ({ tx, input }) => {
   const before = numberCursor(input.cursor, Number.MAX_SAFE_INTEGER);
   const rows = await tx.all(aboutAgent, { agent: input.id, before, limit: limit + 1 });
   const { page, nextCursor } = pageAfter(rows, limit, (row) => String(row.seq));
-  return { events: page.map(presentEvent), nextCursor };
+  return { events: await told(tx, page), nextCursor };
 });
 
 /** What a place outside the database remembers of the ledger. Tests leave it out. */
@@ -42,8 +136,14 @@ export interface AnchorReader {
   readonly read: () => Anchors;
 }
 
+/** Names the files whose stored content was changed or deleted, some hundred versions at a time. `next`: where to continue. */
+export type ContentCheck = (
+  tx: ReadTx,
+  after: string | undefined,
+) => Promise<{ problems: Damage[]; next: string | null }>;
+
 /** A deep check remembers what the ledger says of each row from one call to the next: here, for the newest check only. */
-function verifying(anchor: AnchorReader) {
+function verifying(anchor: AnchorReader, contentCheck: ContentCheck) {
   let run = 0;
   let rows = new RowCheck();
   return guarded(contract.verifyLedger, async ({ tx, input }) => {
@@ -51,7 +151,12 @@ function verifying(anchor: AnchorReader) {
     if (isRows && input.cursor !== `rows ${run}`) throw deepCheckLost();
     if (isRows) {
       const { checked, problems, done } = await rows.step(tx);
-      return presentCheck({ rows: checked }, problems, done ? null : `rows ${run}`);
+      return presentCheck({ rows: checked }, problems, done ? "content" : `rows ${run}`);
+    }
+    if (input.cursor?.startsWith("content") === true) {
+      const [, after] = input.cursor.split(" ");
+      const { problems, next } = await contentCheck(tx, after);
+      return presentCheck({}, problems, next === null ? null : `content ${next}`);
     }
     const [chain, after] = cursorParts(input.cursor, "chain number");
     const from = chain === undefined ? null : { companyId: chain === "-" ? "" : chain, after: Number(after) };
@@ -81,4 +186,9 @@ function presentCheck(
   };
 }
 
-export const activityHandlers = (anchor: AnchorReader) => [onList, onMine, onAgent, verifying(anchor)];
+export const activityHandlers = (anchor: AnchorReader, contentCheck: ContentCheck) => [
+  onList,
+  onMine,
+  onAgent,
+  verifying(anchor, contentCheck),
+];

@@ -1,16 +1,18 @@
 import { sql } from "kysely";
 import { type Position, viewOrg } from "../contract/roster.ts";
 import { presentShown, shownAfter } from "../agents/table.ts";
+import { fromUnits, monthOf } from "../budgets/budget.ts";
 import { guarded } from "../dispatch/guarded.ts";
 import { workable } from "../outcomes/workable.ts";
-import { query } from "../store/query.ts";
+import { type Db, query, selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
-import { positionText } from "./texts.ts";
+import { companyState } from "../dispatch/company-settings.ts";
+import { companyStopped, positionText } from "./texts.ts";
 
 /** The organization as a tree, with what each agent is doing. It takes a few queries for the whole company, and none per agent. */
 const mostAgents = 5000;
 
-const onView = guarded(viewOrg, async ({ tx, companyId }) => {
+const onView = guarded(viewOrg, async ({ tx, actor, companyId }) => {
   const found = await tx.all(employed, { companyId, at: 0, id: "", limit: mostAgents + 1 });
   const rows = found.slice(0, mostAgents);
   const facts = await factsOf(tx, companyId);
@@ -18,8 +20,10 @@ const onView = guarded(viewOrg, async ({ tx, companyId }) => {
   const there = new Set(rows.map(({ id }) => id));
   const agents: Position[] = [];
   const place = (row: (typeof rows)[number], depth: number): void => {
-    const work = facts.work.get(row.id);
-    const session = facts.sessions.get(row.id);
+    // An agent sees who is employed where, but the work only of itself and its direct reports, and only its own mail.
+    const isSeen = actor.agentId === null || [row.id, row.boss_id].includes(actor.agentId);
+    const work = isSeen ? facts.work.get(row.id) : undefined;
+    const session = isSeen ? facts.sessions.get(row.id) : undefined;
     const position = {
       ...presentShown(row),
       depth,
@@ -30,15 +34,24 @@ const onView = guarded(viewOrg, async ({ tx, companyId }) => {
       workable: work?.workable ?? 0,
       blocked: work?.blocked ?? 0,
       submitted: work?.submitted ?? 0,
-      inbox: facts.inbox.get(row.id) ?? 0,
+      inbox: actor.agentId === null || actor.agentId === row.id ? (facts.inbox.get(row.id) ?? 0) : 0,
     };
-    const says = positionText(position, row.brain_type === "human", facts.approvals.get(row.id));
-    agents.push({ ...position, says });
+    const isPerson = row.brain_type === "human";
+    agents.push({
+      ...position,
+      adapterType: row.brain_type,
+      isPerson,
+      approval: isSeen ? (facts.approvals.get(row.id) ?? null) : null,
+      spentUsd: isSeen ? fromUnits("usd", facts.spent.get(row.id) ?? 0) : null,
+      budgetUsd: isSeen ? (facts.budgets.get(row.id) ?? null) : null,
+      says: isSeen ? positionText(position, isPerson) : "",
+    });
     for (const report of reports.get(row.id) ?? []) place(report, depth + 1);
   };
   // An agent whose boss is beyond the limit is shown at the top. It must not be missing.
   for (const row of rows) if (row.boss_id === null || !there.has(row.boss_id)) place(row, 0);
-  return { agents, truncated: found.length > mostAgents };
+  const stopped = companyStopped(await companyState(tx, companyId));
+  return { agents, truncated: found.length > mostAgents, stopped };
 });
 
 export const orgHandlers = [onView];
@@ -50,6 +63,18 @@ async function factsOf(tx: ReadTx, companyId: string) {
     sessions: new Map((await tx.all(liveSessions, p)).map((row) => [row.agent_id, row])),
     inbox: new Map((await tx.all(inboxCounts, p)).map(({ agent, count }) => [agent, count])),
     approvals: new Map((await tx.all(openApprovals, p)).map(({ agent_id, id }) => [agent_id, id])),
+    spent: new Map(
+      (await tx.all(spentIn, { company_id: companyId, period: monthOf(tx.now) })).map((row) => [
+        row.id,
+        row.usd,
+      ]),
+    ),
+    budgets: new Map(
+      (await tx.all(budgetsIn, { company_id: companyId })).map((row) => [
+        row.agent_id,
+        fromUnits("usd", row.amount),
+      ]),
+    ),
   };
 }
 
@@ -57,7 +82,7 @@ const employed = query((db, p: { companyId: string; at: number; id: string; limi
   shownAfter(db, p).select("a.brain_type").where("a.status", "<>", "terminated"),
 );
 
-const workCounts = query((db, p: { companyId: string; now: number }) =>
+const counted = (db: Db, p: { now: number }) =>
   db
     .selectFrom("outcomes as o")
     .select((eb) => [
@@ -70,10 +95,15 @@ const workCounts = query((db, p: { companyId: string; now: number }) =>
       ),
       sql<number>`sum(case when o.status = 'submitted' then 1 else 0 end)`.as("submitted"),
     ])
-    .where("o.company_id", "=", p.companyId)
     .where("o.status", "in", ["open", "submitted"])
     .where("o.kind", "not in", ["perpetual", "mandate", "inbox"])
-    .groupBy("o.responsible_id"),
+    .groupBy("o.responsible_id");
+
+const workCounts = query((db, p: { companyId: string; now: number }) =>
+  counted(db, p).where("o.company_id", "=", p.companyId),
+);
+export const workCountsOf = query((db, p: { agentId: string; now: number }) =>
+  counted(db, p).where("o.responsible_id", "=", p.agentId),
 );
 
 const liveSessions = query((db, p: { companyId: string }) =>
@@ -95,6 +125,9 @@ const inboxCounts = query((db, p: { companyId: string }) =>
     .where("to_id", "is not", null)
     .groupBy("to_id"),
 );
+
+const spentIn = selection("costs", ["company_id", "period"], sql`and kind = 'agent' and own = 0`);
+const budgetsIn = selection("budgets", ["company_id"], sql`and measure = 'usd'`);
 
 const openApprovals = query((db, p: { companyId: string }) =>
   db

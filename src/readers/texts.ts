@@ -1,6 +1,7 @@
+import { shown } from "../contract/visible-text.ts";
 import type { Sandbox } from "../contract/installation.ts";
 import type { Position } from "../contract/roster.ts";
-import { conflict, refused } from "../contract/refusal.ts";
+import { conflict, forbidden, refused } from "../contract/refusal.ts";
 import { plural } from "../contract/phrases.ts";
 
 export const deepCheckLost = () =>
@@ -26,11 +27,11 @@ export const inACircle = (title: string): string =>
 export const lookedEnough = (most: number): string =>
   `There are more outcomes below. The check stopped after ${most}.`;
 
-export const dependsOnClosed = (title: string, on: { title: string; id: string }): string =>
-  `"${title}" depends on "${on.title}" (${on.id}), which was closed and will not be completed. Change what "${title}" depends on, or reopen "${on.title}".`;
+export const dependsOnClosed = (title: string, on: string): string =>
+  `"${title}" depends on "${on}", which was closed and will not be completed. Change what "${title}" depends on, or reopen "${on}".`;
 
-export const mandateBelow = (title: string, child: { title: string; id: string }): string =>
-  `"${title}" can't be completed while the mandate "${child.title}" (${child.id}) is below it. The mandate ends when the board terminates its agent.`;
+export const mandateBelow = (title: string, child: string): string =>
+  `"${title}" can't be completed while the mandate "${child}" is below it. The mandate ends when the board terminates its agent.`;
 
 export const waitsUnseen = (title: string): string =>
   `"${title}" may wait for outcomes that you can't read. Ask your manager.`;
@@ -43,13 +44,15 @@ export const boardCanAssign = "The board can delegate or close it.";
 export const blockedUntil = (title: string, until: number, reason: string): string =>
   `"${title}" is blocked until ${iso(until)}: ${reason}`;
 
-export const blocked = (title: string, reason: string, isEscalated: boolean): string =>
-  `"${title}" is blocked: ${reason}. ${
+/** An agent reads which tool helps. A person reads what to do: the dashboard and the commands have it under that name. */
+export const blocked = (title: string, reason: string, isEscalated: boolean, isPerson: boolean): string =>
+  `"${title}" is blocked: ${reason.replace(/[.!?]+$/, "")}. ${
     isEscalated
-      ? "A VERDICT of the agent that was asked settles it. The agent that delegated it, or the board, can also complete, close or unblock it"
-      : "The responsible agent, or the one that delegated it, can unblock it"
-  } (update_outcome with blocked: null).`;
+      ? `The manager that was asked, or the board, ${isPerson ? "decides about it" : "settles it with decide_outcome"}`
+      : `The responsible agent, ${isPerson ? "the one that delegated it, or the board can unblock it" : "or the one that delegated it, can unblock it (update_outcome with blocked: null)"}`
+  }.`;
 
+export const theBoard = "the board";
 export const boardDecides = "the board decides";
 export const waitsForBoard = (title: string): string =>
   `"${title}" is submitted. The board must accept it or send it back.`;
@@ -60,8 +63,8 @@ export const workIsStuck = "Its work is stuck.";
 
 export const isMissing = "is not an agent of this company";
 export const hasLeftWork = "has left the company, and its manager should have taken over its work";
-export const isPending = (approval: string | undefined, isRevision: boolean): string =>
-  `is not hired yet: ${approval === undefined ? "its approval" : `approval ${approval}`} ${isRevision ? "must be revised and resubmitted" : "is waiting for the board"}`;
+export const isPending = (isRevision: boolean): string =>
+  `is not hired yet: its approval ${isRevision ? "must be revised and resubmitted" : "is waiting for the board"}`;
 export const isPaused = "is paused";
 export const whoCanResume = "Its manager or the board can resume it.";
 export const brainMissing = (brain: string): string => `uses the brain ${brain}, which is not installed`;
@@ -82,9 +85,9 @@ export const budgetUsedUp = (
   budget: string,
   { spent, given, limit }: { spent: string; given: string; limit: string },
 ): string => `${budget} is used up (spent ${spent}, given to reports ${given}, limit ${limit})`;
-export const raiseRequested = (approval: string): string => `approval ${approval} asks the board to raise it`;
-export const raiseDecided = (approval: string, status: string, note: string): string =>
-  `approval ${approval} to raise it was ${status}${note === "" ? "" : ` (${note})`}`;
+export const raiseRequested = "the board is asked to raise it";
+export const raiseDecided = (status: string, note: string): string =>
+  `the request to raise it was ${status}${note === "" ? "" : ` (${note})`}`;
 export const nextMonthAt = (at: number): string => `the next month begins at ${iso(at)}`;
 export const boardCanRaise = "the board can raise it";
 
@@ -92,12 +95,11 @@ const iso = (time: number): string => new Date(time).toISOString();
 
 /** What an agent in the organization chart is doing or waiting for. */
 export function positionText(
-  position: Omit<Position, "says">,
+  position: Pick<Position, "working" | "workable" | "blocked" | "submitted" | "inbox" | "status">,
   isHuman: boolean,
-  approval: string | undefined,
 ): string {
   const { working, workable, blocked: held, submitted, inbox, status } = position;
-  if (status === "pending_approval") return `needs approval ${approval ?? ""}`.trimEnd();
+  if (status === "pending_approval") return "needs approval";
   const waits = [
     ...(inbox > 0 ? [plural(inbox, "message")] : []),
     ...(held > 0 ? [`${held} blocked`] : []),
@@ -122,3 +124,92 @@ export const lacksSecrets = (names: readonly string[]): string =>
 
 export const setSecrets = (names: readonly string[]): string =>
   names.map((name) => `Set it: agency secrets set ${name}`).join(". ") + ".";
+
+export const cannotThink = (brain: string): string => `can't start: its brain ${brain} can't be used`;
+export const thinksLater = (brain: string, until: number): string =>
+  `starts after ${iso(until)}, because its brain ${brain} has to wait`;
+
+/** What the attention list says. */
+export const needsDecision = {
+  pending: "The request takes effect only if the board approves it.",
+  revision: "The board asked itself for a revision. Resubmit the request or reject it.",
+};
+export const inboxOf = (name: string | null): string => `The inbox of ${name ?? departedAgent}`;
+export const notAnswered = "The message is in the board's inbox and not acknowledged.";
+export const notAnsweredByYou = "The message is in your inbox and not acknowledged.";
+export const revisionOfYours = "The board asked you to revise the request. Resubmit or cancel it.";
+export const waitsForYou = (title: string): string => `"${title}" is yours, and nothing else holds it up.`;
+export const costsTooMuch = (title: string): string => `"${title}" may not cost more`;
+export const onlyPeopleAttend = () =>
+  forbidden(
+    "The attention list is for people.",
+    "Call my_outcomes and read_inbox to see what waits for you.",
+  );
+export const departedAgent = "an agent that has left";
+export const wantsRight = (agent: string, level: string, resource: string): string =>
+  `${agent} asks for the right to ${level} ${resource}`;
+export const notDeliveredTo = (to: string, description: string): string =>
+  `Not delivered to ${to}: ${description}`;
+
+export const budgetStops = (
+  { spent, given, limit }: { spent: string; given: string; limit: string },
+  paused: number,
+): string =>
+  `It is used up: spent ${spent}, given to reports ${given}, limit ${limit}. ${plural(paused, "agent")} paused because of it.`;
+export const budgetNearlyUsed = (
+  { spent, limit }: { spent: string; limit: string },
+  percent: number,
+): string => `${percent} % is spent: ${spent} of ${limit}. Agents are paused when it is used up.`;
+
+export const agentStands = (name: string, status: string): string => `${name} is ${status}`;
+export const brainFails = {
+  sandbox: () => "Programs can't be isolated on this machine",
+  brain: (type: string) => `The brain ${type} can't be used`,
+  secret: (name: string) => `The secret ${name} is missing`,
+};
+
+/** Why nothing moves in a company; null if it is active. */
+export const companyStopped = (company: {
+  readonly state: string;
+  readonly name: string;
+  readonly reason: string | null;
+}): string | null =>
+  company.state === "active"
+    ? null
+    : company.state === "archived"
+      ? `${company.name} is archived. Take it out of the archive: agency companies unarchive "${company.name}".`
+      : `${company.name} is frozen${company.reason === null ? "" : ` (${company.reason})`}. No agent works until the board thaws it: agency thaw.`;
+
+/** What tells a thing that was found from others. */
+export const foundDetail = {
+  agent: (role: string, status: string): string =>
+    status === "idle" ? role : `${role}, ${status.replace("_", " ")}`,
+  outcome: (status: string, owner: string | null): string => `${status}, ${owner ?? "unassigned"}`,
+  file: (kind: string): string => kind,
+  message: (of: { from_system: number; from_name: string | null; to_name: string | null }): string =>
+    `${of.from_system === 1 ? "Agency" : (of.from_name ?? theBoard)} to ${of.to_name ?? theBoard}`,
+  approval: (status: string): string => status.replace("_", " "),
+};
+
+/** What a server wrote is quoted: it must not pass for words of Agency. */
+export const serverFails = (server: {
+  readonly name: string;
+  readonly says: string;
+  readonly missing: readonly string[];
+  readonly isSignedOut: boolean;
+}): string =>
+  `The MCP server ${server.name} does not work: ${server.isSignedOut || server.missing.length > 0 ? server.says : JSON.stringify(shown(server.says))}`;
+
+export const serverStands = (name: string): string => `The MCP server ${name} does not work`;
+
+export const toolsOfServerChanged = (name: string): string =>
+  `The MCP server ${name} describes some tools differently`;
+
+export const toolsChanged = (name: string, tools: readonly string[]): string =>
+  `Since the board last tested ${name}, it has changed the description of ${tools.join(", ")}. Agents still see the earlier text. Read the new one, which they then see: agency servers test ${name}`;
+
+export const unpublishedCommits = (
+  name: string,
+  kept: { id: string; repo: string; branch: string; commits: number },
+): string =>
+  `A session of ${name} ended with ${plural(kept.commits, "commit")} on the branch ${kept.branch} of ${kept.repo} that were not published. They are kept in repos/bundles/${kept.id}.bundle, and the next clone of ${name} has them.`;

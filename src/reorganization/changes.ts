@@ -1,4 +1,5 @@
 import type { Change, Newcomer } from "../contract/reorganization.ts";
+import { personAfter } from "../people/positions.ts";
 import { notFound } from "../contract/refusal.ts";
 import { dissolveAll } from "../budgets/carving.ts";
 import type { CallContext } from "../dispatch/context.ts";
@@ -132,7 +133,7 @@ async function split(call: CallContext, change: Of<"split">): Promise<PreparedCh
         const left = await moveRights(call, moved, row, member);
         for (const { id } of reports) await moveReport(call, id, member, new Set(made));
         for (const grant of left) await takeAway(call, grant);
-        await stopWorkOn(call, moved, reasons.workMoved);
+        await stopWorkOn(call, moved, reasons.workMoved, (id) => id === agent.id);
       }
       return made;
     },
@@ -168,7 +169,8 @@ async function handOver(call: CallContext, change: Of<"hand_over">): Promise<Pre
     run: async () => {
       const { tx } = call;
       const row = await agentById(tx, agent.id);
-      await saveAgent(tx, { ...row, ...brain, epoch: row.epoch + 1 });
+      const person_id = await personAfter(tx, { ...row, ...brain }, undefined);
+      await saveAgent(tx, { ...row, ...brain, person_id, epoch: row.epoch + 1 });
       await tx.run(endSessions, { agent_id: agent.id, ended_at: tx.now, end_reason: reasons.handedOver });
       await call.record(agent.id, { from: row.brain_type, to: brain.brain_type }, "agent.hand_over");
     },

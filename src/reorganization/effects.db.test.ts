@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setBudget } from "../contract/budgets.ts";
 import { createAgent } from "../contract/hiring.ts";
-import { viewAgent } from "../contract/agents.ts";
+import { createKey, viewAgent } from "../contract/agents.ts";
+import { closeOutcome, createOutcome, delegateOutcome, reclaimOutcome } from "../contract/outcomes.ts";
 import {
   applyReorganization,
   type Change,
@@ -17,6 +18,7 @@ import {
   createOrganization,
   openTestStore,
   type Organization,
+  refusal,
   storeKinds,
   type TestStore,
 } from "../testing/organization.ts";
@@ -95,4 +97,34 @@ for (const kind of storeKinds)
       await org.board(undoReorganization, { id: again.id });
       assert.equal(await status(), "idle");
     });
+  });
+
+for (const kind of storeKinds)
+  test(`an agent does not close itself with work above its mandate that a reorganization gave it, on ${kind}`, async () => {
+    const { store, close } = await openTestStore(kind);
+    try {
+      const org = await createOrganization(store);
+      const whole = await org.root(createOutcome, { title: "whole", parents: [org.rootId] });
+      const part = await org.root(createOutcome, { title: "part", parents: [whole.id] });
+      await org.root(delegateOutcome, { id: part.id, hire: { name: "Gus", role: "worker" } });
+      const cy = await org.agent("Cy");
+      await org.root(delegateOutcome, { id: whole.id, to: cy.id });
+      const change: Change = { kind: "move_report", agent: cy.id, to: part.id };
+      await org.board(applyReorganization, { companyId: org.companyId, change });
+      const gus = org.as((await org.board(createKey, { id: part.id })).key);
+      await gus(reclaimOutcome, { id: whole.id, reason: "I do it myself." });
+      const told = await refusal(
+        gus(closeOutcome, { id: whole.id, rationale: "It does not work." }),
+        "refused",
+      );
+      assert.match(
+        told.message,
+        /"whole".* includes "part".* for which you were hired\. Closing it would end you/,
+      );
+      assert.equal((await org.board(viewAgent, { id: part.id })).status, "idle");
+      await org.board(closeOutcome, { id: whole.id, rationale: "It does not work." });
+      assert.equal((await org.board(viewAgent, { id: part.id })).status, "terminated");
+    } finally {
+      await close();
+    }
   });

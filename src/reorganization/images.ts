@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { statusIsLive } from "../outcomes/outcome.ts";
 import type { Value } from "../store/columns.ts";
 import { dynamic } from "../store/query.ts";
-import { imagedNames, type ImagedTable, rowKeys } from "../store/schema.ts";
+import { imagedNames, type ImagedTable, rowKeys } from "../store/row-keys.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 
 /**
@@ -105,7 +105,22 @@ export async function differences(
     for (const [text, is] of around[table])
       if (!before[table].has(text)) found.push({ table, key: keyOf(table, is), before: null, after: is });
   }
-  return found;
+  return withoutNotices(found);
+}
+
+/** An inbox that was opened because the change was announced to its agent does not belong to the change. */
+function withoutNotices(found: readonly Difference[]): Difference[] {
+  const inboxes = new Set(
+    found
+      .filter(
+        ({ table, before, after }) => table === "outcomes" && before === null && after?.["kind"] === "inbox",
+      )
+      .map(({ key }) => key["id"]),
+  );
+  return found.filter(
+    ({ table, key }) =>
+      !inboxes.has(table === "outcomes" ? key["id"] : table === "edges" ? key["child_id"] : undefined),
+  );
 }
 
 export async function rowAt(tx: ReadTx, table: ImagedTable, key: Image): Promise<Image | undefined> {

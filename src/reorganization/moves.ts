@@ -6,7 +6,7 @@ import { JsonObject } from "../contract/words.ts";
 import type { Move } from "../contract/reorganization.ts";
 import { isResource } from "../contract/resources.ts";
 import { unknownValue, type Value } from "../store/columns.ts";
-import type { ImagedTable } from "../store/schema.ts";
+import type { ImagedTable } from "../store/row-keys.ts";
 import type { ReadTx } from "../store/store.ts";
 import { type Difference, type Image, rowAt, textIn } from "./images.ts";
 import { keyEnds } from "./texts.ts";

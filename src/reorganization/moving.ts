@@ -1,6 +1,8 @@
 import { sql } from "kysely";
 import { Refusal } from "../contract/refusal.ts";
-import { mandateCircle } from "./texts.ts";
+import { overtake } from "../approvals/concluding.ts";
+import { openApprovalOf } from "../approvals/table.ts";
+import { mandateCircle, movedAway } from "./texts.ts";
 import { sourceFor } from "../capabilities/grants.ts";
 import type { Writing } from "../dispatch/context.ts";
 import { type Member, memberById, rootAgentOf } from "../capabilities/members.ts";
@@ -17,6 +19,7 @@ import {
   replaceParent,
   wouldWaitForItself,
 } from "../outcomes/table.ts";
+import { recordChange, outcomeFields } from "../outcomes/history.ts";
 import { statusIsLive } from "../outcomes/outcome.ts";
 import { query, selection } from "../store/query.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
@@ -39,7 +42,10 @@ export async function moveReport(
   const from = await memberById(tx, agent.boss_id);
   if (from === undefined || from.id === to.id) return;
   await demandRoomFor(tx, agent, to.id);
+  const mandate = await outcomeById(tx, agent.mandate_id);
+  const before = await outcomeFields(tx, mandate);
   await rehang(tx, agent, from, to);
+  await recordChange(call, mandate.id, before, { note: movedAway(agent.name, to.name) });
   await saveAgent(tx, { ...agent, boss_id: to.id });
   await tx.run(rerouteOf, { agentId: id, from: from.id, to: to.id, now: tx.now });
   const rootId = await rootAgentOf(tx, agent.company_id);
@@ -48,6 +54,9 @@ export async function moveReport(
     if (grant.resource === "org:hire" && from.id === rootId) continue;
     await reroot(call, grant, to, made.has(to.id));
   }
+  // A change that the former manager proposed is no longer that manager's to propose.
+  const open = await tx.first(openApprovalOf, { agent_id: id });
+  if (open?.type === "change_agent") await overtake(call, open, movedAway(agent.name, to.name));
   await call.record(id, { from: from.id, boss: to.id }, "agent.move");
 }
 

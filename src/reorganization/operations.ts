@@ -2,21 +2,23 @@ import { hash } from "node:crypto";
 import { canonicalJson } from "../contract/canonical.ts";
 import { terminateAgent } from "../contract/agents.ts";
 import * as contract from "../contract/reorganization.ts";
-import { notFound } from "../contract/refusal.ts";
+import { notFound, Refusal } from "../contract/refusal.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { pageByNumber } from "../dispatch/page.ts";
 import { brainMarks } from "../brains/registry.ts";
-import { redact } from "../redaction/redact.ts";
+import { redact, redactText } from "../redaction/redact.ts";
 import { presentAgent } from "../agents/table.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
+import { treeAround } from "./after.ts";
 import { announceMoves } from "./announcing.ts";
 import { prepare } from "./changes.ts";
 import { effectsOn } from "./effects.ts";
 import { type Difference, differences, imagesAround, rowAt } from "./images.ts";
 import { movesIn } from "./moves.ts";
 import {
+  countsOf,
   differencesOf,
   insertReorganization,
   markUndone,
@@ -31,17 +33,20 @@ import { putBack } from "./undoing.ts";
 
 /** A plan makes the change and rolls it back. It therefore shows exactly what applying the change would do. */
 const onPlan = guarded(contract.planReorganization, async (call) => {
-  const done = await rehearse(call.tx, () => perform(call, call.input.change));
+  const { done, after } = await rehearse(call.tx, async () => {
+    const made = await perform(call, call.input.change);
+    return { done: made, after: await treeAround(call.tx, call.companyId, made.found, made.newNames) };
+  });
   await call.record(call.actor.agentId ?? call.companyId, {
     kind: call.input.change.kind,
     summary: done.summary,
   });
-  return { ...shownPlan(done.foreseen, done.warnings), hash: done.hash };
+  return { ...shownPlan(done.foreseen, done.warnings), hash: done.hash, after };
 });
 
 const onApply = guarded(contract.applyReorganization, async (call) => {
   const row = await apply(call, call.input.change, call.input.hash);
-  return presentReorganization(call.tx, row);
+  return presentReorganization(call.tx, row, { possible: true, reason: null });
 });
 
 const onTerminate = guarded(terminateAgent, async (call) => {
@@ -57,7 +62,7 @@ const onUndo = guarded(contract.undoReorganization, async (call) => {
   await putBack(call, differencesOf(row));
   await tx.run(markUndone, { id: row.id, undone_at: tx.now });
   await call.record(row.id, { kind: row.kind, summary: row.summary });
-  const back = await presentReorganization(tx, { ...row, undone_at: tx.now });
+  const back = await presentReorganization(tx, { ...row, undone_at: tx.now }, wasUndone);
   const moves = back.moves.map((move) => ({ ...move, from: move.to, to: move.from }));
   await announceMoves(
     call,
@@ -68,9 +73,24 @@ const onUndo = guarded(contract.undoReorganization, async (call) => {
   return back;
 });
 
-const onView = guarded(contract.viewReorganization, async (call) =>
-  presentReorganization(call.tx, await visible(call)),
-);
+const onView = guarded(contract.viewReorganization, async (call) => {
+  const row = await visible(call);
+  return presentReorganization(call.tx, row, await undoableNow(call, row));
+});
+
+const wasUndone: contract.Undoable = { possible: false, reason: alreadyUndone().message };
+
+/** Undoing is tried and rolled back, so the answer is what undoing would answer. */
+async function undoableNow(call: CallContext, row: ReorganizationRow): Promise<contract.Undoable> {
+  if (row.undone_at !== null) return wasUndone;
+  try {
+    await rehearse(call.tx, () => putBack(call, differencesOf(row)));
+    return { possible: true, reason: null };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { possible: false, reason: redactText(error.message) };
+  }
+}
 
 const onList = guarded(contract.listReorganizations, async ({ tx, actor, companyId, input }) => {
   const where = { company_id: companyId, applied_by: actor.agentId ?? undefined };
@@ -105,12 +125,10 @@ async function apply(
     applied_at: tx.now,
     undone_at: null,
   });
-  const counts = Object.fromEntries(
-    contract.moveKinds.map((kind) => [kind, done.moves.filter((move) => move.kind === kind).length]),
-  );
+  const moves = countsOf(done.moves);
   await call.record(
     id,
-    { kind: change.kind, summary: done.summary, hash: done.hash, moves: counts },
+    { kind: change.kind, summary: done.summary, hash: done.hash, moves },
     "reorganization.apply",
   );
   await announceMoves(call, done.summary, done, done.found);
@@ -144,12 +162,13 @@ async function perform(call: CallContext, change: contract.Change) {
   const told = await movesIn(tx, found);
   const moves = [...told.moves, ...(await effects(found))];
   const warnings = [...(prepared.warnings ?? []), ...told.warnings];
-  const foreseen = await withoutIds(call, moves, found);
+  const newNames = await namesOfNew(call, found);
+  const foreseen = moves.map((move) => ({ ...move, id: newNames.get(move.id) ?? move.id }));
   // The secrets in a change have other names each time, so the hash is made of what is shown of it.
   // New ids differ each time, and the order of moves depends on them. Sorting makes the hash independent of both.
   const sorted = { moves: foreseen.map(canonicalJson).toSorted(), warnings: warnings.toSorted() };
   const digest = hash("sha256", canonicalJson({ change: redact(change, brainMarks).value, ...sorted }));
-  return { summary: prepared.summary, moves, foreseen, warnings, hash: digest, found };
+  return { summary: prepared.summary, moves, foreseen, newNames, warnings, hash: digest, found };
 }
 
 /** Keeps only the key of a new row: undoing ends the new agent instead of deleting its columns. */
@@ -163,12 +182,8 @@ const turned = ({ table, key, before, after }: Difference): Difference => ({
   after: before,
 });
 
-/** Replaces ids of new rows by their names, because a change creates other ids each time. */
-async function withoutIds(
-  call: CallContext,
-  moves: readonly contract.Move[],
-  found: readonly Difference[],
-): Promise<contract.Move[]> {
+/** What stands for the ids of new rows, because a change creates other ids each time. */
+async function namesOfNew(call: CallContext, found: readonly Difference[]): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   for (const { table, key, before } of found) {
     if (before !== null || typeof key["id"] !== "string") continue;
@@ -176,7 +191,7 @@ async function withoutIds(
       names.set(key["id"], `new: ${(await memberById(call.tx, key["id"]))?.name ?? ""}`);
     else if (!names.has(key["id"])) names.set(key["id"], "new");
   }
-  return moves.map((move) => ({ ...move, id: names.get(move.id) ?? move.id }));
+  return names;
 }
 
 /** Who came back, but without the keys it had. */

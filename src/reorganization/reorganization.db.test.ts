@@ -158,6 +158,9 @@ for (const kind of storeKinds)
       await refusal(ann.call(readFile, { id: files.shared }), "not_found");
       await refusal(deep.call(readFile, { id: files.shared }), "not_found");
       assert.equal(warnings.length, 3, warnings.join("\n"));
+      // Lead may still answer what Ann wrote to it, once. Then there is no way left.
+      const answer = await lead.call(sendMessage, { to: ann.id, body: "come back" });
+      assert.ok(answer.inReplyTo !== null);
       await refusal(lead.call(sendMessage, { to: ann.id, body: "come back" }), "forbidden");
       await ann.call(sendMessage, { to: "boss", body: "hello" });
       assert.ok((await held(ann.call)).includes("use mcp:files undefined"), "what the board gave stays");
@@ -174,6 +177,7 @@ for (const kind of storeKinds)
       assert.ok(!(await held(ann.call)).some((line) => line.includes(`outcome:${other.id}`)));
     });
 
+    // covers UNI-08
     test("splitting: newcomers beside it take the reports and the work that are named, and the rights for them", async () => {
       scene = await buildScene(org);
       const { lead, ann, bob, outcomes, files } = scene;
@@ -214,6 +218,7 @@ for (const kind of storeKinds)
       await refusal(bob.call(viewOutcome, { id: outcomes.own }), "not_found");
     });
 
+    // covers UNI-08
     test("merging: one takes over all that another had, its boss stays who handed it down", async () => {
       scene = await buildScene(org);
       const { lead, other, ann, bob, olga, waits, outcomes } = scene;
@@ -231,6 +236,7 @@ for (const kind of storeKinds)
       await refusal(board({ kind: "merge", agents: [other.id], into: other.id }), "refused");
     });
 
+    // covers UNI-08
     test("handing a position to a person and back: it works from its inbox meanwhile", async () => {
       scene = await buildScene(org);
       const { ann, outcomes } = scene;

@@ -1,4 +1,9 @@
-import { type Move, type Reorganization, reorganizationStatuses } from "../contract/reorganization.ts";
+import {
+  type Move,
+  type Reorganization,
+  reorganizationStatuses,
+  type Undoable,
+} from "../contract/reorganization.ts";
 import { JsonObject } from "../contract/words.ts";
 import { notFound } from "../contract/refusal.ts";
 import { memberById } from "../capabilities/members.ts";
@@ -37,12 +42,17 @@ export async function presentSummary(tx: ReadTx, row: ReorganizationRow) {
   };
 }
 
-export async function presentReorganization(tx: ReadTx, row: ReorganizationRow): Promise<Reorganization> {
+export async function presentReorganization(
+  tx: ReadTx,
+  row: ReorganizationRow,
+  undoable: Undoable,
+): Promise<Reorganization> {
   return {
     ...(await presentSummary(tx, row)),
     change: JsonObject.parse(redact(stored.change.parse(row.change), brainMarks).value),
     ...shownPlan(stored.moves.parse(row.moves), stored.warnings.parse(row.warnings)),
     hash: row.hash,
+    undoable,
   };
 }
 
@@ -55,8 +65,15 @@ export function shownPlan(moves: readonly Move[], warnings: readonly string[]) {
       from: from === null ? null : redactText(from),
       to: to === null ? null : redactText(to),
     })),
+    totals: countsOf(moves),
     warnings: warnings.map(redactText),
   };
+}
+
+export function countsOf(moves: readonly Move[]): Record<Move["kind"], number> {
+  const totals = { agent: 0, outcome: 0, grant: 0, mail: 0, budget: 0, approval: 0 };
+  for (const { kind } of moves) totals[kind]++;
+  return totals;
 }
 
 export function differencesOf(row: ReorganizationRow): Difference[] {

@@ -132,3 +132,6 @@ export const news = {
     `- "${title}" (kb://${id}) no longer waits for an outcome that has ended.`,
   rightEnded: (resource: string): string => `- Your right on ${resource} has ended.`,
 };
+
+export const undoneNote = "a reorganization was undone";
+export const movedAway = (name: string, manager: string): string => `${name} reports to ${manager} now`;

@@ -6,7 +6,8 @@ import { readFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, boardInbox, readInbox } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { createAgent } from "../contract/hiring.ts";
-import { createKey, terminateAgent, viewAgent } from "../contract/agents.ts";
+import type { Output } from "../contract/operation.ts";
+import { createKey, listAgents, terminateAgent, viewAgent } from "../contract/agents.ts";
 import {
   completeOutcome,
   createOutcome,
@@ -60,6 +61,45 @@ for (const kind of storeKinds)
     const apply = (change: Change) => org.board(applyReorganization, { companyId: org.companyId, change });
     const undo = (id: string) => org.board(undoReorganization, { id });
 
+    const sumOf = (totals: Readonly<Record<string, number>>): number =>
+      Object.values(totals).reduce((sum, each) => sum + each, 0);
+
+    /** Every agent that the plan shows is there, below that manager. A new agent is named. */
+    async function isAsPlanned(after: Output<typeof planReorganization>["after"]): Promise<void> {
+      const { agents } = await org.board(listAgents, { companyId: org.companyId, limit: 1000 });
+      const nameAt = (id: string): string => id.replace(/^new: /, "");
+      for (const { id, name, boss } of after) {
+        const agent = agents.find((one) => one.id === id || one.name === nameAt(id));
+        assert.equal(agent?.name, name);
+        assert.notEqual(agent.status, "terminated");
+        const isBelow = [agent.boss?.id ?? null, agent.boss?.name].includes(
+          boss === null ? null : nameAt(boss),
+        );
+        assert.ok(
+          isBelow,
+          `${name} reports to ${agent.boss?.name ?? "the board"} instead of ${boss ?? "it"}`,
+        );
+      }
+      assert.ok(after.some(({ id }) => id === org.rootId));
+    }
+
+    test("whether it can be undone is known before it is tried, with the reason", async () => {
+      const { ann, other } = await buildScene(org);
+      const { id } = await apply({ kind: "move_report", agent: ann.id, to: other.id });
+      const later = await apply({ kind: "move_report", agent: ann.id, to: org.rootId });
+      const before = await dump(store);
+      const { undoable } = await org.board(viewReorganization, { id });
+      await org.board(viewReorganization, { id: later.id });
+      assert.deepEqual(await dump(store), before, "looking changes nothing");
+      const { message } = await refusal(undo(id), "conflict");
+      assert.deepEqual(undoable, { possible: false, reason: message });
+      assert.match(message, new RegExp(`${ann.name} .*has changed`));
+      await undo(later.id);
+      assert.equal((await org.board(viewReorganization, { id })).undoable.possible, true);
+      await undo(id);
+      assert.match((await org.board(viewReorganization, { id })).undoable.reason ?? "", /already undone/);
+    });
+
     for (const [name, make] of Object.entries(changes))
       test(`${name}: every row is as it was`, async () => {
         const scene = await buildScene(org);
@@ -68,7 +108,12 @@ for (const kind of storeKinds)
         await org.board(setBudget, { id: scene.ann.id, tokens: 1000 });
         await store.write((tx) => charge(tx, scene.lead.id, "tokens", 700));
         const start = await dump(store);
-        const { id, moves, summary } = await apply(make(scene));
+        const plan = await org.board(planReorganization, { companyId: org.companyId, change: make(scene) });
+        const { id, moves, summary, totals } = await apply(make(scene));
+        assert.deepEqual([plan.totals, sumOf(totals)], [totals, moves.length]);
+        await isAsPlanned(plan.after);
+        const shown = await org.board(viewReorganization, { id });
+        assert.deepEqual(shown.undoable, { possible: true, reason: null });
         assert.ok(compare(start, await dump(store)).length > 3 && moves.length > 0);
         const undone = await undo(id);
         assert.deepEqual([undone.status, undone.moves], ["undone", moves]);

@@ -2,6 +2,9 @@ import type { CallContext } from "../dispatch/context.ts";
 import { isActive, type Member, memberById, sameName, sameSlug } from "../capabilities/members.ts";
 import { givenTo, recount } from "../capabilities/table.ts";
 import { haltAgain } from "../budgets/halting.ts";
+import { openStatuses, payloadOf } from "../approvals/approval.ts";
+import { approvalById, revise } from "../approvals/table.ts";
+import { addStep } from "../approvals/thread.ts";
 import { fire } from "../departures/leaving.ts";
 import { agentById, agentOfMandate, endSessions, saveAgent } from "../agents/table.ts";
 import { left, monthOf } from "../budgets/budget.ts";
@@ -12,11 +15,11 @@ import { isLive } from "../outcomes/outcome.ts";
 import { markStale, outcomeById, parentsOf, wouldWaitForItself } from "../outcomes/table.ts";
 import { known, type Value } from "../store/columns.ts";
 import { query } from "../store/query.ts";
-import type { ImagedTable } from "../store/schema.ts";
+import type { ImagedTable } from "../store/row-keys.ts";
 import type { ReadTx, Tx } from "../store/store.ts";
 import { deleteRow, type Difference, insertRow, type Image, rowAt, setColumns, textIn } from "./images.ts";
 import { takeAway } from "../permissions/operations.ts";
-import { notUndoable, reasons as endings } from "./texts.ts";
+import { notUndoable, reasons as endings, undoneNote } from "./texts.ts";
 
 /**
  * Puts every row back as it was before the change, and ends the agents that the change created. It is refused, with the
@@ -35,7 +38,7 @@ export async function putBack(call: CallContext, all: readonly Difference[]): Pr
     .flatMap((difference) => withoutResuming(difference, resumed));
   demandNone(await changedSince(tx, found));
   demandNone(await takenSince(tx, found));
-  for (const difference of found) await restore(tx, difference);
+  for (const difference of found) await restore(call, difference);
   for (const { table, key, before } of found)
     if (table === "grants" && before !== null) await recount(tx, textIn(key["id"]));
   await returnBudgets(tx, all);
@@ -150,7 +153,8 @@ async function takenSince(tx: ReadTx, found: readonly Difference[]): Promise<str
   return reasons;
 }
 
-async function restore(tx: Tx, { table, key, before, after }: Difference): Promise<void> {
+async function restore(call: CallContext, { table, key, before, after }: Difference): Promise<void> {
+  const { tx } = call;
   if (table === "budget_pauses") return before === null ? undefined : insertRow(tx, table, before);
   if (table === "edges" || table === "dependencies") {
     const [waiter, target] = (
@@ -164,24 +168,32 @@ async function restore(tx: Tx, { table, key, before, after }: Difference): Promi
     return insertRow(tx, table, before);
   }
   if (before === null || after === null) return;
-  // The payload of a decided approval stays as it was decided.
-  if (table === "approvals" && "payload" in before && !(await isStillOpen(tx, key))) return;
+  if (table === "approvals") return restoreApproval(call, key, before);
   const skipped = notPutBack[table] ?? [];
   const columns = Object.entries(before).filter(([column]) => !skipped.includes(column));
   const again: Image = table === "outcomes" ? { stale: 1 } : {};
   await setColumns(tx, table, key, { ...Object.fromEntries(columns), ...again });
 }
 
-async function isStillOpen(tx: ReadTx, key: Image): Promise<boolean> {
-  const status = textIn((await rowAt(tx, "approvals", key))?.["status"]);
-  return status === "pending" || status === "revision_requested";
+/** Nothing about an approval is overwritten: a payload comes back as another revision, and the thread says that it is open again. */
+async function restoreApproval(call: CallContext, key: Image, before: Image): Promise<void> {
+  const { tx } = call;
+  const { payload, payload_hash: _, ...columns } = before;
+  const approval = await approvalById(tx, textIn(key["id"]));
+  const isOpen = openStatuses.includes(approval.status);
+  // The payload of a decided approval stays as it was decided.
+  if (payload !== undefined && !isOpen) return;
+  if (payload !== undefined)
+    await revise(call, approval, payloadOf({ payload: textIn(payload) }), undoneNote);
+  await setColumns(tx, "approvals", key, columns);
+  if (!isOpen) await addStep(call, await approvalById(tx, approval.id), "reopened", undoneNote);
 }
 
 /** Records, for followers of the ledger, which agents came back, moved back, or got their brain back. */
 async function tellOf(call: CallContext, { table, key, before, after }: Difference): Promise<void> {
   const { tx } = call;
   if (table === "outcomes" && before !== null)
-    await call.record(textIn(key["id"]), { note: "a reorganization was undone" }, "outcome.restore");
+    await call.record(textIn(key["id"]), { note: undoneNote }, "outcome.restore");
   if (table !== "agents" || before === null || after === null) return;
   const agent = await agentById(tx, textIn(key["id"]));
   if ("brain_type" in before || "brain_config" in before) {

@@ -39,6 +39,7 @@ test("a definition of ours says all a hire can say; its body is the mandate", ()
   const { wrong: _, ...said } = definition;
   assert.deepEqual(said, {
     file: "agents/x.md",
+    byTools: ["mcp:slack", "org:consult"],
     name: "Ada",
     role: "Engineer",
     title: "Head of Building",
@@ -74,6 +75,14 @@ describe("a sub-agent of Claude Code", () => {
     assert.equal(notices.length, 2);
     assert.match(notices[0] ?? "", /ignored color, permissionMode/);
     assert.match(notices[1] ?? "", /ignored the tools Read, Grep\. The brain decides/);
+  });
+
+  test("is not what a file with a misspelled key of ours is: the line and the word are named", () => {
+    assert.throws(
+      () => read("---", "name: Vera", "rol: Writer", "---", "Write."),
+      ({ message, hint }: { message: string; hint: string }) =>
+        /:3: the key rol is unknown\./.test(message) && hint === "Did you mean role?",
+    );
   });
 
   test("may list its tools as YAML, and describe itself with colons that YAML would not take", () => {
@@ -185,14 +194,14 @@ test("what is written is read back, whatever characters are in it", () => {
   };
   const content = writeDefinition(front, "\n  Do it.\n---\nname: Eve\n---\n");
   const { definition } = readDefinition("agents/x.md", content);
-  const { wrong: _w, file: _f, mandate, ...said } = definition;
+  const { wrong: _w, file: _f, byTools: _b, mandate, ...said } = definition;
   const { title: _, ...expected } = front;
   assert.deepEqual(said, expected);
   assert.equal(mandate, "Do it.\n---\nname: Eve\n---");
   assert.equal(writeDefinition(said, mandate), content);
 });
 
-describe("who reports to whom", () => {
+describe("reporting lines", () => {
   const made = (file: string, name: string, reportsTo?: string) =>
     readDefinition(`agents/${file}.md`, writeDefinition({ name, role: "worker", reportsTo }, "")).definition;
   const order = (...files: [string, string, string?][]) =>

@@ -4,6 +4,7 @@ import { problemsIn, sentencesOf } from "../contract/problems.ts";
 import { hireGrants, hireShape } from "../contract/hiring.ts";
 import { Id, Name, text } from "../contract/words.ts";
 import { readFrontMatter, wrongAt } from "../knowledge/front-matter.ts";
+import { didYouMean, nearest } from "../contract/nearest.ts";
 import { brainTools, ignoredKeys, noFrontMatter, type WithLines, wrongMandate } from "./texts.ts";
 
 /**
@@ -14,6 +15,8 @@ import { brainTools, ignoredKeys, noFrontMatter, type WithLines, wrongMandate } 
 export interface Definition extends Front, WithLines {
   readonly file: string;
   readonly mandate: string;
+  /** The rights that its `tools` name. A server that the company does not have is left out of them; `grants` are refused. */
+  readonly byTools: readonly string[];
 }
 
 type Front = Omit<z.infer<typeof Own>, "description" | "tools">;
@@ -48,6 +51,15 @@ export function readDefinition(file: string, content: string): { definition: Def
   if (isClaude) {
     const known = Object.entries(values).filter(([key]) => claudeKeys.some((name) => name === key));
     const ignored = Object.keys(values).filter((key) => !claudeKeys.some((name) => name === key));
+    // `rol: Writer` is a typing mistake in one of our own files, not a key of Claude Code.
+    const [mistake] = ignored.filter((key) => nearest(key, Object.keys(Own.shape)).length > 0);
+    if (mistake !== undefined)
+      throw wrongAt(
+        file,
+        lineOf(mistake),
+        `the key ${mistake} is unknown.`,
+        didYouMean(mistake, Object.keys(Own.shape)),
+      );
     if (ignored.length > 0) notices.push(ignoredKeys(file, ignored));
     given = { ...Object.fromEntries(known), role: values["name"] };
     if (given["model"] === "inherit") delete given["model"];
@@ -83,6 +95,7 @@ export function readDefinition(file: string, content: string): { definition: Def
         : { grants: [...(rest.grants ?? []), ...granted] }),
       file,
       mandate: mandate.data,
+      byTools: granted.map(({ resource }) => resource),
       wrong: (key, what, hint) => wrongAt(file, lineOf(key), what, hint),
     },
   };

@@ -12,7 +12,7 @@ import { guarded } from "../dispatch/guarded.ts";
 import { redact } from "../redaction/redact.ts";
 import { brainMarks } from "../brains/registry.ts";
 import { holds } from "../capabilities/rights.ts";
-import { serversOf } from "../companies/mcp-servers.ts";
+import { serversOf } from "../capabilities/grants.ts";
 import { skillFiles } from "../companies/skill-operations.ts";
 import { companyById } from "../companies/operations.ts";
 import { encodeContent } from "../knowledge/content.ts";

@@ -1,7 +1,8 @@
 import { importCompany } from "../contract/roster.ts";
 import type { Settings } from "../contract/companies.ts";
 import { Refusal } from "../contract/refusal.ts";
-import { resourceKind } from "../contract/resources.ts";
+import { type Resource, resourceId, resourceKind } from "../contract/resources.ts";
+import type { StartingBrain } from "../brains/finding.ts";
 import { chooseBrain } from "../hiring/employ.ts";
 import { takeOn } from "../hiring/hiring.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
@@ -12,7 +13,7 @@ import { type CallContext, callContext } from "../dispatch/context.ts";
 import { memberById } from "../capabilities/members.ts";
 import { grantRight } from "../permissions/operations.ts";
 import { marker } from "../redaction/redact.ts";
-import { foundCompany } from "../companies/founding.ts";
+import { foundCompany, settingsFor } from "../companies/founding.ts";
 import { standingPurpose } from "../companies/texts.ts";
 import { keepServer } from "../companies/mcp-servers.ts";
 import { readSkills } from "../companies/skill.ts";
@@ -34,65 +35,68 @@ import * as texts from "./texts.ts";
 import { arrange, type Tree } from "./tree.ts";
 
 /** Makes a new company from a folder of files. Everything is checked first. The call has one transaction: an import happens completely or not at all. */
-const onImport = guarded(importCompany, async (call) => {
-  const { tx, input } = call;
-  const draft = await draftOf(readFolder(input.files), call.newId);
-  const { manifest, tree, settings, notices } = draft;
-  const name = input.name ?? manifest?.name;
-  if (name === undefined) throw texts.companyWithoutName();
-  const commands = [
-    ...commandsIn(settings, manifest, tree),
-    ...draft.skills.flatMap((skill) => skill.commands),
-  ];
-  demandRead(commands, input.allowCommands === true);
+const onImport = (starting: () => Promise<StartingBrain>) =>
+  guarded(importCompany, async (call) => {
+    const { tx, input } = call;
+    const draft = await draftOf(readFolder(input.files), call.newId, starting);
+    const { manifest, tree, settings, notices } = draft;
+    const name = input.name ?? manifest?.name;
+    if (name === undefined) throw texts.companyWithoutName();
+    const commands = [
+      ...commandsIn(settings, manifest, tree),
+      ...draft.skills.flatMap((skill) => skill.commands),
+    ];
+    demandRead(commands, input.allowCommands === true);
 
-  const id = call.newId();
-  // The same call, inside the company that is being made.
-  const within: CallContext = {
-    ...callContext(tx, { ...call, companyId: id, operation: importCompany.name }),
-    settings: async () => settings,
-  };
-  const { root } = tree;
-  const company = await foundCompany(within, {
-    id,
-    rootId: draft.idOf(root),
-    name,
-    settings: JSON.stringify(manifest?.settings ?? {}),
-    root: {
-      ...(root === undefined ? {} : describedBy(root)),
-      ...(await inFile(root?.file, () => chooseBrain(within, root ?? {}))),
-    },
-    purpose: root === undefined || root.mandate === "" ? standingPurpose : root.mandate,
-    mayHire: root?.grants === undefined,
+    const id = call.newId();
+    // The same call, inside the company that is being made.
+    const within: CallContext = {
+      ...callContext(tx, { ...call, companyId: id, operation: importCompany.name }),
+      settings: async () => settings,
+    };
+    const { root } = tree;
+    const company = await foundCompany(within, {
+      id,
+      rootId: draft.idOf(root),
+      name,
+      settings: JSON.stringify(draft.stored),
+      provider: draft.brain?.provider,
+      root: {
+        ...(root === undefined ? {} : describedBy(root)),
+        ...(await inFile(root?.file, () => chooseBrain(within, root ?? {}))),
+      },
+      purpose: root === undefined || root.mandate === "" ? standingPurpose : root.mandate,
+      mayHire: root?.grants === undefined,
+    });
+    await call.record(id, {
+      name,
+      rootAgent: company.root_agent_id,
+      agents: tree.others.length + 1,
+      files: draft.files.length,
+      commands,
+    });
+    for (const server of manifest?.mcpServers ?? []) await keepServer(within, server);
+    for (const { id: fileId, description, mediaType, content } of draft.files)
+      await keepNewFile(within, { id: fileId, kind: "file", description, mediaType, content });
+    for (const skill of draft.skills) await keepSkill(within, skill, draft.idOfSkill);
+    await hireAll(within, draft);
+    await giveAll(within, draft);
+    await settleAll(within, draft);
+    return {
+      company: presentCompany(company),
+      agents: tree.others.length + 1,
+      files: draft.files.length,
+      notices,
+      brain: draft.brain === null ? null : { type: draft.brain.type, says: draft.brain.says },
+    };
   });
-  await call.record(id, {
-    name,
-    rootAgent: company.root_agent_id,
-    agents: tree.others.length + 1,
-    files: draft.files.length,
-    commands,
-  });
-  for (const server of manifest?.mcpServers ?? []) await keepServer(within, server);
-  for (const { id: fileId, description, mediaType, content } of draft.files)
-    await keepNewFile(within, { id: fileId, kind: "file", description, mediaType, content });
-  for (const skill of draft.skills) await keepSkill(within, skill, draft.idOfSkill);
-  await hireAll(within, draft);
-  await giveAll(within, draft);
-  await settleAll(within, draft);
-  return {
-    company: presentCompany(company),
-    agents: tree.others.length + 1,
-    files: draft.files.length,
-    notices,
-  };
-});
 
-export const importHandlers = [onImport];
+export const importHandlers = (starting: () => Promise<StartingBrain>) => [onImport(starting)];
 
 type Draft = Awaited<ReturnType<typeof draftOf>>;
 
 /** Checks everything that can be checked before something is created. The numbers in the files become ids. */
-async function draftOf(folder: Folder, newId: () => string) {
+async function draftOf(folder: Folder, newId: () => string, starting: () => Promise<StartingBrain>) {
   const ids = new Map<string, string>();
   const give = (number: string, file: string): void => {
     if (ids.has(number)) throw texts.idTwice(file);
@@ -109,7 +113,9 @@ async function draftOf(folder: Folder, newId: () => string) {
       ? undefined
       : Manifest.parse(JSON.parse(renumber(JSON.stringify(folder.manifest), ids)));
   if (manifest !== undefined) demandNoSecrets(manifestFile, manifest);
-  const settings = parseSettings(JSON.stringify(manifest?.settings ?? {}));
+  const brain = manifest?.settings?.defaultAdapterType === undefined ? await starting() : null;
+  const stored = { ...(brain === null ? {} : settingsFor(brain)), ...manifest?.settings };
+  const settings = parseSettings(JSON.stringify(stored));
   await inFile(manifestFile, () => checkDefaultBrain(settings, manifest?.settings ?? {}));
   const read = [...folder.definitions].map(([file, content]) => {
     const one = readDefinition(file, renumber(content, ids));
@@ -135,6 +141,8 @@ async function draftOf(folder: Folder, newId: () => string) {
   const notices = [...read.flatMap((one) => one.notices), ...noticesOf(settings, manifest, tree)];
   return {
     manifest,
+    brain,
+    stored,
     settings,
     tree,
     files,
@@ -155,7 +163,6 @@ function localText(file: string, content: Uint8Array, ids: ReadonlyMap<string, s
 }
 
 function noticesOf(settings: Settings, manifest: Manifest | undefined, tree: Tree): string[] {
-  const servers = new Set<string>(manifest?.mcpServers.map(({ name }) => `mcp:${name}`));
   const all = definitionsOf(tree);
   return [
     ...(settings.requireBoardApprovalForNewAgents ? [] : [texts.hiresWithoutApproval]),
@@ -163,13 +170,18 @@ function noticesOf(settings: Settings, manifest: Manifest | undefined, tree: Tre
     ...all
       .filter(({ adapterConfig }) => hasMarker(adapterConfig))
       .map(({ name }) => texts.pausedForSecret(name)),
-    ...all.flatMap(({ name, grants = [] }) =>
+    ...all.flatMap(({ name, grants = [], byTools }) =>
       grants
-        .filter(({ resource }) => resourceKind(resource) === "mcp" && !servers.has(resource))
-        .map(({ resource }) => texts.unknownServer(name, resource)),
+        .filter(({ resource }) => byTools.includes(resource) && isMissing(manifest, resource))
+        .map(({ resource }) => texts.unknownServer(name, resourceId(resource))),
     ),
   ];
 }
+
+/** A server that the folder does not bring along. The company is new, so it has no others. */
+const isMissing = (manifest: Manifest | undefined, resource: Resource): boolean =>
+  resourceKind(resource) === "mcp" &&
+  manifest?.mcpServers.some(({ name }) => name === resourceId(resource)) !== true;
 
 /** Hires every boss before its reports: the tree has that order. */
 async function hireAll(call: CallContext, { tree, idOf }: Draft): Promise<void> {
@@ -181,18 +193,28 @@ async function hireAll(call: CallContext, { tree, idOf }: Draft): Promise<void> 
   for (const { definition, boss } of tree.others) {
     const member = await memberById(call.tx, idOf(boss ?? tree.root));
     if (member === undefined) throw new Error("A boss is created before its reports.");
-    const { file, wrong: _w, id: _i, reportsTo: _r, grants: _g, autoReply: _a, ...input } = definition;
+    const {
+      file,
+      wrong: _w,
+      id: _i,
+      reportsTo: _r,
+      grants: _g,
+      byTools: _b,
+      autoReply: _a,
+      ...input
+    } = definition;
     await inFile(file, () => takeOn(call, { input, boss: member, waits: false, id: idOf(definition) }));
   }
 }
 
 /** Grants rights after all agents exist: a right to write to an agent needs that agent. */
-async function giveAll(call: CallContext, { tree, idOf }: Draft): Promise<void> {
+async function giveAll(call: CallContext, { tree, idOf, manifest }: Draft): Promise<void> {
   for (const definition of definitionsOf(tree)) {
     const receiver = await memberById(call.tx, idOf(definition));
     if (receiver === undefined) throw new Error("An agent that was just created is missing.");
     for (const { resource, level } of definition.grants ?? [])
-      await inFile(definition.file, () => grantRight(call, { giver: null, receiver, resource, level }));
+      if (!definition.byTools.includes(resource) || !isMissing(manifest, resource))
+        await inFile(definition.file, () => grantRight(call, { giver: null, receiver, resource, level }));
   }
 }
 

@@ -122,8 +122,8 @@ export const secretInSettings = (manifest: string): string =>
 export const pausedForSecret = (name: string): string =>
   `${name} is paused because a secret was removed from its configuration. Set the secret, then resume the agent.`;
 
-export const unknownServer = (name: string, resource: string): string =>
-  `${name} has the right to ${resource}, but the company has no such MCP server yet.`;
+export const unknownServer = (name: string, server: string): string =>
+  `The tools of ${name} name the MCP server ${server}, which the company does not have. Add it (agency servers add), then grant it: agency access grant <agent> mcp:${server}.`;
 
 export const leftOutRight = (name: string, resource: string): string => `${name}'s right to ${resource}`;
 

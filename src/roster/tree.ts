@@ -2,7 +2,7 @@ import { nameKey } from "../contract/names.ts";
 import type { Definition } from "./definition.ts";
 import { bossCircle, nameTwice, noSuchBoss, rootNameTaken, secondRoot } from "./texts.ts";
 
-/** Who reports to whom, from the names in the definitions. The order of the files does not matter. */
+/** The reporting lines, from the names in the definitions. The order of the files does not matter. */
 export interface Tree {
   /** The definition that reports to the board, if there is one. */
   readonly root: Definition | undefined;

@@ -1,0 +1,105 @@
+import type { ApprovalStatus, StepKind } from "../contract/approvals.ts";
+import { companyState } from "../dispatch/company-settings.ts";
+import { bySystem, type Writing } from "../dispatch/context.ts";
+import { isActive, memberById } from "../capabilities/members.ts";
+import { nameOfBy, presentBy } from "../capabilities/people.ts";
+import { notify } from "../mail/operations.ts";
+import { redactText } from "../redaction/redact.ts";
+import { type ApprovalRow, openStatuses } from "./approval.ts";
+import { setStatus } from "./table.ts";
+import { addStep, lastStep } from "./thread.ts";
+import { concluded, titleOf } from "./texts.ts";
+
+/**
+ * How approvals end: a person decides, the requester withdraws, the time is over, or another change overtakes the request.
+ * Each end is a step of the thread with its reason, an event, and a notice to everyone it concerns.
+ */
+export type Conclusion = Extract<StepKind, "approved" | "rejected" | "cancelled" | "expired" | "overtaken">;
+
+const statuses: Readonly<Record<Conclusion, ApprovalStatus>> = {
+  approved: "approved",
+  rejected: "rejected",
+  cancelled: "cancelled",
+  expired: "rejected",
+  overtaken: "cancelled",
+};
+
+/** Closes the approval. What follows from it comes next, then announceEnd(). */
+export async function close(
+  call: Writing,
+  approval: ApprovalRow,
+  end: Conclusion,
+  note: string | null,
+): Promise<ApprovalRow> {
+  const saved = await setStatus(call.tx, approval, statuses[end], note);
+  await addStep(call, saved, end, note);
+  return saved;
+}
+
+export async function announceEnd(call: Writing, approval: ApprovalRow, end: Conclusion): Promise<void> {
+  await recordStep(call, approval, end);
+  // A budget that was raised, or that starts again with a new month, needs no decision: its agents simply continue.
+  if (approval.type === "budget_override" && (end === "expired" || end === "overtaken")) return;
+  await tellConcerned(call, approval, end);
+}
+
+/** Ends an open approval because another change left nothing to decide. */
+export async function overtake(call: Writing, approval: ApprovalRow, why: string): Promise<void> {
+  await announceEnd(call, await close(call, approval, "overtaken", why), "overtaken");
+}
+
+/** Rejects an approval whose time to decide is over. */
+export async function expire(call: Writing, approval: ApprovalRow | undefined): Promise<boolean> {
+  const isOver =
+    approval !== undefined &&
+    openStatuses.includes(approval.status) &&
+    approval.expires_at !== null &&
+    approval.expires_at <= call.tx.now;
+  if (!isOver || (await companyState(call.tx, approval.company_id)).state === "archived") return false;
+  const clock = bySystem(call.tx, approval.company_id, call.newId);
+  await announceEnd(clock, await close(clock, approval, "expired", "timeout"), "expired");
+  return true;
+}
+
+export async function recordStep(call: Writing, approval: ApprovalRow, kind: StepKind): Promise<void> {
+  const { id, agent_id, type, status, decision_note, payload_hash } = approval;
+  const isOwn = (await lastStep(call.tx, id))?.self_decided === 1;
+  const step = { approval: id, type, status, note: decision_note, payloadHash: payload_hash };
+  const data = { ...step, ...(isOwn && { selfDecided: true }) };
+  await call.record(agent_id ?? id, data, events[kind] ?? `approval.${kind}`);
+}
+
+const events: Readonly<Partial<Record<StepKind, string>>> = {
+  revised: "approval.resubmit",
+  revision_requested: "approval.request_revision",
+  approved: "approval.approve",
+  rejected: "approval.reject",
+  cancelled: "approval.cancel",
+  overtaken: "approval.cancel",
+  expired: "approval.expire",
+};
+
+/**
+ * The requester hears how its request ended, and so does the manager of the agent it was about. The requester's own manager
+ * is told too, but without the note, because it can't read the thread. The agent that acts knows already.
+ */
+async function tellConcerned(call: Writing, approval: ApprovalRow, end: Conclusion): Promise<void> {
+  const { tx } = call;
+  const requester = await memberById(tx, approval.requested_by);
+  const about = await memberById(tx, approval.agent_id);
+  const by = nameOfBy(await presentBy(tx, call.actor));
+  const told = new Set([call.actor.agentId, null]);
+  const receivers = [
+    { id: approval.requested_by, isReader: true },
+    { id: about?.boss_id ?? null, isReader: true },
+    { id: requester?.boss_id ?? null, isReader: false },
+  ];
+  for (const { id, isReader } of receivers) {
+    const receiver = told.has(id) ? undefined : await memberById(tx, id);
+    told.add(id);
+    if (receiver === undefined || !isActive(receiver)) continue;
+    const others = receiver.id === approval.requested_by ? {} : { requester: requester?.name ?? "the board" };
+    const of = { title: redactText(titleOf(approval)), id: approval.id, by, ...others };
+    await notify(call, receiver.id, concluded(of, end, isReader ? approval.decision_note : null));
+  }
+}

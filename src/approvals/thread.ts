@@ -1,0 +1,96 @@
+import { sql } from "kysely";
+import type { StepKind } from "../contract/approvals.ts";
+import type { Writing } from "../dispatch/context.ts";
+import { boardPeople, holderOf, presentBy } from "../capabilities/people.ts";
+import type { By } from "../contract/actors.ts";
+import { insertion, selection } from "../store/query.ts";
+import type { NewRow } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
+import { type ApprovalRow, revisionOf } from "./approval.ts";
+import { ownRequest } from "./texts.ts";
+
+/** The thread of an approval: one row for each thing that happened to it or was said about it. No row ever changes. */
+export type StepRow = NewRow<"approval_comments">;
+
+export async function addStep(
+  call: Writing,
+  approval: ApprovalRow,
+  kind: StepKind,
+  body: string | null,
+): Promise<StepRow> {
+  const { tx, actor } = call;
+  const step: StepRow = {
+    id: call.newId(),
+    company_id: approval.company_id,
+    approval_id: approval.id,
+    kind,
+    author_kind: actor.kind,
+    author_id: actor.agentId,
+    author_person_id: actor.personId,
+    body,
+    self_decided: selfDecidable.includes(kind) && (await isOwnRequest(call, approval)) ? 1 : 0,
+    revision: revisionOf(approval),
+    created_at: tx.now,
+  };
+  await tx.run(insertStep, step);
+  return step;
+}
+
+/** The last thing that happened to the approval, apart from comments. */
+export async function lastStep(tx: ReadTx, approvalId: string): Promise<StepRow | undefined> {
+  return tx.first(newestStep, { approval_id: approvalId });
+}
+
+/** How many of the newest entries in a row are comments of this agent. */
+export async function commentsInARow(tx: ReadTx, approvalId: string, agentId: string): Promise<number> {
+  const last = await tx.all(newest, { approval_id: approvalId });
+  const others = last.findIndex(({ kind, author_id }) => kind !== "comment" || author_id !== agentId);
+  return others < 0 ? last.length : others;
+}
+
+export const presentAuthor = (tx: ReadTx, step: StepRow): Promise<By> =>
+  presentBy(tx, { kind: step.author_kind, agentId: step.author_id, personId: step.author_person_id });
+
+/** No person decides a request of their own position while another board person can. */
+export async function demandOther(call: Writing, approval: ApprovalRow): Promise<void> {
+  if (!(await isOwnRequest(call, approval))) return;
+  const others = (await boardPeople(call.tx)).filter(({ id }) => id !== call.actor.personId);
+  if (others.length > 0) throw ownRequest(others.map(({ name }) => name));
+}
+
+/** Whether the person who acts made this request, or holds the position that did. */
+async function isOwnRequest({ tx, actor }: Writing, approval: ApprovalRow): Promise<boolean> {
+  const { personId } = actor;
+  if (personId === null || approval.requested_by === null) return false;
+  return (
+    approval.requested_person_id === personId || (await holderOf(tx, approval.requested_by))?.id === personId
+  );
+}
+
+const selfDecidable: readonly StepKind[] = ["approved", "rejected", "revision_requested"];
+
+export const isEnd = (kind: StepKind): kind is keyof typeof whyEnded => kind in whyEnded;
+
+/** Why an approval ended, by its last step. */
+export const whyEnded = {
+  approved: "decided",
+  rejected: "decided",
+  cancelled: "withdrawn",
+  expired: "timeout",
+  overtaken: "overtaken",
+} as const satisfies Partial<Record<StepKind, string>>;
+
+/** The step that wrote a revision. */
+export const stepOfRevision = selection(
+  "approval_comments",
+  ["approval_id", "revision"],
+  sql`and kind in ('created', 'revised')`,
+);
+
+const insertStep = insertion("approval_comments");
+const newest = selection("approval_comments", ["approval_id"], sql`order by num desc limit 100`);
+const newestStep = selection(
+  "approval_comments",
+  ["approval_id"],
+  sql`and kind <> 'comment' order by num desc limit 1`,
+);

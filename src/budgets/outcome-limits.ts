@@ -1,0 +1,173 @@
+import { sql } from "kysely";
+import { type Measure, measures } from "../contract/budgets.ts";
+import { settingsOf } from "../dispatch/company-settings.ts";
+import type { Writing } from "../dispatch/context.ts";
+import { upward } from "../capabilities/structure.ts";
+import { stopWorkOn } from "../agents/table.ts";
+import { tellOnce } from "../mail/notices.ts";
+import { recordChange, outcomeFields } from "../outcomes/history.ts";
+import { isLive, type OutcomeRow } from "../outcomes/outcome.ts";
+import { outcomeById, saveOutcome } from "../outcomes/table.ts";
+import { selection, textQuery } from "../store/query.ts";
+import { tables } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
+import { inUnits, inWords } from "./budget.ts";
+import {
+  budgetOfGoalUsedUp,
+  budgetRaised,
+  costLimitReached,
+  goalStopped,
+  limitedBy,
+  outcomeStopped,
+} from "./texts.ts";
+
+/**
+ * What all work on an outcome and below it may use, over all months: its own budget if it is a goal that has one, and the
+ * company's maxOutcomeUsd for any other. When it is used up, every open outcome below it is blocked with that reason, the
+ * sessions that work on them end, and people are told. The work continues when the budget or the limit is raised.
+ */
+
+/**
+ * Stops the work if the outcome or an ancestor has used up what it may use. Called before a session starts and after each
+ * report of usage. Returns whether it stopped work.
+ */
+export async function stopAtLimit(writing: Writing, outcomeId: string | null): Promise<boolean> {
+  if (outcomeId === null) return false;
+  const { tx } = writing;
+  const most = await mostUsd(writing);
+  let isStopped = false;
+  // The oldest comes first: what is stopped with the whole needs no notice for its parts.
+  for (const { id } of await tx.all(limitedAbove, { id: outcomeId, all: most === null ? 0 : 1 })) {
+    const outcome = await outcomeById(tx, id);
+    const used = await usedUp(tx, outcome, most);
+    if (used === undefined) continue;
+    const reason = (used.isOwn ? budgetOfGoalUsedUp : costLimitReached)(id);
+    const stopped: string[] = [];
+    for (const { id: part } of await tx.all(openBelow, { id })) {
+      const row = await outcomeById(tx, part);
+      if (row.blocked_reason !== null) continue;
+      const before = await outcomeFields(tx, row);
+      await saveOutcome(tx, { ...row, blocked_reason: reason }, writing.actor);
+      await recordChange(writing, part, before, { note: reason });
+      stopped.push(part);
+    }
+    await stopWorkOn(writing, new Set([outcomeId, ...stopped]), reason);
+    if (stopped.length > 0) await tell(writing, outcome, used, stopped.length);
+    isStopped = true;
+  }
+  return isStopped;
+}
+
+interface Used {
+  readonly limit: string;
+  readonly spent: string;
+  /** It is the outcome's own budget, not the limit of the company. */
+  readonly isOwn: boolean;
+}
+
+async function tell(
+  writing: Writing,
+  outcome: OutcomeRow,
+  { limit, spent, isOwn }: Used,
+  stopped: number,
+): Promise<void> {
+  const about = outcome.id;
+  if (isOwn) {
+    const text = goalStopped(outcome, limit, stopped);
+    await tellOnce(writing, { about, kind: `budget ${limit}`, to: outcome.delegated_by, text });
+    return;
+  }
+  for (const to of new Set([outcome.responsible_id, null]))
+    await tellOnce(writing, {
+      about,
+      kind: `cost ${limit} ${to === null ? "board" : "owner"}`,
+      to,
+      text: outcomeStopped(outcome, { limit, spent, stopped, isOwner: to !== null }),
+    });
+}
+
+/** After a change of the budget: unblocks what it had stopped, if it allows more now. */
+export async function releaseWork(writing: Writing, outcome: OutcomeRow): Promise<void> {
+  const { tx } = writing;
+  if (!isLive(outcome) || (await usedUp(tx, outcome, await mostUsd(writing))) !== undefined) return;
+  for (const { id } of await tx.all(openBelow, { id: outcome.id })) {
+    const row = await outcomeById(tx, id);
+    if ([budgetOfGoalUsedUp, costLimitReached].some((reason) => row.blocked_reason === reason(outcome.id)))
+      await unblock(writing, row);
+  }
+}
+
+/** After a change of maxOutcomeUsd: unblocks the work that it had stopped and now allows. */
+export async function releaseAll(writing: Writing): Promise<void> {
+  const { tx, companyId } = writing;
+  const most = await mostUsd(writing);
+  const isFree = new Map<string, boolean>();
+  for (const row of await tx.all(blockedIn, { company_id: companyId })) {
+    const id = limitedBy(row.blocked_reason);
+    const limited = id === undefined ? undefined : await tx.first(outcomeRow, { id, company_id: companyId });
+    if (limited === undefined) continue;
+    const free = isFree.get(limited.id) ?? (await usedUp(tx, limited, most)) === undefined;
+    isFree.set(limited.id, free);
+    if (free) await unblock(writing, row);
+  }
+}
+
+async function unblock(writing: Writing, row: OutcomeRow): Promise<void> {
+  const before = await outcomeFields(writing.tx, row);
+  await saveOutcome(writing.tx, { ...row, blocked_reason: null }, writing.actor);
+  await recordChange(writing, row.id, before, { note: budgetRaised });
+}
+
+const mostUsd = async ({ tx, companyId }: Writing): Promise<number | null> =>
+  (await settingsOf(tx, companyId)).maxOutcomeUsd;
+
+/** The limit that is used up. A standing outcome and an inbox have none: nothing would ever bring them below it again. */
+async function usedUp(tx: ReadTx, outcome: OutcomeRow, most: number | null): Promise<Used | undefined> {
+  const own = tables.outcomes.budget.parse(outcome.budget) ?? {};
+  const isWork = outcome.kind === "work" || outcome.kind === "integration";
+  const limits = { ...(most !== null && isWork && { usd: most }), ...own };
+  const sums = await tx.first(spentOn, { id: outcome.id });
+  for (const measure of measures) {
+    const limit = limits[measure];
+    const spent = sums?.[measure] ?? 0;
+    if (limit === undefined || spent < inUnits(measure, limit)) continue;
+    const inMeasure = (amount: number): string => inWords(measure, amount);
+    const isOwn = own[measure] !== undefined;
+    return { limit: inMeasure(inUnits(measure, limit)), spent: inMeasure(spent), isOwn };
+  }
+  return undefined;
+}
+
+/** The outcome and its ancestors that have a budget; if all work is limited, every one of them that is work. */
+const limitedAbove = textQuery(
+  (p: { id: string; all: number }) =>
+    sql<{ id: string }>`${upward(sql`select id from outcomes where id = ${p.id}`)}
+      select o.id from up join outcomes o on o.id = up.id
+      where o.status in ('open', 'submitted')
+        and (o.budget is not null or (${p.all} = 1 and o.kind in ('work', 'integration')))
+      order by o.num`,
+);
+
+const blockedIn = selection(
+  "outcomes",
+  ["company_id"],
+  sql`and status = 'open' and blocked_reason like 'the outcome % has reached its cost limit'`,
+);
+const outcomeRow = selection("outcomes", ["id", "company_id"]);
+
+const openBelow = textQuery(
+  (p: { id: string }) =>
+    sql<{ id: string }>`with recursive down(id) as (
+        select id from outcomes where id = ${p.id}
+        union select e.child_id from edges e join down on e.parent_id = down.id)
+      select o.id from down join outcomes o on o.id = down.id
+      where o.status = 'open' and o.kind in ('work', 'integration', 'inbox') order by o.num`,
+);
+
+const spentOn = textQuery(
+  (p: { id: string }) =>
+    sql<Record<Measure, number>>`select cast(coalesce(sum(usd), 0) as double precision) as usd,
+        cast(coalesce(sum(input_tokens + output_tokens), 0) as double precision) as tokens,
+        cast(coalesce(sum(sessions), 0) as double precision) as sessions
+      from costs where kind = 'outcome' and id = ${p.id} and own = 0`,
+);

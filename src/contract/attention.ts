@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import { CompanyId, count, Data, idOf, Reference, whole } from "./words.ts";
+
+/** Everything that waits for a person, or for the position that a person holds, in one list. It is derived from the rows at each call; nothing of it is stored. */
+
+export const attentionKinds = [
+  "approval",
+  "question",
+  "verdict",
+  "permission",
+  "stall",
+  "budget",
+  "brain",
+  "server",
+  "mail",
+] as const;
+export type AttentionKind = (typeof attentionKinds)[number];
+
+/** A call that settles an item or a request. */
+export const Ability = z.object({
+  name: z.string().describe("The operation, such as approval.approve."),
+  method: z.string(),
+  path: z.string(),
+  body: Data.optional().describe("The input to send."),
+  asks: z.array(z.string()).describe("Inputs that you have to add, such as a reason."),
+  command: z.string().nullable().describe("The same call on the command line."),
+});
+export type Ability = z.infer<typeof Ability>;
+
+const AttentionItem = z.object({
+  kind: z.enum(attentionKinds),
+  subject: Reference.describe("The thing to decide or to mend."),
+  title: z.string(),
+  reason: z.string().describe("Why it needs a person."),
+  by: Reference.nullable().describe("Who asks. Null: the system noticed it."),
+  since: z.string(),
+  expires: z.string().nullable().describe("When it is decided without a person. Null: never."),
+  holdsUp: z
+    .object({ count: z.number(), outcomes: z.array(Reference) })
+    .describe("Open outcomes that wait for it. The list has the first 5; counting ends at 1,000."),
+  facts: Data.describe("Further figures and names, by kind."),
+  abilities: z.array(Ability).describe("Calls that settle it."),
+});
+export type AttentionItem = z.infer<typeof AttentionItem>;
+
+export const Health = z
+  .object({
+    moving: count(0, Number.MAX_SAFE_INTEGER),
+    scheduled: count(0, Number.MAX_SAFE_INTEGER),
+    waitingForYou: count(0, Number.MAX_SAFE_INTEGER),
+    stuck: count(0, Number.MAX_SAFE_INTEGER),
+  })
+  .describe(
+    "Every open or submitted outcome, counted once, as `why` sees it: at work or about to be; waiting for a time; waiting for a decision of yours; or without a live path.",
+  );
+export type Health = z.infer<typeof Health>;
+
+export const viewAttention = operation("attention.view", "GET /api/companies/:companyId/attention", {
+  summary: "List everything that needs a person, and count the open outcomes by what they wait for.",
+  guidance:
+    "The board sees the whole company. A person who works from a position sees what waits for that position, and counts of the outcomes that it owns, delegated or decides about. Agents can't call it.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    kind: z.enum(attentionKinds).optional().describe("Only items of this kind. Default: all."),
+    outcome: idOf("outcome")
+      .optional()
+      .describe(
+        "Only items that hold up this outcome (UUID), or that were asked for during work on it or below it. Default: all.",
+      ),
+    limit: whole(1, 1000).optional().describe("Maximum number of items in the answer. Default 100."),
+  }),
+  output: z.object({
+    items: z
+      .array(AttentionItem)
+      .describe("Those that hold up most outcomes first, then those that expire first, then the oldest."),
+    counts: z.record(z.enum(attentionKinds), z.number()).describe("All items by kind, listed or not."),
+    total: z.number(),
+    health: Health,
+  }),
+  needs: "member",
+  mcp: { server: "org", tool: "view_attention", for: ["person"] },
+  cli: { command: "attention", example: "--kind approval" },
+});

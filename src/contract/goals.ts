@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { Budget, BudgetChange } from "./budgets.ts";
+import { operation } from "./operation.ts";
+import { Acceptance, Description, countedOutput, Outcome, Status } from "./outcomes.ts";
+import { CompanyId, idOf, Page, Title } from "./words.ts";
+
+/** Goals: outcomes that the board wants, owned by the root agent and verified by the board. */
+
+const Goal = Outcome.extend({
+  depth: z.number().describe("How many times the work was delegated to get here. 0 for a goal."),
+});
+
+export const createGoal = operation("goal.create", "POST /api/companies/:companyId/goals", {
+  summary: "Create a goal for the company.",
+  guidance:
+    "The root agent becomes responsible for it, divides it and submits it when it is done. The board then accepts it, or sends it back with a note. Its deliverables are the result.",
+  input: z.strictObject({
+    companyId: CompanyId,
+    title: Title.describe("The result to reach, in one line of up to 300 characters."),
+    description: Description.optional().describe(
+      "Details, as Markdown, up to 100,000 characters. Default: none.",
+    ),
+    acceptance: Acceptance.optional().describe("Criteria for verifying the result, up to 20,000 characters."),
+    budget: Budget.optional().describe(
+      'The most that all work on this goal may use, such as {"usd": 5}. Work on it stops when it is used up. Default: no limit.',
+    ),
+  }),
+  output: Goal,
+  mcp: { server: "outcome", tool: "give_goal", for: ["person"] },
+  cli: {
+    command: "goals create <title>",
+    example: `"A guide to baking bread is published" --budget 5`,
+  },
+});
+
+export const listGoals = operation("goal.list", "GET /api/companies/:companyId/goals", {
+  summary: "List the goals of a company, newest first.",
+  guidance: "A goal that is submitted waits for the board: accept it or send it back with decide_outcome.",
+  input: z.strictObject({ companyId: CompanyId, status: Status, ...Page }),
+  output: countedOutput,
+  mcp: { server: "outcome", tool: "list_goals", for: ["person"] },
+  cli: { command: "goals list", example: "--status open" },
+});
+
+export const setGoalBudget = operation("goal.set_budget", "PUT /api/outcomes/:id/budget", {
+  summary: "Change what all work on a goal may use.",
+  guidance: "Work that stopped because the budget was used up continues if the new one allows it.",
+  input: z.strictObject({
+    id: idOf("outcome"),
+    budget: BudgetChange.describe(
+      'New limits, such as {"usd": 10}. Null removes one. Measures you leave out stay as they are.',
+    ),
+  }),
+  output: Outcome,
+  cli: { command: "goals budget <id>", example: "O41 --budget 10" },
+});

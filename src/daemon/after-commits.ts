@@ -1,0 +1,52 @@
+import type { Store } from "../store/store.ts";
+
+export interface Follower {
+  /** Works one last time, then stops. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Works after commits, one at a time, and once more at the end. `work` gets whether this is the last time and returns how many
+ * milliseconds must pass before the next. Without commits it works every `atLeastEvery` milliseconds. It must not throw.
+ */
+export function afterCommits(parts: {
+  readonly store: Store;
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  /** Before the first work, too. */
+  readonly pause: number;
+  readonly atLeastEvery: number;
+  readonly work: (isLast: boolean) => Promise<number>;
+}): Follower {
+  const { store, sleep, atLeastEvery } = parts;
+  const stopping = new AbortController();
+  let wake = (): void => undefined;
+  let committed = true;
+  const deaf = store.onCommit(() => {
+    committed = true;
+    wake();
+  });
+
+  async function run(): Promise<void> {
+    let { pause } = parts;
+    for (let isLast = false; !isLast;) {
+      if (!committed)
+        await Promise.race([
+          new Promise<void>((resolve) => (wake = resolve)),
+          sleep(atLeastEvery, stopping.signal),
+        ]);
+      await sleep(pause, stopping.signal);
+      isLast = stopping.signal.aborted;
+      committed = false;
+      pause = await parts.work(isLast);
+    }
+    deaf();
+  }
+
+  const running = run();
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}

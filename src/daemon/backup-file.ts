@@ -1,0 +1,157 @@
+import { createHash, type Hash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { finished } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import { z } from "zod";
+import type { Mac } from "../store/store.ts";
+import { damagedBackup, notABackup, otherAuditKey } from "./texts.ts";
+
+/**
+ * A backup is one file: lines of JSON, compressed with gzip, readable by its owner only. The first line says what it is, the
+ * last one has a keyed hash of all lines before it. A file that was cut, changed or sealed with another key is refused before
+ * anything of it is used.
+ */
+const Head = z.object({
+  agency: z.literal("backup"),
+  format: z.literal(1),
+  version: z.string(),
+  at: z.string(),
+  /** Names the columns of the tables (store/copying.ts) and the state of the ledger. */
+  shape: z.string(),
+  state: z.string(),
+});
+export type BackupHead = z.infer<typeof Head>;
+
+const Value = z.union([z.string(), z.number(), z.null()]);
+const Line = z.union([
+  z.object({ table: z.string(), rows: z.array(z.array(Value)) }),
+  z.object({ content: z.tuple([z.string(), z.string(), z.base64()]) }),
+  z.object({ folder: z.string() }),
+  /** Path, mode and bytes. The parts of a large file follow each other. */
+  z.object({ file: z.tuple([z.string(), z.number(), z.base64()]), more: z.boolean() }),
+]);
+export type BackupLine = z.infer<typeof Line>;
+const End = z.object({ end: z.object({ lines: z.number(), seal: z.string() }) });
+
+const sealOf = (mac: Mac, lines: number, hash: Hash): string =>
+  mac(JSON.stringify(["backup", lines, hash.copy().digest("hex")]));
+
+/** Writes to a draft beside the file. finish() puts it in place. */
+export async function writeBackup(path: string, head: BackupHead, mac: Mac) {
+  const draft = `${path}.part`;
+  await rm(draft, { force: true });
+  const file = createWriteStream(draft, { flags: "wx", mode: 0o600, flush: true });
+  const zip = createGzip({ level: 3 });
+  const hash = createHash("sha256");
+  let lines = 0;
+  let failure: unknown;
+  zip.pipe(file);
+  const closed = finished(file).catch((error: unknown) => (failure = error));
+  zip.on("error", (error) => (failure = error));
+  const put = async (line: unknown): Promise<void> => {
+    if (failure !== undefined) throw failure;
+    const text = `${JSON.stringify(line)}\n`;
+    hash.update(text);
+    lines++;
+    if (!zip.write(text)) await Promise.race([new Promise((resolve) => zip.once("drain", resolve)), closed]);
+  };
+  await put(head);
+  return {
+    put: (line: BackupLine) => put(line),
+    finish: async (): Promise<number> => {
+      const seal = sealOf(mac, lines, hash);
+      await put({ end: { lines, seal } });
+      zip.end();
+      await closed;
+      if (failure !== undefined) throw failure;
+      await rename(draft, path);
+      const written = await open(path, "r");
+      try {
+        return (await written.stat()).size;
+      } finally {
+        await written.close();
+      }
+    },
+    abandon: async (): Promise<void> => {
+      zip.destroy();
+      file.destroy();
+      await rm(draft, { force: true });
+    },
+  };
+}
+
+export async function headOfBackup(path: string): Promise<BackupHead> {
+  for await (const line of linesOf(path)) {
+    const head = Head.safeParse(parsed(line));
+    if (head.success) return head.data;
+    break;
+  }
+  throw notABackup(path);
+}
+
+/** Reads the whole file and returns the first of these keys that sealed it. */
+export async function keyOfBackup<K>(path: string, keys: readonly { key: K; mac: Mac }[]): Promise<K> {
+  const hash = createHash("sha256");
+  let lines = 0;
+  let end: z.infer<typeof End>["end"] | undefined;
+  for await (const line of linesOf(path)) {
+    if (end !== undefined) throw damagedBackup(path);
+    if (line.startsWith('{"end":')) {
+      end = End.safeParse(parsed(line)).data?.end;
+      if (end === undefined) throw damagedBackup(path);
+      continue;
+    }
+    hash.update(`${line}\n`);
+    lines++;
+  }
+  if (end === undefined || end.lines !== lines) throw damagedBackup(path);
+  const { seal } = end;
+  const fitting = keys.find(({ mac }) => sealOf(mac, lines, hash) === seal);
+  if (fitting !== undefined) return fitting.key;
+  throw keys.length === 0 ? otherAuditKey(path, "none") : otherAuditKey(path, "other");
+}
+
+/** What the lines between the first and the last say. */
+export async function* linesIn(path: string): AsyncGenerator<BackupLine> {
+  let isFirst = true;
+  for await (const line of linesOf(path)) {
+    if (!isFirst && !line.startsWith('{"end":')) yield Line.parse(parsed(line));
+    isFirst = false;
+  }
+}
+
+/** Lines end with a newline only: text may contain other characters at which a terminal would break a line. */
+async function* linesOf(path: string): AsyncGenerator<string> {
+  const file = createReadStream(path);
+  const unzip = createGunzip();
+  file.on("error", (error) => unzip.destroy(error));
+  let begun: Buffer[] = [];
+  try {
+    for await (const chunk of file.pipe(unzip)) {
+      let rest: Buffer = chunk;
+      for (let at = rest.indexOf(10); at !== -1; at = rest.indexOf(10)) {
+        begun.push(rest.subarray(0, at));
+        yield Buffer.concat(begun).toString();
+        begun = [];
+        rest = rest.subarray(at + 1);
+      }
+      if (rest.byteLength > 0) begun.push(rest);
+    }
+  } catch (error) {
+    if (Object(error).code === "ENOENT") throw error;
+    throw damagedBackup(path, error);
+  } finally {
+    file.destroy();
+    unzip.destroy();
+  }
+  if (begun.length > 0) throw damagedBackup(path);
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,59 @@
+import type { Trouble } from "../brains/brain.ts";
+import { isInstalled, probeBrain, providerUsed } from "../brains/registry.ts";
+import { type ProviderParts, providerOf, providerTrouble } from "../gateway/providers.ts";
+import type { BrainHealth } from "../runtime/node-sessions.ts";
+import type { TroubleOf } from "../runtime/work.ts";
+import type { AgentRow } from "../agents/table.ts";
+
+/**
+ * Whether the brains of agents can work: the program, as the last session found it, and the provider, as the gateway knows it.
+ * Only in memory: after a restart, the first session of a brain finds out again.
+ */
+type Configured = Pick<AgentRow, "company_id" | "brain_type" | "brain_config">;
+
+/** A brain that said it was overloaded, and whose provider says nothing, waits this long. */
+const pause = 30_000;
+
+export function keepBrainHealth(parts: ProviderParts): BrainHealth {
+  const troubles = new Map<string, { agent: Configured; trouble: Trouble }>();
+  const keyOf = ({ company_id, brain_type, brain_config }: Configured): string =>
+    `${company_id} ${brain_type} ${brain_config}`;
+  const ofProvider: TroubleOf = async (tx, { company_id, brain_type, brain_config }) => {
+    const provider = providerUsed(brain_type, brain_config);
+    return provider === undefined ? undefined : providerTrouble(tx, parts, company_id, provider);
+  };
+  return {
+    troubleOf: async (tx, agent) => {
+      const own = troubles.get(keyOf(agent))?.trouble;
+      if (own !== undefined && (own.until === null || own.until > tx.now)) return own;
+      return ofProvider(tx, agent);
+    },
+    modelOf: async (tx, agent) => {
+      const provider = providerUsed(agent.brain_type, agent.brain_config);
+      if (agent.model !== null || provider === undefined) return agent.model;
+      return (await providerOf(tx, agent.company_id, provider))?.defaultModel ?? null;
+    },
+    failed: async (tx, agent, { cause, says }) => {
+      // The provider knows better until when.
+      if (cause !== "missing" && (await ofProvider(tx, agent)) !== undefined) return;
+      const trouble: Trouble =
+        cause === "missing"
+          ? { cause, says, until: null }
+          : { cause: "waiting", says, until: tx.now + pause };
+      troubles.set(keyOf(agent), { agent, trouble });
+    },
+    lookAgain: async () => {
+      const free = new Set<string>();
+      for (const [key, { agent, trouble }] of troubles) {
+        if (trouble.cause !== "missing") continue;
+        const { available } = isInstalled(agent.brain_type)
+          ? await probeBrain(agent.brain_type, agent.brain_config)
+          : { available: true };
+        if (!available) continue;
+        troubles.delete(key);
+        free.add(agent.company_id);
+      }
+      return [...free];
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import { type AttentionItem, viewAttention } from "../contract/attention.ts";
+import { listCompanies } from "../contract/companies.ts";
+import { listEvents } from "../contract/ledger.ts";
+import type { z } from "zod";
+import type { Operation } from "../contract/operation.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { markSeen, newEvents, type Seen, seenSoFar } from "../events/ledger.ts";
+import { isUnavailable } from "../store/disk.ts";
+import type { Store } from "../store/store.ts";
+import { afterCommits, type Follower } from "./after-commits.ts";
+
+/**
+ * Tells the person who runs the daemon what happens: one sentence for each event that matters, and each item that newly needs a
+ * person. What needed a person before the start is not new. One look tells at most 20 sentences, and looks take at most a tenth
+ * of the time, so a flood of events neither fills the terminal nor slows the daemon.
+ */
+export interface ReportsTo {
+  readonly tell: (event: { readonly at: string; readonly says: string }) => void;
+  /** Called with everything that newly needs a person. The next call waits until this one is done. */
+  readonly notify?:
+    | ((notice: { company: string; items: readonly AttentionItem[] }) => Promise<void>)
+    | undefined;
+}
+
+const together = 500;
+const share = 1 / 10;
+const longest = 60_000;
+const mostAtOnce = 20;
+
+/** Events that a person wants to hear of. Reads, messages and the steps of the agents are in `agency logs`. */
+const matters =
+  /^(?:session\.(?:start|end)|agent\.(?:create|hire|pause|resume|retire|terminate)|approval\.(?:create|request|approve|reject|request_revision|resubmit|expire)|goal\.create|outcome\.(?:submit|complete|close|stall)|budget\.notice|mcp_server\.(?:fail|recover)|company\.(?:freeze|thaw)|reorganization\.apply)$/;
+
+export async function keepReports(parts: {
+  readonly store: Store;
+  /** Calls an operation as the board. */
+  readonly ask: <O extends z.ZodType>(
+    operation: Operation<z.ZodObject, O>,
+    input: Record<string, unknown>,
+  ) => Promise<z.infer<O>>;
+  readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  readonly reportBug: (error: unknown, about: string) => void;
+  readonly to: ReportsTo;
+}): Promise<Follower> {
+  const { store, ask, to } = parts;
+  const seen: Seen = await store.read(seenSoFar);
+  /** What needed a person at the last look, by company. */
+  const known = new Map<string, Set<string>>();
+  if (to.notify !== undefined)
+    await calmly(async () => {
+      for (const { id } of (await ask(listCompanies, { limit: 1000 })).companies)
+        known.set(id, new Set((await ask(viewAttention, { companyId: id, limit: 1000 })).items.map(keyOf)));
+    });
+
+  /** The companies in which something happened since the last look, and how far each was told before. */
+  async function changed(): Promise<Map<string, number>> {
+    const before = new Map(seen);
+    const companies = new Map<string, number>();
+    for (;;) {
+      const events = await store.read((tx) => newEvents(tx, seen));
+      if (events.length === 0) return companies;
+      for (const { company_id } of events) companies.set(company_id, before.get(company_id) ?? 0);
+      markSeen(seen, events);
+    }
+  }
+
+  async function tellOf(companyId: string, after: number): Promise<void> {
+    const { events } = await ask(listEvents, { companyId, after, refused: false, limit: 1000 });
+    const told = events.filter(({ operation }) => matters.test(operation));
+    for (const { at, says } of told.slice(0, mostAtOnce)) to.tell({ at, says });
+    const [last] = told.slice(-1);
+    if (last !== undefined && told.length > mostAtOnce)
+      to.tell({ at: last.at, says: `… and ${told.length - mostAtOnce} more events: agency logs` });
+  }
+
+  async function notifyOf(companyId: string, company: string): Promise<void> {
+    if (to.notify === undefined) return;
+    const { items } = await ask(viewAttention, { companyId, limit: 1000 });
+    const before = known.get(companyId);
+    known.set(companyId, new Set(items.map(keyOf)));
+    const fresh = items.filter((item) => before?.has(keyOf(item)) !== true);
+    if (fresh.length > 0) await to.notify({ company, items: fresh });
+  }
+
+  async function look(): Promise<void> {
+    const happened = await changed();
+    if (happened.size === 0) return;
+    const { companies } = await ask(listCompanies, { limit: 1000 });
+    for (const { id, name } of companies) {
+      const after = happened.get(id);
+      if (after === undefined) continue;
+      await tellOf(id, after);
+      await notifyOf(id, name);
+    }
+  }
+
+  async function calmly(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      // The owner of the board token may not govern any more. That the disk is full is in the log already.
+      if (!isUnavailable(error) && !(error instanceof Refusal)) parts.reportBug(error, "reports");
+    }
+  }
+
+  return afterCommits({
+    ...parts,
+    pause: 0,
+    atLeastEvery: longest,
+    work: async (isLast) => {
+      const begun = performance.now();
+      if (!isLast) await calmly(look);
+      return Math.min(Math.max((performance.now() - begun) / share, together), longest);
+    },
+  });
+}
+
+const keyOf = ({ kind, subject, since }: AttentionItem): string => `${kind} ${subject.id ?? ""} ${since}`;

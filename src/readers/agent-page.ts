@@ -1,0 +1,140 @@
+import { sql } from "kysely";
+import { viewAgent } from "../contract/agents.ts";
+import { openApprovalOf } from "../approvals/table.ts";
+import { titleOf } from "../approvals/texts.ts";
+import { liveSessionOf, presentAgent, agentById, type AgentRow } from "../agents/table.ts";
+import { budgetLines, costsOf } from "../budgets/costs.ts";
+import { isActive, memberById } from "../capabilities/members.ts";
+import { presentBy } from "../capabilities/people.ts";
+import { holds } from "../capabilities/rights.ts";
+import { oversees } from "../capabilities/structure.ts";
+import { type Viewer, visible } from "../capabilities/visible.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import { parseData, presentActor } from "../events/ledger.ts";
+import { outcomeById } from "../outcomes/table.ts";
+import { redactText } from "../redaction/redact.ts";
+import { counting, query } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { workCountsOf } from "./org.ts";
+import { positionText } from "./texts.ts";
+
+/**
+ * One agent with everything that its page shows, in a fixed number of queries. Every agent of a company
+ * may know who another one is and where it stands. Its work, money and rights are for people, for itself and for its manager.
+ */
+const onView = guarded(viewAgent, async ({ tx, actor, companyId, input }) => {
+  const agent = await presentAgent(tx, input.id);
+  const row = await agentById(tx, input.id);
+  const { model, effort } = row;
+  const left =
+    row.ended_at === null
+      ? null
+      : { at: new Date(row.ended_at).toISOString(), successor: await successorOf(tx, row.boss_id) };
+  const isSeen =
+    actor.agentId === null ||
+    [agent.id, agent.boss?.id].includes(actor.agentId) ||
+    (await oversees(tx, actor.agentId, agent.id));
+  if (!isSeen)
+    return {
+      ...agent,
+      logFileId: null,
+      reviews: null,
+      person: null,
+      model,
+      effort,
+      left,
+      says: "",
+      permissions: null,
+      budget: null,
+      cost: null,
+      work: null,
+      session: null,
+      paused: null,
+      approval: null,
+    };
+  const work = await workOf(tx, actor, agent.id);
+  const session = await sessionOf(tx, actor, agent.id);
+  const approval = await tx.first(openApprovalOf, { agent_id: agent.id });
+  const position = {
+    ...agent,
+    ...work,
+    working: session && { session: session.id, since: session.since, on: session.outcome?.title ?? null },
+    inbox: work.inbox ?? 0,
+  };
+  return {
+    ...agent,
+    model,
+    effort,
+    left,
+    work,
+    session,
+    says: row.status === "terminated" ? "" : positionText(position, row.brain_type === "human"),
+    permissions: { canCreateAgents: isActive(row) && (await holds(tx, agent.id, "org:hire", "use")) },
+    budget: isActive(row) ? await budgetLines(tx, companyId, agent.id) : [],
+    cost: await costsOf(tx, agent.id),
+    paused: row.status === "paused" ? await pauseOf(tx, row) : null,
+    approval:
+      approval === undefined
+        ? null
+        : { kind: "approval", id: approval.id, title: redactText(titleOf(approval)) },
+  };
+});
+
+export const agentPageHandlers = [onView];
+
+async function workOf(tx: ReadTx, viewer: Viewer, agentId: string) {
+  const counts = await tx.first(workCountsOf, { agentId, now: tx.now });
+  const seesInbox = viewer.agentId === null || viewer.agentId === agentId;
+  const inbox = seesInbox ? ((await tx.first(inInbox, { to_id: agentId }))?.count ?? 0) : null;
+  const { workable = 0, blocked = 0, submitted = 0 } = counts ?? {};
+  return { workable, blocked, submitted, inbox };
+}
+
+async function sessionOf(tx: ReadTx, viewer: Viewer, agentId: string) {
+  const live = await tx.first(liveSessionOf, { agent_id: agentId });
+  if (live === undefined) return null;
+  const id = live.first_outcome_id;
+  const title =
+    id !== null && (await visible(tx, viewer, `outcome:${id}`)) ? (await outcomeById(tx, id)).title : null;
+  return {
+    id: live.id,
+    since: new Date(live.started_at).toISOString(),
+    outcome: id === null ? null : { kind: "outcome", id, title },
+  };
+}
+
+async function pauseOf(tx: ReadTx, { id, last_session_at }: AgentRow) {
+  const event = await tx.first(lastPause, { subject: id });
+  if (event === undefined)
+    return { reason: null, since: new Date(last_session_at).toISOString(), by: { kind: "system" as const } };
+  const { reason } = parseData(event.data);
+  const by = presentActor(event);
+  return {
+    reason: typeof reason === "string" ? reason : null,
+    since: new Date(event.at).toISOString(),
+    by: await presentBy(tx, by),
+  };
+}
+
+/** The nearest manager above that has not left. */
+async function successorOf(tx: ReadTx, bossId: string | null) {
+  let boss = await memberById(tx, bossId);
+  while (boss !== undefined && !isActive(boss)) boss = await memberById(tx, boss.boss_id);
+  return boss === undefined ? null : { id: boss.id, name: boss.name };
+}
+
+const inInbox = counting(
+  "messages",
+  ["to_id"],
+  sql`and delivered_at is not null and acknowledged_at is null`,
+);
+
+const lastPause = query((db, p: { subject: string }) =>
+  db
+    .selectFrom("events")
+    .selectAll()
+    .where("subject", "=", p.subject)
+    .where("operation", "=", "agent.pause")
+    .orderBy("seq", "desc")
+    .limit(1),
+);

@@ -1,0 +1,242 @@
+import { sql } from "kysely";
+import type { Sandbox } from "../contract/installation.ts";
+import {
+  type AttentionItem,
+  attentionKinds,
+  type AttentionKind,
+  type Health,
+  viewAttention,
+} from "../contract/attention.ts";
+import type { ApprovalKinds } from "../approvals/operations.ts";
+import { companyState } from "../dispatch/company-settings.ts";
+import { guarded, type Guarded } from "../dispatch/guarded.ts";
+import { defaultPage } from "../dispatch/page.ts";
+import { query, textQuery } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { causeItems } from "./attention-causes.ts";
+import { type Draft, type Look, outcomeRef, rowItems } from "./attention-items.ts";
+import { type CompanySight, companySight, type Looked, type Resolver } from "./sight.ts";
+import * as text from "./texts.ts";
+import { type Cause, answerAbout, type Trail, viewOf } from "./why.ts";
+
+/**
+ * The attention list: everything in a company that waits for a person, and how the open outcomes do. One pass over the rows
+ * of the company finds both: each open outcome is asked why it moves or does not (why.ts), and a trail that does not move by
+ * itself ends at the cause that an item here names. So no outcome can be stuck, or wait for the board, without an item.
+ *
+ * The board sees the whole company. A person who works from a position sees what waits for that position: messages to it,
+ * work it has to judge or to do, and what is stuck where it can help. Both cost the same number of queries, however many
+ * outcomes and items there are; only the values of secrets and what requests for rights name are looked up one by one.
+ */
+export interface AttentionParts {
+  readonly sandbox: () => Sandbox;
+  readonly secrets: Resolver;
+  readonly kinds: ApprovalKinds;
+}
+
+export async function attentionIn(
+  tx: ReadTx,
+  companyId: string,
+  parts: AttentionParts,
+  you: string | null = null,
+) {
+  const sight = await companySight(tx, companyId, parts.secrets, you);
+  const view = viewOf(sight, parts.sandbox(), Infinity, you);
+  const health: Health = { moving: 0, scheduled: 0, waitingForYou: 0, stuck: 0 };
+  const causes = new Map<string, { cause: Cause; trail: Trail; leaves: Set<string> }>();
+  const company = await companyState(tx, companyId);
+  const still = new Set<string>();
+  for (const { id } of sight.live) {
+    const { trail } = await answerAbout(view, id);
+    if (company.state !== "active" && trail.state === "moving") {
+      // Only the board can thaw a company.
+      health[you === null ? "waitingForYou" : "stuck"]++;
+      still.add(trail.leaf ?? id);
+      continue;
+    }
+    health[trail.state === "waiting" ? (isForYou(you, trail) ? "waitingForYou" : "moving") : trail.state]++;
+    const { cause } = trail;
+    if (cause === undefined) continue;
+    const key = keyOf(cause);
+    const found = causes.get(key) ?? { cause, trail, leaves: new Set() };
+    causes.set(key, found);
+    found.leaves.add(trail.leaf ?? id);
+  }
+  const leavesOf = (cause: Cause): ReadonlySet<string> => causes.get(keyOf(cause))?.leaves ?? new Set();
+  const look: Look = { tx, companyId, sight, leavesOf, kinds: parts.kinds, company, still };
+  const drafts = [...(await rowItems(look)), ...(await causeItems(look, [...causes.values()]))];
+  const heldBy = holdingUp(sight);
+  const items = drafts
+    .map((draft) => ({ draft, count: heldBy.count(draft) }))
+    .toSorted(
+      (a, b) =>
+        b.count - a.count ||
+        (a.draft.expires ?? Infinity) - (b.draft.expires ?? Infinity) ||
+        a.draft.since - b.draft.since,
+    )
+    .map(({ draft }) => draft);
+  return { items, health, sight, present: (draft: Draft) => present(draft, heldBy.all(draft)) };
+}
+
+const keyOf = ({ kind, about, on }: Cause): string => `${kind} ${about} ${on}`;
+
+/** For a position, what waits for the board moves: another person will decide it. */
+const isForYou = (you: string | null, { cause }: Trail): boolean =>
+  you === null || cause?.kind === "verdict" || cause?.kind === "question";
+
+export const attentionHandlers = (parts: AttentionParts): Guarded[] => [
+  guarded(viewAttention, async ({ tx, companyId, input, actor, caller }) => {
+    if (actor.agentId !== null && caller.person === undefined) throw text.onlyPeopleAttend();
+    const { items, health, sight, present } = await attentionIn(tx, companyId, parts, actor.agentId);
+    const isAbout =
+      input.outcome === undefined ? () => true : await concerning(tx, sight, items, input.outcome);
+    const wanted = items.filter(
+      (item) => (input.kind === undefined || item.kind === input.kind) && isAbout(item),
+    );
+    return {
+      items: wanted.slice(0, input.limit ?? defaultPage).map(present),
+      counts: countByKind(items.map(({ kind }) => kind)),
+      total: input.outcome === undefined ? items.length : wanted.length,
+      health,
+    };
+  }),
+];
+
+export function countByKind(kinds: readonly AttentionKind[]): Record<AttentionKind, number> {
+  const counts = {
+    approval: 0,
+    question: 0,
+    verdict: 0,
+    permission: 0,
+    stall: 0,
+    budget: 0,
+    brain: 0,
+    server: 0,
+    mail: 0,
+  };
+  for (const kind of kinds) counts[kind]++;
+  return counts satisfies Record<(typeof attentionKinds)[number], number>;
+}
+
+/**
+ * Which items concern an outcome: those that it, or an outcome below it, waits for, and those that an agent asked for in a
+ * session for such an outcome. An agent has one session at a time, so the time of asking tells the session.
+ */
+async function concerning(
+  tx: ReadTx,
+  sight: CompanySight,
+  items: readonly Draft[],
+  outcome: string,
+): Promise<(item: Draft) => boolean> {
+  // The outcomes of sessions may have ended since, so they are looked up below this one, whatever their status.
+  const within = new Set((await tx.all(below, { outcome })).map(({ id }) => id));
+  const asked = new Map<Draft, string | null>();
+  for (const item of items)
+    if (item.asked !== undefined && item.asked.agentId !== null) {
+      const { agentId, at } = item.asked;
+      const session = await tx.first(sessionThen, { agentId, at });
+      asked.set(item, session?.work_outcome_id ?? session?.first_outcome_id ?? null);
+    }
+  return (item) => {
+    const found = new Set([...item.leaves, asked.get(item) ?? "", item.subject.id ?? ""]);
+    for (const id of found) {
+      if (within.has(id)) return true;
+      for (const { id: waiter } of sight.waitersOn(id)) found.add(waiter);
+    }
+    return false;
+  };
+}
+
+const below = textQuery(
+  (p: { outcome: string }) => sql<{ id: string }>`with recursive below(id) as (
+    select id from outcomes where id = ${p.outcome} union select e.child_id from edges e join below b on b.id = e.parent_id)
+    select id from below`,
+);
+
+const sessionThen = query((db, p: { agentId: string; at: number }) =>
+  db
+    .selectFrom("sessions")
+    .select(["work_outcome_id", "first_outcome_id"])
+    .where("agent_id", "=", p.agentId)
+    .where("started_at", "<=", p.at)
+    .orderBy("started_at", "desc")
+    .limit(1),
+);
+
+const isStanding = ({ kind }: Looked): boolean => kind === "perpetual" || kind === "mandate";
+const mostHeld = 1000;
+const mostShown = 5;
+
+/**
+ * The outcomes that can't be completed before an item is settled. A standing outcome is never completed, so none holds it up.
+ * Most outcomes have one outcome that waits for them, so counting upward remembers what it found: a thousand blocked
+ * outcomes in a chain are counted in one pass.
+ */
+function holdingUp(sight: CompanySight) {
+  const waiters = (id: string): readonly Looked[] => sight.waitersOn(id).filter((one) => !isStanding(one));
+  const all = ({ leaves, subject }: Draft): Looked[] => {
+    const found = new Map<string, Looked>();
+    const frontier = [...leaves];
+    for (let id = frontier.pop(); id !== undefined && found.size < mostHeld; id = frontier.pop())
+      for (const waiter of waiters(id)) {
+        if (found.has(waiter.id)) continue;
+        found.set(waiter.id, waiter);
+        frontier.push(waiter.id);
+      }
+    for (const leaf of leaves) {
+      const own = sight.known(leaf);
+      if (own !== undefined && !isStanding(own)) found.set(leaf, own);
+    }
+    if (subject.kind === "outcome" && subject.id !== null) found.delete(subject.id);
+    return [...found.values()];
+  };
+  /** How many wait above an outcome that only single chains lead up from. Undefined: they branch, or run in a circle. */
+  const above = new Map<string, number | undefined>();
+  const countAbove = (start: string): number | undefined => {
+    const way: string[] = [];
+    const seen = new Set<string>();
+    let found: number | undefined = 0;
+    for (let id: string | undefined = start; id !== undefined;) {
+      if (above.has(id)) {
+        found = above.get(id);
+        break;
+      }
+      const [next, ...more] = waiters(id);
+      if (more.length > 0 || seen.has(id)) {
+        found = undefined;
+        break;
+      }
+      way.push(id);
+      seen.add(id);
+      id = next?.id;
+    }
+    // The topmost has no waiter, unless the way ended at one that was counted before.
+    let isTop = found === 0 && way.length > 0 && waiters(way.at(-1) ?? "").length === 0;
+    for (const id of way.toReversed()) {
+      found = found === undefined ? undefined : isTop ? 0 : found + 1;
+      isTop = false;
+      above.set(id, found);
+    }
+    return above.has(start) ? above.get(start) : found;
+  };
+  const count = (draft: Draft): number => {
+    const [leaf, ...more] = draft.leaves;
+    if (leaf === undefined) return 0;
+    const single = more.length === 0 ? countAbove(leaf) : undefined;
+    if (single === undefined) return all(draft).length;
+    const own = sight.known(leaf);
+    const isCounted = own !== undefined && !isStanding(own) && draft.subject.id !== leaf;
+    return Math.min(single, mostHeld) + (isCounted ? 1 : 0);
+  };
+  return { all, count };
+}
+
+function present({ leaves: _, show, ...draft }: Draft, held: readonly Looked[]): AttentionItem {
+  return {
+    ...draft,
+    ...show(),
+    since: new Date(draft.since).toISOString(),
+    expires: typeof draft.expires === "number" ? new Date(draft.expires).toISOString() : null,
+    holdsUp: { count: held.length, outcomes: held.slice(0, mostShown).map(outcomeRef) },
+  };
+}

@@ -1,0 +1,181 @@
+import type { By } from "../contract/actors.ts";
+import type { Reference } from "../contract/words.ts";
+import { nameOfBy } from "../capabilities/people.ts";
+
+/** What an event says: "Ada completed "The guide"." The star stands for what it was about. */
+const deeds: Readonly<Record<string, string>> = {
+  "agent.bind": "became the person behind *",
+  "agent.create": "created the agent *",
+  "agent.create_key": "created an API key for *",
+  "agent.delete": "deleted the agent *",
+  "agent.hand_over": "handed the position of * over",
+  "agent.hire": "hired *",
+  "agent.move": "moved *",
+  "agent.pause": "paused *",
+  "agent.propose_change": "proposed a change of *",
+  "agent.reclaim": "took back the work of *",
+  "agent.request": "requested the agent *",
+  "agent.resume": "resumed *",
+  "agent.retire": "retired *",
+  "agent.return": "brought * back",
+  "agent.revoke_key": "revoked an API key of *",
+  "agent.set_budget": "set the budget of *",
+  "agent.set_permissions": "changed whether * can hire",
+  "agent.terminate": "terminated *",
+  "agent.update": "changed the agent *",
+  "agent.vacate": "made the position of * vacant",
+  "agent.wait_for_approval": "waited for the approval of *",
+  "agent.wakeup": "woke * up",
+  "approval.approve": "approved *",
+  "approval.cancel": "cancelled *",
+  "approval.comment": "commented on *",
+  "approval.create": "asked for the approval of *",
+  "approval.expire": "ended the request for *, because its time to decide was over",
+  "approval.reject": "rejected *",
+  "approval.request": "requested *",
+  "approval.request_revision": "asked for a revision of *",
+  "approval.resubmit": "resubmitted *",
+  "approval.update": "changed *",
+  "brain.test": "tested the brain *",
+  "budget.notice": "warned that the budget of * is nearly used up",
+  "budget.release": "released what was reserved for a session of *",
+  "company.archive": "archived *",
+  "company.create": "created the company *",
+  "company.export": "exported *",
+  "company.freeze": "froze *",
+  "company.import": "imported *",
+  "company.thaw": "thawed *",
+  "company.unarchive": "took * out of the archive",
+  "company.update": "changed the settings of *",
+  "doctor.fix": "repaired stored rows",
+  "goal.create": "created the goal *",
+  "goal.set_budget": "set the budget of the goal *",
+  "growth.suggest": "suggested a hire to *",
+  "knowledge.create": "created the file *",
+  "knowledge.damaged": "found damaged content in *",
+  "knowledge.delete": "deleted the file *",
+  "knowledge.history": "listed the versions of *",
+  "knowledge.list": "listed files",
+  "knowledge.read": "read *",
+  "knowledge.read_version": "read a version of *",
+  "knowledge.search": "searched the files",
+  "knowledge.write": "wrote *",
+  "ledger.begin": "began the ledger",
+  "ledger.rows": "recorded changed rows",
+  "ledger.seal": "sealed the ledgers of all companies",
+  "mail.acknowledge": "acknowledged a message: *",
+  "mail.cancel": "cancelled a message: *",
+  "mail.compact": "removed the text of an old message: *",
+  "mail.conversation": "read a conversation with *",
+  "mail.deliver": "delivered a message to *",
+  "mail.drop": "dropped a message to *",
+  "mail.fail": "could not deliver a message to *",
+  "mail.mark_read": "marked messages as read",
+  "mail.read_inbox": "read the inbox",
+  "mail.renew": "renewed a notice to *",
+  "mail.reply": "replied to *",
+  "mail.send": "sent a message to *",
+  "mail.send_deferred": "wrote a message for later to *",
+  "mail.sent": "listed sent messages",
+  "mail.view": "read a message: *",
+  "mcp_server.answer": "got an answer from an MCP server",
+  "mcp_server.call": "called an MCP server",
+  "mcp_server.fail": "found that an MCP server of * does not work",
+  "mcp_server.recover": "found that an MCP server of * works again",
+  "mcp_server.change": "found that an MCP server of * describes its tools differently",
+  "mcp_server.sign_in": "made a link to sign in for an MCP server of *",
+  "mcp_server.signed_in": "signed in for an MCP server of *",
+  "mcp_server.test": "tested an MCP server of *",
+  "mcp_server.put": "set up the MCP server *",
+  "mcp_server.remove": "removed the MCP server *",
+  "net.connect": "connected to a host",
+  "net.refuse": "was refused a connection to a host",
+  "repo.add": "added a repository",
+  "repo.clone": "cloned a repository",
+  "repo.discard": "discarded commits that were not published",
+  "repo.fetch": "fetched a repository",
+  "repo.publish": "published a branch",
+  "repo.push": "pushed a branch to its origin",
+  "repo.remove": "removed a repository",
+  "repo.salvage": "kept commits that were not published",
+  "org.plan_work": "divided * into tasks",
+  "outcome.close": "closed *",
+  "outcome.complete": "completed *",
+  "outcome.create": "created the outcome *",
+  "outcome.decide": "decided about *",
+  "outcome.delegate": "delegated *",
+  "outcome.move": "moved *",
+  "outcome.reclaim": "took back *",
+  "outcome.reopen": "reopened *",
+  "outcome.restore": "restored *",
+  "outcome.stall": "blocked *, because its sessions made no progress",
+  "outcome.submit": "submitted *",
+  "outcome.update": "changed *",
+  "outcome.view": "looked at *",
+  "permission.grant": "granted a right to *",
+  "permission.request": "asked for a right",
+  "permission.revoke": "revoked a right of *",
+  "person.create": "added the person *",
+  "person.link": "made a sign-in link for *",
+  "person.me": "looked at the own sign-ins",
+  "person.remove": "removed the person *",
+  "person.sign_in": "signed in",
+  "person.sign_out": "signed out",
+  "person.update": "changed the person *",
+  "provider.put": "set up the model provider *",
+  "provider.remove": "removed the model provider *",
+  "reorganization.apply": "reorganized: *",
+  "reorganization.plan": "planned a reorganization",
+  "reorganization.undo": "undid a reorganization: *",
+  "reorganization.view": "looked at a reorganization: *",
+  "secret.remove": "removed a secret",
+  "secret.set": "set a secret",
+  "session.brief": "was briefed with *",
+  "session.end": "ended a session of *",
+  "session.start": "started a session of *",
+  "session.submit_summary": "submitted the summary of a session of *",
+  "session.transcript": "read a transcript of *",
+  "session.usage": "reported what a session of * used",
+  "session.words": "recorded the last words of a session of *",
+  "skill.put": "added the skill *",
+  "skill.remove": "removed the skill *",
+};
+
+export const hasDeed = (operation: string): boolean => operation in deeds;
+
+/** The kind of thing that the events of a noun are about. Other events are about agents first. */
+const kinds: Readonly<Record<string, string>> = {
+  approval: "approval",
+  company: "company",
+  goal: "outcome",
+  knowledge: "file",
+  org: "outcome",
+  outcome: "outcome",
+  person: "person",
+  reorganization: "reorganization",
+};
+
+/** Which of the things with the subject's id an event is about. */
+export function aboutIn(operation: string, things: readonly Reference[] | undefined): Reference | null {
+  const kind = kinds[operation.split(".")[0] ?? ""] ?? "agent";
+  return things?.find((thing) => thing.kind === kind) ?? things?.[0] ?? null;
+}
+
+export function deedSentence(
+  by: By,
+  about: Reference | null,
+  { operation, subject, data }: { operation: string; subject: string | null; data: Record<string, unknown> },
+): string {
+  const who = nameOfBy(by);
+  if (operation === "access.refused")
+    return `${who} was refused ${String(data["operation"])}: ${String(data["message"])}`;
+  const { kind, title } = about ?? {};
+  const isName =
+    kind === undefined || ["agent", "person", "company", "approval", "reorganization"].includes(kind);
+  const shown = title ?? (subject === null || uuid.test(subject) ? "something that is gone" : subject);
+  const named = isName ? shown.replace(/^The /, "the ") : `"${shown}"`;
+  const deed = deeds[operation] ?? `did ${operation}${subject === null ? "" : " on *"}`;
+  return `${who} ${deed.replace("*", () => named)}.`;
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

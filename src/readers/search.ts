@@ -1,0 +1,187 @@
+import { sql } from "kysely";
+import { type Found, type FoundKind, foundKinds, search } from "../contract/finding.ts";
+import type { FileRow } from "../knowledge/table.ts";
+import { wordsOf } from "../knowledge/content.ts";
+import { matches } from "../knowledge/lists.ts";
+import { rootAgentOf } from "../capabilities/members.ts";
+import { guarded } from "../dispatch/guarded.ts";
+import { titleOf } from "../approvals/texts.ts";
+import { everyPerson } from "../people/table.ts";
+import { redactText } from "../redaction/redact.ts";
+import { dynamic, selection } from "../store/query.ts";
+import type { ReadTx } from "../store/store.ts";
+import { foundDetail } from "./texts.ts";
+
+/**
+ * One search over the names of everything that the caller may see: a fixed number of queries, and for an agent a check of each
+ * hit. Nothing of a text but its first line is shown, so no reading is recorded.
+ */
+interface Asked {
+  readonly tx: ReadTx;
+  readonly companyId: string;
+  /** Null: a person, who sees everything. */
+  readonly agentId: string | null;
+  readonly words: readonly string[];
+  /** One more than is shown. */
+  readonly limit: number;
+}
+
+const onSearch = guarded(search, async ({ tx, actor, companyId, input }) => {
+  const words = wordsOf(input.q);
+  const shown = input.limit ?? 8;
+  const asked: Asked = { tx, companyId, agentId: actor.agentId, words, limit: shown + 1 };
+  const groups = [];
+  for (const kind of words.length === 0 ? [] : foundKinds) {
+    if (input.kind !== undefined && input.kind !== kind) continue;
+    const found = await finders[kind](asked);
+    if (found.length > 0)
+      groups.push({
+        kind,
+        found: found.slice(0, shown).map((one) => ({ kind, ...one, title: redactText(one.title) })),
+        truncated: found.length > shown,
+      });
+  }
+  return { groups };
+});
+
+export const searchHandlers = [onSearch];
+
+type Hit = Omit<Found, "kind">;
+
+const finders: Readonly<Record<FoundKind, (asked: Asked) => Promise<Hit[]>>> = {
+  agent: async ({ tx, companyId, words, limit }) => {
+    const rows = await tx.all(agentsNamed(companyId, words), {});
+    return rows
+      .filter(({ name, role, title, slug }) => hasWords(`${name} ${role} ${title ?? ""} ${slug}`, words))
+      .slice(0, limit)
+      .map(({ id, name, role, status }) => ({
+        id,
+        title: name,
+        detail: foundDetail.agent(redactText(role), status),
+      }));
+  },
+  outcome: async (asked) => {
+    const files = await described(asked, ["outcome"]);
+    const rows = new Map((await rowsOf(asked.tx, files)).map((row) => [row.id, row]));
+    return files.map(({ id, description }) => ({
+      id,
+      title: description,
+      detail: foundDetail.outcome(rows.get(id)?.status ?? "open", rows.get(id)?.responsible ?? null),
+    }));
+  },
+  file: async (asked) =>
+    (await described(asked, ["file", "result", "state", "log", "skill"])).map(
+      ({ id, description, kind }) => ({
+        id,
+        title: description,
+        detail: foundDetail.file(kind),
+      }),
+    ),
+  message: async (asked) => {
+    const files = await described(asked, ["message"]);
+    const sent = new Map((await sentIn(asked, files)).map((row) => [row.file_id, row]));
+    return files.flatMap(({ id, description }) => {
+      const message = sent.get(id);
+      return message === undefined
+        ? []
+        : [
+            {
+              id: message.id,
+              title: description.replace(/^Message: /, ""),
+              detail: foundDetail.message(message),
+            },
+          ];
+    });
+  },
+  approval: async ({ tx, companyId, agentId, words, limit }) => {
+    const seesAll = agentId === null || agentId === (await rootAgentOf(tx, companyId));
+    const rows = seesAll
+      ? await tx.all(newestApprovals, { company_id: companyId })
+      : await tx.all(ownApprovals, { requested_by: agentId });
+    return rows
+      .map((row) => ({ id: row.id, title: titleOf(row), detail: foundDetail.approval(row.status) }))
+      .filter(({ title }) => hasWords(title, words))
+      .slice(0, limit);
+  },
+  person: async ({ tx, agentId, words, limit }) =>
+    agentId !== null
+      ? []
+      : (await tx.all(everyPerson, {}))
+          .filter(({ name }) => hasWords(name, words))
+          .slice(0, limit)
+          .map(({ id, name, role }) => ({ id, title: name, detail: role })),
+};
+
+/** Does each of the words begin a word of the text? */
+function hasWords(said: string, words: readonly string[]): boolean {
+  const found = wordsOf(said);
+  return words.every((word) => found.some((one) => one.startsWith(word)));
+}
+
+const described = ({ tx, companyId, agentId, words, limit }: Asked, kinds: readonly FileRow["kind"][]) =>
+  matches(tx, companyId, agentId, words, limit - 1, kinds);
+
+const rowsOf = async (tx: ReadTx, files: readonly FileRow[]) =>
+  files.length === 0
+    ? []
+    : tx.all(
+        dynamic((db) =>
+          db
+            .selectFrom("outcomes as o")
+            .leftJoin("agents as r", "r.id", "o.responsible_id")
+            .select(["o.id", "o.status", "r.name as responsible"])
+            .where("o.id", "in", idsOf(files)),
+        ),
+        {},
+      );
+
+const idsOf = (files: readonly FileRow[]): string[] => files.map(({ id }) => id);
+
+/** The newest message with each text, of those that the caller sent or got. */
+const sentIn = async ({ tx, agentId }: Asked, files: readonly FileRow[]) =>
+  files.length === 0
+    ? []
+    : tx.all(
+        dynamic((db) => {
+          const sent = db
+            .selectFrom("messages as m")
+            .leftJoin("agents as f", "f.id", "m.from_id")
+            .leftJoin("agents as t", "t.id", "m.to_id")
+            .select(["m.id", "m.file_id", "m.from_system", "f.name as from_name", "t.name as to_name"])
+            .where("m.file_id", "in", idsOf(files));
+          const seen =
+            agentId === null
+              ? sent
+              : sent.where(
+                  sql<boolean>`(m.from_id = ${agentId} or (m.to_id = ${agentId} and m.delivered_at is not null))`,
+                );
+          return seen.orderBy("m.num");
+        }),
+        {},
+      );
+
+/** Agents that have not left come first. A word of plain letters narrows the rows; the caller compares all words. */
+const agentsNamed = (companyId: string, words: readonly string[]) =>
+  dynamic((db) => {
+    const plain = words.find((word) => /^[a-z0-9]+$/.test(word));
+    const rows = db
+      .selectFrom("agents as a")
+      .select(["a.id", "a.name", "a.slug", "a.role", "a.title", "a.status"])
+      .where("a.company_id", "=", companyId);
+    const named =
+      plain === undefined
+        ? rows
+        : rows.where(
+            sql<boolean>`lower(a.name || ' ' || a.slug || ' ' || a.role || ' ' || coalesce(a.title, '')) like ${`%${plain}%`}`,
+          );
+    return named
+      .orderBy(sql`case when a.status = 'terminated' then 1 else 0 end`)
+      .orderBy("a.name")
+      .orderBy("a.id")
+      .limit(mostCompared);
+  });
+
+const mostCompared = 1000;
+
+const newestApprovals = selection("approvals", ["company_id"], sql`order by num desc limit 300`);
+const ownApprovals = selection("approvals", ["requested_by"], sql`order by num desc limit 300`);

@@ -1,0 +1,390 @@
+import { sql } from "kysely";
+import type { Measure } from "../contract/budgets.ts";
+import type { Trouble } from "../brains/brain.ts";
+import type { ApprovalRow } from "../approvals/approval.ts";
+import { openApprovalOf } from "../approvals/table.ts";
+import { isUsedUp } from "../budgets/budget.ts";
+import { overrideOf, overridesIn, pauseOf } from "../budgets/halting.ts";
+import { lacking, poolName, poolOwnerOf } from "../budgets/reservations.ts";
+import { placeOf, type Pool, poolsOf } from "../budgets/table.ts";
+import { type BrokenServer, brokenServersIn, type Lacking } from "../companies/mcp-servers.ts";
+import { readsBelow } from "../capabilities/structure.ts";
+import { type Viewer, visible, visibleOutcomes } from "../capabilities/visible.ts";
+import { notFound } from "../contract/refusal.ts";
+import type { OutcomeRow } from "../outcomes/outcome.ts";
+import { isEscalated, levelsAbove } from "../outcomes/review.ts";
+import { dependenciesOf, liveChildrenOf, outcomeById, type Ref } from "../outcomes/table.ts";
+import { checksIn } from "../store/checks.ts";
+import { selection, textQuery } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
+import type { ReadTx } from "../store/store.ts";
+
+/**
+ * What `why` and the attention list look at. There are two ways to look:
+ *
+ *   askingSight   a query for each look; an agent sees only what it may read
+ *   companySight  everything that is open in a company, read in a fixed number of queries; only for people. A person who
+ *                 looks from a position sees what that position may read
+ *
+ * Both give the same answers to a person (attention.db.test.ts compares them).
+ */
+export interface Sight {
+  readonly now: number;
+  /** People read what to do, agents which tool does it. */
+  readonly isPerson: boolean;
+  outcome(id: string): Promise<Looked>;
+  isLive(outcomeId: string): Promise<boolean>;
+  /** What it depends on and the viewer may read, in order. `whole` is false if something is left out. */
+  dependencies(id: string): Promise<{ readonly seen: readonly Ref[]; readonly whole: boolean }>;
+  /** The live outcomes below that the viewer may read. */
+  children(id: string): Promise<{ readonly seen: readonly Ref[]; readonly whole: boolean }>;
+  /** The live work of an agent that the viewer may read. */
+  work(agentId: string): Promise<readonly { readonly id: string }[]>;
+  sees(outcomeId: string): Promise<boolean>;
+  inbox(agentId: string): Promise<{ readonly id: string } | undefined>;
+  agent(id: string): Promise<LookedAgent | undefined>;
+  /** Of an agent that does not report to it, an agent sees only the status. */
+  knows(agent: LookedAgent): boolean;
+  approval(agentId: string): Promise<ApprovalRow | undefined>;
+  isAtWork(agentId: string): Promise<boolean>;
+  isPausedByBudget(agentId: string): Promise<boolean>;
+  /** The budget that the agent lacks. Undefined if the budget suffices. */
+  want(agent: LookedAgent): Promise<Want | undefined>;
+  missingSecrets(agent: LookedAgent): Promise<readonly string[]>;
+  /** Why the agent's brain can't work now. */
+  trouble(agent: LookedAgent): Promise<Trouble | undefined>;
+  /** The MCP servers that the agent may use and that don't work now. */
+  brokenServers(agent: LookedAgent): Promise<readonly BrokenServer[]>;
+}
+
+const looked = [
+  "num",
+  "id",
+  "title",
+  "status",
+  "kind",
+  "responsible_id",
+  "delegated",
+  "delegated_by",
+  "blocked_reason",
+  "blocked_until",
+  "blocked_on",
+  "for_agent_id",
+  "reworks",
+  "updated_at",
+] as const;
+export type Looked = Pick<OutcomeRow, (typeof looked)[number]>;
+
+const lookedOfAgent = [
+  "id",
+  "company_id",
+  "name",
+  "status",
+  "boss_id",
+  "brain_type",
+  "brain_config",
+  "not_before",
+] as const;
+export type LookedAgent = Pick<Row<"agents">, (typeof lookedOfAgent)[number]>;
+
+export interface Want {
+  readonly pool: Pool;
+  readonly called: string;
+  /** This month's request to raise it. */
+  readonly raise: ApprovalRow | undefined;
+}
+
+/** The part of the secret store that this file needs. */
+export interface Resolver {
+  /** Which of these secrets have no value. */
+  readonly lacking?: Lacking;
+  resolve(
+    tx: ReadTx,
+    agent: Pick<Row<"agents">, "company_id" | "brain_config">,
+  ): Promise<{ readonly missing: readonly string[] }>;
+  /** Why the brain of an agent can't work now. */
+  troubleOf?(
+    tx: ReadTx,
+    agent: Pick<Row<"agents">, "company_id" | "brain_type" | "brain_config">,
+  ): Promise<Trouble | undefined>;
+}
+
+export function askingSight(tx: ReadTx, viewer: Viewer, secrets: Resolver, isPerson: boolean): Sight {
+  const { agentId: me } = viewer;
+  return {
+    now: tx.now,
+    isPerson,
+    outcome: (id) => outcomeById(tx, id),
+    isLive: async (id) => (await tx.first(liveOutcome, { id })) !== undefined,
+    dependencies: async (id) => {
+      const all = await dependenciesOf(tx, id);
+      const seen = await visibleOutcomes(tx, viewer, all);
+      return { seen, whole: seen.length === all.length };
+    },
+    children: async (id) => {
+      const whole = me === null || (await readsBelow(tx, me, id));
+      const all = await liveChildrenOf(tx, id);
+      return { seen: whole ? all : await visibleOutcomes(tx, viewer, all), whole };
+    },
+    work: async (agentId) => visibleOutcomes(tx, viewer, await tx.all(liveWork, { responsible_id: agentId })),
+    sees: (id) => visible(tx, viewer, `outcome:${id}`),
+    inbox: (agentId) => tx.first(openInbox, { responsible_id: agentId }),
+    agent: (id) => tx.first(agentRow, { id }),
+    knows: ({ id, boss_id }) => me === null || id === me || boss_id === me,
+    approval: (agentId) => tx.first(openApprovalOf, { agent_id: agentId }),
+    isAtWork: async (agentId) => (await tx.first(liveSession, { agent_id: agentId })) !== undefined,
+    isPausedByBudget: async (agentId) => (await tx.first(pauseOf, { agent_id: agentId })) !== undefined,
+    want: async (agent) => wantOf(tx, lacking(await placeOf(tx, agent))),
+    missingSecrets: async (agent) => (await secrets.resolve(tx, agent)).missing,
+    trouble: async (agent) => secrets.troubleOf?.(tx, agent),
+    brokenServers: async ({ id, company_id }) =>
+      (await brokenServersIn(tx, company_id, secrets.lacking)).filter(({ agents }) => agents.includes(id)),
+  };
+}
+
+/** What is open in a company, in memory. */
+export interface CompanySight extends Sight {
+  /** The position that looks. Null: the board, which sees everything. */
+  readonly you: string | null;
+  /** The live outcomes that concern the viewer, in the order of creation: those it owns, delegated or decides about. */
+  readonly live: readonly Looked[];
+  readonly pools: readonly Pool[];
+  readonly broken: readonly BrokenServer[];
+  /** The agents that a used-up pool has paused. */
+  readonly pausedBy: ReadonlyMap<string, readonly string[]>;
+  /** The live outcomes that wait for this one: parents, dependents, and those blocked until it ends. */
+  waitersOn(id: string): readonly Looked[];
+  known(outcomeId: string): Looked | undefined;
+  agentNamed(id: string | null): LookedAgent | undefined;
+  deciderOf(outcome: Looked): string | null;
+}
+
+/** For a position, only what lies below its own and its delegated outcomes is looked at (capabilities/structure.ts). */
+export async function companySight(
+  tx: ReadTx,
+  companyId: string,
+  secrets: Resolver,
+  you: string | null = null,
+): Promise<CompanySight> {
+  const p = { companyId };
+  const live = await tx.all(openOutcomes, p);
+  const outcomes = new Map(live.map((row) => [row.id, row]));
+  for (const row of await tx.all(awaitedOutcomes, p)) outcomes.set(row.id, row);
+  const edges = await tx.all(openEdges, p);
+  const dependencies = await tx.all(openDependencies, p);
+  const agents = new Map((await tx.all(openAgents, p)).map((row) => [row.id, row]));
+  const sessions = new Set((await tx.all(atWork, p)).map(({ agent_id }) => agent_id));
+  const approvals = new Map((await tx.all(pendingOf, p)).map((row) => [row.agent_id, row]));
+  const pauses = await tx.all(budgetPauses, { company_id: companyId });
+  const paused = new Set(pauses.map(({ agent_id }) => agent_id));
+  const pools = await poolsOf(tx, companyId);
+  const raises = await overridesIn(tx, companyId);
+  const readable =
+    you === null ? null : new Set((await tx.all(belowOwn, { agentId: you })).map(({ id }) => id));
+  const sees = (id: string): boolean => readable === null || readable.has(id);
+
+  const pick = (ids: readonly string[] | undefined): Looked[] => {
+    const found: Looked[] = [];
+    for (const id of ids ?? []) {
+      const row = outcomes.get(id);
+      if (row !== undefined) found.push(row);
+    }
+    return found;
+  };
+  const look = (ids: readonly string[] | undefined) => {
+    const all = pick(ids);
+    const seen = readable === null ? all : all.filter(({ id }) => sees(id));
+    return { seen, whole: seen.length === all.length };
+  };
+  const parents = new Map<string, string[]>();
+  for (const { parent_id, id } of edges) add(parents, id, parent_id);
+  // Children in the order of creation, which is the order of `live`.
+  const below = new Map<string, string[]>();
+  for (const { id } of live) for (const parent of parents.get(id) ?? []) add(below, parent, id);
+  const before = new Map<string, string[]>();
+  const after = new Map<string, string[]>();
+  for (const { outcome_id, id } of dependencies) {
+    add(before, outcome_id, id);
+    add(after, id, outcome_id);
+  }
+  for (const { id, blocked_on } of live) if (blocked_on !== null) add(after, blocked_on, id);
+  const work = Map.groupBy(live, ({ responsible_id }) => responsible_id);
+
+  const poolAt = new Map(pools.map((pool) => [`${pool.id} ${pool.measure}`, pool]));
+  const nearestOf = new Map<string | null, Readonly<Record<Measure, Pool | undefined>>>();
+  const nearest = (id: string | null, depth = 0): Readonly<Record<Measure, Pool | undefined>> => {
+    const known = nearestOf.get(id);
+    if (known !== undefined) return known;
+    const agent = id === null ? undefined : agents.get(id);
+    const isTop = agent === undefined || depth > agents.size;
+    const above = isTop ? undefined : nearest(agent.boss_id, depth + 1);
+    const owner = isTop ? companyId : agent.id;
+    const at = (measure: Measure) => poolAt.get(`${owner} ${measure}`) ?? above?.[measure];
+    const found = { usd: at("usd"), tokens: at("tokens"), sessions: at("sessions") };
+    nearestOf.set(id, found);
+    return found;
+  };
+  const broken = await brokenServersIn(tx, companyId, secrets.lacking);
+  const configs = new Map<string, Promise<readonly string[]>>();
+  const troubles = new Map<string, Promise<Trouble | undefined>>();
+  const deciderOf = (outcome: Looked): string | null => {
+    let decider = outcome.delegated_by;
+    for (let level = levelsAbove(outcome); level > 0 && decider !== null; level--)
+      decider = agents.get(decider)?.boss_id ?? null;
+    return decider;
+  };
+  const decides = (outcome: Looked): boolean =>
+    (outcome.status === "submitted" || isEscalated(outcome)) && deciderOf(outcome) === you;
+  return {
+    now: tx.now,
+    isPerson: true,
+    you,
+    live:
+      you === null
+        ? live
+        : live.filter((row) => row.responsible_id === you || row.delegated_by === you || decides(row)),
+    pools,
+    broken,
+    pausedBy: new Map(
+      [...Map.groupBy(pauses, ({ pool_id }) => pool_id)].map(([pool, rows]) => [
+        pool,
+        rows.map(({ agent_id }) => agent_id),
+      ]),
+    ),
+    waitersOn: (id) =>
+      [...pick(parents.get(id)), ...pick(after.get(id))].filter(
+        ({ id: waiter, status }) => status === "open" && sees(waiter),
+      ),
+    known: (id) => outcomes.get(id),
+    agentNamed: (id) => (id === null ? undefined : agents.get(id)),
+    deciderOf,
+    outcome: async (id) => {
+      const row = outcomes.get(id);
+      if (row === undefined) throw notFound("outcome", id);
+      return row;
+    },
+    isLive: async (id) => ["open", "submitted"].includes(outcomes.get(id)?.status ?? ""),
+    dependencies: async (id) => look(before.get(id)),
+    children: async (id) => look(below.get(id)),
+    work: async (agentId) =>
+      look(
+        (work.get(agentId) ?? [])
+          .filter(({ kind }) => kind !== "perpetual" && kind !== "mandate")
+          .map(({ id }) => id),
+      ).seen,
+    sees: async (id) => sees(id),
+    inbox: async (agentId) =>
+      work.get(agentId)?.find(({ kind, status }) => kind === "inbox" && status === "open"),
+    agent: async (id) => agents.get(id),
+    knows: ({ id, boss_id }) => you === null || id === you || boss_id === you,
+    approval: async (agentId) => approvals.get(agentId),
+    isAtWork: async (agentId) => sessions.has(agentId),
+    isPausedByBudget: async (agentId) => paused.has(agentId),
+    want: async (agent) => {
+      const { usd, tokens, sessions: sessionPool } = nearest(agent.id);
+      if (usd === undefined || tokens === undefined || sessionPool === undefined) return undefined;
+      const pool = lacking({ companyId, chain: [], pools: { usd, tokens, sessions: sessionPool } });
+      if (pool === undefined) return undefined;
+      const raise = isUsedUp(pool) ? raises.get(`${pool.id} ${pool.measure}`) : undefined;
+      return { pool, called: poolName(pool, agents.get(pool.id)?.name ?? ""), raise };
+    },
+    missingSecrets: async (agent) => {
+      const missing =
+        configs.get(agent.brain_config) ?? secrets.resolve(tx, agent).then((found) => found.missing);
+      configs.set(agent.brain_config, missing);
+      return missing;
+    },
+    trouble: async (agent) => {
+      const key = `${agent.brain_type} ${agent.brain_config}`;
+      const trouble = troubles.get(key) ?? secrets.troubleOf?.(tx, agent) ?? Promise.resolve(undefined);
+      troubles.set(key, trouble);
+      return trouble;
+    },
+    brokenServers: async ({ id }) => broken.filter(({ agents }) => agents.includes(id)),
+  };
+}
+
+function add(lists: Map<string, string[]>, key: string, id: string): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [id]);
+  else list.push(id);
+}
+
+async function wantOf(tx: ReadTx, pool: Pool | undefined): Promise<Want | undefined> {
+  if (pool === undefined) return undefined;
+  const { called } = await poolOwnerOf(tx, pool);
+  return { pool, called, raise: isUsedUp(pool) ? await overrideOf(tx, pool) : undefined };
+}
+
+const agentRow = selection("agents", ["id"]);
+const liveOutcome = selection("outcomes", ["id"], sql`and status in ('open', 'submitted')`);
+const liveSession = selection("sessions", ["agent_id"], sql`and ended_at is null`);
+const openInbox = selection("outcomes", ["responsible_id"], sql`and status = 'open' and kind = 'inbox'`);
+const liveWork = selection(
+  "outcomes",
+  ["responsible_id"],
+  sql`and status in ('open', 'submitted') and kind not in ('perpetual', 'mandate') order by num limit 200`,
+);
+
+const columnsIn = (table: string, columns: readonly string[]) =>
+  sql.join(columns.map((column) => sql.ref(`${table}.${column}`)));
+const isLive = (table: string) => sql`${sql.ref(`${table}.status`)} in ('open', 'submitted')`;
+type InCompany = { companyId: string };
+
+const checksOfOutcome = checksIn("outcomes").filter(({ as }) => looked.some((column) => column === as));
+const openOutcomes = textQuery(
+  (p: InCompany) => sql<Looked>`
+    select ${columnsIn("o", looked)} from outcomes o
+    where o.company_id = ${p.companyId} and ${isLive("o")} order by o.num`,
+  checksOfOutcome,
+);
+/** The ended outcomes that a live one depends on or is blocked on. */
+const awaitedOutcomes = textQuery(
+  (p: InCompany) => sql<Looked>`
+    select ${columnsIn("o", looked)} from outcomes o where o.status in ('completed', 'closed') and o.id in (
+      select d.depends_on_id from outcomes w join dependencies d on d.outcome_id = w.id
+        where w.company_id = ${p.companyId} and ${isLive("w")}
+      union select w.blocked_on from outcomes w
+        where w.company_id = ${p.companyId} and ${isLive("w")} and w.blocked_on is not null)`,
+  checksOfOutcome,
+);
+/** `id` is the live child. */
+const openEdges = textQuery(
+  (p: InCompany) => sql<{ parent_id: string; id: string }>`
+    select e.parent_id, e.child_id as id from outcomes c join edges e on e.child_id = c.id
+    where c.company_id = ${p.companyId} and ${isLive("c")}`,
+);
+/** What a position may read below its own and its delegated outcomes, as ownsAncestor in capabilities/structure.ts. */
+const belowOwn = textQuery(
+  (p: { agentId: string }) => sql<{ id: string }>`
+    with recursive down(id) as (
+      select id from outcomes where responsible_id = ${p.agentId} or delegated_by = ${p.agentId}
+      union select e.child_id from edges e join down on e.parent_id = down.id)
+    select id from down`,
+);
+/** `id` is what the live outcome depends on. */
+const openDependencies = textQuery(
+  (p: InCompany) => sql<{ outcome_id: string; id: string }>`
+    select d.outcome_id, o.id from outcomes w join dependencies d on d.outcome_id = w.id
+      join outcomes o on o.id = d.depends_on_id
+    where w.company_id = ${p.companyId} and ${isLive("w")} order by o.num`,
+);
+const openAgents = textQuery(
+  (p: InCompany) => sql<LookedAgent>`
+    select ${columnsIn("a", lookedOfAgent)} from agents a where a.company_id = ${p.companyId}
+      and (a.status <> 'terminated' or exists (select 1 from outcomes o where o.responsible_id = a.id and ${isLive("o")})
+        or exists (select 1 from outcomes o where o.delegated_by = a.id and ${isLive("o")}))`,
+  checksIn("agents").filter(({ as }) => lookedOfAgent.some((column) => column === as)),
+);
+const atWork = selection(
+  "sessions",
+  [],
+  (p: InCompany) => sql`and company_id = ${p.companyId} and ended_at is null`,
+);
+const pendingOf = selection(
+  "approvals",
+  [],
+  (p: InCompany) =>
+    sql`and company_id = ${p.companyId} and agent_id is not null and status in ('pending', 'revision_requested')`,
+);
+const budgetPauses = selection("budget_pauses", ["company_id"]);
