@@ -1,0 +1,26 @@
+import { ops } from "virtual:operations";
+import { lastCompany, lastRole } from "../data/company.ts";
+import { followCompany } from "../data/live.ts";
+import { pageKey } from "../data/page-key.ts";
+import { readAhead, readCompany } from "../data/reading.ts";
+
+/**
+ * Asks for what the first page needs while its code is still loading, so its answers are there when it renders. The page reads
+ * the same things itself: what is asked for here is only a guess, from the address and from what this browser showed last.
+ */
+export function askAhead(): void {
+  if (pageKey() === null || location.pathname === "/sign-in") return;
+  readAhead(ops.listCompanies, { limit: 1000 });
+  readAhead(ops.viewMe, {});
+  const companyId = new URLSearchParams(location.search).get("company") ?? lastCompany();
+  // A member's answers depend on the position, which is not known yet. A slug is not known either.
+  if (companyId === null || !isId.test(companyId) || lastRole() === "member") return;
+  readCompany(companyId);
+  followCompany(companyId);
+  if (location.pathname === "/") readAhead(ops.viewAttention, { companyId });
+  if (location.pathname === "/org") readAhead(ops.viewOrg, { companyId });
+  const [, session] = /^\/sessions\/([^/]+)$/.exec(location.pathname) ?? [];
+  if (session !== undefined) readAhead(ops.viewSession, { id: session });
+}
+
+const isId = /^[0-9a-f]{8}-/;

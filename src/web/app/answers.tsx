@@ -1,0 +1,166 @@
+import { type ReactNode, useState } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../data/company.ts";
+import { useRead } from "../data/reading.ts";
+import { Dialog } from "../ui/dialog.tsx";
+import { Loaded } from "../ui/states.tsx";
+import { StatusMark } from "../ui/status.tsx";
+import { Line, Name, Said } from "../ui/words.tsx";
+import { ask, type Question, useQuestion } from "./questions.ts";
+import * as texts from "./texts.ts";
+import "../ui/agent-panel.css";
+
+/** The answer to a question, over any page. */
+export function Answers(): ReactNode {
+  const question = useQuestion();
+  const close = (): void => ask(null);
+  return (
+    <Dialog
+      title={question?.kind === "access" ? texts.accessTitle : texts.whyTitle}
+      isOpen={question !== null}
+      onClose={close}
+      wide
+    >
+      {question?.kind === "why" && <Why id={question.id} />}
+      {question?.kind === "access" && <Access of={question} />}
+    </Dialog>
+  );
+}
+
+const marks = { moving: "work", scheduled: "wait", waiting: "pending", stuck: "stop" } as const;
+
+function Why({ id }: { id: string }): ReactNode {
+  const answer = useRead(ops.whyMany, { ids: [id] });
+  return (
+    <Loaded of={answer} rows={2}>
+      {({ answers: [first] }) =>
+        first === undefined ? (
+          <p>{texts.whyNothing}</p>
+        ) : (
+          <div className="answer" onClick={(event) => closeAfterLink(event.target)}>
+            <p className="said">
+              <StatusMark mark={marks[first.state]} label={texts.whyStates[first.state]} />{" "}
+              <Said text={first.says} most={1000} />
+            </p>
+            <ol className="why-path">
+              {first.path.map(({ kind, id: step, title, what }, at) => (
+                <li key={`${step} ${at}`}>
+                  <Name of={{ kind, id: step, title }} /> <Line text={what} />
+                </li>
+              ))}
+            </ol>
+          </div>
+        )
+      }
+    </Loaded>
+  );
+}
+
+/** A link in an answer leads somewhere else; the answer makes room. */
+function closeAfterLink(target: EventTarget): void {
+  if (target instanceof Element && target.closest("a") !== null) ask(null);
+}
+
+const levels = ["read", "write", "send", "use", "push"] as const;
+
+function Access({ of }: { of: Extract<Question, { kind: "access" }> }): ReactNode {
+  const { company } = useHere();
+  const roster = useRead(ops.listRoster, { companyId: company.id, limit: 1000 }).data?.agents ?? [];
+  const [agent, setAgent] = useState(of.agent ?? "");
+  const [resource, setResource] = useState(of.resource ?? "");
+  const [level, setLevel] = useState(levels.find((each) => each === of.level));
+  const who = agent === "" ? company.rootAgentId : agent;
+  const held = useRead(ops.listAgentGrants, { id: who, limit: 200 }).data;
+  const known = [
+    ...new Set([
+      ...(held?.grants ?? []).map((grant) => grant.resource),
+      ...(held?.structural ?? []).map((right) => right.resource),
+      "org:hire",
+      "mail:board",
+    ]),
+  ];
+  const answer = useRead(
+    ops.explainAccess,
+    resource === ""
+      ? null
+      : { companyId: company.id, agent: who, resource, ...(level !== undefined && { level }) },
+    { keep: true },
+  );
+  return (
+    <div className="answer form">
+      <div className="two">
+        <label className="field">
+          <span>Agent</span>
+          <select className="input" value={who} onChange={({ target }) => setAgent(target.value)}>
+            {roster.map(({ id, name, role }) => (
+              <option key={id} value={id}>
+                {name}, {role}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="field">
+          <span>Right</span>
+          <select
+            className="input"
+            value={level ?? ""}
+            onChange={({ target }) => setLevel(levels.find((each) => each === target.value))}
+          >
+            <option value="">the lowest</option>
+            {levels.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <label className="field">
+        <span>On</span>
+        <input
+          className="input"
+          list="known-resources"
+          placeholder="kb:<file id>, mcp:<server>, org:hire…"
+          value={resource}
+          onChange={({ target }) => setResource(target.value.trim())}
+        />
+        <datalist id="known-resources">
+          {known.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      </label>
+      {resource !== "" && (
+        <Loaded of={answer} rows={2}>
+          {({ allowed, because, chain, fix }) => (
+            <div role="status" onClick={(event) => closeAfterLink(event.target)}>
+              <p className="said">
+                <StatusMark mark={allowed ? "done" : "stop"} label={allowed ? "allowed" : "not allowed"} />{" "}
+                <Said text={because} most={1000} />
+              </p>
+              <ol className="why-path">
+                {chain.map((link) => (
+                  <li key={link.grant}>
+                    <Line text={`${link.from} gave ${link.to} ${link.level}`} />
+                    {link.broken !== null && (
+                      <span className="broken">
+                        {" "}
+                        <Line text={link.broken} />
+                      </span>
+                    )}
+                  </li>
+                ))}
+              </ol>
+              {fix.length > 0 && <p className="lab">{texts.accessFixes}</p>}
+              <ul className="why-path">
+                {fix.map(({ says }) => (
+                  <li key={says}>
+                    <Line text={says} />
+                  </li>
+                ))}
+              </ul>
+            </div>
+          )}
+        </Loaded>
+      )}
+    </div>
+  );
+}

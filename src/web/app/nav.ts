@@ -1,0 +1,22 @@
+import type { IconName } from "../ui/icons.tsx";
+
+/** The pages of the sidebar. `count` names the figure beside it. */
+export interface NavItem {
+  readonly to: string;
+  readonly text: string;
+  readonly icon: IconName;
+  readonly count?: "attention" | "mail" | "approvals" | "agents" | "outcomes";
+  readonly group?: "Company" | "Record";
+}
+
+export const navItems: readonly NavItem[] = [
+  { to: "/", text: "Home", icon: "home", count: "attention" },
+  { to: "/mail", text: "Mail", icon: "mail", count: "mail" },
+  { to: "/approvals", text: "Approvals", icon: "stamp", count: "approvals" },
+  { to: "/org", text: "Organization", icon: "org", count: "agents", group: "Company" },
+  { to: "/outcomes", text: "Outcomes", icon: "target", count: "outcomes", group: "Company" },
+  { to: "/knowledge", text: "Knowledge", icon: "book", group: "Company" },
+  { to: "/costs", text: "Costs", icon: "coins", group: "Record" },
+  { to: "/activity", text: "Activity", icon: "pulse", group: "Record" },
+  { to: "/settings", text: "Settings", icon: "gear", group: "Record" },
+];

@@ -1,0 +1,220 @@
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useId, useState } from "react";
+import { flushSync } from "react-dom";
+import { ops } from "virtual:operations";
+import { useHere } from "../data/company.ts";
+import { useRead } from "../data/reading.ts";
+import { Icon, type IconName } from "../ui/icons.tsx";
+import { useModal } from "../ui/modal.ts";
+import { placeOf } from "../ui/places.ts";
+import { type Verb, verbsNow } from "../ui/verbs.ts";
+import { Line } from "../ui/words.tsx";
+import { navItems } from "./nav.ts";
+import { ask } from "./questions.ts";
+import { keepRecent, recent } from "./recent.ts";
+
+interface Entry {
+  readonly key: string;
+  readonly text: string;
+  readonly detail: string;
+  readonly icon: IconName;
+  readonly hotkey?: string | undefined;
+  readonly because?: string | undefined;
+  readonly run: () => void;
+}
+
+const icons: Readonly<Record<string, IconName>> = {
+  agent: "org",
+  outcome: "target",
+  file: "book",
+  message: "mail",
+  approval: "stamp",
+  person: "gear",
+};
+
+const schemes: Readonly<Record<string, string>> = { file: "kb", outcome: "outcome", agent: "mail" };
+
+/** One box for going anywhere, doing what can be done here, and asking: "why kit", "can wren read voice". */
+export function Palette({
+  isOpen,
+  verbs,
+  onClose,
+}: {
+  isOpen: boolean;
+  /** What can be done on every page. */
+  verbs: readonly Verb[];
+  onClose: () => void;
+}): ReactNode {
+  const ref = useModal(isOpen);
+  return (
+    <dialog
+      ref={ref}
+      className="palette"
+      aria-label="Find or do anything"
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClose={() => {
+        if (ref.current?.open === false) onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === ref.current) onClose();
+      }}
+    >
+      {isOpen && <Box verbs={[...verbsNow(), ...verbs]} onClose={onClose} />}
+    </dialog>
+  );
+}
+
+function Box({ verbs, onClose }: { verbs: readonly Verb[]; onClose: () => void }): ReactNode {
+  const [words, setWords] = useState("");
+  const [at, setAt] = useState(0);
+  const id = useId();
+  const entries = useEntries(words.trim(), verbs);
+  const chosen = Math.min(at, entries.length - 1);
+  const open = (entry: Entry | undefined): void => {
+    if (entry === undefined || entry.because !== undefined) return;
+    // Closed first: what runs finds the focus where it was before.
+    flushSync(onClose);
+    entry.run();
+  };
+  return (
+    <>
+      <div className="ask-box">
+        <Icon name="find" />
+        <input
+          autoFocus
+          role="combobox"
+          aria-expanded="true"
+          aria-controls={id}
+          aria-activedescendant={entries.length === 0 ? undefined : `${id}-${chosen}`}
+          aria-label="Find or do anything"
+          placeholder="Find, do, or ask: why kit"
+          value={words}
+          onChange={({ target }) => {
+            setWords(target.value);
+            setAt(0);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "ArrowDown") setAt(Math.min(chosen + 1, entries.length - 1));
+            else if (event.key === "ArrowUp") setAt(Math.max(0, chosen - 1));
+            else if (event.key === "Enter") open(entries[chosen]);
+            else return;
+            event.preventDefault();
+          }}
+        />
+      </div>
+      <ul id={id} role="listbox" aria-label="Results">
+        {entries.map((entry, index) => (
+          <li
+            key={entry.key}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            aria-disabled={entry.because === undefined ? undefined : true}
+            onClick={() => open(entry)}
+            onPointerMove={() => setAt(index)}
+          >
+            <Icon name={entry.icon} />
+            <span className="cut">
+              <Line text={entry.text} />
+            </span>
+            <span className="detail cut">
+              <Line text={entry.because ?? entry.detail} />
+              {entry.hotkey !== undefined && <kbd aria-hidden="true">{entry.hotkey}</kbd>}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {entries.length === 0 && <p className="none">Nothing here is called that.</p>}
+    </>
+  );
+}
+
+/** Verbs first, then answers to a question, pages, and things: those opened last while nothing is typed. */
+function useEntries(q: string, verbs: readonly Verb[]): readonly Entry[] {
+  const { company } = useHere();
+  const navigate = useNavigate();
+  const [, whyOf = ""] = /^why\s+(.+)$/i.exec(q) ?? [];
+  const [, who = "", level = "", what = ""] =
+    /^can\s+(\S+)\s+(read|write|send|use|push)\s+(.+)$/i.exec(q) ?? [];
+  const isQuestion = whyOf !== "" || what !== "";
+  const wanted = whyOf !== "" ? whyOf : what !== "" ? what : q;
+  const find = (text: string) => (text === "" ? null : { companyId: company.id, q: text });
+  // The first entry of a question is answered by Enter, so it must not be one of an earlier letter.
+  const found = useRead(ops.search, find(wanted), { keep: !isQuestion }).data;
+  const agents = useRead(ops.search, find(who)).data;
+  const things = (q === "" ? [] : (found?.groups ?? [])).flatMap(({ kind, found: all }) =>
+    all.map((one) => ({ ...one, kind })),
+  );
+  const go = (to: string) => () => void navigate({ to });
+  const matches = ({ text }: { readonly text: string }): boolean =>
+    text.toLowerCase().includes(q.toLowerCase());
+  if (isQuestion) {
+    const agent = agents?.groups.find(({ kind }) => kind === "agent")?.found[0];
+    return things.flatMap((one): Entry[] => {
+      if (whyOf !== "" && (one.kind === "agent" || one.kind === "outcome"))
+        return [
+          {
+            key: one.id,
+            text: `Why: ${one.title}`,
+            detail: one.detail,
+            icon: "path",
+            run: () => ask({ kind: "why", id: one.id }),
+          },
+        ];
+      const scheme = schemes[one.kind];
+      if (what === "" || agent === undefined || scheme === undefined) return [];
+      return [
+        {
+          key: one.id,
+          text: `Can ${agent.title} ${level.toLowerCase()} “${one.title}”?`,
+          detail: one.detail,
+          icon: "key",
+          run: () =>
+            ask({
+              kind: "access",
+              agent: agent.id,
+              resource: `${scheme}:${one.id}`,
+              level: level.toLowerCase(),
+            }),
+        },
+      ];
+    });
+  }
+  return [
+    ...verbs.filter(matches).map(({ text, hotkey, because, run }): Entry => ({
+      key: `do ${text}`,
+      text,
+      detail: "Do",
+      icon: "right",
+      hotkey,
+      because,
+      run,
+    })),
+    ...(q === "" ? recent() : []).map(({ text, to }): Entry => ({
+      key: `recent ${to}`,
+      text,
+      detail: "Recent",
+      icon: "clock",
+      run: go(to),
+    })),
+    ...navItems
+      .filter(matches)
+      .map(({ to, text, icon }): Entry => ({ key: to, text, detail: "Page", icon, run: go(to) })),
+    ...things.map((one): Entry => {
+      const to = placeOf(one) ?? "/";
+      return {
+        key: `${one.kind} ${one.id}`,
+        text: one.title,
+        detail: one.detail,
+        icon: icons[one.kind] ?? "find",
+        run: () => {
+          keepRecent({ text: one.title, to });
+          go(to)();
+        },
+      };
+    }),
+  ];
+}

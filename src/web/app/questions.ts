@@ -1,0 +1,71 @@
+import { useSyncExternalStore } from "react";
+
+/** A question that the person asked with a key or in the palette. The shell shows the answer over any page. */
+export type Question =
+  | { readonly kind: "why"; readonly id: string }
+  | { readonly kind: "access"; readonly agent?: string; readonly resource?: string; readonly level?: string };
+
+let asked: Question | null = null;
+const watchers = new Set<() => void>();
+
+export function ask(question: Question | null): void {
+  asked = question;
+  for (const watcher of watchers) watcher();
+}
+
+export function useQuestion(): Question | null {
+  return useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+    () => asked,
+  );
+}
+
+interface About {
+  readonly kind: string;
+  readonly id: string;
+}
+
+const kinds: Readonly<Record<string, string>> = { agents: "agent", outcomes: "outcome", knowledge: "file" };
+
+/** What the focused row is about, else the open panel, else the page. */
+export function aboutHere(): About | undefined {
+  const active = document.activeElement;
+  const marked = active?.closest<HTMLElement>("[data-about]")?.dataset["about"]?.split(" ");
+  if (marked?.[0] !== undefined && (marked[1] ?? "") !== "") return { kind: marked[0], id: marked[1] ?? "" };
+  const row = active?.closest("a, li, tr, [role=row]");
+  const link = row instanceof HTMLAnchorElement ? row : row?.querySelector("a");
+  const panel = new URLSearchParams(location.search).get("agent");
+  return (
+    aboutPath(link?.pathname ?? "") ??
+    (panel === null ? undefined : { kind: "agent", id: panel }) ??
+    aboutPath(location.pathname)
+  );
+}
+
+function aboutPath(path: string): About | undefined {
+  const [, noun = "", id = ""] = /^\/(\w+)\/([0-9a-f-]{36})/.exec(path) ?? [];
+  const kind = kinds[noun];
+  return kind === undefined ? undefined : { kind, id };
+}
+
+/** W: why the thing at hand does or does not move. */
+export function askWhy(): false | void {
+  const about = aboutHere();
+  if (about === undefined || (about.kind !== "agent" && about.kind !== "outcome")) return false;
+  ask({ kind: "why", id: about.id });
+}
+
+/** E: whether an agent may use something, and why. */
+export function askAccess(): void {
+  const about = aboutHere();
+  const resource =
+    about?.kind === "file" ? `kb:${about.id}` : about?.kind === "outcome" ? `outcome:${about.id}` : undefined;
+  ask({
+    kind: "access",
+    ...(about?.kind === "agent" && { agent: about.id }),
+    ...(resource !== undefined && { resource }),
+  });
+}

@@ -1,0 +1,159 @@
+import { Outlet, useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
+import { ops } from "virtual:operations";
+import { actAs } from "../data/calling.ts";
+import { type Here, HereContext, lastCompany, rememberHere } from "../data/company.ts";
+import { followCompany } from "../data/live.ts";
+import { readCompany, useLive, useRead } from "../data/reading.ts";
+import { keepVerifying, useVerification, verifyAll } from "../data/verification.ts";
+import { figure } from "../ui/figures.tsx";
+import { useKeys } from "../ui/keys.ts";
+import type { Verb } from "../ui/verbs.ts";
+import { ShellContext } from "../ui/page.tsx";
+import { Empty, Refusal } from "../ui/states.tsx";
+import { clockTime } from "../ui/time.tsx";
+import { toast, Toasts } from "../ui/toast.tsx";
+import { KeyHelp } from "./key-help.tsx";
+import { Palette } from "./palette.tsx";
+import { askAccess, askWhy, useQuestion } from "./questions.ts";
+import { Sidebar } from "./sidebar.tsx";
+import * as texts from "./texts.ts";
+
+const Answers = lazy(async () => ({ default: (await import("./answers.tsx")).Answers }));
+
+/** Around every page: the sidebar, the state of the connection, the palette and the keys that work everywhere. */
+export function Shell(): ReactNode {
+  const search: { company?: string } = useSearch({ strict: false });
+  const list = useRead(ops.listCompanies, { limit: 1000 });
+  const me = useRead(ops.viewMe, {});
+  const companies = list.data?.companies ?? [];
+  const wanted = search.company;
+  const company =
+    companies.find(({ id, slug }) => id === wanted || slug === wanted) ??
+    companies.find(({ id }) => id === lastCompany()) ??
+    companies[0];
+  // Before the first read of a page, because the reads of its children come first.
+  if (company !== undefined) {
+    readCompany(company.id);
+    followCompany(company.id);
+  }
+  actAs(me.data?.role === "member" ? me.data.positions[0]?.id : undefined);
+  const live = useLive();
+  const bad = useVerification()?.problems[0];
+  const cantDecide =
+    live.state === "lost" ? texts.notWhileLost : me.data?.role === "viewer" ? texts.viewersRead : undefined;
+  const here = useMemo(
+    (): Here | null => (company === undefined ? null : { company, companies, me: me.data, cantDecide }),
+    [company, list.data, me.data, cantDecide],
+  );
+  useEffect(() => {
+    if (here !== null) rememberHere(here);
+  }, [here]);
+  const [menu, setMenu] = useState(false);
+  const [finds, setFinds] = useState(false);
+  const [helps, setHelps] = useState(false);
+  const navigate = useNavigate();
+  const go = (to: string) => () => {
+    setMenu(false);
+    void navigate({ to });
+  };
+  useKeys({
+    "Mod+k": () => setFinds((is) => !is),
+    "?": () => setHelps(true),
+    "g h": go("/"),
+    "g m": go("/mail"),
+    "g a": go("/approvals"),
+    "g o": go("/org"),
+    "g u": go("/outcomes"),
+    "g k": go("/knowledge"),
+    "g c": go("/costs"),
+    "g l": go("/activity"),
+    h: go("/hire"),
+    w: askWhy,
+    e: askAccess,
+  });
+  const isBoard = me.data?.role === "board";
+  useEffect(() => (isBoard ? keepVerifying() : undefined), [isBoard]);
+  const asked = useQuestion();
+  const verbs: readonly Verb[] = [
+    { text: "Hire an agent", hotkey: "H", run: go("/hire") },
+    { text: "Approve requests", hotkey: "G A", run: go("/approvals") },
+    { text: "Why is this not moving?", hotkey: "W", run: () => void askWhy() },
+    { text: "Explain access", hotkey: "E", run: askAccess },
+    { text: "All companies", run: go("/companies") },
+    { text: "Reorganizations", run: go("/reorganizations") },
+    {
+      text: "Verify the record",
+      because: isBoard ? undefined : texts.onlyBoardVerifies,
+      run: () =>
+        void verifyAll()
+          .then(() => toast(texts.recordChecked))
+          .catch(() => undefined),
+    },
+    { text: "All keys", hotkey: "?", run: () => setHelps(true) },
+  ];
+  const shell = useMemo(() => ({ openMenu: () => setMenu(true), company: company?.name ?? "" }), [company]);
+  return (
+    <ShellContext value={shell}>
+      <a className="skip" href="#main">
+        Skip to the content
+      </a>
+      <div className={`app ${menu ? "with-menu" : ""}`}>
+        {here !== null && (
+          <HereContext value={here}>
+            <Sidebar
+              onFind={() => setFinds(true)}
+              onHelp={() => setHelps(true)}
+              onGo={() => setMenu(false)}
+            />
+          </HereContext>
+        )}
+        {menu && (
+          <button type="button" className="veil" aria-label="Close the menu" onClick={() => setMenu(false)} />
+        )}
+        <main className="panel" id="main" tabIndex={-1}>
+          {live.state === "lost" && (
+            <div className="lost" role="status">
+              {texts.lostSince(clockTime(live.since ?? Date.now()), figure(live.seq))}
+            </div>
+          )}
+          {bad !== undefined && (
+            <div className="lost broken" role="alert">
+              {texts.chainIsBroken(bad.seq)} {bad.advice}
+            </div>
+          )}
+          {here === null ? (
+            <NoCompany refused={list.refused} isEmpty={list.data !== undefined} />
+          ) : (
+            <HereContext value={here}>
+              <Outlet />
+              <Palette isOpen={finds} verbs={verbs} onClose={() => setFinds(false)} />
+              <Suspense>{asked !== null && <Answers />}</Suspense>
+            </HereContext>
+          )}
+        </main>
+        <KeyHelp isOpen={helps} onClose={() => setHelps(false)} />
+        <Toasts />
+      </div>
+    </ShellContext>
+  );
+}
+
+function NoCompany({
+  refused,
+  isEmpty,
+}: {
+  refused: Parameters<typeof Refusal>[0]["of"];
+  isEmpty: boolean;
+}): ReactNode {
+  return (
+    <div className="inner">
+      <Refusal of={refused} />
+      {isEmpty && (
+        <Empty title={texts.noCompany}>
+          <p>{texts.noCompanyHint}</p>
+        </Empty>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,80 @@
+/** The sentences of the shell. */
+export const signingIn = "Signing in…";
+export const notSignedIn = "You are not signed in.";
+export const openAgency = "Open Agency";
+export const browserNotSignedIn = "This browser is not signed in.";
+export const runSignIn = ["Run", "where the daemon runs, then open the link that it prints."] as const;
+export const noCompany = "There is no company yet.";
+export const noCompanyHint = "Run `agency up` where the daemon runs: its first start creates one.";
+export const lostSince = (time: string, seq: string): string =>
+  `No connection since ${time}. You see the state of entry #${seq}.`;
+export const notWhileLost = "You can decide again when the connection is back.";
+export const viewersRead =
+  "You are a viewer. Viewers can read everything and change nothing. The board can give you another role.";
+export const recordChecked = "The record is checked.";
+export const onlyBoardVerifies = "Only the board can verify the record.";
+export const whyTitle = "Why";
+export const whyNothing = "Nothing can be said about this.";
+export const whyStates = {
+  moving: "moving",
+  scheduled: "scheduled",
+  waiting: "waiting for a decision",
+  stuck: "stuck",
+} as const;
+export const accessTitle = "Explain access";
+export const accessFixes = "What would change the answer:";
+export const pageNotFound = "There is no such page.";
+
+export const keyHelp: readonly (readonly [title: string, keys: readonly (readonly [string, string])[]])[] = [
+  [
+    "Go to",
+    [
+      ["G H", "Home"],
+      ["G M", "Mail"],
+      ["G A", "Approvals"],
+      ["G O", "Organization"],
+      ["G U", "Outcomes"],
+      ["G K", "Knowledge"],
+      ["G C", "Costs"],
+      ["G L", "Activity"],
+    ],
+  ],
+  [
+    "In a list",
+    [
+      ["J K ↑ ↓", "Move"],
+      ["→ ←", "Open or close a row"],
+      ["↵", "Open its page"],
+      ["Space", "Select"],
+      ["/", "Find"],
+      ["Esc", "Back"],
+    ],
+  ],
+  [
+    "Do",
+    [
+      ["A", "Approve, then ↵"],
+      ["R", "Request a revision, then ↵"],
+      ["X", "Reject, then ↵"],
+      ["C", "Comment"],
+      ["M", "Message"],
+      ["H", "Hire"],
+      ["P", "Pause or resume"],
+      ["W", "Why"],
+      ["E", "Explain access"],
+      ["Shift M", "Move an agent"],
+      ["[ ]", "Previous, next"],
+    ],
+  ],
+  [
+    "Anywhere",
+    [
+      ["Ctrl K or ⌘K", "Find or do anything"],
+      ["?", "This list"],
+    ],
+  ],
+];
+
+export const verifiedAt = (time: string): string => `All entries fitted their hashes at ${time}.`;
+export const chainIsBroken = (seq: number | null): string =>
+  seq === null ? "The record was changed." : `The record was changed at entry #${seq}.`;

@@ -1,0 +1,109 @@
+import { forgetPageKey, pageKey } from "./page-key.ts";
+import type { PageOperation } from "./operations.ts";
+
+/** The server's no: what happened, and what to do next. Pages show both as they are. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+  readonly code: string;
+  readonly hint: string;
+  readonly status: number;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, said: { code: string; message: string; hint: string; details?: unknown }) {
+    super(said.message);
+    this.code = said.code;
+    this.hint = said.hint;
+    this.status = status;
+    this.details = { ...Object(said.details) };
+  }
+}
+
+/** No answer came: the daemon stopped, or the connection is gone. */
+export class Unreachable extends Error {
+  override readonly name = "Unreachable";
+}
+
+export interface Answered<O> {
+  readonly output: O;
+  /** The number of the last ledger entry that the answer reflects. Only reads have one. */
+  readonly seq: number | undefined;
+}
+
+/** The position from which a member acts. A board person and a viewer have none. */
+let actingAs: string | undefined;
+export function actAs(position: string | undefined): void {
+  actingAs = position;
+}
+
+export async function send<I, O>(
+  operation: PageOperation<I, O>,
+  input: I,
+  options: { readonly key?: string; readonly signal?: AbortSignal } = {},
+): Promise<Answered<O>> {
+  const { path, body } = requestOf(operation, { ...Object(input) });
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method: operation.method,
+      headers: {
+        "x-agency-page": pageKey() ?? "",
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(actingAs !== undefined && { "x-agency-as": encodeURIComponent(actingAs) }),
+        ...(options.key !== undefined && { "idempotency-key": options.key }),
+      },
+      ...(body !== undefined && { body }),
+      ...(options.signal && { signal: options.signal }),
+    });
+  } catch (error) {
+    if (options.signal?.aborted === true) throw error;
+    throw new Unreachable("Agency does not answer.", { cause: error });
+  }
+  const seq = response.headers.get("x-agency-seq");
+  if (response.ok)
+    return {
+      output: parsed<O>(operation.text ? { text: await response.text() } : await response.json()),
+      seq: seq === null ? undefined : Number(seq),
+    };
+  const refused = refusalIn(response.status, await response.json().catch(() => undefined));
+  if (refused.code === "unauthenticated" && operation.name !== "person.sign_in") forgetPageKey();
+  throw refused;
+}
+
+export async function call<I, O>(operation: PageOperation<I, O>, input: I, key?: string): Promise<O> {
+  return (await send(operation, input, key === undefined ? {} : { key })).output;
+}
+
+/** The daemon checks its answers against the contract before it sends them, so the page trusts their shape. */
+function parsed<O>(body: unknown): O {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the one parser of answers
+  return body as O;
+}
+
+function requestOf(
+  { path, body }: PageOperation<never>,
+  input: Record<string, unknown>,
+): { path: string; body: string | undefined } {
+  const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => {
+    const value = rest.get(name);
+    rest.delete(name);
+    return encodeURIComponent(String(value));
+  });
+  if (body === true) return { path: filled, body: JSON.stringify(Object.fromEntries(rest)) };
+  const search = new URLSearchParams([...rest].map(([name, value]) => [name, String(value)])).toString();
+  return { path: search === "" ? filled : `${filled}?${search}`, body: undefined };
+}
+
+function refusalIn(status: number, body: unknown): Refused {
+  const error: unknown = Object(body).error;
+  const text = (name: string): string => {
+    const value: unknown = Object(error)[name];
+    return typeof value === "string" ? value : "";
+  };
+  return new Refused(status, {
+    code: text("code") || "internal",
+    message: text("message") || `The daemon answered with status ${status} and no explanation.`,
+    hint: text("hint"),
+    details: Object(error).details,
+  });
+}

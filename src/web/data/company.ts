@@ -1,0 +1,31 @@
+import { createContext, use } from "react";
+import type { ops } from "virtual:operations";
+import type { Answer } from "./operations.ts";
+
+export type ShownCompany = Answer<typeof ops.listCompanies>["companies"][number];
+export type Me = Answer<typeof ops.viewMe>;
+
+/** The company that the page shows, and who looks at it. */
+export interface Here {
+  readonly company: ShownCompany;
+  readonly companies: readonly ShownCompany[];
+  readonly me: Me | undefined;
+  /** Why nothing can be decided now. Undefined: it can. */
+  readonly cantDecide: string | undefined;
+}
+
+export const HereContext = createContext<Here | null>(null);
+
+export function useHere(): Here {
+  const here = use(HereContext);
+  if (here === null) throw new Error("a page was rendered outside of the shell");
+  return here;
+}
+
+const places = { company: "agency.company", role: "agency.role" } as const;
+export const lastCompany = (): string | null => localStorage.getItem(places.company);
+export const lastRole = (): string | null => localStorage.getItem(places.role);
+export function rememberHere({ company, me }: Here): void {
+  localStorage.setItem(places.company, company.id);
+  if (me !== undefined) localStorage.setItem(places.role, me.role);
+}

@@ -1,0 +1,115 @@
+import { type FeedNews, type LedgerEvent, readFeed } from "./feed.ts";
+import workerUrl from "./feed-worker.ts?sharedworker&url";
+import { onPageKey, pageKey } from "./page-key.ts";
+import { trustedScript } from "./trusted.ts";
+
+/**
+ * What this tab knows of the connection: whether events arrive, since when they don't, and the newest ledger entry it has
+ * seen. Events come from the worker that all tabs share or, where the browser has none, from a reader in this tab.
+ */
+export interface Live {
+  readonly state: FeedNews["state"];
+  readonly since: number | null;
+  readonly seq: number;
+}
+
+type Listener = (events: readonly LedgerEvent[], cursor: number, hasGap: boolean) => void;
+
+let live: Live = { state: "starting", since: null, seq: 0 };
+const watchers = new Set<() => void>();
+const listeners = new Set<Listener>();
+
+export const liveNow = (): Live => live;
+
+export function onLive(watcher: () => void): () => void {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+}
+
+/** Calls the listener with every batch of events. With a gap, events before the cursor were missed. */
+export function onEvents(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/**
+ * A read answered. The newest number is shown. The feed begins a little before the first one, because answers that are on their
+ * way may reflect less than the one that arrives first.
+ */
+export function sawSeq(company: string, seq: number): void {
+  if (company === following && !started) {
+    started = true;
+    begin(Math.max(0, seq - 100));
+  }
+  if (company === following && seq > live.seq) change({ ...live, seq });
+}
+
+/** A call got no answer. The feed notices late that a daemon is gone. */
+export function sawNoAnswer(): void {
+  if (live.state === "live") change({ ...live, state: "lost", since: Date.now() });
+}
+
+/** A call was answered again. */
+export function sawAnswer(): void {
+  if (live.state === "lost" && feedState === "live") change({ ...live, state: "live", since: null });
+}
+
+let following = "";
+let started = false;
+/** The last event that the feed has delivered. Answers may reflect more. */
+let heard = 0;
+let feedState: FeedNews["state"] = "starting";
+let port: MessagePort | undefined;
+let own: AbortController | undefined;
+
+export function followCompany(company: string): void {
+  if (company === following) return;
+  following = company;
+  started = false;
+  change({ state: "starting", since: null, seq: 0 });
+}
+
+function begin(after: number): void {
+  const key = pageKey();
+  if (key === null) return;
+  heard = after;
+  const start = { company: following, after, pageKey: key };
+  if ("SharedWorker" in globalThis) {
+    port ??= connect();
+    port.postMessage(start);
+    return;
+  }
+  own?.abort();
+  own = new AbortController();
+  void readFeed(start, own.signal, hear);
+}
+
+function connect(): MessagePort {
+  const worker = new SharedWorker(trustedScript(workerUrl), { type: "module", name: "agency" });
+  worker.port.addEventListener("message", ({ data }: MessageEvent<FeedNews>) => hear(data));
+  worker.port.start();
+  addEventListener("pagehide", () => worker.port.postMessage("bye"));
+  // A page that comes back from the browser's history follows again.
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) begin(heard);
+  });
+  onPageKey(() => {
+    if (pageKey() === null) worker.port.postMessage("bye");
+    else if (started) begin(heard);
+  });
+  return worker.port;
+}
+
+function hear({ company, state, since, cursor, events, hasGap }: FeedNews): void {
+  if (company !== following) return;
+  feedState = state;
+  heard = cursor;
+  change({ state, since, seq: Math.max(live.seq, cursor) });
+  for (const listener of listeners) listener(events, cursor, hasGap);
+}
+
+function change(next: Live): void {
+  if (next.state === live.state && next.since === live.since && next.seq === live.seq) return;
+  live = next;
+  for (const watcher of watchers) watcher();
+}

@@ -1,0 +1,170 @@
+import { hashKey, keepPreviousData, type Query, QueryClient, useQuery } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
+import { Refused, send, Unreachable } from "./calling.ts";
+import { liveNow, onEvents, onLive, type Live, sawAnswer, sawNoAnswer, sawSeq } from "./live.ts";
+import type { PageOperation } from "./operations.ts";
+import { isTouched, touchedBy } from "./touching.ts";
+
+/**
+ * Every answer is cached under its operation and input, with the number of the ledger entry that it reflects. An event that
+ * touches an answer raises the number it must reflect. Answers on the screen are then asked for again, at most every 250 ms;
+ * others when they are next shown. So a page never shows less than the events it has seen.
+ */
+export const cache = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: Infinity,
+      gcTime: 10 * 60_000,
+      networkMode: "always",
+      refetchOnWindowFocus: false,
+      refetchOnReconnect: false,
+      retry: (failures, error) => error instanceof Unreachable && failures < 1000,
+      retryDelay: (failures) => Math.min(500 * 2 ** failures, 5000),
+    },
+  },
+});
+
+let company = "";
+/** The ledger entry that each answer reflects, and the one it must reflect. */
+const reflects = new Map<string, number>();
+const wanted = new Map<string, number>();
+const askedAt = new Map<string, number>();
+
+export function readCompany(id: string): void {
+  company = id;
+}
+
+export interface Reading<O> {
+  readonly data: O | undefined;
+  readonly refused: Refused | undefined;
+  readonly isLoading: boolean;
+}
+
+export interface ReadOptions {
+  /** Shows the last answer while another input loads. */
+  readonly keep?: boolean;
+  readonly every?: number;
+}
+
+/** Reads an operation and keeps the answer fresh. With a null input it waits. */
+export function useRead<I, O>(
+  operation: PageOperation<I, O>,
+  input: I | null,
+  { keep = false, every }: ReadOptions = {},
+): Reading<O> {
+  const key = [operation.name, input];
+  const { data, error, isPending } = useQuery({
+    queryKey: key,
+    enabled: input !== null,
+    queryFn: async ({ signal }): Promise<O> => {
+      if (input === null) throw new Error("not enabled");
+      return ask(operation, input, hashKey(key), signal);
+    },
+    ...(keep && { placeholderData: keepPreviousData }),
+    ...(every !== undefined && { refetchInterval: every }),
+  });
+  return { data, refused: error instanceof Refused ? error : undefined, isLoading: isPending };
+}
+
+/** Asks for an answer before a component reads it. */
+export function readAhead<I, O>(operation: PageOperation<I, O>, input: I): void {
+  const key = [operation.name, input];
+  void cache.prefetchQuery({
+    queryKey: key,
+    queryFn: ({ signal }) => ask(operation, input, hashKey(key), signal),
+  });
+}
+
+async function ask<I, O>(
+  operation: PageOperation<I, O>,
+  input: I,
+  hash: string,
+  signal: AbortSignal,
+): Promise<O> {
+  // What the answer reflects at least, if the daemon does not say.
+  const known = liveNow().seq;
+  askedAt.set(hash, performance.now());
+  try {
+    const { output, seq } = await send(operation, input, { signal });
+    reflects.set(hash, seq ?? known);
+    if (seq !== undefined) sawSeq(company, seq);
+    sawAnswer();
+    return output;
+  } catch (error) {
+    if (error instanceof Unreachable) sawNoAnswer();
+    // The answer is a refusal, and as fresh as any.
+    else if (error instanceof Refused) reflects.set(hash, known);
+    throw error;
+  }
+}
+
+onEvents((events, cursor, hasGap) => {
+  const touched = touchedBy(events);
+  const each = events.map((event) => ({ seq: event.seq, touched: touchedBy([event]) }));
+  for (const query of cache.getQueryCache().getAll()) {
+    const [operation, input] = query.queryKey;
+    if (typeof operation !== "string") continue;
+    if (hasGap && (reflects.get(query.queryHash) ?? cursor) < cursor) want(query, cursor);
+    else if (isTouched(operation, input, company, touched)) {
+      const last = each.findLast((event) => isTouched(operation, input, company, event.touched));
+      want(query, last?.seq ?? cursor);
+    }
+  }
+  pump();
+});
+
+/** After a change made here, everything is asked for again at once: the person waits for it. */
+export function refreshAll(): void {
+  for (const query of cache.getQueryCache().getAll()) {
+    query.invalidate();
+    if (query.isActive()) void query.fetch().catch(() => undefined);
+  }
+}
+
+function want(query: Query, seq: number): void {
+  wanted.set(query.queryHash, Math.max(seq, wanted.get(query.queryHash) ?? 0));
+}
+
+let pumping: ReturnType<typeof setTimeout> | undefined;
+
+function pump(): void {
+  if (pumping !== undefined || wanted.size === 0 || document.hidden) return;
+  pumping = setTimeout(() => {
+    pumping = undefined;
+    for (const [hash, seq] of wanted) renew(hash, seq);
+    pump();
+  }, 60);
+}
+
+document.addEventListener("visibilitychange", pump);
+
+function renew(hash: string, seq: number): void {
+  const query = cache.getQueryCache().get(hash);
+  if (query === undefined || (reflects.get(hash) ?? 0) >= seq) {
+    wanted.delete(hash);
+    return;
+  }
+  if (!query.isActive()) {
+    // It is asked for when it is shown.
+    query.invalidate();
+    wanted.delete(hash);
+    return;
+  }
+  const isHeavy = heavy.has(String(query.queryKey[0]));
+  const rest = isHeavy ? 1000 : 250;
+  const isAsking = query.state.fetchStatus === "fetching";
+  if (isAsking || performance.now() - (askedAt.get(hash) ?? 0) < rest) return;
+  void query.fetch().catch(() => undefined);
+}
+
+/** The daemon works longer on these. */
+const heavy = new Set(["attention.view", "company.counts", "org.view", "outcome.graph", "cost.list"]);
+
+cache.getQueryCache().subscribe(({ type, query }) => {
+  if (type !== "removed") return;
+  for (const map of [reflects, wanted, askedAt]) map.delete(query.queryHash);
+});
+
+export function useLive(): Live {
+  return useSyncExternalStore(onLive, liveNow);
+}

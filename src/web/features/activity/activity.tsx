@@ -1,0 +1,279 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useRef, useState } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import type { Answer } from "../../data/operations.ts";
+import { useRead } from "../../data/reading.ts";
+import { figure } from "../../ui/figures.tsx";
+import { useMoreRows } from "../../ui/more-rows.tsx";
+import { useRowKeys } from "../../ui/move-focus.ts";
+import { Page } from "../../ui/page.tsx";
+import { runsOf } from "../../ui/runs.ts";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { StatusMark } from "../../ui/status.tsx";
+import { Tile } from "../../ui/tile.tsx";
+import { When } from "../../ui/time.tsx";
+import { Line, Name } from "../../ui/words.tsx";
+import * as texts from "./texts.ts";
+import { TimeStrip } from "./time-strip.tsx";
+import { Verify } from "./verify.tsx";
+import "../../ui/work.css";
+import "./activity.css";
+
+interface Filters {
+  readonly actor?: string;
+  readonly operation?: string;
+  readonly subject?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly refused?: string;
+}
+type Told = Answer<typeof ops.listEvents>["events"][number];
+
+/** Proves what happened: newest first, as sentences, each with its entry of the ledger. */
+export function ActivityPage(): ReactNode {
+  const { company } = useHere();
+  const navigate = useNavigate();
+  const filters: Filters = useSearch({ strict: false });
+  const { rows, more } = useMoreRows();
+  const events = useRead(
+    ops.listEvents,
+    {
+      companyId: company.id,
+      order: "newest",
+      limit: rows,
+      ...(filters.actor && { actor: filters.actor }),
+      ...(filters.operation && { operation: filters.operation }),
+      ...(filters.subject && { subject: filters.subject }),
+      ...(filters.from && { from: new Date(filters.from).toISOString() }),
+      ...(filters.to && { to: new Date(filters.to).toISOString() }),
+      ...(filters.refused !== "all" && { refused: filters.refused === "only" }),
+    },
+    { keep: true },
+  );
+  const change = (part: Filters): void =>
+    void navigate({ to: "/activity", search: { ...filters, ...part }, replace: true });
+  return (
+    <Page title="Activity" heading actions={<Verify />}>
+      <FilterBar filters={filters} change={change} />
+      <Loaded of={events} height={38} rows={14}>
+        {(data) => (
+          <>
+            <TimeStrip
+              times={data.events.map(({ at }) => Date.parse(at))}
+              from={timeOf(filters.from)}
+              to={timeOf(filters.to)}
+              onChoose={(range) =>
+                change({
+                  from: range === null ? "" : inField(range.from),
+                  to: range === null ? "" : inField(range.to + 1000),
+                })
+              }
+            />
+            <Events key={JSON.stringify(filters)} events={data.events} end={more(data.nextCursor)} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+const timeOf = (field: string | undefined): number | undefined =>
+  field === undefined || field === "" ? undefined : Date.parse(field);
+
+/** The time as a field for local time has it. */
+function inField(time: number): string {
+  const at = new Date(time);
+  const two = (part: number): string => String(part).padStart(2, "0");
+  const date = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join("-");
+  return `${date}T${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":")}`;
+}
+
+function FilterBar({ filters, change }: { filters: Filters; change: (part: Filters) => void }): ReactNode {
+  const { company } = useHere();
+  const roster =
+    useRead(ops.listRoster, { companyId: company.id, departed: true, limit: 1000 }).data?.agents ?? [];
+  return (
+    <div className="toolbar" role="search">
+      <select
+        className="input"
+        aria-label="Who"
+        value={filters.actor ?? ""}
+        onChange={({ target }) => change({ actor: target.value })}
+      >
+        <option value="">Everyone</option>
+        <option value="board">The board</option>
+        <option value="system">The system</option>
+        {roster.map(({ id, name, role }) => (
+          <option key={id} value={id}>
+            {name}, {role}
+          </option>
+        ))}
+      </select>
+      <select
+        className="input"
+        aria-label="What"
+        value={filters.operation ?? ""}
+        onChange={({ target }) => change({ operation: target.value })}
+      >
+        <option value="">Everything</option>
+        {Object.entries(texts.nounWords).map(([noun, word]) => (
+          <option key={noun} value={noun}>
+            {word}
+          </option>
+        ))}
+      </select>
+      <select
+        className="input"
+        aria-label="Refusals"
+        value={filters.refused ?? ""}
+        onChange={({ target }) => change({ refused: target.value })}
+      >
+        <option value="">Without refusals</option>
+        <option value="all">With refusals</option>
+        <option value="only">Only refusals</option>
+      </select>
+      <label className="check">
+        From
+        <input
+          className="input"
+          type="datetime-local"
+          step="1"
+          value={filters.from ?? ""}
+          onChange={({ target }) => change({ from: target.value })}
+        />
+      </label>
+      <label className="check">
+        To
+        <input
+          className="input"
+          type="datetime-local"
+          step="1"
+          value={filters.to ?? ""}
+          onChange={({ target }) => change({ to: target.value })}
+        />
+      </label>
+      {filters.subject !== undefined && filters.subject !== "" && (
+        <button type="button" className="more" onClick={() => change({ subject: "" })}>
+          About everything
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** New entries wait behind a button while the reader is further down. Several of the same kind in a row are one line. */
+function Events({ events, end }: { events: readonly Told[]; end: ReactNode }): ReactNode {
+  const ref = useRowKeys("button.event");
+  const [held, setHeld] = useState<readonly Told[]>();
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const shown = held ?? events;
+  const newest = shown[0]?.seq ?? 0;
+  const fresh = events.filter(({ seq }) => seq > newest).length;
+  const top = useRef<HTMLDivElement>(null);
+  if (shown.length === 0)
+    return (
+      <div className="work-inner">
+        <Empty title={texts.noActivity}>
+          <p>{texts.noActivityHint}</p>
+        </Empty>
+      </div>
+    );
+  return (
+    <div
+      className="work"
+      ref={ref}
+      onScroll={({ currentTarget }) => {
+        if (currentTarget.scrollTop > 40) setHeld((known) => known ?? events);
+        else setHeld(undefined);
+      }}
+    >
+      <div ref={top} />
+      {fresh > 0 && held !== undefined && (
+        <button
+          type="button"
+          className="b solid new-events"
+          onClick={() => {
+            setHeld(undefined);
+            top.current?.scrollIntoView();
+          }}
+        >
+          {fresh} new
+        </button>
+      )}
+      <ul>
+        {runsOf(shown, kindOf).map((run) => (
+          <EventRun
+            key={run[0].seq}
+            run={run}
+            isOpen={open.has(run[0].seq)}
+            onToggle={() =>
+              setOpen((known) => {
+                const next = new Set(known);
+                const { seq } = run[0];
+                if (!next.delete(seq)) next.add(seq);
+                return next;
+              })
+            }
+          />
+        ))}
+      </ul>
+      {end}
+    </div>
+  );
+}
+
+const kindOf = ({ operation, actor }: Told): string =>
+  [operation, actor.kind, actor.agentId, actor.personId].join(" ");
+
+function EventRun({
+  run,
+  isOpen,
+  onToggle,
+}: {
+  run: readonly [Told, ...Told[]];
+  isOpen: boolean;
+  onToggle: () => void;
+}): ReactNode {
+  const [first] = run;
+  const who = first.by.person ?? first.by.agent;
+  const isRefused = "refused" in first.data || first.operation.endsWith("refused");
+  return (
+    <li>
+      <button type="button" className="event" aria-expanded={isOpen} onClick={onToggle}>
+        {who === undefined ? (
+          <StatusMark mark="idle" />
+        ) : (
+          <Tile id={who.id} name={who.name} size="xs" kind={first.by.person ? "person" : "agent"} />
+        )}
+        <span className="cut">
+          {isRefused && <span className="tag stop">refused</span>} <Line text={first.says} />
+        </span>
+        {run.length > 1 && <span className="tag">{run.length} times</span>}
+        <span className="quiet num">
+          <When at={first.at} />
+        </span>
+      </button>
+      {isOpen &&
+        run.map((event) => (
+          <div key={event.seq} className="event-detail">
+            <p>
+              #{figure(event.seq)}, <code>{event.operation}</code>
+              {event.about !== null && (
+                <>
+                  {", about "}
+                  <Name of={event.about} />
+                </>
+              )}
+            </p>
+            <pre className="code-box" tabIndex={0}>
+              <bdi>
+                {JSON.stringify(event.data, null, 1).slice(0, 20_000)}
+                {"\n"}hash {event.hash}
+              </bdi>
+            </pre>
+          </div>
+        ))}
+    </li>
+  );
+}

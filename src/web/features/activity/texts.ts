@@ -1,0 +1,21 @@
+/** The sentences of Activity. */
+export const noActivity = "Nothing matches these filters.";
+export const noActivityHint = "Every change, every read of a file and every refusal is listed here.";
+export const chainWhole = (events: string): string => `All ${events} entries fit their hashes.`;
+export const chainBroken = "The record was changed.";
+export const spread = (count: number, from: string, to: string): string =>
+  `The ${count} shown entries between ${from} and ${to}`;
+export const dragRange = "Drag to choose a time range.";
+export const allTimes = "All times";
+export const nounWords = {
+  agent: "Agents",
+  approval: "Approvals",
+  outcome: "Outcomes",
+  goal: "Goals",
+  mail: "Mail",
+  knowledge: "Knowledge",
+  permission: "Rights",
+  session: "Sessions",
+  company: "Company",
+  person: "People",
+} as const;

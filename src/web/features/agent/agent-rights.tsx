@@ -1,0 +1,132 @@
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useDo } from "../../data/doing.ts";
+import type { Answer } from "../../data/operations.ts";
+import { useRead } from "../../data/reading.ts";
+import { Button } from "../../ui/buttons.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { ResourceWords } from "../../ui/resource.tsx";
+import { Popover } from "../../ui/popover.tsx";
+import { RightsChain } from "../../ui/rights-chain.tsx";
+import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { Line } from "../../ui/words.tsx";
+
+/** What the agent may do: rights that were given, each with its chain, and those of its place. */
+export function AgentRights({ id }: { id: string }): ReactNode {
+  const { cantDecide } = useHere();
+  const agent = useRead(ops.viewAgent, { id }).data;
+  const rights = useRead(ops.listAgentGrants, { id, limit: 500 });
+  const allow = useDo(ops.setPermissions);
+  const revoke = useDo(ops.revokePermission);
+  const can = agent?.permissions?.canCreateAgents === true;
+  return (
+    <>
+      <label className="switch">
+        <Icon name="hire" />
+        <span>
+          <p>Can create new agents</p>
+          <span className="lab">It may hire, within its budget and the company's limits.</span>
+        </span>
+        <input
+          type="checkbox"
+          role="switch"
+          checked={can}
+          disabled={cantDecide !== undefined || allow.isBusy || agent?.status === "terminated"}
+          onChange={({ target }) => void allow.run({ id, canCreateAgents: target.checked })}
+        />
+      </label>
+      <Refusal of={allow.refused ?? revoke.refused} />
+      <Loaded of={rights}>
+        {({ grants, structural }) => (
+          <>
+            <section className="sec">
+              <h3>Given to it</h3>
+              <ul className="plain-list">
+                {grants
+                  .filter(({ revokedAt }) => revokedAt === null)
+                  .map(({ id: grant, resource, level, by, scope, stands }) => (
+                    <li key={grant}>
+                      <Icon name="key" />
+                      <span className="wide cut">
+                        {level} <ResourceWords resource={resource} />
+                        <span className="lab">
+                          {" "}
+                          from <Line text={by?.name ?? "the board"} />
+                          {scope.title !== null && (
+                            <>
+                              , ends with <Line text={`“${scope.title}”`} />
+                            </>
+                          )}
+                          {!stands && ", not in force"}
+                        </span>
+                      </span>
+                      <Popover className="how more" text="why?">
+                        {() => <Explained agent={id} resource={resource} level={level} />}
+                      </Popover>
+                      <Button
+                        look="ghost danger"
+                        because={cantDecide}
+                        onClick={() =>
+                          void revoke
+                            .run({ id: grant })
+                            .then((done) => done && toast("The right is revoked."))
+                        }
+                      >
+                        Revoke
+                      </Button>
+                    </li>
+                  ))}
+                {grants.length === 0 && <li className="dim">Nothing was given to it.</li>}
+              </ul>
+            </section>
+            <section className="sec">
+              <h3>
+                By its place <span className="r">as the agent is told</span>
+              </h3>
+              <ul className="plain-list">
+                {structural.map(({ resource, levels, because, references }, at) => (
+                  <li key={`${resource} ${at}`}>
+                    <Icon name="org" />
+                    <span className="wide cut">
+                      {levels.join(", ")} <ResourceWords resource={resource} known={references} />{" "}
+                      <span className="lab">
+                        <Line text={because} />
+                      </span>
+                    </span>
+                  </li>
+                ))}
+                {structural.length === 0 && <Empty title="Its place gives it no rights." />}
+              </ul>
+            </section>
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+type Given = Answer<typeof ops.listAgentGrants>["grants"][number];
+
+function Explained({
+  agent,
+  resource,
+  level,
+}: Pick<Given, "resource" | "level"> & { agent: string }): ReactNode {
+  const answer = useRead(ops.explainAccess, { agent, resource, level });
+  return (
+    <div className="chain-box">
+      <Loaded of={answer} rows={2}>
+        {({ because, chain }) => (
+          <>
+            <p>
+              <Line text={because} />
+            </p>
+            <RightsChain chain={chain} />
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useRead } from "../../data/reading.ts";
+import { AgentActions } from "../../ui/agent-actions.tsx";
+import { AgentSummary } from "../../ui/agent-now.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { Page } from "../../ui/page.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { Tile } from "../../ui/tile.tsx";
+import { When } from "../../ui/time.tsx";
+import { Line, Name } from "../../ui/words.tsx";
+import { AgentMail } from "./agent-mail.tsx";
+import { AgentOutcomes } from "./agent-outcomes.tsx";
+import { AgentRecord } from "./agent-record.tsx";
+import { AgentRights } from "./agent-rights.tsx";
+import { AgentSessions } from "./agent-sessions.tsx";
+import { AgentSetup } from "./agent-setup.tsx";
+import "../../ui/agent-panel.css";
+import "./agent.css";
+
+const tabs = {
+  now: ["Now", AgentSummary],
+  outcomes: ["Outcomes", AgentOutcomes],
+  rights: ["Rights", AgentRights],
+  mail: ["Mail", AgentMail],
+  sessions: ["Sessions", AgentSessions],
+  setup: ["Setup", AgentSetup],
+  record: ["Record", AgentRecord],
+} as const satisfies Record<string, readonly [string, (props: { id: string }) => ReactNode]>;
+
+const isTab = (name: string): name is keyof typeof tabs => name in tabs;
+
+/** One agent: understand it, and steer it. */
+export function AgentPage(): ReactNode {
+  const { id = "", tab = "now" }: { id?: string; tab?: string } = useParams({ strict: false });
+  const navigate = useNavigate();
+  const agent = useRead(ops.viewAgent, { id });
+  const open = isTab(tab) ? tab : "now";
+  const [, Content] = tabs[open];
+  useKeys({ Escape: () => void navigate({ to: "/org", search: { agent: id } }) });
+  return (
+    <Page title={agent.data?.name ?? "Agent"} quoted crumbs={[{ text: "Organization", to: "/org" }]}>
+      <Loaded of={agent}>
+        {(data) => (
+          <div className="scroll">
+            <div className="agent-page">
+              <header className="head">
+                <div className="top">
+                  <Tile
+                    id={data.id}
+                    name={data.name}
+                    kind={
+                      data.status === "terminated"
+                        ? "left"
+                        : data.status === "pending_approval"
+                          ? "pending"
+                          : data.person === null
+                            ? "agent"
+                            : "person"
+                    }
+                    size="lg"
+                  />
+                  <div className="min-w-0">
+                    <h1 className="nm">
+                      <Line text={data.name} />
+                    </h1>
+                    <div className="role">
+                      <Line text={data.title ?? data.role} />, reports to{" "}
+                      {data.boss === null ? (
+                        "the board"
+                      ) : (
+                        <Name of={{ kind: "agent", id: data.boss.id, title: data.boss.name }} />
+                      )}
+                    </div>
+                    <p className="lab">
+                      <Line text={data.says} />
+                    </p>
+                  </div>
+                </div>
+                <AgentActions agent={data} />
+              </header>
+              {data.approval !== null && (
+                <div className="banner" role="status">
+                  <span>
+                    {data.status === "pending_approval"
+                      ? "The hire waits for a decision: "
+                      : "A change waits for a decision: "}
+                    <Name of={data.approval} />
+                  </span>
+                </div>
+              )}
+              {data.left !== null && (
+                <div className="banner" role="status">
+                  <span>
+                    Left <When at={data.left.at} />.{" "}
+                    {data.left.successor !== null && (
+                      <>
+                        <Name
+                          of={{ kind: "agent", id: data.left.successor.id, title: data.left.successor.name }}
+                          tile="agent"
+                        />{" "}
+                        has its files and work.
+                      </>
+                    )}
+                  </span>
+                </div>
+              )}
+              <nav className="tabs" aria-label="Parts of this page">
+                {Object.entries(tabs).map(([name, [text]]) => (
+                  <Link
+                    key={name}
+                    to={`/agents/${id}/${name}`}
+                    aria-current={name === open ? "page" : undefined}
+                  >
+                    {text}
+                  </Link>
+                ))}
+              </nav>
+              <div className="body">
+                <Content id={id} />
+              </div>
+            </div>
+          </div>
+        )}
+      </Loaded>
+    </Page>
+  );
+}

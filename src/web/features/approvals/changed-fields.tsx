@@ -1,0 +1,25 @@
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useRead } from "../../data/reading.ts";
+import { counted } from "../../ui/figures.tsx";
+import { FieldDiff } from "../../ui/field-diff.tsx";
+
+/** What differs from the revision before, field by field. */
+export function ChangedFields({ id, revision }: { id: string; revision: number }): ReactNode {
+  const revisions = useRead(ops.listRevisions, revision > 1 ? { id, limit: 1000 } : null).data?.revisions;
+  const diff = revisions?.find((each) => each.revision === revision)?.diff ?? [];
+  if (diff.length === 0) return null;
+  return (
+    <section className="block" aria-labelledby="changed-fields">
+      <header>
+        <h2 id="changed-fields">Changed since revision {revision - 1}</h2>
+        <span className="note">{counted(diff.length, "change")}</span>
+      </header>
+      <div className="diff">
+        {diff.map((change) => (
+          <FieldDiff key={change.field} {...change} />
+        ))}
+      </div>
+    </section>
+  );
+}

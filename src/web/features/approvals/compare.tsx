@@ -1,0 +1,88 @@
+import { type ReactNode, useState } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useRead } from "../../data/reading.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { FieldDiff } from "../../ui/field-diff.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { askedIn, type Request } from "./request.ts";
+import * as texts from "./texts.ts";
+
+const fields = [
+  "role",
+  "title",
+  "adapterType",
+  "adapterConfig",
+  "model",
+  "effort",
+  "prompt",
+  "capabilities",
+] as const;
+
+/** What is asked for beside the configuration of an agent that is already here. */
+export function CompareWith({ request }: { request: Request }): ReactNode {
+  const { company } = useHere();
+  const isHire = request.type === "hire_agent" || request.type === "create_agent";
+  const [chosen, setChosen] = useState<string | null>(null);
+  const roster = useRead(ops.listRoster, isHire ? { companyId: company.id, limit: 1000 } : null).data?.agents;
+  if (roster === undefined) return null;
+  const asked = askedIn(request);
+  const like = typeof asked["role"] === "string" ? asked["role"].toLowerCase() : "";
+  // Agents with a similar role come first.
+  const agents = roster
+    .filter(({ id }) => id !== request.agentId)
+    .toSorted((a, b) => Number(isLike(b.role, like)) - Number(isLike(a.role, like)));
+  const other = agents.find(({ id }) => id === chosen);
+  return (
+    <section>
+      <h2>{texts.compareTitle}</h2>
+      <select
+        className="input"
+        aria-label={texts.compareTitle}
+        value=""
+        onChange={({ target }) => setChosen(target.value)}
+      >
+        <option value="">{texts.comparePick}</option>
+        {agents.map(({ id, name, role }) => (
+          <option key={id} value={id}>
+            {name}, {role}
+          </option>
+        ))}
+      </select>
+      <Dialog
+        title={texts.comparedWith(other?.name ?? "")}
+        isOpen={chosen !== null}
+        onClose={() => setChosen(null)}
+        wide
+      >
+        {chosen !== null && <Differences id={chosen} asked={asked} />}
+      </Dialog>
+    </section>
+  );
+}
+
+const isLike = (role: string, like: string): boolean =>
+  like.split(/\W+/).some((word) => word.length > 3 && role.toLowerCase().includes(word));
+
+function Differences({ id, asked }: { id: string; asked: Readonly<Record<string, unknown>> }): ReactNode {
+  const other = useRead(ops.viewConfiguration, { id });
+  return (
+    <Loaded of={other} rows={3}>
+      {({ configuration }) => {
+        const theirs = new Map<string, unknown>(Object.entries(configuration));
+        const differing = fields.filter(
+          (field) => JSON.stringify(theirs.get(field) ?? null) !== JSON.stringify(asked[field] ?? null),
+        );
+        return differing.length === 0 ? (
+          <p>{texts.compareSame}</p>
+        ) : (
+          <div className="diff">
+            {differing.map((field) => (
+              <FieldDiff key={field} field={field} before={theirs.get(field)} after={asked[field]} />
+            ))}
+          </div>
+        );
+      }}
+    </Loaded>
+  );
+}

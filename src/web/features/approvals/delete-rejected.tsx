@@ -1,0 +1,57 @@
+import { type ReactNode, useState } from "react";
+import { ops } from "virtual:operations";
+import { useDo } from "../../data/doing.ts";
+import { useRead } from "../../data/reading.ts";
+import { Button } from "../../ui/buttons.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Refusal } from "../../ui/states.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { Line } from "../../ui/words.tsx";
+import type { Request } from "./request.ts";
+
+/** The agent of a rejected or withdrawn hire can be deleted. The person types its name first. */
+export function DeleteRejected({ request }: { request: Request }): ReactNode {
+  const isOver = request.status === "rejected" || request.status === "cancelled";
+  const agent = useRead(
+    ops.viewAgent,
+    isOver && request.agentId !== null && request.type === "hire_agent" ? { id: request.agentId } : null,
+  );
+  const [isOpen, setOpen] = useState(false);
+  const [typed, setTyped] = useState("");
+  const remove = useDo(ops.deleteAgent);
+  if (agent.data === undefined) return null;
+  const { id, name } = agent.data;
+  const run = async (): Promise<void> => {
+    if ((await remove.run({ id })) === undefined) return;
+    setOpen(false);
+    toast(`${name} is deleted. The request and its comments stay.`);
+  };
+  return (
+    <>
+      <Button look="ghost danger" onClick={() => setOpen(true)}>
+        Delete this agent
+      </Button>
+      <Dialog
+        title={`Delete ${name}?`}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        foot={
+          <Button look="danger" disabled={typed !== name || remove.isBusy} onClick={() => void run()}>
+            Delete
+          </Button>
+        }
+      >
+        <p>
+          <Line text={name} /> was never employed. The request and its comments stay on record.
+        </p>
+        <label className="field">
+          <span>
+            Type <Line text={name} /> to delete it
+          </span>
+          <input className="input" value={typed} onChange={({ target }) => setTyped(target.value)} />
+        </label>
+        <Refusal of={remove.refused} />
+      </Dialog>
+    </>
+  );
+}

@@ -1,0 +1,65 @@
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useRead } from "../../data/reading.ts";
+import { counted, money } from "../../ui/figures.tsx";
+import { Tile } from "../../ui/tile.tsx";
+import { Line, Name } from "../../ui/words.tsx";
+import type { Request } from "./request.ts";
+
+/** Who asks, and how its earlier requests and work turned out. */
+export function Requester({ request }: { request: Request }): ReactNode {
+  const { company } = useHere();
+  const id = request.requestedBy?.id ?? null;
+  const agent = useRead(ops.viewAgent, id === null ? null : { id }).data;
+  const asked = useRead(
+    ops.listApprovals,
+    id === null ? null : { companyId: company.id, agent: id, limit: 200 },
+  ).data;
+  if (agent === undefined) return null;
+  const own = (asked?.approvals ?? []).filter(
+    ({ requestedBy, id: other }) => requestedBy?.id === id && other !== request.id,
+  );
+  const said =
+    own.length === 0
+      ? "none before"
+      : `${own.length}, ${counted(own.filter(({ status }) => status === "approved").length, "approved", "approved")}`;
+  const reviews = agent.reviews;
+  return (
+    <section className="whocard">
+      <h2>Who asks</h2>
+      <div className="top">
+        <Tile id={agent.id} name={agent.name} />
+        <div className="min-w-0">
+          <Name of={{ kind: "agent", id: agent.id, title: agent.name }} />
+          <div className="lab">
+            <Line text={agent.role} />
+            {agent.boss !== null && (
+              <>
+                , reports to <Line text={agent.boss.name} />
+              </>
+            )}
+          </div>
+        </div>
+      </div>
+      <dl className="num">
+        <dt>Earlier requests</dt>
+        <dd>{said}</dd>
+        {reviews !== null && reviews.pass + reviews.rework > 0 && (
+          <>
+            <dt>Work accepted at once</dt>
+            <dd>
+              {reviews.pass} of {reviews.pass + reviews.rework}
+            </dd>
+          </>
+        )}
+        {agent.cost !== null && (
+          <>
+            <dt>Spent this month</dt>
+            <dd>{money(agent.cost.total.costUsd)}</dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,219 @@
+import { Fragment, type ReactNode } from "react";
+import { counted, Meter, roundMoney } from "../../ui/figures.tsx";
+import { Popover } from "../../ui/popover.tsx";
+import { RightsChain } from "../../ui/rights-chain.tsx";
+import { Tile } from "../../ui/tile.tsx";
+import { Line, Name } from "../../ui/words.tsx";
+import { nameIn, type Request } from "./request.ts";
+
+/** Organization, rights, money, brain: everything that takes effect with a yes, at once or not at all. */
+export function WhatChanges({ request }: { request: Request }): ReactNode {
+  const { changes } = request;
+  const { place, headcount, rights, brain, summary, heldUp, obstacles } = changes;
+  const money = changes.money.filter(
+    ({ before, after }) => before?.limit !== after?.limit || before?.left !== after?.left,
+  );
+  const name = nameIn(request);
+  return (
+    <section className="block" aria-labelledby="what-changes">
+      <header>
+        <h2 id="what-changes">What a yes changes</h2>
+        <span className="note">all of it at once, or nothing</span>
+      </header>
+      <dl className="chg">
+        {obstacles.length > 0 && (
+          <>
+            <dt>Not possible now</dt>
+            <dd className="obstacles">
+              {obstacles.map((line) => (
+                <p key={line}>
+                  <Line text={line} />
+                </p>
+              ))}
+            </dd>
+          </>
+        )}
+        {place === null && rights.length === 0 && money.length === 0 && (
+          <>
+            <dt>Change</dt>
+            <dd>
+              {summary.map((line) => (
+                <p key={line}>
+                  <Line text={line} />
+                </p>
+              ))}
+            </dd>
+          </>
+        )}
+        {place !== null && (
+          <>
+            <dt>Organization</dt>
+            <dd>
+              <div className="twig">
+                <span className="node">
+                  <Tile id="board" name="Board" kind="person" size="xs" />
+                  Board
+                </span>
+                {place.path.map((agent) => (
+                  <Fragment key={agent.id}>
+                    <span className="wire" />
+                    <span className="node">
+                      <Name of={{ kind: "agent", id: agent.id, title: agent.name }} tile="agent" />
+                    </span>
+                  </Fragment>
+                ))}
+                {name !== null && (
+                  <>
+                    <span className="wire" />
+                    <span className="node new">
+                      <Tile id={name} name={name} kind="pending" size="xs" />
+                      <Line text={name} />
+                    </span>
+                  </>
+                )}
+              </div>
+              {headcount !== null && (
+                <p>
+                  {counted(headcount.before, "agent")} now, {headcount.after} after
+                  {headcount.limit !== null && `, ${headcount.limit} at most`}.
+                </p>
+              )}
+            </dd>
+          </>
+        )}
+        {(place !== null || rights.length > 0) && (
+          <>
+            <dt>Rights</dt>
+            <dd>
+              <ul className="rights">
+                {rights.map((right) => (
+                  <li key={`${right.resource} ${right.level}`}>
+                    <span className="plus">+</span>
+                    <span>
+                      {right.level} <Line text={right.title === null ? right.resource : `“${right.title}”`} />
+                    </span>
+                    <Popover className="how" text={`how can ${right.from?.name ?? "the board"} give this?`}>
+                      {() => <Chain right={right} />}
+                    </Popover>
+                  </li>
+                ))}
+                {rights.length === 0 && (
+                  <li className="not">
+                    <span className="minus">–</span>
+                    <span>none beyond what its place gives</span>
+                  </li>
+                )}
+              </ul>
+            </dd>
+          </>
+        )}
+        {money.length > 0 && (
+          <>
+            <dt>Money</dt>
+            <dd className="money">
+              {money.map((change) => (
+                <MoneyChange key={`${change.pool.id ?? ""} ${change.measure}`} change={change} />
+              ))}
+            </dd>
+          </>
+        )}
+        {brain !== null && (
+          <>
+            <dt>Brain</dt>
+            <dd>
+              {brain.type}
+              {brain.model !== null && (
+                <>
+                  ,{" "}
+                  <code className="inlinecode">
+                    <Line text={brain.model} />
+                  </code>
+                </>
+              )}
+              {brain.effort !== null && `, effort ${brain.effort}`}
+              {brain.command !== null && (
+                <p>
+                  runs{" "}
+                  <code className="inlinecode">
+                    <Line text={brain.command} />
+                  </code>
+                </p>
+              )}
+              {brain.secrets.length > 0 && <p>gets the secrets {brain.secrets.join(", ")}</p>}
+            </dd>
+          </>
+        )}
+        {heldUp.length > 0 && (
+          <>
+            <dt>Waits for it</dt>
+            <dd>
+              {heldUp.slice(0, 8).map((reference, at) => (
+                <p key={reference.id ?? at}>
+                  <Name of={reference} />
+                </p>
+              ))}
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Chain({ right }: { right: Request["changes"]["rights"][number] }): ReactNode {
+  return (
+    <div className="chain-box">
+      <h3>
+        How can <Line text={right.from?.name ?? "the board"} /> give this?
+      </h3>
+      <p>
+        <Line text={right.because} />
+      </p>
+      <RightsChain chain={right.chain} />
+      {!right.held && (
+        <p className="broken">The giver does not hold this right now, so approving is refused.</p>
+      )}
+    </div>
+  );
+}
+
+const amount = (measure: string, value: number | null | undefined): string =>
+  value == null
+    ? "no limit"
+    : measure === "usd"
+      ? roundMoney(value)
+      : `${value.toLocaleString("en")} ${measure}`;
+
+function MoneyChange({ change }: { change: Request["changes"]["money"][number] }): ReactNode {
+  const { pool, measure, before, after } = change;
+  const limit = after?.limit ?? before?.limit ?? null;
+  const left = after?.left ?? null;
+  const taken = Math.max(0, (before?.left ?? 0) - (after?.left ?? 0));
+  const isChanged = before?.limit !== after?.limit;
+  return (
+    <div className="money">
+      <div className="nums num">
+        <Name of={pool} />
+        <span className="dim">
+          {before === null
+            ? `gets ${amount(measure, after?.limit)} a month`
+            : after === null
+              ? "loses its separate budget"
+              : isChanged
+                ? `${amount(measure, before.limit)} → ${amount(measure, after.limit)} a month`
+                : `keeps ${amount(measure, left)} of ${amount(measure, limit)} a month, before ${amount(measure, before.left)}`}
+        </span>
+      </div>
+      {before !== null && limit !== null && left !== null && (
+        <Meter
+          label={`Of ${amount(measure, limit)}, ${amount(measure, taken)} for this, ${amount(measure, left)} left`}
+          parts={[
+            { value: Math.max(0, limit - left - taken) },
+            { value: taken, tone: "new" },
+            { value: left, tone: "none" },
+          ]}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,109 @@
+import { useNavigate } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { type ShownCompany, useHere } from "../../data/company.ts";
+import { useRead } from "../../data/reading.ts";
+import { AskFor } from "../../ui/ask-for.tsx";
+import { Button } from "../../ui/buttons.tsx";
+import { counted, Meter } from "../../ui/figures.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { Line } from "../../ui/words.tsx";
+import * as texts from "./texts.ts";
+import "../../ui/work.css";
+import "./companies.css";
+
+/** Every company of the installation: what needs you there, and whether the rest moves. */
+export function CompaniesPage(): ReactNode {
+  const navigate = useNavigate();
+  const { me } = useHere();
+  const list = useRead(ops.listCompanies, { archived: true, limit: 200 });
+  return (
+    <Page
+      title="Companies"
+      heading
+      actions={
+        me?.role === "board" && (
+          <AskFor
+            text="New company"
+            title="Create a company"
+            says={texts.created}
+            fields={[{ name: "name", label: "Name" }]}
+            operation={ops.createCompany}
+            input={(values) => ({ name: values["name"] ?? "" })}
+            done="The company is there."
+            onDone={({ id }) => void navigate({ to: "/", search: { company: id } })}
+          />
+        )
+      }
+    >
+      <div className="work">
+        <div className="work-inner wide">
+          <Loaded of={list}>
+            {({ companies }) => (
+              <ul className="company-cards">
+                {companies.map((company) => (
+                  <CompanyCard key={company.id} of={company} />
+                ))}
+              </ul>
+            )}
+          </Loaded>
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function CompanyCard({ of }: { of: ShownCompany }): ReactNode {
+  const navigate = useNavigate();
+  const { company, me } = useHere();
+  const counts = useRead(ops.viewCounts, me?.role === "member" ? null : { companyId: of.id }).data;
+  const health = counts?.health;
+  const said =
+    health === undefined
+      ? ""
+      : `${health.moving} moving, ${health.scheduled} scheduled, ${health.waitingForYou} waiting for you, ${health.stuck} stuck`;
+  return (
+    <li className="box">
+      <header>
+        <h2>
+          <Line text={of.name} />
+        </h2>
+        {of.id === company.id && <span className="tag">shown now</span>}
+        {of.state !== "active" && <span className="tag hold">{of.state}</span>}
+        {counts !== undefined && counts.attention > 0 && (
+          <span className="end">
+            <span className="tag call">
+              {counts.attention} {counts.attention === 1 ? "needs" : "need"} you
+            </span>
+          </span>
+        )}
+      </header>
+      <div className="pad form">
+        {health !== undefined && (
+          <>
+            <Meter
+              label={said}
+              parts={[
+                { value: health.moving, tone: "run" },
+                { value: health.scheduled, tone: "soft" },
+                { value: health.waitingForYou, tone: "call" },
+                { value: health.stuck, tone: "stop" },
+              ]}
+            />
+            <p className="lab">{said}</p>
+          </>
+        )}
+        {counts !== undefined && (
+          <p className="lab">
+            {counted(counts.agents.employed, "agent")}, {counts.agents.running} at work,{" "}
+            {counted(counts.outcomes.open, "open outcome")}
+          </p>
+        )}
+        <div className="buttons">
+          <Button onClick={() => void navigate({ to: "/", search: { company: of.id } })}>Open</Button>
+        </div>
+      </div>
+    </li>
+  );
+}

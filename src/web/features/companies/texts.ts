@@ -1,0 +1,2 @@
+/** The sentences of Companies. */
+export const created = "It gets a root agent, which serves the board. Everything else you set afterwards.";

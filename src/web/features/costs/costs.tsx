@@ -1,0 +1,225 @@
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import type { Answer } from "../../data/operations.ts";
+import { useRead } from "../../data/reading.ts";
+import { AskFor } from "../../ui/ask-for.tsx";
+import { Choice } from "../../ui/buttons.tsx";
+import { counted, money, roundMoney, tokens } from "../../ui/figures.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { useNow } from "../../ui/time.tsx";
+import { Name } from "../../ui/words.tsx";
+import { DayChart } from "./day-chart.tsx";
+import { daysIn } from "./series.ts";
+import * as texts from "./texts.ts";
+import "../../ui/work.css";
+import "./costs.css";
+
+type Costs = Answer<typeof ops.listCosts>;
+const monthWords = new Intl.DateTimeFormat("en-GB", { month: "long", year: "numeric", timeZone: "UTC" });
+const wordsOf = (month: string): string => monthWords.format(new Date(`${month}-01T00:00:00Z`));
+
+/** Where does the money go, and will it last? */
+export function CostsPage(): ReactNode {
+  const { company } = useHere();
+  const navigate = useNavigate();
+  const search: { month?: string; by?: string; of?: string } = useSearch({ strict: false });
+  const by = search.by === "outcome" ? "outcome" : "agent";
+  const companyId = company.id;
+  const costs = useRead(
+    ops.listCosts,
+    {
+      companyId,
+      by,
+      days: true,
+      limit: 200,
+      ...(search.month && { month: search.month }),
+      ...(search.of && { agent: search.of }),
+    },
+    { keep: true },
+  );
+  const present = new Date(useNow(60));
+  const budgets = useRead(ops.listBudgets, { companyId }).data?.budgets ?? [];
+  const change = (part: { month?: string; by?: string; of?: string }): void =>
+    void navigate({ to: "/costs", search: { ...search, ...part }, replace: true });
+  return (
+    <Page title="Costs">
+      <div className="toolbar">
+        <select
+          className="input"
+          aria-label="Month"
+          value={costs.data?.month ?? ""}
+          onChange={({ target }) => change({ month: target.value })}
+        >
+          {[...new Set([costs.data?.month ?? "", ...(costs.data?.months ?? []).map(({ month }) => month)])]
+            .filter((month) => month !== "")
+            .map((month) => (
+              <option key={month} value={month}>
+                {wordsOf(month)}
+              </option>
+            ))}
+        </select>
+        <Choice
+          label="By"
+          value={by}
+          options={[
+            { value: "agent", text: "By agent" },
+            { value: "outcome", text: "By outcome" },
+          ]}
+          onChange={(value) => change({ by: value === "agent" ? "" : value })}
+        />
+        {search.of !== undefined && search.of !== "" && (
+          <button type="button" className="more" onClick={() => change({ of: "" })}>
+            Show the whole company
+          </button>
+        )}
+      </div>
+      <div className="work">
+        <div className="work-inner wide">
+          <Loaded of={costs}>
+            {(data) => (
+              <>
+                <Month costs={data} />
+                {data.total.costUsd === 0 ? (
+                  <Empty title={texts.nothingSpent}>
+                    <p>{texts.nothingSpentHint}</p>
+                  </Empty>
+                ) : (
+                  <DayChart
+                    days={data.days ?? []}
+                    month={data.month}
+                    today={
+                      data.month === present.toISOString().slice(0, 7) ? present.getUTCDate() : undefined
+                    }
+                    limit={search.of ? null : limitOf(data)}
+                  />
+                )}
+                <CostTable costs={data} budgets={budgets} />
+              </>
+            )}
+          </Loaded>
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+const limitOf = (costs: Costs): number | null =>
+  costs.budget.find(({ measure }) => measure === "usd")?.limit ?? null;
+
+function Month({ costs }: { costs: Costs }): ReactNode {
+  const present = new Date(useNow(60));
+  const limit = limitOf(costs);
+  const isNow = costs.month === present.toISOString().slice(0, 7);
+  const length = daysIn(costs.month);
+  const spent = costs.total.costUsd;
+  const atEnd = (spent / Math.max(1, present.getUTCDate())) * length;
+  return (
+    <header className="sentence">
+      <h1>{texts.spentOf(money(spent), limit === null ? null : roundMoney(limit), wordsOf(costs.month))}</h1>
+      <p className="sub">
+        <span>
+          {counted(costs.total.sessions, "session")}, {tokens(costs.total.inputTokens)} tokens read,{" "}
+          {tokens(costs.total.outputTokens)} written
+        </span>
+        {isNow && spent > 0 && <span>{texts.pace(roundMoney(atEnd))}</span>}
+      </p>
+    </header>
+  );
+}
+
+function CostTable({
+  costs,
+  budgets,
+}: {
+  costs: Costs;
+  budgets: Answer<typeof ops.listBudgets>["budgets"];
+}): ReactNode {
+  const isAgents = costs.by === "agent";
+  const lines = new Map(
+    budgets.map(({ of, budget }) => [of.id, budget.find(({ measure }) => measure === "usd")]),
+  );
+  if (costs.costs.length === 0) return null;
+  return (
+    <div className="box cost-table" tabIndex={0} role="region" aria-label="Costs">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{isAgents ? "Agent" : "Outcome"}</th>
+            <th scope="col" className="less">
+              Own
+            </th>
+            <th scope="col">With all below</th>
+            <th scope="col" className="less">
+              Month before
+            </th>
+            {isAgents && (
+              <th scope="col" className="less">
+                Budget
+              </th>
+            )}
+            {isAgents && <th scope="col">Left</th>}
+            {isAgents && (
+              <th scope="col">
+                <span className="vh">Change the budget</span>
+              </th>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {costs.costs.map(({ id, name, own, total, lastMonthUsd }) => {
+            const line = lines.get(id);
+            return (
+              <tr key={id}>
+                <th scope="row">
+                  <Name
+                    of={{ kind: isAgents ? "agent" : "outcome", id, title: name }}
+                    tile={isAgents ? "agent" : undefined}
+                  />
+                </th>
+                <td className="less">{money(own.costUsd)}</td>
+                <td>
+                  {isAgents ? (
+                    <Link to="/costs" search={{ of: id }} className="linked">
+                      {money(total.costUsd)}
+                    </Link>
+                  ) : (
+                    money(total.costUsd)
+                  )}
+                </td>
+                <td className="less">{money(lastMonthUsd)}</td>
+                {isAgents && (
+                  <td className="less">{line?.limit == null ? texts.shared : roundMoney(line.limit)}</td>
+                )}
+                {isAgents && <td>{line?.left == null ? "" : roundMoney(line.left)}</td>}
+                {isAgents && (
+                  <td>
+                    <AskFor
+                      look="ghost"
+                      text="Budget"
+                      title={`The monthly budget of ${name}`}
+                      says="It is taken from the budget above. Empty: the agent shares that budget."
+                      fields={[
+                        {
+                          name: "usd",
+                          label: "US dollars a month",
+                          optional: true,
+                          ...(line?.limit != null && { initial: String(line.limit) }),
+                        },
+                      ]}
+                      operation={ops.setBudget}
+                      input={(values) => ({ id, usd: values["usd"] ? Number(values["usd"]) : null })}
+                      done="The budget is changed."
+                    />
+                  </td>
+                )}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,89 @@
+import { type ReactNode, useState } from "react";
+import { ops } from "virtual:operations";
+import { useRead } from "../../data/reading.ts";
+import { Button } from "../../ui/buttons.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { FieldDiff } from "../../ui/field-diff.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import type { HireDraft } from "./draft.ts";
+import * as texts from "./texts.ts";
+
+type Copied = Pick<HireDraft, "adapterType" | "adapterConfig" | "model" | "effort" | "prompt">;
+
+/** Takes the brain and the prompt of an agent that works well, after it showed what that changes. */
+export function CopyFrom({
+  agents,
+  draft,
+  onCopy,
+}: {
+  agents: readonly { readonly id: string; readonly name: string; readonly role: string }[];
+  draft: HireDraft;
+  onCopy: (part: Copied) => void;
+}): ReactNode {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const read = useRead(ops.viewConfiguration, chosen === null ? null : { id: chosen });
+  const name = agents.find(({ id }) => id === chosen)?.name ?? "";
+  return (
+    <>
+      <select
+        className="input"
+        aria-label="Copy brain and prompt from"
+        value=""
+        onChange={({ target }) => setChosen(target.value)}
+      >
+        <option value="">Copy from…</option>
+        {agents.map((agent) => (
+          <option key={agent.id} value={agent.id}>
+            {agent.name}, {agent.role}
+          </option>
+        ))}
+      </select>
+      <Dialog title={texts.copyTitle(name)} isOpen={chosen !== null} onClose={() => setChosen(null)} wide>
+        <Loaded of={read} rows={3}>
+          {({ configuration }) => {
+            const copied = partsOf(configuration);
+            return (
+              <>
+                <div className="diff">
+                  {keys
+                    .filter((key) => JSON.stringify(draft[key]) !== JSON.stringify(copied[key]))
+                    .map((key) => (
+                      <FieldDiff key={key} field={key} before={draft[key]} after={copied[key]} />
+                    ))}
+                </div>
+                <div className="buttons">
+                  <Button
+                    look="solid"
+                    onClick={() => {
+                      onCopy(copied);
+                      setChosen(null);
+                    }}
+                  >
+                    Copy
+                  </Button>
+                </div>
+              </>
+            );
+          }}
+        </Loaded>
+      </Dialog>
+    </>
+  );
+}
+
+const keys = ["adapterType", "adapterConfig", "model", "effort", "prompt"] as const;
+
+function partsOf(configuration: object): Copied {
+  const of = new Map<string, unknown>(Object.entries(configuration));
+  const text = (name: string): string => {
+    const value = of.get(name);
+    return typeof value === "string" ? value : "";
+  };
+  return {
+    adapterType: text("adapterType"),
+    adapterConfig: { ...Object(of.get("adapterConfig")) },
+    model: text("model"),
+    effort: text("effort"),
+    prompt: text("prompt"),
+  };
+}

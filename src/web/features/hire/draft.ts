@@ -1,0 +1,47 @@
+import type { Values } from "../../ui/schema-form.tsx";
+import { useDraft } from "../../ui/draft.ts";
+
+/** What is asked for, as it is typed. It survives a reload. */
+export interface HireDraft {
+  readonly name: string;
+  readonly role: string;
+  readonly title: string;
+  readonly mandate: string;
+  readonly capabilities: string;
+  readonly prompt: string;
+  readonly adapterType: string;
+  readonly adapterConfig: Values;
+  readonly model: string;
+  readonly effort: string;
+  readonly usd: string;
+  /** Resources with their levels. */
+  readonly grants: Readonly<Record<string, string>>;
+}
+
+export const emptyHire: HireDraft = {
+  name: "",
+  role: "",
+  title: "",
+  mandate: "",
+  capabilities: "",
+  prompt: "",
+  adapterType: "",
+  adapterConfig: {},
+  model: "",
+  effort: "",
+  usd: "",
+  grants: {},
+};
+
+export function useHireDraft(company: string): [HireDraft, (part: Partial<HireDraft>) => void, () => void] {
+  const [text, setText] = useDraft(`hire.${company}`);
+  const draft = { ...emptyHire, ...parsed(text) };
+  return [draft, (part) => setText(JSON.stringify({ ...draft, ...part })), () => setText("")];
+}
+
+function parsed(text: string): Partial<HireDraft> {
+  if (text === "") return {};
+  // This page wrote it.
+  const kept: Partial<HireDraft> = JSON.parse(text);
+  return kept;
+}

@@ -1,0 +1,353 @@
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useDo } from "../../data/doing.ts";
+import type { Answer } from "../../data/operations.ts";
+import { useRead } from "../../data/reading.ts";
+import { Button } from "../../ui/buttons.tsx";
+import { money } from "../../ui/figures.tsx";
+import { Markdown } from "../../ui/markdown.tsx";
+import { Page } from "../../ui/page.tsx";
+import { SchemaForm } from "../../ui/schema-form.tsx";
+import { Refusal } from "../../ui/states.tsx";
+import { Tile } from "../../ui/tile.tsx";
+import { Line, Name, Said } from "../../ui/words.tsx";
+import { CopyFrom } from "./copy-from.tsx";
+import { type HireDraft, useHireDraft } from "./draft.ts";
+import { partOf, type HirePart } from "./refused-part.ts";
+import { Rights } from "./rights.tsx";
+import * as texts from "./texts.ts";
+import "../../ui/work.css";
+import "./hire.css";
+
+type Hired = Answer<typeof ops.hireAgent>;
+const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
+
+/** Asks for the right agent once: who, what for, which brain, which rights, which budget. */
+export function HirePage(): ReactNode {
+  const { company, cantDecide: because } = useHere();
+  const { boss: asked }: { boss?: string } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const [draft, change, forget] = useHireDraft(company.id);
+  const [hired, setHired] = useState<Hired>();
+  const hire = useDo(ops.hireAgent);
+  const roster = useRead(ops.listRoster, { companyId: company.id, limit: 1000 }).data?.agents ?? [];
+  const bossId = roster.find(({ id }) => id === asked)?.id ?? company.rootAgentId;
+  const boss = useRead(ops.viewAgent, { id: bossId }).data;
+  const brains = useRead(ops.listBrains, {}).data?.brains ?? [];
+  const type = draft.adapterType === "" ? company.settings.defaultAdapterType : draft.adapterType;
+  const brain = brains.find((each) => each.type === type);
+  const bossName = boss?.name ?? "its manager";
+  const submit = async (): Promise<void> => {
+    if (because !== undefined) return;
+    const output = await hire.run({ companyId: company.id, reportsTo: bossId, ...asHire(draft) });
+    if (output === undefined) return;
+    forget();
+    setHired(output);
+  };
+  const refusedPart = partOf(hire.refused);
+  const page = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (hire.refused !== undefined)
+      page.current?.querySelector(".refusal")?.scrollIntoView({ block: "center" });
+  }, [hire.refused]);
+  /** The server's no, at what caused it. */
+  const refusal = (part: HirePart): ReactNode =>
+    part === refusedPart ? <Refusal of={hire.refused} /> : null;
+  const text = (
+    name: keyof HireDraft & ("name" | "role" | "title" | "model"),
+    label: string,
+    hint?: string,
+  ): ReactNode => (
+    <label className="field">
+      <span>{label}</span>
+      <input
+        className="input"
+        required={name === "name" || name === "role"}
+        maxLength={100}
+        value={draft[name]}
+        onChange={({ target }) => change({ [name]: target.value })}
+      />
+      {hint !== undefined && <small>{hint}</small>}
+    </label>
+  );
+  const long = (name: "mandate" | "capabilities" | "prompt", label: string, hint: string): ReactNode => (
+    <label className="field">
+      <span>{label}</span>
+      <textarea
+        className="input"
+        rows={name === "prompt" ? 5 : 3}
+        value={draft[name]}
+        onChange={({ target }) => change({ [name]: target.value })}
+      />
+      <small>{hint}</small>
+    </label>
+  );
+  if (hired !== undefined)
+    return (
+      <Page title="Hire" heading>
+        <Result hired={hired} onAgain={() => setHired(undefined)} />
+      </Page>
+    );
+  return (
+    <Page title="Hire" heading>
+      <div className="side-by-side" ref={page}>
+        <div className="work">
+          <form
+            className="work-inner form"
+            aria-label="A new agent"
+            onSubmit={(event) => {
+              event.preventDefault();
+              void submit();
+            }}
+          >
+            <section className="box">
+              <header>
+                <h2>Who</h2>
+              </header>
+              <div className="pad form">
+                <div className="two">
+                  {text("name", "Name")}
+                  {text("role", "Role", "What it does, such as Release engineer.")}
+                  {text("title", "Title", "Optional.")}
+                  <label className="field">
+                    <span>Reports to</span>
+                    <select
+                      className="input"
+                      value={bossId}
+                      onChange={({ target }) =>
+                        void navigate({ to: "/hire", search: { boss: target.value }, replace: true })
+                      }
+                    >
+                      {roster.map(({ id, name, role }) => (
+                        <option key={id} value={id}>
+                          {name}, {role}
+                        </option>
+                      ))}
+                    </select>
+                  </label>
+                </div>
+                {refusal("who")}
+              </div>
+            </section>
+            <section className="box">
+              <header>
+                <h2>What for</h2>
+              </header>
+              <div className="pad form">
+                {long("mandate", "Mandate", "What it is responsible for, and how to tell that it does well.")}
+                {long("capabilities", "Capabilities", "What it can do, for colleagues.")}
+                {long("prompt", "Prompt", "How it should work.")}
+                {refusal("purpose")}
+              </div>
+            </section>
+            <section className="box">
+              <header>
+                <h2>Brain</h2>
+                <span className="end">
+                  <CopyFrom agents={roster} draft={draft} onCopy={change} />
+                </span>
+              </header>
+              <div className="pad form">
+                <div className="two">
+                  <label className="field">
+                    <span>Type</span>
+                    <select
+                      className="input"
+                      value={type}
+                      onChange={({ target }) => change({ adapterType: target.value, adapterConfig: {} })}
+                    >
+                      {brains.map((each) => (
+                        <option key={each.type} value={each.type}>
+                          {each.type}
+                          {each.available ? "" : " (not available)"}
+                        </option>
+                      ))}
+                    </select>
+                  </label>
+                  {text("model", "Model", "Optional, if the brain offers several.")}
+                  <label className="field">
+                    <span>Effort</span>
+                    <select
+                      className="input"
+                      value={draft.effort}
+                      onChange={({ target }) => change({ effort: target.value })}
+                    >
+                      <option value="">Default</option>
+                      {efforts.map((each) => (
+                        <option key={each}>{each}</option>
+                      ))}
+                    </select>
+                  </label>
+                </div>
+                {brain !== undefined && (
+                  <>
+                    {!brain.available && (
+                      <p className="tag-line">
+                        <Said text={brain.says} />
+                      </p>
+                    )}
+                    <SchemaForm
+                      key={brain.type}
+                      schema={brain.schema}
+                      values={draft.adapterConfig}
+                      onChange={(adapterConfig) => change({ adapterConfig })}
+                    />
+                    <details>
+                      <summary>Documentation of {brain.type}</summary>
+                      <Markdown text={brain.documentation} />
+                    </details>
+                  </>
+                )}
+                {refusal("brain")}
+              </div>
+            </section>
+            <Rights
+              boss={bossId}
+              bossName={bossName}
+              chosen={draft.grants}
+              onChange={(grants) => change({ grants })}
+            />
+            {refusal("rights")}
+            <section className="box">
+              <header>
+                <h2>Budget</h2>
+              </header>
+              <div className="pad form">
+                <label className="field">
+                  <span>US dollars a month</span>
+                  <input
+                    className="input"
+                    inputMode="decimal"
+                    value={draft.usd}
+                    onChange={({ target }) => change({ usd: target.value })}
+                  />
+                  <small>{budgetSays(boss, bossName)}</small>
+                </label>
+                {refusal("budget")}
+              </div>
+            </section>
+            {refusal("whole")}
+            <div className="buttons">
+              <Button look="solid" big type="submit" disabled={hire.isBusy} because={because}>
+                Hire
+              </Button>
+              <Button look="ghost" onClick={forget}>
+                Clear the form
+              </Button>
+            </div>
+          </form>
+        </div>
+        <aside aria-label="Summary">
+          <Summary draft={draft} bossName={bossName} type={type} />
+        </aside>
+      </div>
+    </Page>
+  );
+}
+
+function budgetSays(boss: Answer<typeof ops.viewAgent> | undefined, name: string): string {
+  const line = boss?.budget?.find(({ measure }) => measure === "usd");
+  return line?.left == null ? texts.noBudget(name) : texts.keeps(name, money(line.left));
+}
+
+function asHire(draft: HireDraft) {
+  const { name, role, title, mandate, capabilities, prompt, adapterType, adapterConfig, model, usd } = draft;
+  const effort = efforts.find((each) => each === draft.effort);
+  const grants = Object.entries(draft.grants).map(([resource, level]) => ({
+    resource,
+    level: levels.find((each) => each === level),
+  }));
+  return {
+    name,
+    role,
+    ...(title !== "" && { title }),
+    ...(mandate !== "" && { mandate }),
+    ...(capabilities !== "" && { capabilities }),
+    ...(prompt !== "" && { prompt }),
+    ...(adapterType !== "" && { adapterType }),
+    ...(Object.keys(adapterConfig).length > 0 && { adapterConfig: { ...adapterConfig } }),
+    ...(model !== "" && { model }),
+    ...(effort !== undefined && { effort }),
+    ...(usd !== "" && { budget: { usd: Number(usd) } }),
+    ...(grants.length > 0 && { grants }),
+  };
+}
+
+const levels = ["none", "read", "write", "send", "use"] as const;
+
+/** What the board will see. */
+function Summary({ draft, bossName, type }: { draft: HireDraft; bossName: string; type: string }): ReactNode {
+  const name = draft.name === "" ? "The new agent" : draft.name;
+  return (
+    <section className="box hire-summary">
+      <header>
+        <Tile id={name} name={name} kind="pending" />
+        <h2>
+          <Line text={name} />
+          {draft.role !== "" && (
+            <span className="quiet">
+              , <Line text={draft.role} />
+            </span>
+          )}
+        </h2>
+      </header>
+      <dl>
+        <dt>Reports to</dt>
+        <dd>
+          <Line text={bossName} />
+        </dd>
+        <dt>Brain</dt>
+        <dd>
+          <Line text={[type, draft.model, draft.effort].filter((part) => part !== "").join(", ")} />
+        </dd>
+        <dt>Rights</dt>
+        <dd>{Object.keys(draft.grants).length === 0 ? "none" : Object.keys(draft.grants).length}</dd>
+        <dt>Budget</dt>
+        <dd>{draft.usd === "" ? "shared" : `${money(Number(draft.usd) || 0)} a month`}</dd>
+      </dl>
+      {draft.mandate !== "" && (
+        <blockquote className="pad said-text">
+          <Said text={draft.mandate} most={600} />
+        </blockquote>
+      )}
+    </section>
+  );
+}
+
+function Result({ hired, onAgain }: { hired: Hired; onAgain: () => void }): ReactNode {
+  const { agent, approval } = hired;
+  return (
+    <div className="work">
+      <div className="work-inner">
+        <header className="sentence" role="status">
+          <h1>{approval === null ? <bdi>{texts.readyTitle(agent.name)}</bdi> : texts.pendingTitle}</h1>
+          <p className="sub">
+            <bdi>
+              {approval === null
+                ? texts.readySays(agent.name, agent.boss?.name ?? "the board")
+                : texts.pendingSays(agent.name)}
+            </bdi>
+          </p>
+        </header>
+        <div className="buttons">
+          {approval !== null && (
+            <Link to={`/approvals/${approval.id}`} className="b solid">
+              Open the request
+            </Link>
+          )}
+          <span className="b">
+            <Name
+              of={{ kind: "agent", id: agent.id, title: agent.name }}
+              tile={approval ? "pending" : "agent"}
+            />
+          </span>
+          <Button look="ghost" onClick={onAgain}>
+            Hire another
+          </Button>
+        </div>
+      </div>
+    </div>
+  );
+}

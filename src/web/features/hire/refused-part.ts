@@ -1,0 +1,19 @@
+import type { Refused } from "../../data/calling.ts";
+
+/** The parts of the form. A refusal is shown at the part that it is about. */
+export type HirePart = "who" | "purpose" | "brain" | "rights" | "budget" | "whole";
+
+/** Refusals name the field or the thing that is not possible. The first part that one of these words belongs to is meant. */
+const words: readonly (readonly [HirePart, RegExp])[] = [
+  ["brain", /\badapter(?:Type|Config)\b|\bbrain\b|\bmodel\b|\beffort\b|\bprovider\b/i],
+  ["budget", /\bbudget\b|\busd\b|\$\d/i],
+  ["rights", /\bgrants?\b|\brights?\b|\b(?:kb|mcp|repo|net|org):/i],
+  ["purpose", /\bmandate\b|\bcapabilities\b|\bprompt\b/i],
+  ["who", /\bname\b|\brole\b|\btitle\b|\breportsTo\b|\breports? to\b|\bagents\b/i],
+];
+
+export function partOf(refused: Refused | undefined): HirePart | undefined {
+  if (refused === undefined) return undefined;
+  const named = (text: string) => words.find(([, pattern]) => pattern.test(text))?.[0];
+  return named(refused.message) ?? named(refused.hint) ?? "whole";
+}

@@ -1,0 +1,15 @@
+/** The sentences of the page on which people hire. */
+export const pendingTitle = "Pending board approval";
+export const pendingSays = (name: string): string =>
+  `${name} starts to work once the board approves the request.`;
+export const readyTitle = (name: string): string => `${name} is ready`;
+export const readySays = (name: string, boss: string): string =>
+  `${name} reports to ${boss} and can work immediately.`;
+export const keeps = (boss: string, left: string): string =>
+  `${boss} has ${left} left this month. The budget is taken from it.`;
+export const noBudget = (boss: string): string =>
+  `${boss} has no separate budget and shares the one above. Leave this empty to share it too.`;
+export const noRights = (boss: string): string => `${boss} holds no rights that can be passed on.`;
+export const onlyHeld = (boss: string): string =>
+  `Only rights that ${boss} holds can be passed on. More can be granted later.`;
+export const copyTitle = (name: string): string => `Copy from ${name}`;

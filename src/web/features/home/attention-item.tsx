@@ -1,0 +1,70 @@
+import { type ReactNode, useLayoutEffect, useRef } from "react";
+import { useDraftText } from "../../ui/draft.ts";
+import { Line } from "../../ui/words.tsx";
+import type { Item } from "./item.ts";
+import { AttentionCard } from "./attention-card.tsx";
+import { ItemLine } from "./attention-row.tsx";
+import { Settled } from "./settled.tsx";
+
+/** What W and E ask about: the thing itself if it moves, else who asks. */
+function aboutOf({ subject, by }: Item): string | undefined {
+  const about = [subject, by].find((each) => each?.kind === "agent" || each?.kind === "outcome");
+  return about?.id == null ? undefined : `${about.kind} ${about.id}`;
+}
+
+/** One item in all its states: a row, an open card, settled. The element stays the same, and with it the focus. */
+export function AttentionItem({
+  item,
+  itemKey,
+  isOpen,
+  isSettled,
+  onToggle,
+}: {
+  item: Item;
+  itemKey: string;
+  isOpen: boolean;
+  isSettled: boolean;
+  onToggle: (isOpen: boolean) => void;
+}): ReactNode {
+  const ref = useRef<HTMLLIElement>(null);
+  const hasFocus = useRef(false);
+  const note = useDraftText(`note.${item.subject.id ?? ""}`);
+  // A field that went away took the focus with it. The item takes it back.
+  useLayoutEffect(() => {
+    if (hasFocus.current && document.activeElement === document.body) ref.current?.focus();
+  });
+  const isCard = isOpen && !isSettled;
+  return (
+    <li
+      ref={ref}
+      className={isSettled ? "row leaving" : isCard ? "card" : "row"}
+      data-item={itemKey}
+      data-about={aboutOf(item)}
+      tabIndex={0}
+      role={isSettled ? "status" : undefined}
+      onFocus={() => (hasFocus.current = true)}
+      onBlur={() => (hasFocus.current = false)}
+      onClick={isCard || isSettled ? undefined : () => onToggle(true)}
+    >
+      {isSettled ? (
+        <>
+          <Settled item={item} />
+          {note !== "" && (
+            <p className="unsent">
+              Your note was not sent: <Line text={note} />
+            </p>
+          )}
+        </>
+      ) : isCard ? (
+        <>
+          <div className="row" onClick={() => onToggle(false)}>
+            <ItemLine item={item} />
+          </div>
+          <AttentionCard item={item} />
+        </>
+      ) : (
+        <ItemLine item={item} />
+      )}
+    </li>
+  );
+}

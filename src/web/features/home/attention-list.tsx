@@ -1,0 +1,87 @@
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
+import { Button } from "../../ui/buttons.tsx";
+import { isInField, useRowKeys } from "../../ui/move-focus.ts";
+import { useKeys } from "../../ui/keys.ts";
+import { placeOf } from "../../ui/places.ts";
+import { AttentionItem } from "./attention-item.tsx";
+import type { Item } from "./item.ts";
+import { type SteadyRow, useSteadyRows } from "./steady.ts";
+import * as texts from "./texts.ts";
+
+/** The list of what needs a person. The first item is open at the beginning; others open with → or a click. */
+export function AttentionList({ items, total }: { items: readonly Item[]; total: number }): ReactNode {
+  const navigate = useNavigate();
+  const list = useRowKeys("[data-item]");
+  const { rows, fresh, release } = useSteadyRows(items, list);
+  const [open, setOpen] = useOpenRow(rows);
+  const focused = (): SteadyRow | undefined => {
+    const key = document.activeElement?.closest<HTMLElement>("[data-item]")?.dataset["item"];
+    return rows.find((row) => row.key === key && row.settledAt === null);
+  };
+  const toggle =
+    (want: boolean) =>
+    (event: KeyboardEvent): false | void => {
+      const row = focused();
+      if (row === undefined || isInField(event)) return false;
+      flushSync(() => setOpen(want ? row.key : null));
+      // What is folded away can't keep the focus; the row can.
+      document.activeElement?.closest<HTMLElement>("[data-item]")?.focus();
+    };
+  useKeys({
+    ArrowRight: toggle(true),
+    ArrowLeft: toggle(false),
+    Enter: (event) => {
+      const isOnRow = event.target instanceof HTMLElement && event.target.dataset["item"] !== undefined;
+      const row = focused();
+      const to = row && placeOf(row.item.subject);
+      if (!isOnRow || to === undefined) return false;
+      return void navigate({ to });
+    },
+  });
+  return (
+    <div ref={list}>
+      {rows.length > 0 && <h2 className="vh">Waiting for you</h2>}
+      {fresh > 0 && (
+        <div className="fresh">
+          <Button
+            look="solid"
+            icon="up"
+            onClick={() => {
+              list.current?.closest(".scroll")?.scrollTo({ top: 0 });
+              release();
+            }}
+          >
+            {texts.freshItems(fresh)}
+          </Button>
+        </div>
+      )}
+      <ul className="attention">
+        {rows.map(({ key, item, settledAt }) => (
+          <AttentionItem
+            key={key}
+            item={item}
+            itemKey={key}
+            isSettled={settledAt !== null}
+            isOpen={key === open}
+            onToggle={(isOpen) => setOpen(isOpen ? key : null)}
+          />
+        ))}
+      </ul>
+      {total > items.length && <p className="lab">{total - items.length} more are not listed here.</p>}
+    </div>
+  );
+}
+
+/** The open row is chosen once, by its identity. Another item that is ranked higher meanwhile does not replace it. */
+function useOpenRow(rows: readonly SteadyRow[]): [string | null, (key: string | null) => void] {
+  const first = rows.find(({ settledAt }) => settledAt === null)?.key;
+  const [open, setOpen] = useState<string | null>(first ?? null);
+  const wasEmpty = useRef(first === undefined);
+  useEffect(() => {
+    if (wasEmpty.current && first !== undefined) setOpen(first);
+    wasEmpty.current = first === undefined;
+  }, [first]);
+  return [open, setOpen];
+}

@@ -1,0 +1,103 @@
+import type { ReactNode } from "react";
+import type { ops } from "virtual:operations";
+import type { Answer } from "../../data/operations.ts";
+import { counted, Meter, roundMoney } from "../../ui/figures.tsx";
+import { Tile } from "../../ui/tile.tsx";
+import { Line } from "../../ui/words.tsx";
+
+type Changes = Answer<typeof ops.viewApproval>["changes"];
+
+/** What a yes changes, in three short columns. */
+export function ChangeColumns({ changes }: { changes: Changes }): ReactNode {
+  const { place, headcount, rights, money, summary, fields } = changes;
+  const usd =
+    money.find(
+      ({ measure, before, after }) => measure === "usd" && before !== null && before.left !== after?.left,
+    ) ?? money.find(({ measure, before }) => measure === "usd" && before === null);
+  const name = fields.find(({ field }) => field === "name")?.after;
+  if (place === null && rights.length === 0 && money.length === 0)
+    return (
+      <ul className="mini reason">
+        {summary.slice(0, 5).map((line) => (
+          <li key={line}>
+            <Line text={line} />
+          </li>
+        ))}
+      </ul>
+    );
+  return (
+    <div className="facts">
+      <div>
+        <h3>Organization</h3>
+        <ul className="mini">
+          {place !== null && (
+            <li>
+              {place.manager !== null && <Tile id={place.manager.id} name={place.manager.name} size="xs" />}
+              <span className="cut">
+                <Line text={place.manager?.name ?? "The board"} />
+              </span>
+            </li>
+          )}
+          {place !== null && typeof name === "string" && (
+            <li className="l2 new">
+              <Tile id={name} name={name} kind="pending" size="xs" />
+              <span className="cut">
+                <Line text={name} />
+              </span>
+            </li>
+          )}
+          {headcount !== null && (
+            <li className="dim">
+              {counted(headcount.before, "agent")} now, {headcount.after} after
+            </li>
+          )}
+        </ul>
+      </div>
+      <div>
+        <h3>Rights</h3>
+        <ul className="mini">
+          {rights.slice(0, 4).map(({ resource, level, title }) => (
+            <li key={`${resource} ${level}`}>
+              <span className="plus">+</span>
+              <span className="cut">
+                {level} <Line text={title === null ? resource : `“${title}”`} />
+              </span>
+            </li>
+          ))}
+          {rights.length > 4 && <li className="dim">and {rights.length - 4} more</li>}
+          {rights.length === 0 && <li className="dim">none beyond its place</li>}
+        </ul>
+      </div>
+      <div>
+        <h3>Money</h3>
+        <ul className="mini num">
+          {usd === undefined ? <li className="dim">no budget of its own</li> : <MoneyLine change={usd} />}
+        </ul>
+      </div>
+    </div>
+  );
+}
+
+function MoneyLine({ change }: { change: Changes["money"][number] }): ReactNode {
+  const { pool, before, after } = change;
+  const limit = after?.limit ?? before?.limit ?? 0;
+  const given = (before?.left ?? 0) - (after?.left ?? 0);
+  const left = after?.left ?? 0;
+  const used = Math.max(0, limit - left - Math.max(0, given));
+  return (
+    <>
+      <li>
+        <Line text={`${roundMoney(Math.abs(given))} a month, from ${pool.title ?? "the company"}`} />
+      </li>
+      <li className="whole">
+        <Meter
+          label={`Of ${roundMoney(limit)}: ${roundMoney(used)} used or given, ${roundMoney(Math.max(0, given))} for this, ${roundMoney(left)} left`}
+          parts={[{ value: used }, { value: Math.max(0, given), tone: "new" }, { value: left, tone: "none" }]}
+        />
+      </li>
+      <li className="dim">
+        {roundMoney(left)} of {roundMoney(limit)} left after
+      </li>
+    </>
+  );
+}

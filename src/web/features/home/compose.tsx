@@ -1,0 +1,75 @@
+import { type FormEvent, type ReactNode, useRef } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useDo } from "../../data/doing.ts";
+import { useRead } from "../../data/reading.ts";
+import { Button } from "../../ui/buttons.tsx";
+import { useDraft } from "../../ui/draft.ts";
+import { useKeys } from "../../ui/keys.ts";
+import { Refusal } from "../../ui/states.tsx";
+import { Tile } from "../../ui/tile.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { Line } from "../../ui/words.tsx";
+import * as texts from "./texts.ts";
+
+/** A goal for the root agent. */
+export function Compose({ isFirst }: { isFirst: boolean }): ReactNode {
+  const { company, cantDecide } = useHere();
+  const root = useRead(ops.viewAgent, { id: company.rootAgentId }).data;
+  const [text, setText] = useDraft(`goal.${company.id}`);
+  const give = useDo(ops.createGoal);
+  const input = useRef<HTMLInputElement>(null);
+  useKeys({ m: () => input.current?.focus() });
+  const name = root?.name ?? "";
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    const title = text.trim();
+    if (title === "" || cantDecide !== undefined) return;
+    const made = await give.run({ companyId: company.id, title: title.slice(0, 300) });
+    if (made === undefined) return;
+    setText("");
+    toast(texts.goalGiven(name));
+  };
+  return (
+    <form className="compose" onSubmit={(event) => void submit(event)}>
+      {isFirst && (
+        <div className="first-goals">
+          <p>{texts.firstRun(name)}</p>
+          {texts.firstGoals.map((goal) => (
+            <button key={goal} type="button" className="chip" onClick={() => setText(goal)}>
+              {goal}
+            </button>
+          ))}
+        </div>
+      )}
+      <Refusal of={give.refused} />
+      <div className="box">
+        <span className="to">
+          <Tile id={company.rootAgentId} name={name} size="xs" />
+          <Line text={name} />
+        </span>
+        <input
+          ref={input}
+          aria-label={`A goal for ${name}`}
+          placeholder={texts.sayWhat}
+          maxLength={300}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
+        <span className="end">
+          <span className="lab hide-s">
+            from anywhere <kbd>M</kbd>
+          </span>
+          <Button
+            look="solid"
+            icon="send"
+            type="submit"
+            aria-label="Send"
+            because={cantDecide}
+            disabled={give.isBusy}
+          />
+        </span>
+      </div>
+    </form>
+  );
+}

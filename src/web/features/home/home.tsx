@@ -1,0 +1,88 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useRead } from "../../data/reading.ts";
+import { Meter } from "../../ui/figures.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { AttentionList } from "./attention-list.tsx";
+import { Compose } from "./compose.tsx";
+import { Rail } from "./rail.tsx";
+import * as texts from "./texts.ts";
+import "./home.css";
+
+/** What needs me? Then: does the rest move? */
+export function Home(): ReactNode {
+  const { company } = useHere();
+  const attention = useRead(ops.viewAttention, { companyId: company.id });
+  return (
+    <Page
+      title="Home"
+      actions={
+        <>
+          <span className="lab hide-s">
+            <kbd>J</kbd> <kbd>K</kbd> to move, <kbd>↵</kbd> to open, <kbd>?</kbd> for all keys
+          </span>
+          <Link to="/hire" className="b ghost">
+            <Icon name="hire" />
+            <span className="hide-s">Hire</span>
+            <span className="vh only-s">Hire</span>
+          </Link>
+        </>
+      }
+    >
+      <div className="home">
+        <div className="main">
+          <div className="scroll">
+            <Loaded of={attention}>
+              {({ items, total, health }) => (
+                <div className="inner">
+                  <header className="hero">
+                    <h1>{texts.needYou(total)}</h1>
+                    <p>{texts.holdUp(heldUp(items), total)}</p>
+                  </header>
+                  <HealthBar {...health} />
+                  <AttentionList items={items} total={total} />
+                </div>
+              )}
+            </Loaded>
+          </div>
+          <Compose isFirst={attention.data !== undefined && sum(attention.data.health) === 0} />
+        </div>
+        {attention.data !== undefined && <Rail />}
+      </div>
+    </Page>
+  );
+}
+
+const heldUp = (
+  items: readonly { holdsUp: { count: number; outcomes: readonly { id: string | null }[] } }[],
+): number => items.reduce((most, { holdsUp }) => most + holdsUp.count, 0);
+
+const sum = (health: Readonly<Record<string, number>>): number =>
+  Object.values(health).reduce((all, one) => all + one, 0);
+
+function HealthBar(health: Readonly<Record<keyof typeof texts.health, number>>): ReactNode {
+  const parts = [
+    { key: "moving", tone: "run" },
+    { key: "scheduled", tone: "soft" },
+    { key: "waitingForYou", tone: "call" },
+    { key: "stuck", tone: "stop" },
+  ] as const;
+  const said = parts.map(({ key }) => `${health[key]} ${texts.health[key]}`).join(", ");
+  return (
+    <section className="health" aria-label="State of all open outcomes">
+      <Meter label={said} parts={parts.map(({ key, tone }) => ({ value: health[key], tone }))} />
+      <ul>
+        {parts.map(({ key, tone }) => (
+          <li key={key}>
+            <span className={`sw ${health[key] === 0 ? "none" : tone}`} />
+            <b>{health[key]}</b> {texts.health[key]}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,8 @@
+import type { ops } from "virtual:operations";
+import type { Answer } from "../../data/operations.ts";
+
+/** An item of the attention list. */
+export type Item = Answer<typeof ops.viewAttention>["items"][number];
+
+export const keyOf = ({ kind, subject }: Item): string =>
+  `${kind} ${subject.id ?? ""} ${subject.title ?? ""}`;

@@ -1,0 +1,176 @@
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useRead } from "../../data/reading.ts";
+import { money, roundMoney } from "../../ui/figures.tsx";
+import { StatusMark } from "../../ui/status.tsx";
+import { Tile } from "../../ui/tile.tsx";
+import { Elapsed, shortTime, useNow, When } from "../../ui/time.tsx";
+import { Line } from "../../ui/words.tsx";
+
+/** At work now, what ended since the last visit, and the month. */
+export function Rail(): ReactNode {
+  const { company, me } = useHere();
+  if (me?.role === "member") return null;
+  return (
+    <aside className="rail" aria-label="Now" tabIndex={0}>
+      <AtWork companyId={company.id} places={company.settings.maxSessions} />
+      <SinceLastVisit companyId={company.id} />
+      <Month companyId={company.id} />
+    </aside>
+  );
+}
+
+function AtWork({ companyId, places }: { companyId: string; places: number }): ReactNode {
+  const sessions = useRead(ops.listSessions, { companyId, live: true, limit: 12 }).data?.sessions ?? [];
+  const free = Math.max(0, places - sessions.length);
+  return (
+    <section>
+      <h2>
+        At work now{" "}
+        <span>
+          {sessions.length} of {places} places
+        </span>
+      </h2>
+      <ul className="live">
+        {sessions.map(({ id, agent, startedAt, usage, outcome, lastLine }) => (
+          <li key={id}>
+            <Tile id={agent.id} name={agent.name} />
+            <div className="who">
+              <b className="cut">
+                <Link to={`/agents/${agent.id}`}>
+                  <Line text={agent.name} />
+                </Link>
+              </b>
+              <StatusMark mark="work" label="at work" />
+              <Link className="t" to={`/sessions/${id}`}>
+                <Elapsed since={startedAt} />
+                {usage.costUsd > 0 && ` · ${money(usage.costUsd)}`}
+              </Link>
+            </div>
+            <div className="what cut">
+              <Line text={outcome?.title ?? "reads its inbox"} />
+            </div>
+            <div className="line cut">
+              <Line text={lastLine ?? "nothing printed yet"} />
+            </div>
+          </li>
+        ))}
+        {sessions.length === 0 && <li className="free">No agent is at work.</li>}
+        {sessions.length > 0 && free > 0 && (
+          <li className="free">
+            <span className="slot" />
+            {free === 1 ? "One place is free" : `${free} places are free`}
+          </li>
+        )}
+      </ul>
+    </section>
+  );
+}
+
+const ends = { "outcome.complete": "done", "outcome.close": "closed" } as const;
+
+function SinceLastVisit({ companyId }: { companyId: string }): ReactNode {
+  const [from] = useState(() => lastVisit(companyId));
+  const present = useNow(60);
+  const events = useRead(ops.listEvents, {
+    companyId,
+    order: "newest",
+    operation: "outcome",
+    refused: false,
+    from,
+    limit: 200,
+  }).data?.events;
+  const ended = (events ?? []).filter(({ operation }) => operation in ends);
+  const done = ended.filter(({ operation }) => operation === "outcome.complete").length;
+  const closed = ended.length - done;
+  return (
+    <section>
+      <h2>
+        Since {shortTime(from, present)}{" "}
+        <span>
+          {done} done{closed > 0 && `, ${closed} closed`}
+        </span>
+      </h2>
+      <ul className="results">
+        {ended.slice(0, 5).map(({ seq, at, operation, about, by }) => (
+          <li key={seq}>
+            <StatusMark
+              mark={operation === "outcome.complete" ? "done" : "closed"}
+              label={operation === "outcome.complete" ? "completed" : "closed"}
+            />
+            <span className="cut">
+              <Link to={`/outcomes/${about?.id ?? ""}`}>
+                <Line text={about?.title ?? "An outcome"} />
+              </Link>
+            </span>
+            <span className="t">
+              <When at={at} />
+            </span>
+            <span className="by">
+              <Line
+                text={`${operation === "outcome.complete" ? "accepted" : "closed"} by ${by.agent?.name ?? by.person?.name ?? "Agency"}`}
+              />
+            </span>
+          </li>
+        ))}
+        {ended.length === 0 && <li className="none">No outcome ended since then.</li>}
+      </ul>
+    </section>
+  );
+}
+
+/** When this browser last looked at Home, before the present visit. A visit ends after an hour. */
+function lastVisit(companyId: string): string {
+  const place = `agency.visit.${companyId}`;
+  const now = Date.now();
+  const [from = now - 24 * 3_600_000, seen = 0] = (localStorage.getItem(place) ?? "").split(" ").map(Number);
+  const isNew = now - seen > 3_600_000;
+  const start = isNew && seen > 0 ? seen : Number.isFinite(from) && from > 0 ? from : now - 24 * 3_600_000;
+  localStorage.setItem(place, `${start} ${now}`);
+  return new Date(start).toISOString();
+}
+
+function Month({ companyId }: { companyId: string }): ReactNode {
+  const costs = useRead(ops.listCosts, { companyId, days: true, limit: 1 }).data;
+  if (costs === undefined) return null;
+  const [year = 0, month = 1] = costs.month.split("-").map(Number);
+  const last = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const today = new Date().getUTCDate();
+  const byDay = new Map((costs.days ?? []).map(({ day, total }) => [Number(day.slice(-2)), total.costUsd]));
+  const most = Math.max(0.01, ...byDay.values());
+  const spent = costs.total.costUsd;
+  const budget = costs.budget.find(({ measure }) => measure === "usd");
+  const pace = (spent / today) * last;
+  const days = Array.from({ length: last }, (_, at) => at + 1);
+  return (
+    <section className="spend">
+      <h2>
+        {new Date(Date.UTC(year, month - 1)).toLocaleString("en", { month: "long", timeZone: "UTC" })}{" "}
+        <span>
+          day {today} of {last}
+        </span>
+      </h2>
+      <div className="big">
+        <Link to="/costs">{money(spent)}</Link>
+        {budget?.limit != null && <span>of {roundMoney(budget.limit)}</span>}
+      </div>
+      <div className="bars" role="img" aria-label={`Spent each day, at most ${money(most)}`}>
+        {days.map((day) => (
+          <i
+            key={day}
+            className={day === today ? "today" : day > today ? "ahead" : ""}
+            style={{ height: day > today ? (pace / last / most) * 42 : ((byDay.get(day) ?? 0) / most) * 42 }}
+          />
+        ))}
+      </div>
+      <p>
+        <span>about {money(pace)} at this pace</span>
+        {budget !== undefined && budget.reserved > 0 && (
+          <span>{money(budget.reserved)} reserved for sessions</span>
+        )}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,194 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useRead } from "../../data/reading.ts";
+import { figure } from "../../ui/figures.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { useMoreRows } from "../../ui/more-rows.tsx";
+import { runsOf } from "../../ui/runs.ts";
+import { Loaded } from "../../ui/states.tsx";
+import { When } from "../../ui/time.tsx";
+import { Name, Said } from "../../ui/words.tsx";
+import * as texts from "./texts.ts";
+
+/** Every version, with who wrote it. */
+export function HistoryPart({ id, newest }: { id: string; newest: number }): ReactNode {
+  const { rows, more } = useMoreRows();
+  const history = useRead(ops.viewHistory, { id, limit: rows }, { keep: true });
+  const name = useAuthor();
+  return (
+    <section className="box">
+      <Loaded of={history}>
+        {({ versions, nextCursor }) => (
+          <>
+            <ul className="lines">
+              {versions.map(({ version, size, author, at }) => (
+                <li key={version}>
+                  <Link to={`/knowledge/${id}`} search={{ v: version === newest ? "" : String(version) }}>
+                    Version {version}
+                  </Link>
+                  {name(author)}
+                  <span className="end">
+                    {version > 1 && (
+                      <Link
+                        className="linked"
+                        to={`/knowledge/${id}`}
+                        search={{ v: String(version), against: String(version - 1) }}
+                      >
+                        what changed
+                      </Link>
+                    )}
+                    {figure(size)} bytes
+                    <When at={at} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+            {more(nextCursor)}
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+const states = { live: "", deleted: "deleted", broken: "broken" } as const;
+
+export function LinksPart({ id }: { id: string }): ReactNode {
+  const links = useRead(ops.viewLinks, { id });
+  return (
+    <Loaded of={links}>
+      {(data) =>
+        (
+          [
+            ["It links to", data.links],
+            ["Files that link to it", data.backlinks],
+          ] as const
+        ).map(([title, list]) => (
+          <section key={title} className="box">
+            <header>
+              <h2>{title}</h2>
+            </header>
+            {list.length === 0 ? (
+              <p className="none">None.</p>
+            ) : (
+              <ul className="lines">
+                {list.map((one) => (
+                  <li key={one.id}>
+                    <Icon name="link" />
+                    <Name of={{ kind: "file", id: one.id, title: one.description }} />
+                    {one.state !== "live" && <span className="tag stop">{states[one.state]}</span>}
+                  </li>
+                ))}
+              </ul>
+            )}
+          </section>
+        ))
+      }
+    </Loaded>
+  );
+}
+
+/** Who can read it and why, and who did. */
+export function AccessPart({ id }: { id: string }): ReactNode {
+  const { company } = useHere();
+  const readers = useMoreRows();
+  const accessed = useMoreRows();
+  const holders = useRead(
+    ops.listHolders,
+    { companyId: company.id, resource: `kb:${id}`, level: "read", limit: readers.rows },
+    { keep: true },
+  );
+  const log = useRead(ops.viewAccessLog, { id, limit: accessed.rows }, { keep: true });
+  const name = useAuthor();
+  return (
+    <>
+      <section className="box">
+        <header>
+          <h2>Who can read it, and why</h2>
+        </header>
+        <Loaded of={holders}>
+          {({ holders: all, nextCursor }) =>
+            all.length === 0 ? (
+              <p className="none">No agent can read it.</p>
+            ) : (
+              <>
+                <ul className="lines">
+                  {all.map(({ agent, held, because }) => (
+                    <li key={agent.id}>
+                      <Name of={{ kind: "agent", id: agent.id, title: agent.name }} tile="agent" />
+                      <span className="tag">{held}</span>
+                      <span className="quiet">
+                        <Said text={because} />
+                      </span>
+                    </li>
+                  ))}
+                </ul>
+                {readers.more(nextCursor)}
+              </>
+            )
+          }
+        </Loaded>
+        <p className="none">{texts.peopleRead}</p>
+      </section>
+      <section className="box">
+        <header>
+          <h2>Access log</h2>
+        </header>
+        <Loaded of={log}>
+          {({ accesses, nextCursor }) =>
+            accesses.length === 0 ? (
+              <p className="none">It was not read or written yet.</p>
+            ) : (
+              <>
+                <ul className="lines">
+                  {runsOf(accesses, ({ action, by, version }) =>
+                    [action, version, by.agentId, by.personId, by.sessionId].join(" "),
+                  ).map(([{ at, action, by, version }, ...more], index) => (
+                    <li key={`${at} ${index}`}>
+                      {name(by)}
+                      <span>{texts.accessWords(action)}</span>
+                      {more.length > 0 && <span className="tag">{more.length + 1} times</span>}
+                      <span className="end">
+                        {version !== null && `version ${version}`}
+                        {by.sessionId !== null && (
+                          <Link className="linked" to={`/sessions/${by.sessionId}`}>
+                            session
+                          </Link>
+                        )}
+                        <When at={at} />
+                      </span>
+                    </li>
+                  ))}
+                </ul>
+                {accessed.more(nextCursor)}
+              </>
+            )
+          }
+        </Loaded>
+      </section>
+    </>
+  );
+}
+
+interface Actor {
+  readonly kind: string;
+  readonly agentId: string | null;
+  readonly personId: string | null;
+}
+
+/** Names for the ids in records. */
+function useAuthor(): (actor: Actor) => ReactNode {
+  const { company } = useHere();
+  const roster = useRead(ops.listRoster, { companyId: company.id, departed: true, limit: 1000 }).data;
+  const people = useRead(ops.listPeople, {}).data;
+  return ({ kind, agentId, personId }) => {
+    const person = people?.people.find(({ id }) => id === personId);
+    if (person !== undefined)
+      return <Name of={{ kind: "person", id: person.id, title: person.name }} tile="person" />;
+    if (agentId === null) return <span>{kind === "board" ? "The board" : "The system"}</span>;
+    const agent = roster?.agents.find(({ id }) => id === agentId);
+    return <Name of={{ kind: "agent", id: agentId, title: agent?.name ?? "An agent" }} tile="agent" />;
+  };
+}

@@ -1,0 +1,197 @@
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { ops } from "virtual:operations";
+import type { Answer } from "../../data/operations.ts";
+import { useRead } from "../../data/reading.ts";
+import { AskFor } from "../../ui/ask-for.tsx";
+import { Button } from "../../ui/buttons.tsx";
+import { figure } from "../../ui/figures.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { Markdown } from "../../ui/markdown.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { When } from "../../ui/time.tsx";
+import { Line } from "../../ui/words.tsx";
+import { AccessPart, HistoryPart, LinksPart } from "./about-file.tsx";
+import { Editor } from "./editor.tsx";
+import { TextDiff } from "./text-diff.tsx";
+import * as texts from "./texts.ts";
+import "../../ui/work.css";
+import "./knowledge.css";
+
+const parts = ["", "history", "links", "access"] as const;
+type FileText = Answer<typeof ops.readFile>;
+
+/** One document: its text, any two versions compared, its links, who can read it, and who did. */
+export function FilePage(): ReactNode {
+  const { id = "", part: asked = "" }: { id?: string; part?: string } = useParams({ strict: false });
+  const search: { v?: string; against?: string } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const part = parts.find((each) => each === asked) ?? "";
+  const file = useRead(ops.readFile, { id });
+  const history = useRead(ops.viewHistory, { id, limit: 200 });
+  const [isEditing, setEditing] = useState(false);
+  const newest = file.data?.version ?? 1;
+  const v = Math.min(newest, Math.max(1, Number(search.v) || newest));
+  const against = Number(search.against) || undefined;
+  const old = useRead(ops.readVersion, v === newest ? null : { id, version: v });
+  const other = useRead(ops.readVersion, against === undefined ? null : { id, version: against });
+  const show = (next: { v?: number; against?: number }): void =>
+    void navigate({
+      to: `/knowledge/${id}`,
+      search: {
+        v: next.v === undefined || next.v === newest ? "" : String(next.v),
+        against: next.against === undefined ? "" : String(next.against),
+      },
+      replace: true,
+    });
+  useKeys({
+    "[": () => show({ v: Math.max(1, v - 1) }),
+    "]": () => show({ v: Math.min(newest, v + 1) }),
+    d: () => show({ v, ...(against === undefined && v > 1 && { against: v - 1 }) }),
+    Escape: () => void navigate({ to: "/knowledge" }),
+  });
+  const shownText: FileText | undefined = v === newest ? file.data : old.data;
+  return (
+    <Page
+      title={file.data?.description ?? "File"}
+      crumbs={[{ text: "Knowledge", to: "/knowledge" }]}
+      quoted
+      actions={
+        file.data?.encoding === "utf8" && v === newest && part === "" ? (
+          <Button onClick={() => setEditing(!isEditing)}>{isEditing ? "Stop editing" : "Edit"}</Button>
+        ) : undefined
+      }
+    >
+      <nav className="tab-row" aria-label="About this file">
+        {parts.map((each) => (
+          <Link
+            key={each}
+            to={each === "" ? `/knowledge/${id}` : `/knowledge/${id}/${each}`}
+            activeOptions={{ exact: true, includeSearch: false }}
+            aria-current={each === part ? "page" : undefined}
+          >
+            {texts.pageWords[each]}
+          </Link>
+        ))}
+      </nav>
+      <div className="work" tabIndex={-1}>
+        <div className="work-inner">
+          <Loaded of={file}>
+            {(data) => (
+              <>
+                <header className="sentence">
+                  <h1>
+                    <Line text={data.description} />
+                  </h1>
+                  <div className="sub">
+                    <span>
+                      version {v} of {newest}
+                    </span>
+                    <span>{figure(data.size)} bytes</span>
+                    {history.data?.versions[0] && (
+                      <span>
+                        changed <When at={history.data.versions[0].at} />
+                      </span>
+                    )}
+                    <span className="quiet">{texts.readIsRecorded}</span>
+                  </div>
+                </header>
+                {part === "history" && <HistoryPart id={id} newest={newest} />}
+                {part === "links" && <LinksPart id={id} />}
+                {part === "access" && <AccessPart id={id} />}
+                {part === "" && isEditing && <Editor file={data} onDone={() => setEditing(false)} />}
+                {part === "" && !isEditing && (
+                  <>
+                    {newest > 1 && <Versions newest={newest} v={v} against={against} show={show} />}
+                    <section className="box">
+                      <div className="pad">
+                        {shownText === undefined ? (
+                          <p className="quiet">Loading version {v}…</p>
+                        ) : against !== undefined && other.data !== undefined ? (
+                          <TextDiff before={other.data.content} after={shownText.content} />
+                        ) : (
+                          <FileBody of={shownText} />
+                        )}
+                      </div>
+                    </section>
+                    <div className="buttons">
+                      <AskFor
+                        danger
+                        text="Delete"
+                        title="Delete this file?"
+                        says="Agents can't read it any more. Its versions and its record stay."
+                        fields={[{ name: "reason", label: "Why", optional: true }]}
+                        operation={ops.deleteFile}
+                        input={(values) => ({ id, ...(values["reason"] && { reason: values["reason"] }) })}
+                        done="Deleted."
+                        onDone={() => void navigate({ to: "/knowledge" })}
+                      />
+                    </div>
+                  </>
+                )}
+              </>
+            )}
+          </Loaded>
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function FileBody({ of }: { of: FileText }): ReactNode {
+  if (of.encoding !== "utf8") return <p>{texts.binary(of.mediaType, figure(of.size))}</p>;
+  if (of.mediaType === "text/markdown" || of.mediaType === "text/plain")
+    return <Markdown text={of.content} />;
+  return (
+    <pre className="code-box" tabIndex={0}>
+      <bdi>{of.content.slice(0, 200_000)}</bdi>
+    </pre>
+  );
+}
+
+function Versions({
+  newest,
+  v,
+  against,
+  show,
+}: {
+  newest: number;
+  v: number;
+  against: number | undefined;
+  show: (next: { v?: number; against?: number }) => void;
+}): ReactNode {
+  const all = Array.from({ length: newest }, (_, at) => newest - at);
+  return (
+    <div className="buttons versions">
+      <label className="check">
+        Version
+        <select className="input" value={v} onChange={({ target }) => show({ v: Number(target.value) })}>
+          {all.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </label>
+      <label className="check">
+        compared with
+        <select
+          className="input"
+          value={against ?? ""}
+          onChange={({ target }) =>
+            show({ v, ...(target.value !== "" && { against: Number(target.value) }) })
+          }
+        >
+          <option value="">none</option>
+          {all
+            .filter((each) => each !== v)
+            .map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+        </select>
+      </label>
+      <span className="lab hide-s">
+        <kbd>[</kbd> <kbd>]</kbd> versions, <kbd>D</kbd> what changed
+      </span>
+    </div>
+  );
+}

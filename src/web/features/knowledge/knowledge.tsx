@@ -1,0 +1,166 @@
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useRef } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import type { Answer } from "../../data/operations.ts";
+import { useRead } from "../../data/reading.ts";
+import { AskFor } from "../../ui/ask-for.tsx";
+import { Choice } from "../../ui/buttons.tsx";
+import { counted } from "../../ui/figures.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { useRowKeys } from "../../ui/move-focus.ts";
+import { Page } from "../../ui/page.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { Age } from "../../ui/time.tsx";
+import { Line } from "../../ui/words.tsx";
+import * as texts from "./texts.ts";
+import "../../ui/work.css";
+import "./knowledge.css";
+
+const kinds = ["file", "result", "message", "log", "state", "outcome", "skill"] as const;
+type ListedFile = Answer<typeof ops.searchFiles>["files"][number];
+
+/** Finds a document. Files come first; other kinds are one click away. */
+export function KnowledgePage(): ReactNode {
+  const { company } = useHere();
+  const navigate = useNavigate();
+  const search: { q?: string; kind?: string } = useSearch({ strict: false });
+  const kind = kinds.find((each) => each === search.kind) ?? "file";
+  const words = (search.q ?? "").trim();
+  const companyId = company.id;
+  const list = useRead(ops.listFiles, words === "" ? { companyId, kind, limit: 200 } : null, { keep: true });
+  const found = useRead(ops.searchFiles, words === "" ? null : { companyId, query: words, limit: 200 }, {
+    keep: true,
+  });
+  const broken = useRead(ops.listBrokenLinks, { companyId, limit: 100 }).data?.links ?? [];
+  const find = useRef<HTMLInputElement>(null);
+  const change = (part: { q?: string; kind?: string }): void =>
+    void navigate({ to: "/knowledge", search: { ...search, ...part }, replace: true });
+  useKeys({ "/": () => find.current?.focus() });
+  return (
+    <Page
+      title="Knowledge"
+      heading
+      actions={
+        <AskFor
+          text="Add a file"
+          title="Add a knowledge file"
+          fields={[
+            { name: "description", label: "What it contains", hint: "Others find it by this." },
+            { name: "content", label: "Text, as Markdown", long: true },
+          ]}
+          operation={ops.createFile}
+          input={(values) => ({
+            companyId,
+            description: values["description"] ?? "",
+            content: values["content"] ?? "",
+          })}
+          done="The file is there."
+          onDone={({ id }) => void navigate({ to: `/knowledge/${id}` })}
+        />
+      }
+    >
+      <div className="toolbar" role="search">
+        <input
+          ref={find}
+          className="input"
+          type="search"
+          aria-label="Search in files"
+          placeholder="Search in files"
+          value={search.q ?? ""}
+          onChange={({ target }) => change({ q: target.value })}
+        />
+        <div className="scroll-x">
+          <Choice
+            label="Kind"
+            value={kind}
+            options={kinds.map((value) => ({ value, text: texts.fileKindWords[value] }))}
+            onChange={(value) => change({ kind: value === "file" ? "" : value })}
+          />
+        </div>
+      </div>
+      {words === "" ? (
+        <Loaded of={list}>
+          {({ files, count }) => (
+            <Files
+              files={files.map((one) => ({ ...one, excerpt: "" }))}
+              empty={texts.noFiles}
+              hint={texts.noFilesHint}
+              note={[
+                ...(count === undefined ? [] : [counted(count, "file")]),
+                ...(broken.length > 0 ? [counted(broken.length, "broken link")] : []),
+              ].join(", ")}
+            />
+          )}
+        </Loaded>
+      ) : (
+        <Loaded of={found}>
+          {({ files }) => {
+            const shown = files.filter((one) => one.kind === kind);
+            const others = files.length - shown.length;
+            return (
+              <Files
+                files={shown}
+                empty={texts.nothingFound(words)}
+                hint={others > 0 ? `${counted(others, "file")} of other kinds match.` : ""}
+                note={counted(shown.length, "file")}
+              />
+            );
+          }}
+        </Loaded>
+      )}
+    </Page>
+  );
+}
+
+function Files({
+  files,
+  empty,
+  hint,
+  note,
+}: {
+  files: readonly ListedFile[];
+  empty: string;
+  hint: string;
+  note: string;
+}): ReactNode {
+  const ref = useRowKeys("a.file-row");
+  if (files.length === 0)
+    return (
+      <div className="work-inner">
+        <Empty title={empty}>
+          <p>{hint}</p>
+        </Empty>
+      </div>
+    );
+  return (
+    <div className="work" ref={ref}>
+      <div className="work-inner">
+        <p className="lab">{note}</p>
+        <ul className="files">
+          {files.map(({ id, description, version, updatedAt, excerpt }) => (
+            <li key={id}>
+              <Link to={`/knowledge/${id}`} className="file-row">
+                <Icon name="file" />
+                <span className="min-w-0">
+                  <span className="t cut">
+                    <Line text={description} />
+                  </span>
+                  {excerpt !== "" && (
+                    <span className="excerpt">
+                      <Line text={excerpt} />
+                    </span>
+                  )}
+                </span>
+                <span className="quiet">
+                  version {version}, <Age since={updatedAt} />
+                </span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </div>
+  );
+}

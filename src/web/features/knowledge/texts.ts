@@ -1,0 +1,31 @@
+/** The sentences of the pages about knowledge. */
+export const fileKindWords = {
+  file: "Files",
+  result: "Results",
+  message: "Messages",
+  log: "Logs",
+  state: "States",
+  outcome: "Outcomes",
+  skill: "Skills",
+} as const;
+export const noFiles = "No knowledge files yet.";
+export const noFilesHint = "Agents write them as they work. You can add one.";
+export const nothingFound = (words: string): string => `No file has the words “${words}”.`;
+export const readIsRecorded = "Opening a file is recorded as a read.";
+export const binary = (type: string, bytes: string): string =>
+  `This file is not text (${type}, ${bytes} bytes), so it is not shown.`;
+export const meanwhile = (version: number): string =>
+  `Version ${version} was saved while you wrote. Below is what differs from your text; your text is still here.`;
+export const pageWords = { "": "Text", history: "Versions", links: "Links", access: "Access" } as const;
+export const peopleRead = "People can read everything and are not listed.";
+
+const accesses: Readonly<Record<string, string>> = {
+  "knowledge.read": "read it",
+  "knowledge.read_version": "read an earlier version",
+  "knowledge.create": "created it",
+  "knowledge.write": "wrote it",
+  "knowledge.delete": "deleted it",
+  "knowledge.search": "found it by a search",
+};
+export const accessWords = (action: string): string =>
+  accesses[action] ?? (action.split(".").at(-1) ?? action).replaceAll("_", " ");

@@ -1,0 +1,121 @@
+import { useNavigate } from "@tanstack/react-router";
+import { type FormEvent, type ReactNode, useRef, useState } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useDo } from "../../data/doing.ts";
+import { useRead } from "../../data/reading.ts";
+import { Button } from "../../ui/buttons.tsx";
+import { useDraft } from "../../ui/draft.ts";
+import { useKeys } from "../../ui/keys.ts";
+import { Refusal } from "../../ui/states.tsx";
+import { toast } from "../../ui/toast.tsx";
+import * as texts from "./texts.ts";
+
+/** Writes to an agent: now or later, with a file if it helps. The draft survives a reload. */
+export function MailBox({ agent }: { agent: string | undefined }): ReactNode {
+  const { company, cantDecide } = useHere();
+  const navigate = useNavigate();
+  const companyId = company.id;
+  const roster = useRead(ops.listRoster, { companyId, limit: 1000 }).data?.agents ?? [];
+  const files = useRead(ops.listFiles, { companyId, kind: "file", limit: 200 }).data?.files ?? [];
+  const [text, setText] = useDraft(`mail.${agent ?? ""}`);
+  const [at, setAt] = useState("");
+  const [file, setFile] = useState("");
+  const [hasMore, setMore] = useState(false);
+  const now = useDo(ops.sendMessage);
+  const later = useDo(ops.sendDeferredMessage);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useKeys({ m: () => field.current?.focus() });
+  const name = roster.find(({ id }) => id === agent)?.name ?? "the agent";
+  const because = cantDecide ?? (agent === undefined ? "Choose who gets it first." : undefined);
+  const submit = async (event?: FormEvent): Promise<void> => {
+    event?.preventDefault();
+    if (agent === undefined || because !== undefined || text.trim() === "") return;
+    const message = { companyId, to: agent, body: text, ...(file !== "" && { files: [file] }) };
+    const sent =
+      at === ""
+        ? await now.run(message)
+        : await later.run({ ...message, deliverAt: new Date(at).toISOString() });
+    if (sent === undefined) return;
+    setText("");
+    setFile("");
+    setAt("");
+    toast(at === "" ? texts.sentTo(name) : texts.scheduledFor(name));
+  };
+  return (
+    <form className="mail-box" onSubmit={(event) => void submit(event)}>
+      <Refusal of={now.refused ?? later.refused} />
+      <div className="mail-to">
+        <select
+          className="input"
+          aria-label="To"
+          value={agent ?? ""}
+          onChange={({ target }) => void navigate({ to: `/mail/${target.value}`, search: true })}
+        >
+          <option value="" disabled>
+            To…
+          </option>
+          {roster.map(({ id, name: each, role }) => (
+            <option key={id} value={id}>
+              {each}, {role}
+            </option>
+          ))}
+        </select>
+        <Button look="ghost" aria-expanded={hasMore} onClick={() => setMore(!hasMore)}>
+          Later or with a file
+        </Button>
+      </div>
+      {hasMore && (
+        <div className="mail-more">
+          <label className="field">
+            <span>Deliver at</span>
+            <input
+              className="input"
+              type="datetime-local"
+              value={at}
+              onChange={({ target }) => setAt(target.value)}
+            />
+          </label>
+          <label className="field">
+            <span>Attach a file</span>
+            <select className="input" value={file} onChange={({ target }) => setFile(target.value)}>
+              <option value="">None</option>
+              {files.map(({ id, description }) => (
+                <option key={id} value={id}>
+                  {description.slice(0, 100)}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+      )}
+      <div className="mail-write">
+        <textarea
+          ref={field}
+          className="input"
+          rows={2}
+          aria-label="Message"
+          placeholder="Write a message. Ctrl ↵ sends it."
+          maxLength={200_000}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void submit();
+            if (event.key !== "Escape") return;
+            // Leaves the field. The next one leaves the conversation.
+            event.preventDefault();
+            event.currentTarget.blur();
+          }}
+        />
+        <Button
+          look="solid"
+          type="submit"
+          icon="send"
+          aria-label="Send"
+          because={because}
+          disabled={now.isBusy || later.isBusy}
+        />
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,9 @@
+import type { ops } from "virtual:operations";
+import type { Answer } from "../../data/operations.ts";
+import * as texts from "./texts.ts";
+
+export type ShownMessage = Answer<typeof ops.listSent>["messages"][number];
+export type Party = ShownMessage["from"];
+
+export const nameOf = ({ kind, name }: Party): string =>
+  kind === "system" ? texts.systemName : kind === "board" && name === "" ? texts.boardName : name;

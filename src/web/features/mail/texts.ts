@@ -1,0 +1,15 @@
+/** The sentences of Mail. */
+export const boxWords = { waiting: "Waiting", all: "All", sent: "Sent", deferred: "Deferred" } as const;
+export const emptyBox = {
+  waiting: "No messages wait.",
+  all: "No messages yet.",
+  sent: "You sent no messages yet.",
+  deferred: "No message waits for its time.",
+} as const;
+export const emptyBoxHint = "Choose an agent below and write. An answer arrives here.";
+export const noConversation = (name: string): string => `You and ${name} have not written to each other yet.`;
+export const chooseConversation = "Choose a conversation, or write to an agent.";
+export const systemName = "Agency";
+export const boardName = "the board";
+export const sentTo = (name: string): string => `Sent to ${name}.`;
+export const scheduledFor = (name: string): string => `The message to ${name} waits for its time.`;

@@ -1,0 +1,244 @@
+import { type KeyboardEvent, memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
+import { counted, roundMoney } from "../../ui/figures.tsx";
+import { mapDirections, zoomedByKey, ZoomKeys } from "../../ui/pan-zoom.tsx";
+import { StatusMark } from "../../ui/status.tsx";
+import { Tile } from "../../ui/tile.tsx";
+import { Line } from "../../ui/words.tsx";
+import { useAgentDrag } from "./agent-drag.ts";
+import { headOf, layOut, type MapBox, nextBox, type PlannedPlaces } from "./map-layout.ts";
+import { useMapWindow } from "./map-view.ts";
+import { standingMarks, type Position, stateOf, tileOf } from "./position.ts";
+import * as texts from "./texts.ts";
+import "./map.css";
+
+/** The organization as cards. Dragging a row or a card to another card plans the move; the outline shows the same as rows. */
+export function OrgMap({
+  agents,
+  people,
+  plan,
+  selected,
+  dimUnless,
+  canMove,
+  onSelect,
+  onOpen,
+  onMove,
+}: {
+  agents: readonly Position[];
+  /** Who the board is. */
+  people: string;
+  plan: PlannedPlaces;
+  selected: string | undefined;
+  dimUnless: string | undefined;
+  canMove: boolean;
+  onSelect: (id: string) => void;
+  onOpen: (id: string) => void;
+  onMove: (agent: string, to: string) => void;
+}): ReactNode {
+  const layout = useMemo(() => layOut(agents, plan), [agents, plan]);
+  const drag = useAgentDrag(layout, canMove, onMove);
+  const map = useMapWindow(layout, drag.grab);
+  const [focus, setFocus] = useState(selected);
+  const root = layout.boxes.find(({ kind }) => kind === "team");
+  const focused = layout.boxes.find(({ key }) => key === focus) ?? root;
+  const show = (box: MapBox, zooms: boolean): void => {
+    // The sheet with the plan covers the lower part.
+    const sheet = map.frame.current?.parentElement?.querySelector<HTMLElement>(".plan")?.offsetHeight;
+    map.show(headOf(box), zooms, sheet);
+  };
+  const goTo = (box: MapBox | undefined): void => {
+    if (box === undefined) return;
+    // Rendered before the next key is read.
+    flushSync(() => setFocus(box.key));
+    show(box, true);
+    map.frame.current
+      ?.querySelector<HTMLElement>(`[data-agent="${box.key}"]`)
+      ?.focus({ preventScroll: true });
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || focused === undefined) return;
+    const { key } = event;
+    const direction = mapDirections[key];
+    if (direction !== undefined) goTo(nextBox(layout.boxes, focused, direction));
+    else if (key === "Home") goTo(root);
+    else if (key === "Enter" && selected === focused.key) onOpen(focused.key);
+    else if (key === "Enter" || key === " ") onSelect(focused.key);
+    else if (!zoomedByKey(key, map)) return;
+    event.preventDefault();
+  };
+  // What arrives is what the person planned: it comes into view.
+  const arriving = layout.boxes.find(({ planned }) => planned === "arrives");
+  const shownPlan = useRef<PlannedPlaces>(null);
+  useEffect(() => {
+    if (arriving === undefined || shownPlan.current === plan) return;
+    shownPlan.current = plan;
+    show(arriving, false);
+  }, [arriving, plan]);
+  // The panel takes room from the map: what it is about stays in view.
+  useEffect(() => {
+    const box = layout.boxes.find(({ key }) => key === selected);
+    if (box === undefined) return;
+    const frame = requestAnimationFrame(() => show(box, false));
+    return () => cancelAnimationFrame(frame);
+  }, [selected]);
+  const boxes = layout.boxes.filter(({ key }) => map.seen.has(key) || key === focused?.key);
+  return (
+    <div className={`map ${map.isFar ? "far" : ""}`} ref={map.frame} {...map.pointer}>
+      <div
+        className="map-layer"
+        ref={map.layer}
+        role="tree"
+        aria-label={texts.mapOf(agents.length)}
+        onKeyDown={onKey}
+      >
+        <svg className="wires" aria-hidden="true">
+          {layout.wires.map(({ key, path }) => (
+            <path key={key} d={path} />
+          ))}
+        </svg>
+        {boxes.map((box) =>
+          box.agent === null ? (
+            <div key="board" className="team board" role="none" style={placeStyle(box)}>
+              <header>
+                <Tile id="board" name="Board" kind="person" />
+                <div className="min-w-0">
+                  <b>Board</b>
+                  <span className="r cut">
+                    <Line text={people} />
+                  </span>
+                </div>
+              </header>
+            </div>
+          ) : (
+            <Box
+              key={box.key}
+              box={box}
+              agent={box.agent}
+              isSelected={box.agent.id === selected}
+              isTarget={drag.over === box.key}
+              isDim={dimUnless !== undefined && stateOf(box.agent) !== dimUnless}
+              canFocus={box === focused}
+              onSelect={onSelect}
+              onFocus={setFocus}
+            />
+          ),
+        )}
+      </div>
+      {drag.dragged !== null && (
+        <div className="drag-ghost" style={{ left: drag.dragged.x, top: drag.dragged.y }}>
+          <Tile id={drag.dragged.agent.id} name={drag.dragged.agent.name} size="xs" />
+          <Line text={drag.dragged.agent.name} />
+        </div>
+      )}
+      <ZoomKeys of={map} />
+    </div>
+  );
+}
+
+const placeStyle = ({ x, y, w, h }: MapBox) => ({
+  transform: `translate(${x}px, ${y}px)`,
+  width: w,
+  height: h,
+});
+
+/** A card or a row. It is rendered again only if something about it changes. */
+const Box = memo(function Box({
+  box,
+  agent,
+  isSelected,
+  isTarget,
+  isDim,
+  canFocus,
+  onSelect,
+  onFocus,
+}: {
+  box: MapBox;
+  agent: Position;
+  isSelected: boolean;
+  isTarget: boolean;
+  isDim: boolean;
+  canFocus: boolean;
+  onSelect: (id: string) => void;
+  onFocus: (id: string) => void;
+}): ReactNode {
+  const state = stateOf(agent);
+  const isRow = box.kind === "row";
+  const says =
+    box.planned === "arrives"
+      ? texts.arrives
+      : box.planned === "leaves"
+        ? texts.leaves
+        : isRow
+          ? (agent.working?.on ?? agent.says)
+          : agent.role;
+  return (
+    <div
+      className={[
+        isRow ? "mrow" : "team",
+        box.h > 80 ? "with-rows" : "",
+        isSelected && box.planned !== "arrives" ? "sel" : "",
+        isTarget ? "target" : "",
+        isDim ? "faint" : "",
+        state === "pending" ? "pend" : "",
+        box.planned ?? "",
+      ].join(" ")}
+      role="treeitem"
+      data-agent={box.key}
+      data-about={`agent ${agent.id}`}
+      aria-level={box.depth}
+      aria-selected={isSelected}
+      tabIndex={canFocus ? 0 : -1}
+      style={placeStyle(box)}
+      onClick={() => {
+        onFocus(box.key);
+        onSelect(agent.id);
+      }}
+    >
+      <header>
+        <Tile id={agent.id} name={agent.name} kind={tileOf(agent)} size={isRow ? "xs" : ""} />
+        <div className="min-w-0">
+          <b className="cut">
+            <Line text={agent.name} />
+          </b>
+          <span className="r cut">
+            <Line text={says} />
+          </span>
+        </div>
+        <StatusMark mark={standingMarks[state]} label={texts.stateWords[state]} />
+      </header>
+      {!isRow && (
+        <div className="sum">
+          <span>{counted(box.reports, "report")}</span>
+          <span>
+            {roundMoney(agent.spentUsd ?? 0)}
+            {agent.budgetUsd !== null && ` of ${roundMoney(agent.budgetUsd)}`}
+          </span>
+        </div>
+      )}
+    </div>
+  );
+}, isSame);
+
+/** Layouts are made new with each answer; a box is the same if it stands at the same place and says the same. */
+function isSame(
+  before: Readonly<Record<string, unknown>> & { readonly box: MapBox; readonly agent: Position },
+  after: typeof before,
+): boolean {
+  const { box, agent } = before;
+  return (
+    box.x === after.box.x &&
+    box.y === after.box.y &&
+    box.w === after.box.w &&
+    box.h === after.box.h &&
+    box.planned === after.box.planned &&
+    box.reports === after.box.reports &&
+    (["isSelected", "isTarget", "isDim", "canFocus"] as const).every(
+      (name) => before[name] === after[name],
+    ) &&
+    (["name", "role", "says", "status", "spentUsd", "budgetUsd", "blocked", "workable"] as const).every(
+      (name) => agent[name] === after.agent[name],
+    ) &&
+    agent.working?.on === after.agent.working?.on &&
+    (agent.working === null) === (after.agent.working === null)
+  );
+}

@@ -1,0 +1,214 @@
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useMemo, useState } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useRead } from "../../data/reading.ts";
+import { AgentNow } from "../../ui/agent-now.tsx";
+import { Button, Choice } from "../../ui/buttons.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { Page } from "../../ui/page.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { useVerbs } from "../../ui/verbs.ts";
+import { OrgMap } from "./map.tsx";
+import { Outline } from "./outline.tsx";
+import { AppliedBar, PlanSheet } from "./plan-sheet.tsx";
+import { type Position, stateOf, type Standing, standings } from "./position.ts";
+import { ReorganizeDialog } from "./reorganize-dialog.tsx";
+import { placesOf, useReorganizing } from "./reorganizing.ts";
+import * as texts from "./texts.ts";
+import "./organization.css";
+import "../../ui/agent-panel.css";
+import "../../ui/work.css";
+
+/** Above this number the outline is shown first. */
+const mostOnMap = 60;
+
+/** Everything that the page shows is in the address. `at` is kept for points in the past. */
+interface Shown {
+  readonly view?: string | undefined;
+  readonly agent?: string | undefined;
+  readonly state?: string | undefined;
+  readonly at?: string | undefined;
+}
+
+/** Who reports to which manager, and what each agent does. */
+export function Organization(): ReactNode {
+  const { company, me, cantDecide } = useHere();
+  const navigate = useNavigate();
+  const search: Shown = useSearch({ strict: false });
+  const org = useRead(ops.viewOrg, { companyId: company.id });
+  const people = useRead(ops.listPeople, me?.role === "board" ? {} : null).data?.people ?? [];
+  const [asked, setAsked] = useState<string | null>(null);
+  const brains = useRead(ops.listBrains, asked === null ? null : {}).data?.brains ?? [];
+  const reorganizing = useReorganizing(company.id);
+  const show = (part: Partial<Shown>): void =>
+    void navigate({ to: "/org", search: { ...search, ...part }, replace: true });
+  const select = (agent: string | undefined): void => show({ agent });
+  const agents = org.data?.agents ?? [];
+  const places = useMemo(() => placesOf(reorganizing.plan, agents), [reorganizing.plan, agents]);
+  const isNarrow = matchMedia("(max-width: 760px)").matches;
+  const first = agents.length > mostOnMap || isNarrow ? "outline" : "map";
+  const view = search.view === "map" || search.view === "outline" ? search.view : first;
+  const canMove = cantDecide === undefined;
+  const ask = (): false | void => {
+    const focused = document.activeElement?.closest<HTMLElement>("[data-agent]")?.dataset["agent"];
+    const id = agents.find((agent) => agent.id === focused)?.id ?? search.agent;
+    if (id === undefined || !canMove) return false;
+    setAsked(id);
+  };
+  useKeys({
+    Escape: () => (search.agent === undefined ? false : select(undefined)),
+    "Shift+M": ask,
+    ".": ask,
+  });
+  const chosen = agents.find(({ id }) => id === search.agent);
+  useVerbs(
+    chosen === undefined
+      ? []
+      : [
+          {
+            text: `Move or reorganize ${chosen.name}`,
+            hotkey: "Shift M",
+            because: cantDecide,
+            run: () => setAsked(chosen.id),
+          },
+        ],
+  );
+  const open = (id: string): void => void navigate({ to: `/agents/${id}` });
+  const shared = {
+    agents,
+    selected: search.agent,
+    dimUnless: search.state,
+    // On a narrow screen there is no room beside: a tap opens the page.
+    onSelect: (id: string) => (isNarrow ? open(id) : select(id)),
+    onOpen: open,
+  };
+  const board = people.filter(({ role }) => role === "board").map(({ name }) => name);
+  return (
+    <Page
+      title="Organization"
+      heading
+      actions={
+        <>
+          <Link to="/reorganizations" className="b ghost">
+            <Icon name="undo" />
+            <span className="hide-s">Reorganizations</span>
+            <span className="vh only-s">Reorganizations</span>
+          </Link>
+          <Link to="/hire" className="b solid">
+            <Icon name="hire" />
+            Hire <kbd aria-hidden="true">H</kbd>
+          </Link>
+        </>
+      }
+    >
+      <Loaded of={org} rows={16} height={33}>
+        {({ stopped }) => (
+          <div className={`org ${search.agent === undefined ? "without-panel" : ""}`}>
+            <div className="mapwrap">
+              <div className="tools">
+                <Choice
+                  label="View"
+                  value={view}
+                  options={[
+                    { value: "outline", text: "Outline", icon: "outline" },
+                    { value: "map", text: "Map", icon: "map" },
+                  ]}
+                  onChange={(next) => show({ view: next })}
+                />
+                <Filters
+                  agents={agents}
+                  chosen={search.state}
+                  onChoose={(state) => show({ state: search.state === state ? undefined : state })}
+                />
+              </div>
+              {stopped !== null && <p className="lost">{stopped}</p>}
+              {search.at !== undefined && <p className="lost">{texts.readOnlyPast}</p>}
+              <AppliedBar of={reorganizing} />
+              {agents.length === 1 && (
+                <div className="inner">
+                  <Empty title={texts.worksAlone(agents[0]?.name ?? "")} />
+                </div>
+              )}
+              {view === "map" ? (
+                <OrgMap
+                  {...shared}
+                  people={board.length === 0 ? "the people who govern" : board.join(", ")}
+                  plan={places}
+                  canMove={canMove}
+                  onMove={(agent, to) => reorganizing.propose({ kind: "move_report", agent, to })}
+                />
+              ) : (
+                <Outline {...shared} />
+              )}
+              <PlanSheet of={reorganizing} agents={agents} />
+            </div>
+            {search.agent !== undefined && (
+              <AgentNow
+                key={search.agent}
+                id={search.agent}
+                onClose={() => select(undefined)}
+                more={
+                  canMove && (
+                    <Button
+                      look="ghost"
+                      icon="more"
+                      aria-label="Reorganize"
+                      title="Move or reorganize, Shift M"
+                      onClick={() => setAsked(search.agent ?? null)}
+                    />
+                  )
+                }
+              />
+            )}
+            <ReorganizeDialog
+              key={asked}
+              agent={agents.find(({ id }) => id === asked) ?? null}
+              agents={agents}
+              brains={brains.map(({ type }) => type)}
+              onPropose={reorganizing.propose}
+              onClose={() => setAsked(null)}
+            />
+          </div>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Filters({
+  agents,
+  chosen,
+  onChoose,
+}: {
+  agents: readonly Position[];
+  chosen: string | undefined;
+  onChoose: (state: Standing) => void;
+}): ReactNode {
+  const counts = useMemo(() => {
+    const all = new Map<Standing, number>();
+    for (const agent of agents) all.set(stateOf(agent), (all.get(stateOf(agent)) ?? 0) + 1);
+    return all;
+  }, [agents]);
+  return (
+    <div className="filters" role="group" aria-label="States">
+      {standings.map((state) => {
+        const count = counts.get(state) ?? 0;
+        return (
+          count > 0 && (
+            <button
+              key={state}
+              type="button"
+              className={`chip ${state}`}
+              aria-pressed={chosen === state}
+              onClick={() => onChoose(state)}
+            >
+              <b>{count}</b> {texts.stateWords[state]}
+            </button>
+          )
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,238 @@
+import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
+import { Meter, roundMoney } from "../../ui/figures.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { StatusMark } from "../../ui/status.tsx";
+import { Tile } from "../../ui/tile.tsx";
+import { Line } from "../../ui/words.tsx";
+import { type Branch, standingMarks, type Position, stateOf, tileOf, treeOf } from "./position.ts";
+import { stateWords } from "./texts.ts";
+
+/** On a narrow screen an agent has two lines. */
+const rowHeight = matchMedia("(max-width: 760px)").matches ? 56 : 33;
+
+/** The organization as a tree of rows. Rows have one height, and only those in view are rendered, with the focused one. */
+export function Outline({
+  agents,
+  selected,
+  dimUnless,
+  onSelect,
+  onOpen,
+}: {
+  agents: readonly Position[];
+  selected: string | undefined;
+  dimUnless: string | undefined;
+  onSelect: (id: string) => void;
+  onOpen: (id: string) => void;
+}): ReactNode {
+  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  // By identity: rows that come and go above it don't move the focus to another agent.
+  const [focus, setFocus] = useState(selected);
+  const last = useRef(0);
+  const rows = useMemo(() => treeOf(agents, folded), [agents, folded]);
+  const found = rows.findIndex(({ agent }) => agent.id === focus);
+  const at = found === -1 ? Math.min(last.current, rows.length - 1) : found;
+  last.current = at;
+  const box = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    getItemKey: (index) => rows[index]?.agent.id ?? index,
+    overscan: 12,
+    rangeExtractor: (range) => [...new Set([...defaultRangeExtractor(range), at])].toSorted((a, b) => a - b),
+  });
+  const goTo = (next: number): void => {
+    const index = Math.max(0, Math.min(rows.length - 1, next));
+    const id = rows[index]?.agent.id;
+    // Rendered before the next key is read.
+    flushSync(() => setFocus(id));
+    virtual.scrollToIndex(index);
+    box.current?.querySelector<HTMLElement>(`[data-agent="${id}"]`)?.focus({ preventScroll: true });
+  };
+  const fold = ({ agent, reports, depth }: Branch, wants: boolean): void => {
+    const isFolded = folded.has(agent.id);
+    if (wants === isFolded || reports === 0) {
+      if (wants) goTo(rows.findLastIndex((row, index) => index < at && row.depth < depth));
+      else goTo(at + 1);
+      return;
+    }
+    const next = new Set(folded);
+    if (wants) next.add(agent.id);
+    else next.delete(agent.id);
+    setFolded(next);
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    const row = rows[at];
+    if (row === undefined || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.key === "ArrowDown" || event.key === "j") goTo(at + 1);
+    else if (event.key === "ArrowUp" || event.key === "k") goTo(at - 1);
+    else if (event.key === "Home") goTo(0);
+    else if (event.key === "End") goTo(rows.length - 1);
+    else if (event.key === "ArrowLeft") fold(row, true);
+    else if (event.key === "ArrowRight") fold(row, false);
+    else if (event.key === "Enter" && selected === row.agent.id) onOpen(row.agent.id);
+    else if (event.key === "Enter" || event.key === " ") onSelect(row.agent.id);
+    else return;
+    event.preventDefault();
+  };
+  const month = new Date().toLocaleString("en", { month: "long" });
+  return (
+    <div
+      className="org-tree"
+      ref={box}
+      role="treegrid"
+      aria-label="Organization"
+      aria-rowcount={rows.length + 1}
+      onKeyDown={onKey}
+    >
+      <div className="orow ohead" role="row">
+        <span className="who" role="columnheader">
+          Agent
+        </span>
+        <span className="do" role="columnheader">
+          Doing
+        </span>
+        <span className="n" role="columnheader">
+          Open
+        </span>
+        <span className="n" role="columnheader">
+          Blocked
+        </span>
+        <span className="n" role="columnheader">
+          Inbox
+        </span>
+        <span className="sp" role="columnheader">
+          <span />
+          {month}
+        </span>
+      </div>
+      <div role="rowgroup" className="orows" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, start }) => {
+          const row = rows[index];
+          return (
+            row && (
+              <OutlineRow
+                key={row.agent.id}
+                row={row}
+                index={index}
+                top={start}
+                isFolded={folded.has(row.agent.id)}
+                isSelected={selected === row.agent.id}
+                isDim={dimUnless !== undefined && stateOf(row.agent) !== dimUnless}
+                canFocus={index === at}
+                onFold={() => fold(row, !folded.has(row.agent.id))}
+                onSelect={() => {
+                  setFocus(row.agent.id);
+                  onSelect(row.agent.id);
+                }}
+              />
+            )
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function OutlineRow({
+  row: { agent, depth, reports },
+  index,
+  top,
+  isFolded,
+  isSelected,
+  isDim,
+  canFocus,
+  onFold,
+  onSelect,
+}: {
+  row: Branch;
+  index: number;
+  top: number;
+  isFolded: boolean;
+  isSelected: boolean;
+  isDim: boolean;
+  canFocus: boolean;
+  onFold: () => void;
+  onSelect: () => void;
+}): ReactNode {
+  const state = stateOf(agent);
+  const { spentUsd, budgetUsd } = agent;
+  return (
+    <div
+      className={`orow ${isSelected ? "sel" : ""} ${isDim ? "faint" : ""} ${state === "pending" ? "pend" : ""}`}
+      role="row"
+      data-row={index}
+      data-agent={agent.id}
+      data-about={`agent ${agent.id}`}
+      aria-rowindex={index + 2}
+      aria-level={depth + 1}
+      aria-expanded={reports > 0 ? !isFolded : undefined}
+      aria-selected={isSelected}
+      tabIndex={canFocus ? 0 : -1}
+      style={{ transform: `translateY(${top}px)`, "--depth": depth }}
+      onClick={onSelect}
+    >
+      <span className="who" role="gridcell" style={{ paddingInlineStart: 14 + depth * 22 }}>
+        <button
+          type="button"
+          className="tw"
+          tabIndex={-1}
+          aria-hidden={reports === 0}
+          aria-label={isFolded ? "Unfold" : "Fold"}
+          onClick={(event) => {
+            event.stopPropagation();
+            onFold();
+          }}
+        >
+          {reports > 0 && <Icon name={isFolded ? "right" : "down"} />}
+        </button>
+        <Tile id={agent.id} name={agent.name} kind={tileOf(agent)} size="xs" />
+        <b className="cut">
+          <Line text={agent.name} />
+        </b>
+        <span className="r cut">
+          <Line text={agent.role} />
+        </span>
+      </span>
+      <span className="do" role="gridcell">
+        <StatusMark mark={standingMarks[state]} label={stateWords[state]} />
+        <span className="cut">
+          <Line text={agent.working?.on ?? agent.says} />
+        </span>
+      </span>
+      <Count value={agent.workable + agent.submitted} />
+      <Count value={agent.blocked} bad />
+      <Count value={agent.inbox} />
+      <span className="sp num" role="gridcell">
+        {budgetUsd !== null && budgetUsd > 0 ? (
+          <Meter
+            label={`${roundMoney(spentUsd ?? 0)} of ${roundMoney(budgetUsd)} spent`}
+            parts={[
+              {
+                value: Math.min(spentUsd ?? 0, budgetUsd),
+                ...((spentUsd ?? 0) >= budgetUsd && { tone: "hold" as const }),
+              },
+              { value: Math.max(0, budgetUsd - (spentUsd ?? 0)), tone: "none" },
+            ]}
+          />
+        ) : (
+          <span />
+        )}
+        <span>
+          {roundMoney(spentUsd ?? 0)}
+          {budgetUsd !== null && <i> of {roundMoney(budgetUsd)}</i>}
+        </span>
+      </span>
+    </div>
+  );
+}
+
+function Count({ value, bad = false }: { value: number; bad?: boolean }): ReactNode {
+  return (
+    <span className={`n num ${bad && value > 0 ? "bad" : ""}`} role="gridcell">
+      {value === 0 ? "–" : value}
+    </span>
+  );
+}

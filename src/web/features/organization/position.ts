@@ -1,0 +1,54 @@
+import type { ops } from "virtual:operations";
+import type { Answer } from "../../data/operations.ts";
+import type { MarkName } from "../../ui/status.tsx";
+import type { TileKind } from "../../ui/tile.tsx";
+
+export type Position = Answer<typeof ops.viewOrg>["agents"][number];
+
+export const standings = ["working", "idle", "paused", "blocked", "pending"] as const;
+export type Standing = (typeof standings)[number];
+
+export function stateOf({ status, working, blocked, workable }: Position): Standing {
+  if (status === "pending_approval") return "pending";
+  if (status === "paused") return "paused";
+  if (working !== null) return "working";
+  return blocked > 0 && workable === 0 ? "blocked" : "idle";
+}
+
+export const standingMarks: Readonly<Record<Standing, MarkName>> = {
+  working: "work",
+  idle: "idle",
+  paused: "pause",
+  blocked: "stop",
+  pending: "pending",
+};
+
+export function tileOf({ isPerson, status }: Position): TileKind {
+  if (status === "pending_approval") return "pending";
+  return isPerson ? "person" : "agent";
+}
+
+export interface Branch {
+  readonly agent: Position;
+  readonly depth: number;
+  readonly reports: number;
+}
+
+/** The agents in the order of the tree. Agents below a folded one are left out. */
+export function treeOf(agents: readonly Position[], folded: ReadonlySet<string>): Branch[] {
+  const below = new Map<string | null, Position[]>();
+  const known = new Set(agents.map(({ id }) => id));
+  for (const agent of agents) {
+    const boss = agent.boss !== null && known.has(agent.boss.id) ? agent.boss.id : null;
+    below.set(boss, [...(below.get(boss) ?? []), agent]);
+  }
+  const rows: Branch[] = [];
+  const visit = (boss: string | null, depth: number): void => {
+    for (const agent of below.get(boss) ?? []) {
+      rows.push({ agent, depth, reports: below.get(agent.id)?.length ?? 0 });
+      if (!folded.has(agent.id)) visit(agent.id, depth + 1);
+    }
+  };
+  visit(null, 0);
+  return rows;
+}

@@ -1,0 +1,155 @@
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useRead } from "../../data/reading.ts";
+import { AskFor } from "../../ui/ask-for.tsx";
+import type { OneOutcome } from "./one-outcome.ts";
+
+const note = { name: "note", label: "Note for the owner", optional: true, long: true } as const;
+
+/** What can be done now, by the status of the outcome. The server has the last word. */
+export function OutcomeActions({ outcome }: { outcome: OneOutcome }): ReactNode {
+  const { id, status, kind } = outcome;
+  const isWork = kind === "work" || kind === "integration";
+  return (
+    <div className="buttons outcome-actions">
+      {status === "submitted" && (
+        <>
+          <AskFor
+            look="solid"
+            text="Accept"
+            title="Accept this result?"
+            says="The outcome is completed, and what waited for it continues."
+            fields={[note]}
+            operation={ops.decideOutcome}
+            input={(values) => ({
+              id,
+              verdict: "pass" as const,
+              ...(values["note"] && { note: values["note"] }),
+            })}
+            done="Accepted."
+          />
+          <AskFor
+            text="Send back"
+            title="Send this result back?"
+            says="Its owner works on it again, with your note."
+            fields={[{ name: "note", label: "What is missing", long: true }]}
+            operation={ops.decideOutcome}
+            input={(values) => ({ id, verdict: "rework" as const, note: values["note"] ?? "" })}
+            done="Sent back with your note."
+          />
+        </>
+      )}
+      {status === "open" && isWork && (
+        <AskFor
+          text="Complete"
+          title="Complete this outcome?"
+          says="Use it when the result is there, whatever the sessions say."
+          fields={[{ ...note, label: "The result" }]}
+          operation={ops.completeOutcome}
+          input={(values) => ({ id, ...(values["note"] && { note: values["note"] }) })}
+          done="Completed."
+        />
+      )}
+      {status === "open" && outcome.blocked === null && isWork && (
+        <AskFor
+          text="Block"
+          title="Block this outcome?"
+          says="No session starts for it until the block ends."
+          fields={[
+            { name: "reason", label: "What is missing" },
+            {
+              name: "until",
+              label: "Until",
+              type: "datetime-local",
+              optional: true,
+              hint: "Empty: until it is unblocked.",
+            },
+          ]}
+          operation={ops.updateOutcome}
+          input={(values) => ({
+            id,
+            blocked: {
+              reason: values["reason"] ?? "",
+              ...(values["until"] && { until: new Date(values["until"]).toISOString() }),
+            },
+          })}
+          done="Blocked."
+        />
+      )}
+      {status === "open" && outcome.blocked !== null && (
+        <AskFor
+          text="Unblock"
+          title="Unblock this outcome?"
+          says="Its owner can work on it again."
+          fields={[]}
+          operation={ops.updateOutcome}
+          input={() => ({ id, blocked: null })}
+          done="Unblocked."
+        />
+      )}
+      {status === "open" && isWork && <Delegate id={id} owner={outcome.responsible?.id ?? null} />}
+      {status === "open" && outcome.delegated && (
+        <AskFor
+          text="Take back"
+          title="Take this outcome back?"
+          says="It returns to the agent that delegated it. An agent that was created for it is terminated."
+          fields={[{ name: "reason", label: "Why", long: true }]}
+          operation={ops.reclaimOutcome}
+          input={(values) => ({ id, reason: values["reason"] ?? "" })}
+          done="Taken back."
+        />
+      )}
+      {(status === "completed" || status === "closed") && (
+        <AskFor
+          text="Reopen"
+          title="Reopen this outcome?"
+          says="Its owner works on it again."
+          fields={[{ name: "reason", label: "What is missing", long: true }]}
+          operation={ops.reopenOutcome}
+          input={(values) => ({ id, reason: values["reason"] ?? "" })}
+          done="Reopened."
+        />
+      )}
+      {(status === "open" || status === "submitted") && isWork && (
+        <AskFor
+          danger
+          text="Close"
+          title="Close this outcome?"
+          says="The outcome is given up. What is below it and serves nothing else is closed too."
+          fields={[{ name: "rationale", label: "Why", long: true }]}
+          operation={ops.closeOutcome}
+          input={(values) => ({ id, rationale: values["rationale"] ?? "" })}
+          done="Closed."
+        />
+      )}
+    </div>
+  );
+}
+
+/** To a direct report of the owner. */
+function Delegate({ id, owner }: { id: string; owner: string | null }): ReactNode {
+  const reports = useRead(ops.viewAgent, owner === null ? null : { id: owner }).data?.reports ?? [];
+  if (reports.length === 0) return null;
+  return (
+    <AskFor
+      text="Delegate"
+      title="Delegate this outcome?"
+      says="The report becomes responsible for it and everything below it. Its manager verifies the result."
+      fields={[
+        {
+          name: "to",
+          label: "To",
+          options: reports.map((one) => ({ value: one.id, text: one.name })),
+        },
+        { name: "message", label: "What to tell the new owner", optional: true, long: true },
+      ]}
+      operation={ops.delegateOutcome}
+      input={(values) => ({
+        id,
+        to: values["to"] ?? reports[0]?.id ?? "",
+        ...(values["message"] && { message: values["message"] }),
+      })}
+      done="Delegated."
+    />
+  );
+}

@@ -1,0 +1,52 @@
+import type { ops } from "virtual:operations";
+import type { Answer } from "../../data/operations.ts";
+
+export type Graph = Answer<typeof ops.viewGraph>;
+export type GraphNode = Graph["outcomes"][number];
+
+/** The outcomes as rows of a tree. An outcome with several parents is listed below the first of them. */
+export interface Leaf<N extends { readonly id: string }> {
+  readonly node: N;
+  readonly depth: number;
+  readonly hasChildren: boolean;
+  readonly isFolded: boolean;
+  /** It matches the filters. Others are there because something below them does. */
+  readonly matches: boolean;
+}
+
+export function rowsOfTree<N extends { readonly id: string }>(
+  nodes: readonly N[],
+  edges: readonly { readonly parent: string; readonly child: string }[],
+  matches: (node: N) => boolean,
+  folded: ReadonlySet<string>,
+): Leaf<N>[] {
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const children = new Map<string, N[]>();
+  const placed = new Set<string>();
+  for (const { parent, child } of edges) {
+    const node = byId.get(child);
+    if (node === undefined || !byId.has(parent) || placed.has(child)) continue;
+    placed.add(child);
+    children.set(parent, [...(children.get(parent) ?? []), node]);
+  }
+  const shows = new Map<string, boolean>();
+  const isShown = (node: N): boolean => {
+    const known = shows.get(node.id);
+    if (known !== undefined) return known;
+    shows.set(node.id, false);
+    const below = (children.get(node.id) ?? []).map(isShown);
+    const answer = matches(node) || below.includes(true);
+    shows.set(node.id, answer);
+    return answer;
+  };
+  const rows: Leaf<N>[] = [];
+  const add = (node: N, depth: number): void => {
+    if (!isShown(node)) return;
+    const below = (children.get(node.id) ?? []).filter(isShown);
+    const isFolded = folded.has(node.id);
+    rows.push({ node, depth, hasChildren: below.length > 0, isFolded, matches: matches(node) });
+    if (!isFolded) for (const child of below) add(child, depth + 1);
+  };
+  for (const node of nodes) if (!placed.has(node.id)) add(node, 0);
+  return rows;
+}

@@ -1,0 +1,79 @@
+import { flextree } from "d3-flextree";
+import type { MapItem } from "../../ui/camera.ts";
+import { type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
+
+/** An outcome on the map. Purposes are at the left, and what serves them is right of them. */
+export interface Placed extends MapItem {
+  readonly node: GraphNode;
+  readonly matches: boolean;
+}
+
+export interface Wire {
+  readonly from: Placed;
+  readonly to: Placed;
+  /** `serves`: the tree. `also`: a further parent. `waits`: a dependency. */
+  readonly kind: "serves" | "also" | "waits";
+}
+
+export interface MapOfOutcomes {
+  readonly items: readonly Placed[];
+  readonly wires: readonly Wire[];
+}
+
+const width = 236;
+const height = 44;
+const gapX = 64;
+const gapY = 10;
+
+interface Branch {
+  readonly leaf: Leaf<GraphNode> | null;
+  readonly below: Branch[];
+}
+
+export function layOutcomes(graph: Graph, matches: (node: GraphNode) => boolean): MapOfOutcomes {
+  const rows = rowsOfTree(graph.outcomes, graph.edges, matches, new Set());
+  const top: Branch = { leaf: null, below: [] };
+  const path: Branch[] = [top];
+  for (const leaf of rows) {
+    const branch: Branch = { leaf, below: [] };
+    path.length = leaf.depth + 1;
+    path.at(-1)?.below.push(branch);
+    path.push(branch);
+  }
+  const layout = flextree<Branch>({
+    children: ({ below }) => below,
+    // The layout grows downwards; the map grows to the right.
+    nodeSize: ({ data }) => (data.leaf === null ? [0, 0] : [height + gapY, width + gapX]),
+  });
+  const tree = layout.hierarchy(top);
+  layout(tree);
+  const items: Placed[] = [];
+  const placed = new Map<string, Placed>();
+  tree.each(({ data: { leaf }, x, y }) => {
+    if (leaf === null) return;
+    const item = {
+      id: leaf.node.id,
+      x: y,
+      y: x - height / 2,
+      w: width,
+      h: height,
+      node: leaf.node,
+      matches: leaf.matches,
+    };
+    items.push(item);
+    placed.set(item.id, item);
+  });
+  const wires: Wire[] = [];
+  const hasParent = new Set<string>();
+  const add = (from: string, to: string, kind: Wire["kind"]): void => {
+    const [a, b] = [placed.get(from), placed.get(to)];
+    if (a !== undefined && b !== undefined) wires.push({ from: a, to: b, kind });
+  };
+  for (const { parent, child } of graph.edges) {
+    if (!placed.has(parent) || !placed.has(child)) continue;
+    add(parent, child, hasParent.has(child) ? "also" : "serves");
+    hasParent.add(child);
+  }
+  for (const { outcome, dependsOn } of graph.dependencies) add(outcome, dependsOn, "waits");
+  return { items, wires };
+}

@@ -1,0 +1,199 @@
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useCallback, useMemo, useState } from "react";
+import { shown } from "../../../contract/visible-text.ts";
+import { farBelow } from "../../ui/camera.ts";
+import { counted } from "../../ui/figures.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { type Drawing, fitText, MapCanvas } from "../../ui/map-canvas.tsx";
+import { type StateMark, stateMarks } from "../../ui/marks.ts";
+import { standingOf } from "../../ui/standing.ts";
+import { Empty } from "../../ui/states.tsx";
+import type { Graph, GraphNode } from "./forest.ts";
+import { layOutcomes, type Placed, type Wire } from "./map-layout.ts";
+import { OutcomePanel } from "./panel.tsx";
+import { useReasons } from "./reasons.ts";
+import * as texts from "./texts.ts";
+
+/** Why and how from left to right. A click or Enter opens one beside the map. */
+export function OutcomeMap({
+  graph,
+  matches,
+}: {
+  graph: Graph;
+  matches: (node: GraphNode) => boolean;
+}): ReactNode {
+  const navigate = useNavigate();
+  const search: { outcome?: string } = useSearch({ strict: false });
+  const map = useMemo(() => layOutcomes(graph, matches), [graph, matches]);
+  const [inView, setInView] = useState<readonly GraphNode[]>([]);
+  const reasons = useReasons(inView);
+  const select = (outcome: string | undefined): void =>
+    void navigate({ to: "/outcomes", search: { ...search, outcome }, replace: true });
+  useKeys({ Escape: () => (search.outcome === undefined ? false : select(undefined)) });
+  const standing = useCallback(
+    (node: GraphNode) => standingOf(node.status, reasons.get(node.id)?.state, node.blocked),
+    [reasons],
+  );
+  const selected = search.outcome;
+  const draw = (drawing: Drawing<Placed>): void => {
+    drawWires(drawing, map.wires);
+    if (drawing.zoom < farBelow) drawFar(drawing, standing, selected);
+    else for (const item of drawing.items) drawCard(drawing, item, standing(item.node), selected);
+  };
+  if (map.items.length === 0)
+    return (
+      <div className="work-inner">
+        <Empty title={texts.noMatch} />
+      </div>
+    );
+  return (
+    <div className={`with-panel ${selected === undefined ? "closed" : ""}`}>
+      <div className="map-frame">
+        <MapCanvas
+          label={texts.mapLabel(counted(map.items.length, "outcome"))}
+          items={map.items}
+          selected={selected}
+          describe={({ node }) =>
+            texts.mapItem(
+              shown(node.title),
+              standing(node).label,
+              shown(node.responsible?.name ?? texts.unowned),
+            )
+          }
+          draw={draw}
+          onSelect={select}
+          onOpen={(id) => void navigate({ to: `/outcomes/${id}` })}
+          onRest={(items) => setInView(items.length > 100 ? [] : items.map(({ node }) => node))}
+        />
+        <p className="map-legend lab">
+          {texts.mapLegend} {graph.truncated && texts.mapIsCut}
+        </p>
+      </div>
+      {selected !== undefined && (
+        <OutcomePanel key={selected} id={selected} onClose={() => select(undefined)} />
+      )}
+    </div>
+  );
+}
+
+type Standing = (node: GraphNode) => ReturnType<typeof standingOf>;
+
+function drawWires({ context, seen, zoom, colour }: Drawing<Placed>, wires: readonly Wire[]): void {
+  const bottom = seen.y + seen.h;
+  const right = seen.x + seen.w;
+  for (const [kind, token, dash] of [
+    ["serves", "line-2", []],
+    ["also", "line-2", [1, 4]],
+    ["waits", "hold", [6, 5]],
+  ] as const) {
+    context.beginPath();
+    for (const { from, to, kind: each } of wires) {
+      if (each !== kind) continue;
+      const [x1, y1, y2] = [from.x + from.w, from.y + from.h / 2, to.y + to.h / 2];
+      const x2 = kind === "waits" ? to.x + to.w : to.x;
+      if (Math.max(y1, y2) < seen.y || Math.min(y1, y2) > bottom || Math.min(x1, x2) > right) continue;
+      const bend = kind === "waits" ? Math.max(x1, x2) + 24 : x2 - 24;
+      context.moveTo(x1, y1);
+      context.lineTo(bend, y1);
+      context.lineTo(bend, y2);
+      context.lineTo(x2, y2);
+    }
+    context.setLineDash(dash.map((part) => part / Math.max(zoom, 0.3)));
+    context.strokeStyle = colour(token);
+    context.lineWidth = 1.25 / Math.max(zoom, 0.25);
+    context.stroke();
+  }
+  context.setLineDash([]);
+}
+
+const tones = { run: "run", idle: "ink-3", hold: "hold", stop: "stop", call: "call", done: "run" } as const;
+const fills = {
+  run: "run-fill",
+  idle: "line-2",
+  hold: "hold",
+  stop: "stop",
+  call: "call-fill",
+  done: "line-2",
+} as const;
+
+/** Thousands of boxes at once: one path for each colour. */
+function drawFar(
+  { context, items, colour, focused, zoom }: Drawing<Placed>,
+  standing: Standing,
+  selected: string | undefined,
+): void {
+  const byTone = new Map<keyof typeof fills, Placed[]>();
+  for (const item of items) {
+    const tone = stateMarks[standing(item.node).mark].tone;
+    const same = byTone.get(tone);
+    if (same === undefined) byTone.set(tone, [item]);
+    else same.push(item);
+  }
+  for (const [tone, same] of byTone) {
+    context.beginPath();
+    for (const { x, y, w, h } of same) context.rect(x, y, w, h);
+    context.fillStyle = colour(fills[tone]);
+    context.fill();
+  }
+  for (const { id, x, y, w, h } of items) {
+    if (id !== focused && id !== selected) continue;
+    context.strokeStyle = colour("accent");
+    context.lineWidth = 2 / zoom;
+    context.strokeRect(x, y, w, h);
+  }
+}
+
+function drawCard(
+  { context, colour, focused }: Drawing<Placed>,
+  { id, x, y, w, h, node, matches }: Placed,
+  { mark, label }: ReturnType<typeof standingOf>,
+  selected: string | undefined,
+): void {
+  const isChosen = id === selected;
+  context.globalAlpha = matches ? 1 : 0.45;
+  context.beginPath();
+  context.roundRect(x, y, w, h, 8);
+  context.fillStyle = colour(isChosen ? "accent-soft" : "card");
+  context.fill();
+  const isMarked = isChosen || id === focused;
+  context.strokeStyle = colour(isMarked ? "accent" : "line-2");
+  context.lineWidth = isMarked ? 2 : 1;
+  context.stroke();
+  drawMark(context, stateMarks[mark], colour(tones[stateMarks[mark].tone]), x + 10, y + 8);
+  context.textBaseline = "alphabetic";
+  context.font = "550 13px Geist, Inter, system-ui, sans-serif";
+  context.fillStyle = colour("ink");
+  context.fillText(fitText(context, lineOf(node.title), w - 42), x + 32, y + 19);
+  context.font = "400 11.5px Geist, Inter, system-ui, sans-serif";
+  context.fillStyle = colour("ink-3");
+  const second = `${lineOf(node.responsible?.name ?? texts.unowned)} · ${label}`;
+  context.fillText(fitText(context, second, w - 42), x + 32, y + 35);
+  context.globalAlpha = 1;
+}
+
+const paths = new Map<string, Path2D>();
+
+function drawMark(
+  context: CanvasRenderingContext2D,
+  { parts }: StateMark,
+  tone: string,
+  x: number,
+  y: number,
+): void {
+  context.save();
+  context.translate(x, y);
+  for (const { d, isFilled, isDashed, width } of parts) {
+    const path = paths.get(d) ?? new Path2D(d);
+    paths.set(d, path);
+    context.setLineDash(isDashed ? [2.2, 2] : []);
+    context.lineWidth = width ?? 1.6;
+    context.strokeStyle = tone;
+    context.fillStyle = tone;
+    if (isFilled) context.fill(path);
+    else context.stroke(path);
+  }
+  context.restore();
+}
+
+/** One line of an agent's words. Characters that run backwards are written as \uXXXX, as everywhere. */
+const lineOf = (text: string): string => shown(text).replace(/\s+/g, " ");

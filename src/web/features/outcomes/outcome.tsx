@@ -1,0 +1,260 @@
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Fragment, type ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useRead } from "../../data/reading.ts";
+import { money } from "../../ui/figures.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { Markdown } from "../../ui/markdown.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { standingOf } from "../../ui/standing.ts";
+import { StatusMark } from "../../ui/status.tsx";
+import { When } from "../../ui/time.tsx";
+import { Line, Name, Said } from "../../ui/words.tsx";
+import { OutcomeActions } from "./actions.tsx";
+import type { OneOutcome } from "./one-outcome.ts";
+import * as texts from "./texts.ts";
+import { WhyBox } from "./why-box.tsx";
+import "../../ui/work.css";
+import "./outcomes.css";
+
+/** One outcome: how it stands and why, what it serves, how it is verified, and what was done for it. */
+export function OutcomePage(): ReactNode {
+  const { id = "" }: { id?: string } = useParams({ strict: false });
+  const navigate = useNavigate();
+  const outcome = useRead(ops.viewOutcome, { id });
+  useKeys({ Escape: () => void navigate({ to: "/outcomes" }) });
+  return (
+    <Page title={outcome.data?.title ?? "Outcome"} crumbs={[{ text: "Outcomes", to: "/outcomes" }]} quoted>
+      <Loaded of={outcome}>{(data) => <Whole outcome={data} />}</Loaded>
+    </Page>
+  );
+}
+
+function Whole({ outcome }: { outcome: OneOutcome }): ReactNode {
+  const isLive = outcome.status === "open" || outcome.status === "submitted";
+  const why = useRead(ops.why, isLive ? { id: outcome.id } : null).data;
+  const { mark, label } = standingOf(outcome.status, why?.state, outcome.blocked !== null);
+  return (
+    <div className="work">
+      <div className="work-inner">
+        <header className="sentence">
+          <h1>
+            <Line text={outcome.title} />
+          </h1>
+          <div className="sub">
+            <StatusMark mark={mark} />
+            {label}
+            <span>{texts.outcomeKindWords[outcome.kind]}</span>
+            {outcome.responsible === null ? (
+              <span>{texts.unowned}</span>
+            ) : (
+              <Name
+                of={{ kind: "agent", id: outcome.responsible.id, title: outcome.responsible.name }}
+                tile="agent"
+              />
+            )}
+            {outcome.delegatedBy && (
+              <span>
+                delegated by{" "}
+                <Name of={{ kind: "agent", id: outcome.delegatedBy.id, title: outcome.delegatedBy.name }} />
+              </span>
+            )}
+            {outcome.important && <span className="tag call">important</span>}
+            {outcome.urgent && <span className="tag hold">urgent</span>}
+            <span>
+              created <When at={outcome.createdAt} />
+            </span>
+          </div>
+        </header>
+        <OutcomeActions outcome={outcome} />
+        {why !== undefined && <WhyBox why={why} />}
+        <Chains id={outcome.id} />
+        {outcome.description !== "" && (
+          <section className="box">
+            <header>
+              <h2>Description</h2>
+            </header>
+            <div className="pad">
+              <Markdown text={outcome.description} />
+            </div>
+          </section>
+        )}
+        <section className="box">
+          <header>
+            <h2>How it is verified</h2>
+          </header>
+          {outcome.acceptance === null ? (
+            <p className="none">No criteria were written down.</p>
+          ) : (
+            <blockquote className="pad said-text">
+              <Said text={outcome.acceptance} most={4000} />
+            </blockquote>
+          )}
+        </section>
+        <Neighbours title="Below it" none="Nothing is below it yet." list={outcome.children} />
+        {outcome.dependsOn.length > 0 && <Neighbours title="Waits for" none="" list={outcome.dependsOn} />}
+        <Result outcome={outcome} />
+        <Record outcome={outcome} />
+      </div>
+    </div>
+  );
+}
+
+/** The chain of whys: from the company's purpose down to this outcome. */
+function Chains({ id }: { id: string }): ReactNode {
+  const data = useRead(ops.viewAncestors, { id }).data;
+  if (data === undefined || data.chains.every((chain) => chain.length === 0)) return null;
+  const known = new Map(data.ancestors.map((one) => [one.id, one]));
+  return (
+    <section className="box">
+      <header>
+        <h2>What it serves</h2>
+      </header>
+      {data.chains.slice(0, 5).map((chain) => (
+        <div key={chain.join()} className="chains">
+          {chain.toReversed().map((parent, at) => (
+            <Fragment key={parent}>
+              {at > 0 && <Icon name="right" />}
+              <Name of={{ kind: "outcome", id: parent, title: known.get(parent)?.title ?? null }} />
+            </Fragment>
+          ))}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function Neighbours({
+  title,
+  none,
+  list,
+}: {
+  title: string;
+  none: string;
+  list: OneOutcome["children"];
+}): ReactNode {
+  return (
+    <section className="box">
+      <header>
+        <h2>{title}</h2>
+        <span className="end">{list.length > 0 && list.length}</span>
+      </header>
+      {list.length === 0 ? (
+        <p className="none">{none}</p>
+      ) : (
+        <ul className="lines">
+          {list.map(({ id, title: words, status }) => {
+            const { mark, label } = standingOf(status ?? "open");
+            return (
+              <li key={id}>
+                <StatusMark mark={mark} label={label} />
+                <Name of={{ kind: "outcome", id, title: words }} />
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Result({ outcome }: { outcome: OneOutcome }): ReactNode {
+  const { company } = useHere();
+  const hasFiles = outcome.deliverables.length > 0;
+  const repos = useRead(ops.listRepos, hasFiles ? { companyId: company.id } : null).data?.repos ?? [];
+  const branches = new Map(
+    repos.flatMap(({ name, published }) =>
+      published.map(({ file: of, branch }) => [of, { repo: name, branch }] as const),
+    ),
+  );
+  const file = useRead(ops.readFile, outcome.result === null ? null : { id: outcome.result });
+  if (outcome.result === null && !hasFiles) return null;
+  return (
+    <section className="box">
+      <header>
+        <h2>Result</h2>
+        {outcome.result !== null && (
+          <Link className="end linked" to={`/knowledge/${outcome.result}`}>
+            Open the file
+          </Link>
+        )}
+      </header>
+      {file.data !== undefined && (
+        <div className="pad">
+          <Markdown text={file.data.content} />
+        </div>
+      )}
+      {file.refused !== undefined && <p className="none">{file.refused.message}</p>}
+      {hasFiles && (
+        <ul className="lines">
+          {outcome.deliverables.map(({ id, description, version, accepted, by }) => (
+            <li key={`${id} ${version}`}>
+              <Icon name="file" />
+              <Name of={{ kind: "file", id, title: description }} />
+              <span className="end">
+                {branches.has(id) && (
+                  <Link className="linked" to="/settings/repos" search={branches.get(id) ?? {}}>
+                    the changes
+                  </Link>
+                )}
+                version {version}
+                {by !== null && (
+                  <>
+                    {" by "}
+                    <Line text={by.name} />
+                  </>
+                )}
+                {accepted && <span className="tag run">accepted</span>}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Record({ outcome }: { outcome: OneOutcome }): ReactNode {
+  const timeline = useRead(ops.viewTimeline, { id: outcome.id }).data;
+  return (
+    <section className="box">
+      <header>
+        <h2>History</h2>
+        {timeline !== undefined && (
+          <span className="end">
+            {timeline.cost.sessions} {timeline.cost.sessions === 1 ? "session" : "sessions"},{" "}
+            {money(timeline.cost.usd)}
+          </span>
+        )}
+      </header>
+      <ul className="lines">
+        {outcome.history.map(({ at, action, by, who, why }, index) => (
+          <li key={`${at} ${index}`}>
+            <span>
+              <b>
+                <Line text={who} />
+              </b>{" "}
+              {texts.actionWords(action)}
+              {why !== null && (
+                <>
+                  : <Said text={why} />
+                </>
+              )}
+            </span>
+            <span className="end">
+              {by.sessionId !== null && (
+                <Link className="linked" to={`/sessions/${by.sessionId}`}>
+                  session
+                </Link>
+              )}
+              <When at={at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

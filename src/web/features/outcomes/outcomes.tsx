@@ -1,0 +1,241 @@
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useCallback, useRef } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useRead } from "../../data/reading.ts";
+import { Choice } from "../../ui/buttons.tsx";
+import { counted } from "../../ui/figures.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { useMoreRows } from "../../ui/more-rows.tsx";
+import { useRowKeys } from "../../ui/move-focus.ts";
+import { Page } from "../../ui/page.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { outcomeStatusWords, standingOf } from "../../ui/standing.ts";
+import { StatusMark } from "../../ui/status.tsx";
+import { Age } from "../../ui/time.tsx";
+import { Line, Name } from "../../ui/words.tsx";
+import { OutcomeMap } from "./map.tsx";
+import * as texts from "./texts.ts";
+import { OutcomeTree } from "./tree.tsx";
+import "../../ui/work.css";
+import "./outcomes.css";
+
+interface Filters {
+  readonly view?: string;
+  readonly q?: string;
+  readonly owner?: string;
+  readonly status?: string;
+  readonly kind?: string;
+}
+
+const statuses = ["live", "open", "submitted", "completed", "closed", "all"] as const;
+const views = ["tree", "map", "table"] as const;
+const kinds = ["perpetual", "mandate", "work", "integration", "inbox"] as const;
+
+/** What are we doing, and why is something not moving? */
+export function OutcomesPage(): ReactNode {
+  const navigate = useNavigate();
+  const filters: Filters = useSearch({ strict: false });
+  const find = useRef<HTMLInputElement>(null);
+  const change = (part: Filters): void =>
+    void navigate({ to: "/outcomes", search: { ...filters, ...part }, replace: true });
+  useKeys({ "/": () => find.current?.focus() });
+  return (
+    <Page title="Outcomes" heading>
+      <FilterBar filters={filters} change={change} find={find} />
+      {filters.view === "table" ? <OutcomeTable filters={filters} /> : <Forest filters={filters} />}
+    </Page>
+  );
+}
+
+function FilterBar({
+  filters,
+  change,
+  find,
+}: {
+  filters: Filters;
+  change: (part: Filters) => void;
+  find: React.RefObject<HTMLInputElement | null>;
+}): ReactNode {
+  const { company } = useHere();
+  const roster = useRead(ops.listRoster, { companyId: company.id, limit: 1000 }).data?.agents ?? [];
+  return (
+    <div className="toolbar" role="search">
+      <Choice
+        label="View"
+        value={views.find((view) => view === filters.view) ?? "tree"}
+        options={[
+          { value: "tree", text: "Tree", icon: "outline" },
+          { value: "map", text: "Map", icon: "map" },
+          { value: "table", text: "Table", icon: "menu" },
+        ]}
+        onChange={(view) => change({ view: view === "tree" ? "" : view })}
+      />
+      <input
+        ref={find}
+        className="input"
+        type="search"
+        aria-label="Find an outcome by its title"
+        placeholder="Find by title"
+        value={filters.q ?? ""}
+        onChange={({ target }) => change({ q: target.value })}
+      />
+      <select
+        className="input"
+        aria-label="Status"
+        value={statuses.find((each) => each === filters.status) ?? "live"}
+        onChange={({ target }) => change({ status: target.value === "live" ? "" : target.value })}
+      >
+        {statuses.map((status) => (
+          <option key={status} value={status}>
+            {status === "live" ? "Not ended" : status === "all" ? "All" : outcomeStatusWords[status]}
+          </option>
+        ))}
+      </select>
+      <select
+        className="input"
+        aria-label="Kind"
+        value={filters.kind ?? ""}
+        onChange={({ target }) => change({ kind: target.value })}
+      >
+        <option value="">Every kind</option>
+        {kinds.map((kind) => (
+          <option key={kind} value={kind}>
+            {texts.outcomeKindWords[kind]}
+          </option>
+        ))}
+      </select>
+      <select
+        className="input"
+        aria-label="Owner"
+        value={filters.owner ?? ""}
+        onChange={({ target }) => change({ owner: target.value })}
+      >
+        <option value="">Every owner</option>
+        {roster.map(({ id, name, role }) => (
+          <option key={id} value={id}>
+            {name}, {role}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+function Forest({ filters }: { filters: Filters }): ReactNode {
+  const { company } = useHere();
+  const View = filters.view === "map" ? OutcomeMap : OutcomeTree;
+  const { q = "", owner = "", status = "", kind = "" } = filters;
+  const isLive = status === "" || status === "open" || status === "submitted";
+  const graph = useRead(
+    ops.viewGraph,
+    { companyId: company.id, live: isLive, limit: 20_000 },
+    { keep: true },
+  );
+  const root = useRead(ops.viewAgent, { id: company.rootAgentId }).data?.name ?? "the root agent";
+  const matches = useCallback(
+    (node: { title: string; status: string; kind: string; responsible: { id: string } | null }) =>
+      node.title.toLowerCase().includes(q.trim().toLowerCase()) &&
+      (owner === "" || node.responsible?.id === owner) &&
+      (status === "" || status === "all" || node.status === status) &&
+      (kind === "" || node.kind === kind),
+    [q, owner, status, kind],
+  );
+  return (
+    <Loaded of={graph} height={34} rows={14}>
+      {(data) =>
+        data.outcomes.length === 0 ? (
+          <div className="work-inner">
+            <Empty title={texts.noOutcomes}>
+              <p>{texts.noOutcomesHint(root)}</p>
+            </Empty>
+          </div>
+        ) : (
+          <View graph={data} matches={matches} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+function OutcomeTable({ filters }: { filters: Filters }): ReactNode {
+  const { company } = useHere();
+  const { rows, more } = useMoreRows();
+  const status = statuses.find((each) => each === filters.status) ?? "live";
+  const list = useRead(
+    ops.listOutcomes,
+    {
+      companyId: company.id,
+      limit: rows,
+      ...(status !== "live" && status !== "all" && { status }),
+      ...(filters.q?.trim() && { text: filters.q.trim() }),
+      ...(filters.owner && { owner: filters.owner }),
+      kind: kinds.find((each) => each === filters.kind),
+    },
+    { keep: true },
+  );
+  const ref = useRowKeys("a.grid-row");
+  return (
+    <div className="work" ref={ref}>
+      <Loaded of={list} height={34} rows={14}>
+        {({ outcomes, totals, nextCursor }) => {
+          const shown = outcomes.filter(
+            (one) => status !== "live" || one.status === "open" || one.status === "submitted",
+          );
+          if (shown.length === 0)
+            return (
+              <div className="work-inner">
+                <Empty title={texts.noMatch} />
+              </div>
+            );
+          return (
+            <>
+              <div className="grid-head outcome-columns" aria-hidden="true">
+                <span>
+                  {counted(totals.open, "open outcome")}, {totals.blocked} blocked, {totals.submitted} waiting
+                  for verification
+                </span>
+                <span>Owner</span>
+                <span>Kind</span>
+                <span className="r">Changed</span>
+              </div>
+              {shown.map((one) => {
+                const { mark, label } = standingOf(one.status, undefined, one.blocked !== null);
+                return (
+                  <Link key={one.id} to={`/outcomes/${one.id}`} className="grid-row outcome-columns">
+                    <span className="what">
+                      <StatusMark mark={mark} label={label} />
+                      <span className="t cut">
+                        <Line text={one.title} />
+                      </span>
+                      {one.blocked !== null && (
+                        <span className="second cut">
+                          <Line text={one.blocked.reason} />
+                        </span>
+                      )}
+                    </span>
+                    <span className="second cut">
+                      {one.responsible === null ? (
+                        texts.unowned
+                      ) : (
+                        <Name
+                          of={{ kind: "", id: one.responsible.id, title: one.responsible.name }}
+                          tile="agent"
+                        />
+                      )}
+                    </span>
+                    <span className="second cut">{texts.outcomeKindWords[one.kind]}</span>
+                    <span className="second r">
+                      <Age since={one.updatedAt} />
+                    </span>
+                  </Link>
+                );
+              })}
+              {more(nextCursor)}
+            </>
+          );
+        }}
+      </Loaded>
+    </div>
+  );
+}

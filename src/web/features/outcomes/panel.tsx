@@ -1,0 +1,67 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useRead } from "../../data/reading.ts";
+import { Button } from "../../ui/buttons.tsx";
+import { usePanelFocus } from "../../ui/modal.ts";
+import { standingOf } from "../../ui/standing.ts";
+import { Loaded } from "../../ui/states.tsx";
+import { StatusMark } from "../../ui/status.tsx";
+import { Line, Name, Said } from "../../ui/words.tsx";
+import { OutcomeActions } from "./actions.tsx";
+import * as texts from "./texts.ts";
+import { WhyBox } from "./why-box.tsx";
+
+/** One outcome beside the map: how it stands, why, and what can be done. */
+export function OutcomePanel({ id, onClose }: { id: string; onClose: () => void }): ReactNode {
+  const outcome = useRead(ops.viewOutcome, { id });
+  const isLive = outcome.data?.status === "open" || outcome.data?.status === "submitted";
+  const why = useRead(ops.why, isLive ? { id } : null).data;
+  const panel = usePanelFocus(".map-canvas");
+  return (
+    <aside className="outcome-panel" aria-label="The chosen outcome" ref={panel}>
+      <div className="top">
+        <Link className="b" to={`/outcomes/${id}`}>
+          Open the page
+        </Link>
+        <Button look="ghost" icon="cross" aria-label="Close" onClick={onClose} />
+      </div>
+      <Loaded of={outcome}>
+        {(data) => {
+          const { mark, label } = standingOf(data.status, why?.state, data.blocked !== null);
+          return (
+            <>
+              <h2>
+                <Line text={data.title} />
+              </h2>
+              <p className="sub">
+                <StatusMark mark={mark} />
+                {label}
+                {data.responsible === null ? (
+                  <span>{texts.unowned}</span>
+                ) : (
+                  <Name
+                    of={{ kind: "agent", id: data.responsible.id, title: data.responsible.name }}
+                    tile="agent"
+                  />
+                )}
+              </p>
+              <OutcomeActions outcome={data} />
+              {why !== undefined && <WhyBox why={why} />}
+              {data.acceptance !== null && (
+                <section className="box">
+                  <header>
+                    <h3>How it is verified</h3>
+                  </header>
+                  <blockquote className="pad said-text">
+                    <Said text={data.acceptance} most={600} />
+                  </blockquote>
+                </section>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </aside>
+  );
+}

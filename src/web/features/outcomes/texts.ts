@@ -1,0 +1,37 @@
+/** The sentences of the pages about outcomes. */
+export const outcomeKindWords = {
+  perpetual: "Purpose",
+  mandate: "Mandate",
+  work: "Work",
+  integration: "Integration",
+  inbox: "Inbox",
+} as const;
+
+export const noOutcomes = "No outcomes yet.";
+export const noOutcomesHint = (root: string): string => `Tell ${root} what you want, on Home.`;
+export const noMatch = "No outcome matches these filters.";
+export const unowned = "unassigned";
+
+const actions: Readonly<Record<string, string>> = {
+  "outcome.create": "created it",
+  "goal.create": "gave it as a goal",
+  "outcome.update": "changed it",
+  "outcome.submit": "submitted it",
+  "outcome.complete": "completed it",
+  "outcome.close": "closed it",
+  "outcome.reopen": "reopened it",
+  "outcome.delegate": "delegated it",
+  "outcome.reclaim": "took it back",
+  "outcome.decide": "decided about it",
+  "org.plan_work": "divided it",
+};
+export const actionWords = (action: string): string =>
+  actions[action] ?? (action.split(".").at(-1) ?? action).replaceAll("_", " ");
+
+export const mapLabel = (count: string): string =>
+  `Map of ${count}, from why on the left to how on the right. Arrow keys move, Enter opens.`;
+export const mapItem = (title: string, state: string, owner: string): string =>
+  `${title}. ${state}. ${owner}.`;
+export const mapLegend =
+  "A solid line leads from an outcome to what serves it. A dashed line leads to what it waits for.";
+export const mapIsCut = "The map shows the newest 20,000 outcomes.";

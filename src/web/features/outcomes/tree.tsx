@@ -1,0 +1,165 @@
+import { useNavigate } from "@tanstack/react-router";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { Icon } from "../../ui/icons.tsx";
+import { useKeys } from "../../ui/keys.ts";
+import { Empty } from "../../ui/states.tsx";
+import { standingOf } from "../../ui/standing.ts";
+import { StatusMark } from "../../ui/status.tsx";
+import { Line, Name } from "../../ui/words.tsx";
+import { type Graph, type GraphNode, type Leaf, rowsOfTree } from "./forest.ts";
+import { useReasons } from "./reasons.ts";
+import * as texts from "./texts.ts";
+
+const rowHeight = 34;
+
+/** Why and how: each outcome below the one it serves. Rows that don't move say why. */
+export function OutcomeTree({
+  graph,
+  matches,
+}: {
+  graph: Graph;
+  matches: (node: GraphNode) => boolean;
+}): ReactNode {
+  const navigate = useNavigate();
+  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  const [chosen, setChosen] = useState<string>();
+  const scroll = useRef<HTMLDivElement>(null);
+  const rows = useMemo(
+    () => rowsOfTree(graph.outcomes, graph.edges, matches, folded),
+    [graph, matches, folded],
+  );
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroll.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+  });
+  const items = virtual.getVirtualItems();
+  const reasons = useReasons(items.flatMap(({ index }) => rows[index]?.node ?? []));
+  // A row that was far away is rendered only after the list has scrolled to it.
+  const wanted = useRef<string>(undefined);
+  useEffect(() => {
+    const row = wanted.current === undefined ? null : document.getElementById(`o-${wanted.current}`);
+    if (row === null) return;
+    wanted.current = undefined;
+    row.focus();
+  });
+  const at = Math.max(
+    0,
+    rows.findIndex(({ node }) => node.id === chosen),
+  );
+  const choose = (index: number): void => {
+    const row = rows[Math.max(0, Math.min(rows.length - 1, index))];
+    if (row === undefined) return;
+    setChosen(row.node.id);
+    virtual.scrollToIndex(rows.indexOf(row));
+    wanted.current = row.node.id;
+  };
+  const fold = (row: Leaf<GraphNode> | undefined, isFolded: boolean): void => {
+    if (row === undefined || !row.hasChildren) return;
+    setFolded((known) => {
+      const next = new Set(known);
+      if (isFolded) next.add(row.node.id);
+      else next.delete(row.node.id);
+      return next;
+    });
+  };
+  const inTree = (act: () => void) => (): false | undefined => {
+    if (scroll.current?.contains(document.activeElement) !== true && document.activeElement !== document.body)
+      return false;
+    act();
+    return undefined;
+  };
+  const next = (step: number) => (): false | undefined =>
+    inTree(() => choose(chosen === undefined ? 0 : at + step))();
+  useKeys({
+    j: next(1),
+    k: next(-1),
+    ArrowDown: next(1),
+    ArrowUp: next(-1),
+    ArrowLeft: inTree(() => fold(rows[at], true)),
+    ArrowRight: inTree(() => fold(rows[at], false)),
+    Home: inTree(() => choose(0)),
+    End: inTree(() => choose(rows.length - 1)),
+  });
+  const open = (id: string): void => void navigate({ to: `/outcomes/${id}` });
+  if (rows.length === 0)
+    return (
+      <div className="work-inner">
+        <Empty title={texts.noMatch} />
+      </div>
+    );
+  return (
+    <div className="work" ref={scroll}>
+      <div
+        role="treegrid"
+        aria-label="Outcomes"
+        aria-rowcount={rows.length}
+        className="outcome-tree"
+        style={{ height: virtual.getTotalSize() }}
+      >
+        {items.map(({ index, start, key }) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          const { node, depth, hasChildren, isFolded } = row;
+          const reason = reasons.get(node.id);
+          const { mark, label } = standingOf(node.status, reason?.state, node.blocked);
+          return (
+            <div
+              key={key}
+              id={`o-${node.id}`}
+              role="row"
+              aria-level={depth + 1}
+              aria-rowindex={index + 1}
+              aria-expanded={hasChildren ? !isFolded : undefined}
+              tabIndex={index === at ? 0 : -1}
+              className={`grid-row outcome-row ${row.matches ? "" : "around"}`}
+              style={{ transform: `translateY(${start}px)` }}
+              onClick={() => open(node.id)}
+              onFocus={() => setChosen(node.id)}
+              onKeyDown={(event) => {
+                if (event.key === "Enter" && event.target === event.currentTarget) open(node.id);
+              }}
+            >
+              <div role="gridcell" className="what" style={{ paddingInlineStart: Math.min(depth, 10) * 18 }}>
+                <button
+                  type="button"
+                  tabIndex={-1}
+                  className={`twist ${hasChildren ? "" : "leaf"} ${isFolded ? "folded" : ""}`}
+                  aria-label={isFolded ? "Unfold" : "Fold"}
+                  aria-hidden={!hasChildren}
+                  onClick={(event) => {
+                    event.stopPropagation();
+                    fold(row, !isFolded);
+                  }}
+                >
+                  <Icon name="down" />
+                </button>
+                <StatusMark mark={mark} label={label} />
+                <span className="t cut">
+                  <Line text={node.title} />
+                </span>
+              </div>
+              <div role="gridcell" className="second cut">
+                {node.responsible === null ? (
+                  <span className="quiet">{texts.unowned}</span>
+                ) : (
+                  <Name
+                    of={{ kind: "", id: node.responsible.id, title: node.responsible.name }}
+                    tile="agent"
+                  />
+                )}
+              </div>
+              <div role="gridcell" className="second reason cut">
+                {reason !== undefined && (reason.state !== "moving" || node.blocked) && (
+                  <Line text={reason.says} />
+                )}
+              </div>
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+import { type ReactNode, useState } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useDo } from "../../data/doing.ts";
+import type { Answer } from "../../data/operations.ts";
+import { useRead } from "../../data/reading.ts";
+import { Button } from "../../ui/buttons.tsx";
+import { money, tokens } from "../../ui/figures.tsx";
+import { Markdown } from "../../ui/markdown.tsx";
+import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
+import { Said } from "../../ui/words.tsx";
+
+/** The brains of this machine: what was found, a probe of each, and how it is configured. */
+export function Brains(): ReactNode {
+  const brains = useRead(ops.listBrains, {});
+  return (
+    <Loaded of={brains} height={90}>
+      {({ brains: all }) =>
+        all.length === 0 ? (
+          <Empty title="No brain is installed." />
+        ) : (
+          all.map((brain) => <Brain key={brain.type} of={brain} />)
+        )
+      }
+    </Loaded>
+  );
+}
+
+function Brain({ of }: { of: Answer<typeof ops.listBrains>["brains"][number] }): ReactNode {
+  const { company, cantDecide } = useHere();
+  const probe = useDo(ops.testBrain);
+  const [found, setFound] = useState<Answer<typeof ops.testBrain>>();
+  const [isOpen, setOpen] = useState(false);
+  const test = async (running?: string): Promise<void> => {
+    const output = await probe.run({
+      companyId: company.id,
+      type: of.type,
+      ...(running !== undefined && { test: running }),
+    });
+    setFound(output);
+    if (output?.status === "running") await test(output.test);
+  };
+  return (
+    <section className="box" aria-label={of.type}>
+      <header>
+        <h2 className="brain-head">{of.type}</h2>
+        <span className={`tag ${of.available ? "run" : ""}`}>
+          {of.available ? "available" : "not available"}
+        </span>
+        {of.version !== null && <span className="lab">{of.version}</span>}
+        <span className="end">
+          <Button look="ghost" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+            Documentation
+          </Button>
+          <Button because={cantDecide} disabled={probe.isBusy} onClick={() => void test()}>
+            {probe.isBusy ? "Testing…" : "Test"}
+          </Button>
+        </span>
+      </header>
+      <div className="pad form">
+        <p className="brain-says">
+          <Said text={of.says} most={600} />
+        </p>
+        {found !== undefined && (
+          <div role="status">
+            <span
+              className={`tag ${found.status === "works" ? "run" : found.status === "fails" ? "stop" : ""}`}
+            >
+              {found.status}
+            </span>{" "}
+            <Said text={found.says} most={600} />
+            {found.status === "works" && (
+              <span className="lab">
+                {" "}
+                {(found.milliseconds / 1000).toFixed(1)} s, {tokens(found.tokens)} tokens,{" "}
+                {money(found.costUsd)}
+              </span>
+            )}
+            {found.remedy !== "" && (
+              <p>
+                <Said text={found.remedy} most={600} />
+              </p>
+            )}
+          </div>
+        )}
+        <Refusal of={probe.refused} />
+        {isOpen && (
+          <>
+            <Markdown text={of.documentation} />
+            <pre className="code-box" tabIndex={0}>
+              {JSON.stringify(of.schema, null, 2)}
+            </pre>
+          </>
+        )}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,224 @@
+import { type ReactNode, useState } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useDo } from "../../data/doing.ts";
+import { useRead } from "../../data/reading.ts";
+import { AskFor } from "../../ui/ask-for.tsx";
+import { Button } from "../../ui/buttons.tsx";
+import { Refusal } from "../../ui/states.tsx";
+import { fullTime } from "../../ui/time.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { Said } from "../../ui/words.tsx";
+import * as texts from "./texts.ts";
+
+/** Name, budgets and the state of the company. */
+export function CompanySettings(): ReactNode {
+  const { company } = useHere();
+  const { settings } = company;
+  return (
+    <>
+      <section className="box" aria-label="Company">
+        <Field
+          label="Name"
+          hint="People and agents see it."
+          value={company.name}
+          change={(name) => ({ name })}
+        />
+        <Field
+          label="Monthly budget in US dollars"
+          hint="What the company may spend in a calendar month (UTC). 0 stops all spending. Empty: no limit."
+          value={textOf(settings.monthlyBudget.usd)}
+          isNumber
+          change={(value) => ({ monthlyBudget: { usd: numberOf(value) } })}
+        />
+        <Field
+          label="Limit of one outcome in US dollars"
+          hint="With everything below it, over all months. Empty: no limit."
+          value={textOf(settings.maxOutcomeUsd)}
+          isNumber
+          change={(value) => ({ maxOutcomeUsd: numberOf(value) })}
+        />
+      </section>
+      <section className="box">
+        <header>
+          <h2>State</h2>
+          <span className="end">{company.state}</span>
+        </header>
+        <div className="pad form">
+          {company.frozenReason !== null && <Said text={company.frozenReason} />}
+          <div className="buttons">
+            {company.state === "active" ? (
+              <AskFor
+                text="Freeze"
+                title="Freeze the company?"
+                says="Running sessions are ended, and none starts until you thaw it. Agents can read but change nothing."
+                fields={[{ name: "reason", label: "Why", optional: true }]}
+                operation={ops.freezeCompany}
+                input={(values) => ({
+                  companyId: company.id,
+                  ...(values["reason"] && { reason: values["reason"] }),
+                })}
+                done="The company is frozen."
+              />
+            ) : (
+              <AskFor
+                look="solid"
+                text={company.state === "archived" ? "Unarchive" : "Thaw"}
+                title={company.state === "archived" ? "Unarchive the company?" : "Thaw the company?"}
+                says={
+                  company.state === "archived"
+                    ? "It stays frozen until you thaw it."
+                    : "Its agents continue with their open work."
+                }
+                fields={[]}
+                operation={company.state === "archived" ? ops.unarchiveCompany : ops.thawCompany}
+                input={() => ({ companyId: company.id })}
+                done="Done."
+              />
+            )}
+            {company.state !== "archived" && (
+              <AskFor
+                danger
+                text="Archive"
+                title="Archive the company?"
+                says="It is frozen, hidden in lists, and read only for everyone. You can take it out of the archive."
+                fields={[]}
+                operation={ops.archiveCompany}
+                input={() => ({ companyId: company.id })}
+                done="Archived."
+              />
+            )}
+          </div>
+        </div>
+      </section>
+      <LastChange />
+    </>
+  );
+}
+
+/** The hiring toggle, and every limit with what it does. */
+export function Limits(): ReactNode {
+  const { company, cantDecide } = useHere();
+  const save = useDo(ops.updateCompany);
+  const { settings } = company;
+  const isOn = settings.requireBoardApprovalForNewAgents;
+  return (
+    <>
+      <section className="box" aria-label="Hiring">
+        <label className="toggle">
+          <span>
+            <b>{texts.requireApproval}</b>
+            <small>{texts.requireApprovalHint}</small>
+          </span>
+          <input
+            type="checkbox"
+            role="switch"
+            checked={isOn}
+            disabled={save.isBusy || cantDecide !== undefined}
+            onChange={({ target }) =>
+              void save
+                .run({ companyId: company.id, requireBoardApprovalForNewAgents: target.checked })
+                .then((done) => done && toast(texts.saved(texts.requireApproval)))
+            }
+          />
+        </label>
+        <Refusal of={save.refused} />
+      </section>
+      <section className="box">
+        <header>
+          <h2>Limits</h2>
+        </header>
+        {texts.limits.map(([key, label, hint]) => (
+          <Field
+            key={key}
+            label={label}
+            hint={hint}
+            value={textOf(settings[key])}
+            isNumber
+            change={(value) => ({ [key]: numberOf(value) })}
+          />
+        ))}
+      </section>
+      <LastChange />
+    </>
+  );
+}
+
+const textOf = (value: number | null | undefined): string => (value == null ? "" : String(value));
+const numberOf = (value: string): number | null => (value.trim() === "" ? null : Number(value));
+
+type Change = Omit<Parameters<NonNullable<typeof ops.updateCompany.types>>[0], "companyId">;
+
+/** One setting. It is saved by itself, with Enter or its button, and a refusal stays below it. */
+function Field({
+  label,
+  hint,
+  value,
+  isNumber = false,
+  change,
+}: {
+  label: string;
+  hint: string;
+  value: string;
+  isNumber?: boolean;
+  change: (value: string) => Change;
+}): ReactNode {
+  const { company, cantDecide } = useHere();
+  const [draft, setDraft] = useState<string>();
+  const save = useDo(ops.updateCompany);
+  const isChanged = draft !== undefined && draft !== value;
+  const submit = async (): Promise<void> => {
+    if (!isChanged || cantDecide !== undefined) return;
+    if ((await save.run({ companyId: company.id, ...change(draft) })) === undefined) return;
+    setDraft(undefined);
+    toast(texts.saved(label));
+  };
+  return (
+    <form
+      className="setting"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
+      <label htmlFor={label}>
+        <b>{label}</b>
+        <small>{hint}</small>
+      </label>
+      <span className="save-row">
+        <input
+          id={label}
+          className={`input ${isNumber ? "" : "words"}`}
+          inputMode={isNumber ? "decimal" : "text"}
+          value={draft ?? value}
+          onChange={({ target }) => setDraft(target.value)}
+        />
+        {isChanged && (
+          <Button look="solid" type="submit" disabled={save.isBusy} because={cantDecide}>
+            Save
+          </Button>
+        )}
+      </span>
+      <Refusal of={save.refused} />
+    </form>
+  );
+}
+
+/** Who changed settings last. */
+function LastChange(): ReactNode {
+  const { company } = useHere();
+  const last = useRead(ops.listEvents, {
+    companyId: company.id,
+    order: "newest",
+    operation: "company.update",
+    refused: false,
+    limit: 1,
+  }).data?.events[0];
+  if (last === undefined) return null;
+  const who = last.by.person?.name ?? last.by.agent?.name ?? "Agency";
+  return (
+    <p className="lab">
+      <bdi>{texts.changedBy(who, fullTime(last.at))}</bdi>
+    </p>
+  );
+}

@@ -1,0 +1,220 @@
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../../data/company.ts";
+import { useDo } from "../../data/doing.ts";
+import type { Answer } from "../../data/operations.ts";
+import { useRead } from "../../data/reading.ts";
+import { AskFor } from "../../ui/ask-for.tsx";
+import { Button } from "../../ui/buttons.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { SignInServer } from "../../ui/sign-in-server.tsx";
+import { Empty, Loaded, Refusal } from "../../ui/states.tsx";
+import { Line, Said } from "../../ui/words.tsx";
+import * as texts from "./texts.ts";
+
+/** The MCP servers of the company. */
+export function Servers(): ReactNode {
+  const { company } = useHere();
+  const companyId = company.id;
+  const list = useRead(ops.listMcpServers, { companyId });
+  return (
+    <section className="box">
+      <header>
+        <h2>MCP servers</h2>
+        <span className="end">
+          <AskFor
+            text="Add"
+            title="Add an MCP server"
+            says="Use a name that exists to replace its configuration."
+            fields={[
+              { name: "name", label: "Name" },
+              { name: "url", label: "URL", hint: "Of a server that is reached over HTTP.", optional: true },
+              {
+                name: "command",
+                label: "Command",
+                hint: "Or the program to start, with its arguments.",
+                optional: true,
+              },
+            ]}
+            operation={ops.putMcpServer}
+            input={({ name = "", url = "", command = "" }) => {
+              const [program = "", ...args] = command.trim().split(/\s+/);
+              return {
+                companyId,
+                name,
+                config: url === "" ? { command: program, args } : { type: "http" as const, url },
+              };
+            }}
+            done="The server is there."
+          />
+        </span>
+      </header>
+      <Loaded of={list}>
+        {({ servers }) =>
+          servers.length === 0 ? (
+            <div className="pad">
+              <Empty title={texts.noServers}>
+                <p>{texts.noServersHint}</p>
+              </Empty>
+            </div>
+          ) : (
+            <ul className="lines">
+              {servers.map((server) => (
+                <Server key={server.name} of={server} companyId={companyId} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}
+
+const health = {
+  untried: ["not tried yet", ""],
+  works: ["works", "run"],
+  fails: ["fails", "stop"],
+  no_secret: ["lacks a secret", "stop"],
+  signed_out: ["waits for a sign-in", "hold"],
+} as const;
+
+function Server({
+  of,
+  companyId,
+}: {
+  of: Answer<typeof ops.listMcpServers>["servers"][number];
+  companyId: string;
+}): ReactNode {
+  const { cantDecide } = useHere();
+  const test = useDo(ops.testMcpServer);
+  const [word, tone] = health[of.status];
+  const run = async (running?: string): Promise<void> => {
+    const found = await test.run({
+      companyId,
+      name: of.name,
+      ...(running !== undefined && { test: running }),
+    });
+    if (found?.status === "running") await run(found.test);
+  };
+  const { name } = of;
+  return (
+    <li className="server">
+      <Icon name="terminal" />
+      <div className="min-w-0">
+        <b>
+          <Line text={name} />
+        </b>{" "}
+        <span className={`tag ${tone}`}>{word}</span>
+        <p className="cut quiet mono">
+          <Line text={JSON.stringify(of.config)} />
+        </p>
+        {of.says !== "" && (
+          <p>
+            <Said text={of.says} />
+          </p>
+        )}
+        {of.tools.length > 0 && (
+          <p className="quiet">
+            <Line text={`Tools: ${of.tools.map((tool) => tool.name).join(", ")}`} />
+          </p>
+        )}
+        {of.usedBy.length > 0 && (
+          <p className="quiet">
+            <Line text={`Used by ${of.usedBy.join(", ")}`} />
+          </p>
+        )}
+        <Refusal of={test.refused} />
+      </div>
+      <span className="end">
+        {of.status === "signed_out" && (
+          <SignInServer
+            path={`/api/companies/${companyId}/mcp-servers/${encodeURIComponent(name)}/sign-in`}
+            look="solid"
+          />
+        )}
+        <Button because={cantDecide} disabled={test.isBusy} onClick={() => void run()}>
+          {test.isBusy ? "Testing…" : "Test"}
+        </Button>
+        <AskFor
+          danger
+          text="Remove"
+          title={`Remove ${name}?`}
+          says="Running calls end, and the rights to use it are revoked."
+          fields={[]}
+          operation={ops.removeMcpServer}
+          input={() => ({ companyId, name })}
+          done="Removed."
+        />
+      </span>
+    </li>
+  );
+}
+
+/** Secrets by name. A value is written, never read. */
+export function Secrets(): ReactNode {
+  const { company } = useHere();
+  const companyId = company.id;
+  const list = useRead(ops.listSecrets, { companyId });
+  const set = (name?: string): ReactNode => (
+    <AskFor
+      text={name === undefined ? "Add" : "Replace"}
+      title={name === undefined ? "Add a secret" : `Replace ${name}`}
+      says={texts.noSecretsHint}
+      fields={[
+        ...(name === undefined ? [{ name: "name", label: "Name" } as const] : []),
+        { name: "value", label: "Value", type: "password" as const },
+      ]}
+      operation={ops.setSecret}
+      input={(values) => ({ companyId, name: name ?? values["name"] ?? "", value: values["value"] ?? "" })}
+      done="The secret is kept."
+    />
+  );
+  return (
+    <section className="box">
+      <header>
+        <h2>Secrets</h2>
+        <span className="end">{set()}</span>
+      </header>
+      <Loaded of={list}>
+        {({ secrets }) =>
+          secrets.length === 0 ? (
+            <div className="pad">
+              <Empty title={texts.noSecrets}>
+                <p>{texts.noSecretsHint}</p>
+              </Empty>
+            </div>
+          ) : (
+            <ul className="lines">
+              {secrets.map(({ name, status, kept, usedBy }) => (
+                <li key={name}>
+                  <Icon name="key" />
+                  <b className="mono">
+                    <Line text={name} />
+                  </b>
+                  <span className={`tag ${status === "missing" ? "stop" : "run"}`}>{status}</span>
+                  <span className="cut quiet">
+                    {kept === "memory" && "lost when the daemon stops. "}
+                    {usedBy.length > 0 && <Line text={`Used by ${usedBy.join(", ")}`} />}
+                  </span>
+                  <span className="end">
+                    {set(name)}
+                    <AskFor
+                      danger
+                      text="Remove"
+                      title={`Remove ${name}?`}
+                      says="Agents that use it start no session until it is set again."
+                      fields={[]}
+                      operation={ops.removeSecret}
+                      input={() => ({ companyId, name })}
+                      done="Removed."
+                    />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </section>
+  );
+}

@@ -1,0 +1,47 @@
+import { Link, useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { useHere } from "../../data/company.ts";
+import { Page } from "../../ui/page.tsx";
+import { Brains } from "./brains.tsx";
+import { Browsers, People } from "./people.tsx";
+import { CompanySettings, Limits } from "./company-settings.tsx";
+import { Secrets, Servers } from "./connections.tsx";
+import { Repos } from "./repos.tsx";
+import * as texts from "./texts.ts";
+import "../../ui/work.css";
+import "./settings.css";
+
+const pages: Readonly<Record<texts.Tab, () => ReactNode>> = {
+  company: () => <CompanySettings />,
+  advanced: () => <Limits />,
+  brains: () => <Brains />,
+  servers: () => <Servers />,
+  secrets: () => <Secrets />,
+  repos: () => <Repos />,
+  people: () => <People />,
+  browsers: () => <Browsers />,
+};
+
+const names = ["company", "advanced", "brains", "servers", "secrets", "repos", "people", "browsers"] as const;
+
+export function SettingsPage(): ReactNode {
+  const { tab: asked }: { tab?: string } = useParams({ strict: false });
+  const { company } = useHere();
+  const tab = names.find((each) => each === asked) ?? "company";
+  return (
+    <Page title="Settings" heading>
+      <nav className="tab-row" aria-label="Settings">
+        {names.map((name) => (
+          <Link key={name} to={`/settings/${name}`} aria-current={name === tab ? "page" : undefined}>
+            {texts.tabs[name]}
+          </Link>
+        ))}
+      </nav>
+      <div className="work">
+        <div className="work-inner" key={`${company.id} ${tab}`}>
+          {pages[tab]()}
+        </div>
+      </div>
+    </Page>
+  );
+}

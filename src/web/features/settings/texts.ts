@@ -1,0 +1,64 @@
+/** The sentences of Settings. */
+export const tabs = {
+  company: "Company",
+  advanced: "Advanced",
+  brains: "Brains",
+  servers: "MCP servers",
+  secrets: "Secrets",
+  repos: "Repositories",
+  people: "People",
+  browsers: "Browsers",
+} as const;
+export type Tab = keyof typeof tabs;
+
+export const requireApproval = "Require board approval for new agent hires";
+export const requireApprovalHint =
+  "On: an agent that another agent hires waits until the board approves it. Off: it can work immediately.";
+
+/** Settings with a number: what they do, and their unit. */
+export const limits = [
+  ["maxAgents", "Maximum number of agents", "Agents can't hire above this headcount. Empty: 16."],
+  ["maxSessions", "Sessions at the same time", "Shared fairly among agents. 0 stops all of them."],
+  ["maxOpenOutcomes", "Open outcomes of one agent", "An agent with this many gets no more work."],
+  ["maxDelegations", "Parts of one outcome", "How many parts of one outcome an agent can delegate."],
+  ["maxDelegationDepth", "Depth of delegation", "How many times work can be delegated further."],
+  ["maxSessionMemoryMb", "Memory of one session, in MB", "A session that uses more is ended."],
+  ["maxSessionDiskMb", "Disk space of one session, in MB", "A session that uses more is ended."],
+  ["maxSessionProcesses", "Processes of one session", "Processes and threads together."],
+  ["messageRetentionDays", "Keep message texts, in days", "Of acknowledged messages. The record stays."],
+  ["approvalExpirySeconds", "Seconds to decide about a create_agent request", "After that it is denied."],
+  [
+    "growthSessionMinutes",
+    "Suggest a hire: minutes of a session",
+    "Average of the last three. Empty: never.",
+  ],
+  ["growthWaitingOutcomes", "Suggest a hire: waiting outcomes", "Empty: never."],
+  ["growthInboxMessages", "Suggest a hire: messages in an inbox", "Empty: never."],
+  ["maxFileBytes", "Size of a knowledge file, in bytes", ""],
+  ["maxAgentBytes", "Storage of one agent, in bytes", "All versions, messages and commits it wrote."],
+  ["maxCompanyBytes", "Storage of the company, in bytes", "All versions, messages and commits."],
+] as const;
+
+export const saved = (what: string): string => `Saved: ${what}.`;
+export const changedBy = (who: string, when: string): string => `Last changed by ${who}, ${when}.`;
+export const noServers = "No MCP servers yet.";
+export const noServersHint = "An agent can use one once it holds a right on it.";
+export const noSecrets = "No secrets yet.";
+export const noSecretsHint =
+  "A secret's value goes in and never comes out. Configurations refer to it by its name.";
+export const linkOnce = "The link works once. Send it to the person on a way you trust.";
+
+export const noRepos = "No repositories yet.";
+export const noReposHint = "Agents clone a repository once they hold a right on it, such as repo:shop.";
+export const addRepoSays =
+  "Agency fetches it once. Agents clone from that mirror, and publish branches to it.";
+export const repoUrlHint =
+  "https://…, ssh://…, git@host:path, or a folder of this machine. Without a password.";
+export const repoSecretHint = "Name of a secret with a token, user:password or private key.";
+export const removeRepoSays = "The mirror is deleted, and all rights to it end. The origin stays as it is.";
+export const emptyRepo = "Empty";
+export const discardSays = "The bundle with these commits is deleted. They can't be restored.";
+export const pushSays = "The commits reach the origin. A push never overwrites commits there.";
+export const pushOntoHint = "Such as main. Empty: the branch keeps its name, for a pull request.";
+export const diffIsCut = "The diff is longer than what is shown. Clone the repository to see all of it.";
+export const notText = "not a text";

@@ -1,0 +1,113 @@
+import { type ReactNode, useState } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../data/company.ts";
+import { useDo } from "../data/doing.ts";
+import type { PageOperation } from "../data/operations.ts";
+import { abilityWords } from "./ability-words.ts";
+import { Button } from "./buttons.tsx";
+import { useDraft } from "./draft.ts";
+import { SignInServer } from "./sign-in-server.tsx";
+import { Refusal } from "./states.tsx";
+import { toast } from "./toast.tsx";
+
+/** A call that the server offers for a thing. What it still asks for is entered in fields below the button. */
+export interface Offered {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+  readonly asks: readonly string[];
+}
+
+/** Inputs that have few values, with what people call them. */
+const choices: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  verdict: { pass: "Accept", rework: "Send back", close: "Give up" },
+};
+
+const firstOf = (ask: string): string => Object.keys(choices[ask] ?? {})[0] ?? "";
+
+const numbers = new Set(["usd", "tokens", "sessions"]);
+
+export function OfferedCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
+  if (of.name === ops.signInMcpServer.name)
+    return <SignInServer path={of.path} look={first ? "solid" : ""} />;
+  return <PlainCall of={of} first={first} />;
+}
+
+function PlainCall({ of, first }: { of: Offered; first: boolean }): ReactNode {
+  const { cantDecide } = useHere();
+  const [isOpen, setOpen] = useState(false);
+  const [kept, keep] = useDraft(`call.${of.name}.${of.path}`);
+  // This page wrote it.
+  const values: Readonly<Record<string, string>> = kept === "" ? {} : JSON.parse(kept);
+  const operation: PageOperation<Record<string, unknown>, unknown> = {
+    name: of.name,
+    method: of.method,
+    path: of.path,
+    ...(of.method !== "GET" && { body: true as const }),
+  };
+  const doing = useDo(operation);
+  const text = abilityWords[of.name] ?? of.name.split(".").at(-1)?.replaceAll("_", " ") ?? of.name;
+  const run = async (): Promise<void> => {
+    const given = Object.fromEntries(
+      of.asks.map((ask) => [ask, numbers.has(ask) ? Number(values[ask]) : (values[ask] ?? firstOf(ask))]),
+    );
+    if ((await doing.run({ ...of.body, ...given })) === undefined) return;
+    setOpen(false);
+    keep("");
+    toast(`Done: ${text.toLowerCase()}.`);
+  };
+  return (
+    <div className="offered">
+      <Button
+        look={first ? "solid" : ""}
+        because={cantDecide}
+        disabled={doing.isBusy}
+        onClick={() => (of.asks.length > 0 ? setOpen(!isOpen) : void run())}
+      >
+        {text}
+        {of.asks.length > 0 && "…"}
+      </Button>
+      {isOpen && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void run();
+          }}
+        >
+          {of.asks.map((ask, at) => (
+            <label key={ask} className="field">
+              <span>{ask.replace(/([A-Z])/g, " $1").toLowerCase()}</span>
+              {choices[ask] !== undefined ? (
+                <select
+                  className="input"
+                  value={values[ask] ?? firstOf(ask)}
+                  onChange={({ target }) => keep(JSON.stringify({ ...values, [ask]: target.value }))}
+                >
+                  {Object.entries(choices[ask]).map(([value, word]) => (
+                    <option key={value} value={value}>
+                      {word}
+                    </option>
+                  ))}
+                </select>
+              ) : (
+                <input
+                  className="input"
+                  autoFocus={at === 0}
+                  required
+                  inputMode={numbers.has(ask) ? "decimal" : "text"}
+                  value={values[ask] ?? ""}
+                  onChange={({ target }) => keep(JSON.stringify({ ...values, [ask]: target.value }))}
+                />
+              )}
+            </label>
+          ))}
+          <Button look="solid" type="submit" disabled={doing.isBusy}>
+            {text}
+          </Button>
+        </form>
+      )}
+      <Refusal of={doing.refused} />
+    </div>
+  );
+}

@@ -1,0 +1,216 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useRead } from "../data/reading.ts";
+import { Button } from "./buttons.tsx";
+import { AgentActions } from "./agent-actions.tsx";
+import { Meter, money, roundMoney } from "./figures.tsx";
+import { Icon } from "./icons.tsx";
+import { ResourceWords } from "./resource.tsx";
+import { Loaded } from "./states.tsx";
+import { standingOf } from "./standing.ts";
+import { usePanelFocus } from "./modal.ts";
+import { StatusMark } from "./status.tsx";
+import { Tile } from "./tile.tsx";
+import { Elapsed, When } from "./time.tsx";
+import { Line, Name, Said } from "./words.tsx";
+
+/** An agent beside a list: who it is, what it does now and why, its outcomes, budget and rights in short. */
+export function AgentNow({
+  id,
+  onClose,
+  more,
+}: {
+  id: string;
+  onClose: () => void;
+  /** Further verbs of the page that shows it. */
+  more?: ReactNode;
+}): ReactNode {
+  const agent = useRead(ops.viewAgent, { id }, { keep: true });
+  const panel = usePanelFocus(`[data-agent="${CSS.escape(id)}"]`);
+  return (
+    <aside className="agent" aria-label="Agent" ref={panel}>
+      <Loaded of={agent}>
+        {(data) => (
+          <>
+            <div className="head">
+              <div className="top">
+                <Tile
+                  id={data.id}
+                  name={data.name}
+                  kind={
+                    data.person !== null ? "person" : data.status === "pending_approval" ? "pending" : "agent"
+                  }
+                  size="lg"
+                />
+                <div className="min-w-0">
+                  <h2 className="nm cut">
+                    <Line text={data.name} />
+                  </h2>
+                  <div className="role cut">
+                    <Line text={data.role} />, reports to{" "}
+                    {data.boss === null ? "the board" : <Line text={data.boss.name} />}
+                  </div>
+                </div>
+                <div className="x">
+                  {more}
+                  <Link
+                    className="b ghost sq"
+                    to={`/agents/${id}`}
+                    aria-label="Open its page"
+                    title="Open its page"
+                  >
+                    <Icon name="expand" />
+                  </Link>
+                  <Button look="ghost" icon="cross" aria-label="Close" onClick={onClose} />
+                </div>
+              </div>
+              <AgentActions agent={data} />
+            </div>
+            <div className="body">
+              <AgentSummary id={id} />
+            </div>
+          </>
+        )}
+      </Loaded>
+    </aside>
+  );
+}
+
+/** The content of the tab Now. */
+export function AgentSummary({ id }: { id: string }): ReactNode {
+  const agent = useRead(ops.viewAgent, { id }).data;
+  const why = useRead(ops.whyMany, { ids: [id] }).data?.answers[0];
+  const outcomes = useRead(ops.listAgentOutcomes, { id, limit: 12 }).data?.outcomes ?? [];
+  const grants = useRead(ops.listAgentGrants, { id, limit: 50 }).data;
+  const sessions = useRead(ops.listAgentSessions, { id, limit: 1 }).data?.sessions;
+  if (agent === undefined) return null;
+  const usd = agent.budget?.find(({ measure }) => measure === "usd");
+  const last = sessions?.[0];
+  const standing = (grants?.grants ?? []).filter(({ stands }) => stands);
+  return (
+    <>
+      <section className="sec">
+        <h3>
+          {agent.session === null ? (
+            <>
+              <StatusMark mark={agent.status === "paused" ? "pause" : "idle"} />
+              {agent.status === "paused" ? "Paused" : agent.status === "terminated" ? "Left" : "Idle"}
+            </>
+          ) : (
+            <>
+              <StatusMark mark="work" />
+              <Link to={`/sessions/${agent.session.id}`}>
+                At work for <Elapsed since={agent.session.since} />
+              </Link>
+            </>
+          )}
+          {last !== undefined && (
+            <span className="r">
+              {agent.session === null ? "last session " : ""}
+              {money(last.usage.costUsd)}
+            </span>
+          )}
+        </h3>
+        {agent.session?.outcome != null && (
+          <p className="t1">
+            <Name of={agent.session.outcome} />
+          </p>
+        )}
+        {last?.lastLine != null && (
+          <Link className="term" to={`/sessions/${last.id}`}>
+            <div className={agent.session === null ? "" : "now"}>
+              <Line text={last.lastLine} />
+            </div>
+          </Link>
+        )}
+      </section>
+      <section className="callout why">
+        <Icon name="path" />
+        <span>
+          <Said text={why?.says ?? agent.says} most={500} />
+        </span>
+      </section>
+      <section className="sec">
+        <h3>
+          Outcomes
+          {agent.work !== null && (
+            <span className="r">
+              {agent.work.workable} to do, {agent.work.blocked} blocked, {agent.work.submitted} submitted
+            </span>
+          )}
+        </h3>
+        <ul className="oc">
+          {outcomes.slice(0, 8).map(({ id: outcome, title, status }) => (
+            <li key={outcome}>
+              <StatusMark {...standingOf(status)} />
+              <span className="cut">
+                <Name of={{ kind: "outcome", id: outcome, title }} />
+              </span>
+              <span className="r">{standingOf(status).label}</span>
+            </li>
+          ))}
+          {outcomes.length === 0 && <li className="dim">It has no outcomes.</li>}
+        </ul>
+      </section>
+      {agent.cost !== null && (
+        <section className="sec">
+          <h3>
+            Spent this month
+            <span className="r">
+              {usd?.limit == null ? "from the budget above it" : `of ${roundMoney(usd.limit)}`}
+            </span>
+          </h3>
+          {usd?.limit != null && (
+            <Meter
+              label={`${money(usd.spent)} spent, ${money(usd.reserved)} reserved, ${money(usd.handedDown)} given to reports`}
+              parts={[
+                { value: usd.spent },
+                { value: usd.reserved, tone: "soft" },
+                { value: usd.handedDown, tone: "run" },
+                { value: usd.left ?? 0, tone: "none" },
+              ]}
+            />
+          )}
+          <p className="t2 num">
+            {money(agent.cost.own.costUsd)} itself, {money(agent.cost.total.costUsd)} with all below
+          </p>
+        </section>
+      )}
+      <section className="sec">
+        <h3>
+          Rights
+          <span className="r">
+            {standing.length} given, {grants?.structural.length ?? 0} by place
+          </span>
+        </h3>
+        <ul className="oc">
+          {standing.slice(0, 5).map(({ id: grant, resource, level, scope }) => (
+            <li key={grant}>
+              <Icon name="key" />
+              <span className="cut">
+                {level} <ResourceWords resource={resource} />
+              </span>
+              <span className="r cut">{scope.title !== null && <Line text={scope.title} />}</span>
+            </li>
+          ))}
+          <li>
+            <Icon name="hire" />
+            <span>Can create new agents</span>
+            <span className="r">{agent.permissions?.canCreateAgents ? "yes" : "no"}</span>
+          </li>
+        </ul>
+      </section>
+      {agent.paused !== null && (
+        <p className="lab">
+          Paused <When at={agent.paused.since} />
+          {agent.paused.reason !== null && (
+            <>
+              : <Line text={agent.paused.reason} />
+            </>
+          )}
+        </p>
+      )}
+    </>
+  );
+}

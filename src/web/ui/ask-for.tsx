@@ -1,0 +1,148 @@
+import { type ReactNode, useState } from "react";
+import { useHere } from "../data/company.ts";
+import { useDo } from "../data/doing.ts";
+import type { PageOperation } from "../data/operations.ts";
+import { Button } from "./buttons.tsx";
+import { Dialog } from "./dialog.tsx";
+import { Refusal } from "./states.tsx";
+import { toast } from "./toast.tsx";
+
+export interface AskedField {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly optional?: boolean;
+  readonly long?: boolean;
+  readonly type?: "text" | "password" | "datetime-local";
+  /** What the field says first: how it is now. */
+  readonly initial?: string;
+  readonly options?: readonly { readonly value: string; readonly text: string }[];
+}
+
+/** A button that asks for what a call needs, in a dialog. A refusal is shown there, and the input stays. */
+export function AskFor<I, O>({
+  text,
+  title,
+  says,
+  fields,
+  danger = false,
+  look,
+  operation,
+  input,
+  done,
+  onDone,
+}: {
+  text: string;
+  title: string;
+  /** What happens then. */
+  says?: string;
+  fields: readonly AskedField[];
+  danger?: boolean;
+  look?: "" | "solid" | "ghost";
+  operation: PageOperation<I, O>;
+  input: (values: Readonly<Record<string, string>>) => I;
+  done: string;
+  onDone?: (output: O) => void;
+}): ReactNode {
+  const { cantDecide: because } = useHere();
+  const [isOpen, setOpen] = useState(false);
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const doing = useDo(operation);
+  const all = Object.fromEntries(
+    fields.map(({ name, initial, options }) => [name, values[name] ?? initial ?? options?.[0]?.value ?? ""]),
+  );
+  const run = async (): Promise<void> => {
+    const output = await doing.run(input(all));
+    if (output === undefined) return;
+    setOpen(false);
+    setValues({});
+    toast(done);
+    onDone?.(output);
+  };
+  return (
+    <>
+      <Button
+        look={look ?? (danger ? "ghost danger" : "")}
+        because={because}
+        onClick={() => {
+          doing.forget();
+          setOpen(true);
+        }}
+      >
+        {text}
+      </Button>
+      <Dialog title={title} isOpen={isOpen} onClose={() => setOpen(false)}>
+        <form
+          className="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void run();
+          }}
+        >
+          {says !== undefined && <p>{says}</p>}
+          {fields.map((field, at) => (
+            <Asked
+              key={field.name}
+              field={field}
+              isFirst={at === 0}
+              value={all[field.name] ?? ""}
+              onChange={(value) => setValues({ ...values, [field.name]: value })}
+            />
+          ))}
+          <Refusal of={doing.refused} />
+          <div className="buttons">
+            <Button look={danger ? "danger" : "solid"} type="submit" disabled={doing.isBusy}>
+              {text}
+            </Button>
+            <Button look="ghost" onClick={() => setOpen(false)}>
+              Cancel
+            </Button>
+          </div>
+        </form>
+      </Dialog>
+    </>
+  );
+}
+
+function Asked({
+  field,
+  value,
+  isFirst,
+  onChange,
+}: {
+  field: AskedField;
+  value: string;
+  isFirst: boolean;
+  onChange: (value: string) => void;
+}): ReactNode {
+  const shared = {
+    className: "input",
+    autoFocus: isFirst,
+    required: field.optional !== true,
+    value,
+  };
+  return (
+    <label className="field">
+      <span>{field.label}</span>
+      {field.options !== undefined ? (
+        <select {...shared} onChange={({ target }) => onChange(target.value)}>
+          {field.options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.text}
+            </option>
+          ))}
+        </select>
+      ) : field.long ? (
+        <textarea {...shared} rows={4} onChange={({ target }) => onChange(target.value)} />
+      ) : (
+        <input
+          {...shared}
+          type={field.type ?? "text"}
+          autoComplete="off"
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+      {field.hint !== undefined && <small>{field.hint}</small>}
+    </label>
+  );
+}

@@ -1,0 +1,116 @@
+/** Where a map is looked at from: a point of the map (a, b) stands at (x + a·k, y + b·k) of the window. */
+export interface Camera {
+  readonly x: number;
+  readonly y: number;
+  readonly k: number;
+}
+
+export interface Rect {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+export interface MapItem extends Rect {
+  readonly id: string;
+}
+
+/** Below this scale the words of a card could not be read, so it shows less. */
+export const farBelow = 0.4;
+
+const margin = 32;
+const clampZoom = (k: number): number => Math.min(2, Math.max(0.02, k));
+
+export function boundsOf(items: readonly Rect[]): Rect {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const { x, y, w, h } of items) {
+    left = Math.min(left, x);
+    top = Math.min(top, y);
+    right = Math.max(right, x + w);
+    bottom = Math.max(bottom, y + h);
+  }
+  return items.length === 0
+    ? { x: 0, y: 0, w: 1, h: 1 }
+    : { x: left, y: top, w: right - left, h: bottom - top };
+}
+
+const fittingZoom = ({ w, h }: Rect, width: number, height: number): number =>
+  clampZoom(Math.min(1, (width - 2 * margin) / w, (height - 2 * margin) / h));
+
+/** Everything, in the middle of the height. */
+export function fitting(all: Rect, width: number, height: number): Camera {
+  const k = fittingZoom(all, width, height);
+  return {
+    k,
+    x: Math.max(margin, (width - all.w * k) / 2) - all.x * k,
+    y: (height - all.h * k) / 2 - all.y * k,
+  };
+}
+
+/** Everything, hanging from the top. */
+export function hanging(all: Rect, width: number, height: number): Camera {
+  const k = fittingZoom(all, width, height);
+  return { k, x: (width - all.w * k) / 2 - all.x * k, y: margin / 2 - all.y * k };
+}
+
+/** Everything if its words can be read; else the first item, with what fits beside it. */
+export function opening(first: Rect | undefined, all: Rect, width: number, height: number): Camera {
+  const whole = fitting(all, width, height);
+  if (first === undefined || whole.k >= 0.7) return whole;
+  const k = 0.85;
+  return { k, x: margin - first.x * k, y: height / 2 - (first.y + first.h / 2) * k };
+}
+
+/** Nearer or farther. The point of the window stays where it is. */
+export function zoomed(from: Camera, factor: number, x: number, y: number): Camera {
+  const k = clampZoom(from.k * factor);
+  return { k, x: x - ((x - from.x) / from.k) * k, y: y - ((y - from.y) / from.k) * k };
+}
+
+/** Some of the map always stays in view. */
+export function kept({ x, y, k }: Camera, all: Rect, width: number, height: number): Camera {
+  const least = 80;
+  const within = (at: number, from: number, length: number, room: number): number =>
+    Math.min(room - least - from * k, Math.max(least - (from + length) * k, at));
+  return { k, x: within(x, all.x, all.w, width), y: within(y, all.y, all.h, height) };
+}
+
+/** Moves as little as needed for the item to be in view and, if `zooms`, near enough to be read. */
+export function reveal(from: Camera, item: Rect, width: number, height: number, zooms: boolean): Camera {
+  const near =
+    zooms && from.k < 0.5
+      ? zoomed(from, 0.8 / from.k, from.x + (item.x + item.w / 2) * from.k, from.y + item.y * from.k)
+      : from;
+  const off = (start: number, end: number, length: number): number =>
+    start < margin ? margin - start : end > length - margin ? length - margin - end : 0;
+  return {
+    ...near,
+    x: near.x + off(item.x * near.k + near.x, (item.x + item.w) * near.k + near.x, width),
+    y: near.y + off(item.y * near.k + near.y, (item.y + item.h) * near.k + near.y, height),
+  };
+}
+
+/** The next item in a direction: near, and rather straight ahead. */
+export function nearest<T extends Rect>(
+  items: readonly T[],
+  from: T,
+  direction: "up" | "down" | "left" | "right",
+): T | undefined {
+  const isUpright = direction === "up" || direction === "down";
+  const sign = direction === "down" || direction === "right" ? 1 : -1;
+  const centre = ({ x, y, w, h }: Rect): [number, number] => [x + w / 2, y + h / 2];
+  const [cx, cy] = centre(from);
+  let best: T | undefined;
+  let least = Infinity;
+  for (const item of items) {
+    const [x, y] = centre(item);
+    const ahead = sign * (isUpright ? y - cy : x - cx);
+    const aside = Math.abs(isUpright ? x - cx : y - cy);
+    const score = ahead + aside * 2.5;
+    if (ahead <= 1 || score >= least) continue;
+    best = item;
+    least = score;
+  }
+  return best;
+}

@@ -1,0 +1,57 @@
+import { diffWordsWithSpace } from "diff";
+import type { ReactNode } from "react";
+import { shown } from "../../contract/visible-text.ts";
+
+/** A field before and after. Of longer texts, the words that differ are marked. */
+export function FieldDiff({
+  field,
+  before,
+  after,
+}: {
+  field: string;
+  before?: unknown;
+  after?: unknown;
+}): ReactNode {
+  const old = textOf(before);
+  const now = textOf(after);
+  const isLong = old.length + now.length > 80 && old !== "" && now !== "" && old.length + now.length < 40_000;
+  const parts = isLong ? diffWordsWithSpace(old, now) : [];
+  return (
+    <div>
+      <span className="f">{field.replace(/([A-Z])/g, " $1").toLowerCase()}</span>
+      <span className="v">
+        {old !== "" && (
+          <del className="del">
+            <bdi>
+              {isLong
+                ? parts
+                    .filter(({ added }) => !added)
+                    .map(({ value, removed }, at) =>
+                      removed ? <b key={at}>{value}</b> : <span key={at}>{value}</span>,
+                    )
+                : old}
+            </bdi>
+          </del>
+        )}
+        {now !== "" && (
+          <ins className="add">
+            <bdi>
+              {isLong
+                ? parts
+                    .filter(({ removed }) => !removed)
+                    .map(({ value, added }, at) =>
+                      added ? <b key={at}>{value}</b> : <span key={at}>{value}</span>,
+                    )
+                : now}
+            </bdi>
+          </ins>
+        )}
+      </span>
+    </div>
+  );
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return shown(typeof value === "string" ? value : JSON.stringify(value, null, 1));
+}

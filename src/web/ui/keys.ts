@@ -1,0 +1,65 @@
+import { useEffect, useRef } from "react";
+
+/**
+ * Keys of the page. A key is `j`, `Shift+M`, `Mod+k` (Ctrl or ⌘), or two letters one after another: `g h`. Letters do nothing
+ * while the person writes, in an open dialog other than the one that listens, and when they are switched off. The handler that
+ * was added last is asked first; one that returns false leaves the key to the next.
+ */
+export type KeyHandlers = Readonly<Record<string, (event: KeyboardEvent) => void | false>>;
+
+const layers: { readonly current: KeyHandlers }[] = [];
+let first = "";
+let firstAt = 0;
+
+export function useKeys(handlers: KeyHandlers): void {
+  const ref = useRef(handlers);
+  ref.current = handlers;
+  useEffect(() => {
+    layers.push(ref);
+    return () => void layers.splice(layers.indexOf(ref), 1);
+  }, []);
+}
+
+const place = "agency.keys";
+export const lettersAreOff = (): boolean => localStorage.getItem(place) === "off";
+export function switchLetters(on: boolean): void {
+  localStorage.setItem(place, on ? "on" : "off");
+}
+
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing) return;
+  const name = nameOf(event);
+  const isLetter = /^(?:Shift\+)?[^+]$/.test(name);
+  if (isLetter && (lettersAreOff() || isWriting(event.target) || isInDialog())) return;
+  const both = performance.now() - firstAt < 1200 && first !== "" ? `${first} ${name}` : "";
+  first = "";
+  for (const wanted of [both, name]) {
+    if (wanted === "") continue;
+    for (const { current } of layers.toReversed()) {
+      const handler = current[wanted];
+      if (handler === undefined || handler(event) === false) continue;
+      event.preventDefault();
+      return;
+    }
+  }
+  if (isLetter) {
+    first = name;
+    firstAt = performance.now();
+  }
+});
+
+function nameOf({ key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent): string {
+  if (altKey) return "";
+  const letter = key.length === 1 ? key.toLowerCase() : key;
+  if (ctrlKey || metaKey) return `Mod+${letter}`;
+  return shiftKey && /^[a-z]$/.test(letter) ? `Shift+${letter.toUpperCase()}` : letter;
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}
+
+const isInDialog = (): boolean => document.querySelector("dialog[open]") !== null;

@@ -1,0 +1,30 @@
+import MarkdownIt, { type Token } from "markdown-it";
+import type { MarkdownToken, Parsed, ToParse } from "./markdown-tokens.ts";
+
+/** Parses Markdown beside the page: a text that takes long to read holds nothing up. It makes tokens, never HTML. */
+const parser = new MarkdownIt("default", { html: false, linkify: false });
+parser.validateLink = (url) => /^(?:https?:|mailto:|kb:)/i.test(url.trim());
+
+/** Only what the page uses, as a message can carry it. */
+const plain = (token: Token): MarkdownToken => ({
+  type: token.type,
+  tag: token.tag,
+  nesting: token.nesting,
+  hidden: token.hidden,
+  content: token.content,
+  href: token.type === "link_open" ? String(token.attrGet("href") ?? "") : undefined,
+  children: token.children?.map(plain) ?? [],
+});
+
+function tokensIn(text: string): readonly MarkdownToken[] | undefined {
+  try {
+    return parser.parse(text, {}).map(plain);
+  } catch {
+    return undefined;
+  }
+}
+
+addEventListener("message", ({ data }: MessageEvent<ToParse>) => {
+  const parsed: Parsed = { tokens: tokensIn(data.text) };
+  postMessage(parsed);
+});

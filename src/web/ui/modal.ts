@@ -1,0 +1,48 @@
+import { type RefObject, useLayoutEffect, useRef } from "react";
+
+/**
+ * Opens the browser's own dialog before the next key is read, and closes it when `isOpen` ends or the component goes away. The
+ * focus then returns to where it was. If that row was rendered again meanwhile, the row about the same thing has it.
+ */
+export function useModal(
+  isOpen: boolean,
+  onOpen?: (dialog: HTMLDialogElement) => void,
+): RefObject<HTMLDialogElement | null> {
+  const ref = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const dialog = ref.current;
+    if (!isOpen || dialog === null) return;
+    const before = document.activeElement;
+    dialog.showModal();
+    onOpen?.(dialog);
+    return () => {
+      dialog.close();
+      const again = before instanceof HTMLElement && before !== document.body ? successor(before) : null;
+      again?.focus({ preventScroll: true });
+    };
+  }, [isOpen]);
+  return ref;
+}
+
+/** A panel beside a list or map: when it closes while it has the focus, what it was about has the focus again. */
+export function usePanelFocus(selector: string): RefObject<HTMLElement | null> {
+  const ref = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const panel = ref.current;
+    return () => {
+      if (panel?.contains(document.activeElement) === true)
+        document.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true });
+    };
+  }, [selector]);
+  return ref;
+}
+
+const marks = ["data-about", "data-agent", "data-item", "href", "id"] as const;
+
+function successor(before: HTMLElement): HTMLElement | null {
+  if (before.isConnected) return before;
+  const mark = marks.find((name) => before.hasAttribute(name));
+  return mark === undefined
+    ? null
+    : document.querySelector<HTMLElement>(`[${mark}="${CSS.escape(before.getAttribute(mark) ?? "")}"]`);
+}

@@ -1,0 +1,40 @@
+import { type RefObject, useEffect, useRef } from "react";
+import { useKeys } from "./keys.ts";
+
+/** Keys in a field belong to the field. */
+export const isInField = ({ target }: KeyboardEvent): boolean =>
+  target instanceof HTMLElement && /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+
+/**
+ * J, K and the arrows move the focus over the rows of a list: everything in it that matches the selector. A row that goes away
+ * while it has the focus is remembered by its place, so the next key continues there and not at the top.
+ */
+export function useRowKeys(selector = "a, button, [tabindex]"): RefObject<HTMLDivElement | null> {
+  const ref = useRef<HTMLDivElement>(null);
+  const last = useRef(-1);
+  const rows = (): HTMLElement[] => [...(ref.current?.querySelectorAll<HTMLElement>(selector) ?? [])];
+  const focused = (): number => rows().findLastIndex((row) => row.contains(document.activeElement));
+  useEffect(() => {
+    const note = (): void => {
+      const at = focused();
+      if (at !== -1) last.current = at;
+    };
+    document.addEventListener("focusin", note);
+    return () => document.removeEventListener("focusin", note);
+  }, [selector]);
+  const move =
+    (step: number) =>
+    (event: KeyboardEvent): false | undefined => {
+      if (isInField(event)) return false;
+      const all = rows();
+      const at = focused();
+      // Without the focus, the row that took the place of the last one is next.
+      const from = at !== -1 ? at : step > 0 ? Math.max(-1, last.current - 1) : last.current;
+      const next = all[Math.max(0, Math.min(all.length - 1, from + step))];
+      next?.focus();
+      next?.scrollIntoView({ block: "nearest" });
+      return undefined;
+    };
+  useKeys({ j: move(1), k: move(-1), ArrowDown: move(1), ArrowUp: move(-1) });
+  return ref;
+}

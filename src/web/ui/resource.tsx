@@ -1,0 +1,37 @@
+import type { ReactNode } from "react";
+import { ops } from "virtual:operations";
+import { useHere } from "../data/company.ts";
+import { useRead } from "../data/reading.ts";
+import { Line, Name, type Named } from "./words.tsx";
+
+const kinds: Readonly<Record<string, readonly [kind: string, words: string]>> = {
+  kb: ["file", "a knowledge file"],
+  outcome: ["outcome", "an outcome"],
+  mail: ["agent", "an agent"],
+};
+
+/** What a right is about, by its name if it is known. Ids are never shown: the link has them. */
+export function ResourceWords({
+  resource,
+  known = [],
+}: {
+  resource: string;
+  known?: readonly Named[] | undefined;
+}): ReactNode {
+  const { company } = useHere();
+  const [scheme = "", id = ""] = resource.split(/:(.*)/s);
+  const named = known.find((each) => each.id === id)?.title;
+  const isFile = scheme === "kb" && named == null;
+  const files = useRead(ops.listFiles, isFile ? { companyId: company.id, limit: 500 } : null).data?.files;
+  const found = kinds[scheme];
+  if (found === undefined || id === "board")
+    return <Line text={id === "board" ? "mail to the board" : resource} />;
+  const [kind, words] = found;
+  const title = named ?? files?.find((each) => each.id === id)?.description;
+  return (
+    <>
+      {scheme === "mail" && "mail to "}
+      <Name of={{ kind, id, title: title == null ? words : `“${title}”` }} />
+    </>
+  );
+}

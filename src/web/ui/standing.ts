@@ -1,0 +1,44 @@
+import type { MarkName } from "./marks.ts";
+
+export const outcomeStatusWords = {
+  open: "Open",
+  submitted: "Waiting for verification",
+  completed: "Completed",
+  closed: "Closed",
+} as const;
+
+export const movementWords = {
+  moving: "Moving",
+  scheduled: "Scheduled",
+  waiting: "Waiting for a person",
+  stuck: "Stuck",
+} as const;
+
+interface ShownState {
+  readonly mark: MarkName;
+  readonly label: string;
+}
+
+const movements: Readonly<Record<keyof typeof movementWords, MarkName>> = {
+  moving: "live",
+  scheduled: "wait",
+  waiting: "pending",
+  stuck: "stop",
+};
+
+/** How an outcome stands, as a mark: its status, and while it is open what `why` found. */
+export function standingOf(
+  status: keyof typeof outcomeStatusWords,
+  state?: keyof typeof movementWords,
+  isBlocked = false,
+): ShownState {
+  if (status === "completed") return { mark: "done", label: outcomeStatusWords.completed };
+  if (status === "closed") return { mark: "closed", label: outcomeStatusWords.closed };
+  if (state !== undefined && status === "open")
+    return {
+      mark: movements[state],
+      label: isBlocked ? `Blocked: ${movementWords[state].toLowerCase()}` : movementWords[state],
+    };
+  if (status === "submitted") return { mark: "submitted", label: outcomeStatusWords.submitted };
+  return isBlocked ? { mark: "pause", label: "Blocked" } : { mark: "idle", label: outcomeStatusWords.open };
+}

@@ -1,0 +1,50 @@
+import type { ReactNode } from "react";
+
+/** People are round, agents are square, what is pending is dashed. The tint follows the id, so a new name keeps it. */
+export type TileKind = "agent" | "person" | "pending" | "left";
+
+const hues = [28, 62, 95, 150, 180, 225, 262, 300, 340];
+
+export function Tile({
+  id,
+  name,
+  kind = "agent",
+  size = "",
+}: {
+  id: string;
+  name: string;
+  kind?: TileKind;
+  size?: "" | "xs" | "lg";
+}): ReactNode {
+  return (
+    <span
+      className={`av ${size} ${kind === "agent" ? "" : kind}`}
+      style={{ "--h": hueOf(id) }}
+      aria-hidden="true"
+    >
+      {initialsOf(name, size)}
+    </span>
+  );
+}
+
+export function hueOf(id: string): number {
+  let sum = 0;
+  for (const char of id) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) >>> 0;
+  return hues[sum % hues.length] ?? 28;
+}
+
+export function initialsOf(name: string, size = ""): string {
+  const words = name.trim().split(/\s+/);
+  const letters = (words.length > 1 && size !== "xs" ? [words[0], words.at(-1)] : [words[0]]).map(
+    (word) => [...(word ?? "")][0] ?? "",
+  );
+  return letters.join("").toUpperCase();
+}
+
+declare module "react" {
+  interface CSSProperties {
+    "--h"?: number;
+    /** How deep a row stands in its tree. */
+    "--depth"?: number;
+  }
+}

@@ -1,0 +1,68 @@
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { shown } from "../../contract/visible-text.ts";
+import { placeOf } from "./places.ts";
+import { Tile, type TileKind } from "./tile.tsx";
+
+/**
+ * Text that an agent may have written. It is always text, set apart from the text around it: letters that run backwards can't
+ * reach its neighbours, and characters that would act or hide are written as \uXXXX. Long text is cut, and opens on demand.
+ */
+export function Said({ text, most = 200 }: { text: string; most?: number }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const visible = shown(text);
+  if (visible.length <= most || isOpen) return <bdi>{visible}</bdi>;
+  return (
+    <>
+      <bdi title={visible.slice(0, 2000)}>{visible.slice(0, most)}…</bdi>{" "}
+      <button type="button" className="more" onClick={() => setOpen(true)}>
+        show all
+      </button>
+    </>
+  );
+}
+
+/** One line of such text, where a button would be too much: rows of lists, titles. */
+export function Line({ text }: { text: string }): ReactNode {
+  const visible = shown(text).replace(/\s+/g, " ");
+  return <bdi title={visible.length > 80 ? visible.slice(0, 2000) : undefined}>{visible.slice(0, 300)}</bdi>;
+}
+
+export interface Named {
+  readonly kind: string;
+  readonly id: string | null;
+  readonly title: string | null;
+}
+
+/** The name of a thing, which leads to it. Ids are never text: they are what is copied with the link. */
+export function Name({
+  of,
+  tile,
+  role,
+}: {
+  of: Named;
+  tile?: TileKind | undefined;
+  role?: string | null | undefined;
+}): ReactNode {
+  const title = of.title ?? (of.kind === "board" ? "The board" : `a ${of.kind} you can't read`);
+  const to = placeOf(of);
+  const face = tile !== undefined && of.id !== null && <Tile id={of.id} name={title} kind={tile} size="xs" />;
+  const text = (
+    <>
+      {face}
+      <Line text={title} />
+      {role != null && role !== "" && (
+        <span className="role">
+          , <Line text={role} />
+        </span>
+      )}
+    </>
+  );
+  return to === undefined ? (
+    <span className="name">{text}</span>
+  ) : (
+    <Link to={to} className="name">
+      {text}
+    </Link>
+  );
+}
