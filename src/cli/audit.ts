@@ -3,7 +3,7 @@ import { verifyLedger } from "../contract/ledger.ts";
 import type { Output } from "../contract/operation.ts";
 import { plural } from "../contract/phrases.ts";
 import { clientOf, type Context, nounOf, print } from "./terminal.ts";
-import { jsonFlag } from "./texts.ts";
+import { example, jsonFlag } from "./texts.ts";
 
 /** `audit verify` checks every ledger. Each call checks one stretch, so no call takes long. */
 export function addAuditVerify(program: Command, context: Context): void {
@@ -12,8 +12,12 @@ export function addAuditVerify(program: Command, context: Context): void {
     .description(
       "Verify the record of every company against its hashes and its anchor, and name what was changed.",
     )
-    .option("--deep", "Also compare every stored row with what the record says of it.")
+    .option(
+      "--deep",
+      "Also compare every stored row with the record, and the content of every file with its hash.",
+    )
     .option(...jsonFlag)
+    .addHelpText("after", example("agency audit verify", "agency audit verify --deep"))
     .action(async (flags: { json?: true; deep?: true }) => {
       const result = await verifyAll(context.env, flags.deep === true);
       print(context, flags, result, describeAudit(result));
@@ -43,6 +47,7 @@ export function describeAudit({ checked, rows, problems }: Audit): string {
   return problems
     .map(({ companyId, seq, row, what, intactUntil, advice }) => {
       const where = companyId === null ? "the installation" : `company ${companyId}`;
+      if (row?.startsWith("knowledge/") === true) return `${what} ${advice}`;
       const subject = row === null ? `Event ${seq} of ${where}` : `Row ${row}`;
       const since =
         intactUntil === null

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, test } from "node:test";
+import { run } from "./run.ts";
 import { type CommandLine, openCommandLine } from "../testing/command-line.ts";
 
 describe("agency doctor --deep", () => {
@@ -14,6 +16,51 @@ describe("agency doctor --deep", () => {
     db.close();
   };
 
+  test("names the version, the disk, each company's brain and stuck work, with a fix", async () => {
+    const before = await line.agency("doctor");
+    assert.equal(before.code, 0, before.out);
+    for (const part of [
+      /^ok +version +\S+, as this/m,
+      /^(?:ok|warn) +disk .*\d+\.\d GB free/m,
+      /^ok +work +Nothing is stuck/m,
+    ])
+      assert.match(before.out, part);
+    assert.match(before.out, /^ok +brain +rehearsal, of Acme\. Try it: agency brains test rehearsal$/m);
+    damage("update agents set brain_type = 'retired' where slug = 'root'");
+    const after = await line.agency("doctor");
+    damage("update agents set brain_type = 'rehearsal' where slug = 'root'");
+    assert.equal(after.code, 1);
+    assert.match(
+      after.out,
+      /^fix +brain +retired, of Acme, is not installed here\. Choose another: agency brains use/m,
+    );
+  });
+
+  test("without a daemon, names the port that is taken and the database that is damaged, each with a fix", async () => {
+    const home = join(line.folder, "another-home");
+    mkdirSync(home, { mode: 0o700 });
+    const examine = async (port: string): Promise<string> => {
+      const out: string[] = [];
+      const terminal = {
+        out: (text: string) => out.push(text),
+        err: () => undefined,
+        readStdin: async () => Buffer.alloc(0),
+      };
+      assert.equal(await run(["doctor"], { AGENCY_HOME: home, AGENCY_PORT: port }, terminal), 1);
+      return out.join("\n");
+    };
+    const busy = new URL(line.daemon.url).port;
+    const first = await examine(busy);
+    assert.match(first, new RegExp(`^fix +port +Port ${busy} is taken .* agency up --port \\d+`, "m"));
+    assert.match(first, /^ok +database .* does not exist yet\./m);
+    writeFileSync(join(home, "agency.db"), "This is not a database. ".repeat(100));
+    const second = await examine("0");
+    assert.match(second, /^ok +port /m);
+    assert.match(second, /^fix +database .* is damaged: .* Restore it from a backup\./m);
+    copyFileSync(join(line.env["AGENCY_HOME"] ?? "", "agency.db"), join(home, "agency.db"));
+    assert.match(await examine("0"), /^ok +database +SQLite, .* is sound$/m);
+  });
+
   test("says that nothing is broken", async () => {
     const { code, out } = await line.agency("doctor", "--deep");
     assert.equal(code, 0, out);
@@ -25,7 +72,7 @@ describe("agency doctor --deep", () => {
     const found = await line.agency("doctor", "--deep", "--company", "Acme");
     assert.equal(found.code, 1);
     assert.match(found.out, /^broken grant-count: Every grant counts the reasons against it/m);
-    assert.match(found.out, /^ +Grant "org:hire" \([0-9a-f-]{36}\) counts the reasons against it wrong/m);
+    assert.match(found.out, /^ +Grant "org:hire" \(G\d+\) counts the reasons against it wrong/m);
     assert.match(found.out, /^ +Fix it: agency doctor --fix$/m);
     assert.match(found.out, /^1 of \d+ invariants broken, 1 finding$/m);
     const fixed = await line.agency("doctor", "--fix");
@@ -41,7 +88,7 @@ describe("agency doctor --deep", () => {
       const { code, out } = await line.agency("doctor", flag);
       assert.equal(code, 1);
       assert.match(out, /^broken outcome-reason: /m);
-      assert.match(out, /^ +Unblock it: `agency outcomes update [0-9a-f-]{36} --blocked null`\.$/m);
+      assert.match(out, /^ +Unblock it: `agency outcomes update \S+ --blocked null`\.$/m);
     }
     const report = JSON.parse((await line.agency("doctor", "--deep", "--json")).out);
     assert.equal(report.ok, false);

@@ -1,16 +1,26 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { Client } from "../client/client.ts";
-import { listCompanies } from "../contract/companies.ts";
+import { viewAgent } from "../contract/agents.ts";
+import { viewAttention } from "../contract/attention.ts";
+import { listCompanies, viewCompany } from "../contract/companies.ts";
 import { examineDeeply, fixFinding } from "../contract/doctor.ts";
 import { type Sandbox, viewInstallation } from "../contract/installation.ts";
+import { listProviders } from "../contract/providers.ts";
+import { listBrains } from "../contract/hiring.ts";
+import { listMcpServers } from "../contract/servers.ts";
+import { fetchRepo, listRepos } from "../contract/repos.ts";
+import { refusalOf } from "../contract/refusal.ts";
 import type { Output } from "../contract/operation.ts";
 import { plural } from "../contract/phrases.ts";
 import { describeAudit, verifyAll } from "./audit.ts";
 import { sandboxNotice } from "./isolation.ts";
-import { clientOf, companyOf, type Context, homeOf, print, tokenOf, urlOf } from "./terminal.ts";
+import { databaseFinding, portFinding } from "./system-checks.ts";
+import { clientOf, companyOf, type Context, print } from "./terminal.ts";
 import { example, jsonFlag } from "./texts.ts";
+import { cliVersion } from "./version.ts";
+import { homeOf, tokenOf, urlOf } from "./where.ts";
 
 interface Finding {
   readonly check: string;
@@ -39,7 +49,7 @@ export function addDoctor(program: Command, context: Context): void {
       const ok = findings.every((finding) => finding.ok) && deep?.ok !== false;
       const lines = findings.map(
         (found) =>
-          `${(found.warns === true ? "warn" : found.ok ? "ok" : "fix").padEnd(5)}${found.check.padEnd(13)}${found.says}`,
+          `${(found.warns === true ? "warn" : found.ok ? "ok" : "fix").padEnd(5)}${found.check.padEnd(15)}${found.says}`,
       );
       if (deep !== undefined) lines.push(describeDeep(deep));
       print(context, flags, { ok, findings, deep }, ...lines);
@@ -48,7 +58,15 @@ export function addDoctor(program: Command, context: Context): void {
 }
 
 async function examine(env: NodeJS.ProcessEnv): Promise<Finding[]> {
-  return [nodeVersion(), ...homeFindings(homeOf(env)), ...(await daemonFindings(env))];
+  const daemon = await daemonFindings(env);
+  const isRunning = daemon.some(({ check, ok }) => check === "daemon" && ok);
+  return [
+    nodeVersion(),
+    ...homeFindings(homeOf(env)),
+    await portFinding(env, isRunning),
+    await databaseFinding(env, isRunning),
+    ...daemon,
+  ];
 }
 
 function nodeVersion(): Finding {
@@ -64,7 +82,11 @@ function homeFindings(home: string): Finding[] {
   if (!existsSync(home))
     return [{ check: "home", ok: true, says: `${home} does not exist yet. \`agency up\` creates it.` }];
   const token = join(home, "board-token");
-  return [isPrivate("home", home), ...(existsSync(token) ? [isPrivate("board token", token)] : [])];
+  return [
+    isPrivate("home", home),
+    diskFinding(home),
+    ...(existsSync(token) ? [isPrivate("board token", token)] : []),
+  ];
 }
 
 function isPrivate(check: string, path: string): Finding {
@@ -77,10 +99,12 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
     return [{ check: "daemon", ok: false, says: "There is no board token yet. Start the daemon: agency up" }];
   try {
     const { companies } = await clientOf(env).call(listCompanies, { limit: 1000 });
-    const { sandbox, secrets } = await clientOf(env).call(viewInstallation, {});
+    const client = clientOf(env);
+    const { sandbox, secrets, brain, version } = await client.call(viewInstallation, {});
     const running = `Running at ${urlOf(env)} with ${plural(companies.length, "company", "companies")}`;
     return [
       { check: "daemon", ok: true, says: running },
+      versionFinding(version),
       {
         check: "sandbox",
         ok: true,
@@ -90,10 +114,137 @@ async function daemonFindings(env: NodeJS.ProcessEnv): Promise<Finding[]> {
         sandbox,
       },
       secretsFinding(secrets),
+      ...(await serversFinding(env, companies)),
+      ...(await providerFindings(clientOf(env), companies)),
+      ...(await repoFindings(client, companies)),
+      ...(await brainFindings(client, companies)),
+      ...(await stuckFindings(client, companies)),
+      { check: "new companies", ok: true, says: brain.says },
     ];
   } catch (error) {
     return [{ check: "daemon", ok: false, says: error instanceof Error ? error.message : String(error) }];
   }
+}
+
+function versionFinding(version: string): Finding {
+  const isSame = version === cliVersion;
+  const says = isSame
+    ? `${version}, as this command line`
+    : `The daemon has version ${version}, this command line ${cliVersion}. Restart it: agency stop, then agency up`;
+  return { check: "version", ok: true, warns: !isSame, says };
+}
+
+/** The brain of each root agent, which every goal needs. */
+async function brainFindings(client: Client, companies: readonly Named[]): Promise<Finding[]> {
+  const { brains } = await client.call(listBrains, {});
+  const findings: Finding[] = [];
+  for (const { id: companyId, name, slug } of companies) {
+    const { rootAgentId } = await client.call(viewCompany, { companyId });
+    const { adapterType } = await client.call(viewAgent, { id: rootAgentId });
+    const isHere = brains.some(({ type, available }) => type === adapterType && available);
+    const fix = `is not installed here. Choose another: agency brains use <type> --company ${slug}`;
+    findings.push({
+      check: "brain",
+      ok: isHere,
+      says: `${adapterType}, of ${name}${isHere ? `. Try it: agency brains test ${adapterType}` : `, ${fix}`}`,
+    });
+  }
+  return findings;
+}
+
+async function stuckFindings(client: Client, companies: readonly Named[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { id: companyId, name, slug } of companies) {
+    const { stuck } = (await client.call(viewAttention, { companyId, limit: 1 })).health;
+    const see = `${stuck === 1 ? "1 outcome is" : `${stuck} outcomes are`} stuck in ${name}. See which, and what helps: agency attention --company ${slug}`;
+    findings.push({
+      check: "work",
+      ok: true,
+      warns: stuck > 0,
+      says: stuck === 0 ? `Nothing is stuck in ${name}` : see,
+    });
+  }
+  return findings;
+}
+
+type Named = Pick<Output<typeof listCompanies>["companies"][number], "id" | "name" | "slug">;
+
+/** Below a gigabyte, the daemon is close to the point where it refuses what would fill the disk. */
+function diskFinding(home: string): Finding {
+  const { bavail, bsize } = statfsSync(home);
+  const gigabytes = (bavail * bsize) / 2 ** 30;
+  const free = `${gigabytes.toFixed(1)} GB free`;
+  return {
+    check: "disk",
+    ok: true,
+    warns: gigabytes < 1,
+    says:
+      gigabytes < 1
+        ? `Only ${free}. Make room on the disk of ${home}, or move it: AGENCY_HOME=<folder> agency up`
+        : free,
+  };
+}
+
+/** A server that fails is not a fault of the installation. Agents work without it. */
+async function serversFinding(
+  env: NodeJS.ProcessEnv,
+  companies: readonly { readonly id: string; readonly name: string }[],
+): Promise<Finding[]> {
+  const all = [];
+  for (const { id, name: company } of companies)
+    for (const server of (await clientOf(env).call(listMcpServers, { companyId: id })).servers)
+      all.push({ company, ...server });
+  if (all.length === 0) return [];
+  const broken = all.filter(
+    ({ status, changedTools }) => (status !== "works" && status !== "untried") || changedTools.length > 0,
+  );
+  const names = broken.map(
+    ({ company, name, status, says, missingSecrets, failsFor, changedTools }) =>
+      `${name} of ${company}: ${
+        status === "no_secret"
+          ? `the secret ${missingSecrets.join(", ")} has no value`
+          : status === "works"
+            ? `it describes ${changedTools.join(", ")} differently since the last test`
+            : `${says}${failsFor.length === 0 ? "" : ` (for ${failsFor.join(", ")})`}`
+      }`,
+  );
+  const says =
+    broken.length === 0
+      ? `${plural(all.length, "server")}, none known to fail`
+      : `${names.join("; ")} Check each: agency servers test <name>`;
+  return [{ check: "MCP servers", ok: true, warns: broken.length > 0, says }];
+}
+
+/** Providers that can't be asked now, although they have a key or a login. */
+async function providerFindings(
+  client: Client,
+  companies: readonly { readonly id: string; readonly name: string }[],
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { id: companyId, name: company } of companies)
+    for (const { name, status, says } of (await client.call(listProviders, { companyId })).providers)
+      if (status !== "ready" && status !== "no_key")
+        findings.push({ check: "models", ok: true, warns: true, says: `${name} of ${company}: ${says}` });
+  return findings;
+}
+
+/** Fetches every repository. One whose origin can't be reached counts as a warning, because the installation itself works. */
+async function repoFindings(
+  client: Client,
+  companies: readonly { readonly id: string; readonly name: string }[],
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { id: companyId, name: company } of companies)
+    for (const { name, url } of (await client.call(listRepos, { companyId })).repos) {
+      const refusal = await refusalOf(client.call(fetchRepo, { companyId, name }));
+      findings.push({
+        check: "repository",
+        ok: true,
+        warns: refusal !== undefined,
+        says: `${name} of ${company}, ${url}: ${refusal === undefined ? "fetched" : refusal.message}`,
+      });
+    }
+  return findings;
 }
 
 function secretsFinding({ kept, missing }: Output<typeof viewInstallation>["secrets"]): Finding {

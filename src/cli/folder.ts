@@ -108,6 +108,17 @@ function namesIn(folder: string): string[] | undefined {
 
 function read(folder: string, path: string, room: Room): CompanyFile {
   const full = join(folder, path);
+  const bytes = readPlain(full, (size) => {
+    room.left -= size;
+    if (room.left < 0) throw texts.folderTooLarge(room.most, full);
+  });
+  return isUtf8(bytes)
+    ? { path, content: bytes.toString("utf8") }
+    : { path, content: bytes.toString("base64"), encoding: "base64" };
+}
+
+/** The bytes of a plain file. `check` may refuse its size before it is read. */
+export function readPlain(full: string, check: (size: number) => void): Buffer {
   let descriptor: number;
   try {
     // O_NOFOLLOW refuses a link. O_NONBLOCK keeps a pipe from blocking the read.
@@ -120,12 +131,8 @@ function read(folder: string, path: string, room: Room): CompanyFile {
   try {
     const facts = fstatSync(descriptor);
     if (!facts.isFile()) throw texts.notPlain(full, "file");
-    room.left -= facts.size;
-    if (room.left < 0) throw texts.folderTooLarge(room.most, full);
-    const bytes = readFileSync(descriptor);
-    return isUtf8(bytes)
-      ? { path, content: bytes.toString("utf8") }
-      : { path, content: bytes.toString("base64"), encoding: "base64" };
+    check(facts.size);
+    return readFileSync(descriptor);
   } finally {
     closeSync(descriptor);
   }

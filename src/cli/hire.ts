@@ -1,17 +1,29 @@
 import type { Command } from "commander";
-import { hireAgent, createAgent, efforts } from "../contract/hiring.ts";
+import type { Client } from "../client/client.ts";
+import { efforts, listAgents } from "../contract/agents.ts";
+import { createAgent, hireAgent, listBrains } from "../contract/hiring.ts";
 import { viewApproval } from "../contract/approvals.ts";
-import { parseJson } from "./operations.ts";
-import { clientOf, companyOf, type Context, print } from "./terminal.ts";
-import { companyFlag, example, hireNeeds, howToDecide } from "./texts.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { drawChanges, isYours, remember } from "./approvals.ts";
+import { budgetIn, jsonArgument, parseJson } from "./operations.ts";
+import { agentOf, clientOf, companyOf, type Context, isInPosition, print } from "./terminal.ts";
+import {
+  boardDecidesHire,
+  companyFlag,
+  example,
+  hireNeeds,
+  howToDecide,
+  noSuchBrain,
+  yourAnswersStay,
+} from "./texts.ts";
 
 /** The flags that are not keys of the call by the same name. The other flags are passed on as they are. */
-interface Flags extends Partial<Record<"role" | "title" | "mandate" | "prompt", string>> {
+interface Flags extends Partial<Record<"role" | "title" | "mandate" | "prompt" | "reportsTo", string>> {
   readonly company?: string;
   readonly brain?: string;
   readonly config?: unknown;
   readonly grant?: readonly { readonly resource: string; readonly level?: string | undefined }[];
-  readonly now?: true;
+  readonly request?: true;
   readonly json?: true;
 }
 
@@ -19,7 +31,7 @@ interface Flags extends Partial<Record<"role" | "title" | "mandate" | "prompt", 
 export function addHire(program: Command, context: Context): void {
   program
     .command("hire")
-    .description("Hire an agent. The hire needs approval if the company requires it.")
+    .description("Hire an agent. The board hires at once; from a position, the board is asked.")
     .argument("[name]", "Name of the agent. You are asked for it if you leave it out.")
     .option(...companyFlag)
     .option("--role <role>", "Role, such as Writer.")
@@ -27,18 +39,25 @@ export function addHire(program: Command, context: Context): void {
     .option("--mandate <text>", "Standing task of the agent: the outcome it is responsible for.")
     .option("--prompt <text>", "Instructions on how to work, added to the agent's system prompt.")
     .option("--capabilities <text>", "Short description of what the agent can do, for others to read.")
-    .option("--reports-to <id>", "Manager of the agent. Defaults to the root agent.")
+    .option(
+      "--reports-to <agent>",
+      "Manager of the agent. Defaults to you, or to the root agent if the board hires.",
+    )
     .option("--brain <type>", "Type of brain that runs the agent. Defaults to the company's.")
     .option("--config <json>", "Configuration of the brain, as a JSON object.", parseJson)
     .option("--model <name>", "Model to use, if the brain offers a choice.")
     .option("--effort <effort>", `How hard the model should think: ${efforts.join(", ")}.`)
-    .option("--budget <json>", "Monthly budget as a JSON object, such as '{\"usd\":20}'.", parseJson)
+    .option(
+      "--budget <amount>",
+      "Monthly budget: dollars such as 20, or JSON such as '{\"tokens\": 1000000}'.",
+      budgetIn,
+    )
     .option(
       "--grant <resource=level>",
       "Right to start with, such as org:hire=use. Can be repeated.",
       grantIn,
     )
-    .option("--now", "Hire immediately, without an approval. Only the board can do this.")
+    .option("--request", "Ask the board for approval, also if you are the board.")
     .option("--json", "Print the result as JSON. Asks no questions.")
     .addHelpText(
       "after",
@@ -47,50 +66,132 @@ export function addHire(program: Command, context: Context): void {
     .action((name: string | undefined, flags: Flags) => hire(context, name, flags));
 }
 
+/** What `hire` asks for on a terminal, in this order. */
+const questions = [
+  ["name", "Name"],
+  ["role", "Role"],
+  ["title", "Job title (optional)"],
+  ["mandate", "What should the agent be responsible for? (optional)"],
+  ["prompt", "How should the agent work? (optional)"],
+  ["brain", "Brain (Enter for the company's default)"],
+  ["config", "Configuration of the brain, as JSON (optional)"],
+  ["reportsTo", "Manager (Enter for the root agent, or you)"],
+] as const;
+type Question = (typeof questions)[number][0];
+
 async function hire(context: Context, given: string | undefined, flags: Flags): Promise<void> {
-  const { company, brain, config, grant, now, json, ...said } = flags;
+  const { company, brain, config, grant, request: asksBoard, json, reportsTo, ...others } = flags;
+  const { role, title, mandate, prompt, ...said } = others;
   const { ask } = json === true ? {} : context.terminal;
-  const guided = given === undefined || said.role === undefined;
-  const answer = async (question: string, value: string | undefined, required = false) => {
-    if (value !== undefined || !guided || ask === undefined) return value;
-    for (;;) {
-      const line = (await ask(`${question}: `)).trim();
-      if (line !== "" || !required) return line === "" ? undefined : line;
-    }
-  };
-  const name = await answer("Name", given, true);
-  const role = await answer("Role", said.role, true);
-  if (!name || !role) throw hireNeeds();
-  const asked = {
-    name,
-    role,
-    title: await answer("Job title (optional)", said.title),
-    mandate: await answer("What should the agent be responsible for? (optional)", said.mandate),
-    prompt: await answer("How should the agent work? (optional)", said.prompt),
-    adapterType: await answer("Brain (press Enter for the company's default)", brain),
-  };
+  const guided = (given === undefined || role === undefined) && ask !== undefined;
   const client = clientOf(context.env);
   const companyId = await companyOf(client, company);
-  const input = { ...said, ...asked, companyId, adapterConfig: config, grants: grant };
-  if (now === true) {
+  const answers: Partial<Record<Question, string>> = {
+    ...Object.fromEntries(
+      Object.entries({ name: given, role, title, mandate, prompt, brain, reportsTo }).filter(isText),
+    ),
+    ...(config !== undefined && { config: JSON.stringify(config) }),
+  };
+  const brains = guided || brain !== undefined ? (await client.call(listBrains, {})).brains : [];
+  const managers = guided ? (await client.call(listAgents, { companyId, limit: 200 })).agents : [];
+  const choices: Partial<Record<Question, readonly string[]>> = {
+    brain: brains.map(({ type, available }) => `${type}${available ? "" : " (not here)"}`),
+    reportsTo: managers
+      .filter(({ status }) => status !== "terminated" && status !== "pending_approval")
+      .map(({ slug, role: job }) => `${slug} (${job})`),
+  };
+  let isAgain = false;
+  for (;;) {
+    if (guided)
+      for (const [key, question] of questions) {
+        // Only some brains need a configuration. The refusal says which, and then it can be given.
+        const isAsked =
+          key === "config" ? isAgain && answers.brain !== undefined : isAgain || answers[key] === undefined;
+        if (isAsked) await answer(key, question);
+      }
+    try {
+      return await carryOut();
+    } catch (error) {
+      if (!guided || !(error instanceof Refusal)) throw error;
+      context.terminal.out(`${error.message} ${error.hint}\n${yourAnswersStay}`);
+      isAgain = true;
+    }
+  }
+
+  /** Asks until the answer can be used. Enter keeps the answer of the last round. */
+  async function answer(key: Question, question: string): Promise<void> {
+    const before = answers[key];
+    const listed = choices[key] ?? [];
+    if (listed.length > 0) context.terminal.out(`  ${listed.slice(0, 20).join(", ")}`);
+    for (;;) {
+      const line = ((await ask?.(`${question}${before === undefined ? "" : ` [${before}]`}: `)) ?? "").trim();
+      const value = line === "" ? before : line === "none" ? undefined : line;
+      try {
+        if (value !== undefined) await valueOf(key, value);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        context.terminal.out(`${error.message} ${error.hint}`);
+        continue;
+      }
+      if (value === undefined) delete answers[key];
+      else answers[key] = value;
+      if (value !== undefined || (key !== "name" && key !== "role")) return;
+    }
+  }
+
+  /** What the call takes for an answer. Refuses one that can't be meant. */
+  async function valueOf(key: Question, value: string): Promise<unknown> {
+    if (key === "config") return jsonArgument("config", value);
+    if (key === "reportsTo") return agentOf(client, value, company);
+    const types = brains.map(({ type }) => type);
+    if (key === "brain" && !types.includes(value)) throw noSuchBrain(value, types);
+    return value;
+  }
+
+  async function carryOut(): Promise<void> {
+    if (!answers.name || !answers.role) throw hireNeeds();
+    const values: Partial<Record<Question, unknown>> = {};
+    for (const [key] of questions) {
+      const value = answers[key];
+      if (value !== undefined) values[key] = await valueOf(key, value);
+    }
+    const { brain: adapterType, config: adapterConfig, ...rest } = values;
+    const input = { ...said, ...rest, adapterType, adapterConfig, companyId, grants: grant };
+    // The board hires without asking itself. An agent, or a person in its position, asks the board.
+    if (asksBoard === true || (await isInPosition(client)))
+      return await request(context, flags, client, input);
     const agent = createAgent.output.parse(await client.callAny(createAgent, input));
     return print(context, flags, { agent, approval: null }, hired(agent));
   }
+}
+
+const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === "string";
+
+async function request(
+  context: Context,
+  flags: Flags,
+  client: Client,
+  input: Record<string, unknown>,
+): Promise<void> {
   const result = hireAgent.output.parse(await client.callAny(hireAgent, input));
-  if (result.approval === null || json === true) return print(context, flags, result, hired(result.agent));
-  const { id, changes } = await client.call(viewApproval, { id: result.approval.id });
-  const lines = changes.map((line) => `  ${line}`);
+  if (result.approval === null || flags.json === true)
+    return print(context, flags, result, hired(result.agent));
+  const approval = await client.call(viewApproval, { id: result.approval.id });
+  const { id, changes, abilities } = approval;
+  remember(context, approval);
+  const lines = drawChanges(changes).map((line) => `  ${line}`);
   print(
     context,
     flags,
     result,
     `The hire of ${result.agent.name} needs approval ${id}:`,
     ...lines,
-    howToDecide(id),
+    isYours(abilities) ? howToDecide(id) : boardDecidesHire(id),
   );
 }
 
-const hired = ({ name, id }: { name: string; id: string }): string => `Hired ${name} (${id}).`;
+const hired = ({ name, slug }: { name: string; slug: string }): string =>
+  `${name} is hired. Give it work: agency send "<text>" --to ${slug}`;
 
 function grantIn(text: string, before: Flags["grant"] = []): Flags["grant"] {
   const [resource = "", level] = text.split("=");

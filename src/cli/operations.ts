@@ -1,24 +1,35 @@
 import { readFileSync } from "node:fs";
 import { isUtf8 } from "node:buffer";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { Client } from "../client/client.ts";
+import { z } from "zod";
+import { measures } from "../contract/budgets.ts";
 import { inputSchema } from "../contract/json-schema.ts";
-import type { Operation } from "../contract/operation.ts";
+import { testBrain } from "../contract/hiring.ts";
+import { sendMessage } from "../contract/mail.ts";
+import { viewTranscript } from "../contract/sessions.ts";
+import { flagOf, type Operation } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
-import { Id } from "../contract/words.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { nounAt } from "../contract/problems.ts";
+import { remember, seenHash } from "./approvals.ts";
+import { bytesOf } from "./saving.ts";
 import { screens } from "./screens.ts";
 import { show } from "./show.ts";
-import { agentOf, clientOf, companyOf, type Context } from "./terminal.ts";
-import { companyFlag, example, jsonFlag, notAnId, notJson, nounHelp } from "./texts.ts";
+import { idNamed, resourceNamed } from "./resolving.ts";
+import { sentenceOf } from "./sentences.ts";
+import { clientOf, companyOf, type Context, isInPosition, drawingFor, drawingOf } from "./terminal.ts";
+import { companyFlag, decideQuestion, example, jsonFlag, lookAgain, notJson, nounHelp } from "./texts.ts";
 
 /** Adds a command for every operation that declares one: `agency kb read <id>` is the operation with `cli.command` "kb read". */
-export function addOperations(program: Command, context: Context): void {
+export function addOperations(program: Command, context: Context, words: readonly string[]): void {
   const nouns = new Map<string, Command>();
   for (const operation of operations) {
     if (operation.cli === undefined) continue;
     const [noun = "", verb] = operation.cli.command.split(" ");
+    // Making the flags takes most of the time of a start, so only the command that was typed gets them.
+    const addFlags = words.includes(noun) ? addVerb : addName;
     if (verb === undefined) {
-      addVerb(program.command(noun), operation, context);
+      addFlags(program.command(noun), operation, context);
       continue;
     }
     let parent = nouns.get(noun);
@@ -27,8 +38,19 @@ export function addOperations(program: Command, context: Context): void {
       nouns.set(noun, parent);
     }
     // `agency agents` without a verb means `agency agents list`.
-    addVerb(parent.command(verb, { isDefault: verb === "list" }), operation, context);
+    addFlags(parent.command(verb, { isDefault: verb === "list" }), operation, context);
   }
+}
+
+function addName(command: Command, operation: Operation): void {
+  command.description(operation.summary).summary(firstSentence(operation.summary));
+  const required = new Set(
+    Object.entries(operation.input.shape).flatMap(([key, schema]) =>
+      schema.safeParse(undefined).success ? [] : [key],
+    ),
+  );
+  for (const key of operation.cli?.args ?? [])
+    command.argument(key === "companyId" ? "<company>" : required.has(key) ? `<${key}>` : `[${key}]`);
 }
 
 interface Property {
@@ -37,6 +59,7 @@ interface Property {
   readonly enum?: readonly string[];
   readonly anyOf?: readonly Property[];
   readonly oneOf?: readonly Property[];
+  readonly properties?: Readonly<Record<string, Property>>;
 }
 
 function addVerb(command: Command, operation: Operation, context: Context): void {
@@ -45,22 +68,27 @@ function addVerb(command: Command, operation: Operation, context: Context): void
   const args = operation.cli?.args ?? [];
   for (const key of args)
     command.argument(
-      properties.get(key)?.required === true ? `<${key}>` : `[${key}]`,
-      properties.get(key)?.schema.description,
+      key === "companyId" ? "<company>" : properties.get(key)?.required === true ? `<${key}>` : `[${key}]`,
+      key === "companyId"
+        ? "Id, name or slug of the company."
+        : named(properties.get(key)?.schema.description),
     );
   for (const [key, { schema }] of properties) {
     if (args.includes(key) || key === "companyId" || key === "path") continue;
-    command.addOption(optionFor(key, schema));
+    command.addOption(operation === sendMessage && key === "to" ? toSeveral : optionFor(key, schema));
   }
   const takesContent = properties.has("content");
   if (takesContent)
     command.option("--file <path>", "File to read the content from. Use - for standard input.");
-  if (properties.has("companyId")) command.option(...companyFlag);
+  const takesCompany = properties.has("companyId") && !args.includes("companyId");
+  // A name is unique in its company only.
+  if (takesCompany || (typeof operation.within === "object" && args.length > 0))
+    command.option(...companyFlag);
   command.option("--key <key>", "Idempotency key. Repeating a call with the same key changes nothing twice.");
   command.option(...jsonFlag);
   const { cli } = operation;
-  if (cli?.example !== undefined)
-    command.addHelpText("after", example(`agency ${cli.command} ${cli.example}`));
+  if (cli !== undefined)
+    command.addHelpText("after", example(`agency ${cli.command} ${cli.example ?? ""}`.trim()));
   command.action(async (...given: unknown[]) => {
     const flags: Record<string, unknown> = command.opts();
     const input: Record<string, unknown> = {};
@@ -70,37 +98,91 @@ function addVerb(command: Command, operation: Operation, context: Context): void
       if (value !== undefined) input[key] = isJson ? jsonArgument(key, value) : value;
     }
     for (const [key] of properties) {
-      const value = flags[key];
+      const value = flags[new Option(flagOf(key)).attributeName()];
       if (value !== undefined) input[key] = value === setToNull ? null : value;
     }
     if (takesContent && typeof flags["file"] === "string")
       Object.assign(input, await contentFrom(flags["file"], context));
     const client = clientOf(context.env);
-    const [noun, subject] = Object.entries(Object(operation.within))[0] ?? [];
-    if (typeof subject === "string" && typeof input[subject] === "string" && args.includes(subject))
-      input[subject] = await idOf(client, noun, input[subject]);
-    const company = typeof flags["company"] === "string" ? flags["company"] : undefined;
-    if (operation.http.path.includes(":companyId") || company !== undefined)
-      input["companyId"] = await companyOf(client, company);
+    const named = input["companyId"] ?? flags["company"];
+    const company = typeof named === "string" ? named : undefined;
+    for (const [key, value] of Object.entries(input)) input[key] = await resolved(key, value);
+    const { fromPosition } = operation;
+    const asked = fromPosition !== undefined && (await isInPosition(client)) ? fromPosition : operation;
+    const isNamed = asked.http.path.includes(":companyId") || company !== undefined;
+    if (isNamed && "companyId" in asked.input.shape) input["companyId"] = await companyOf(client, company);
     const key = typeof flags["key"] === "string" ? { key: flags["key"] } : {};
-    const output = await client.callAny(operation, input, key);
-    context.terminal.out(
-      flags["json"] === true
-        ? JSON.stringify(output)
-        : (screens[operation.cli?.command ?? ""] ?? show)(output),
-    );
+    if (operation === sendMessage && Array.isArray(input["to"])) {
+      const recipients = input["to"].map(String);
+      input["to"] = recipients.pop();
+      // Each gets a message, and each message its answer. Those who come first have theirs if a later one is refused.
+      for (const to of recipients) {
+        const copy = await client.callAny(
+          asked,
+          { ...input, to },
+          key.key ? { key: `${key.key} ${to}` } : {},
+        );
+        context.terminal.out(flags["json"] === true ? JSON.stringify(copy) : await textOf(copy));
+      }
+    }
+    const call = () => client.callAny(asked, input, key);
+    const isDecision = operation.name in decideQuestion && input["payloadHash"] === undefined;
+    const output = isDecision ? await decided(String(input["id"])) : await call();
+    remember(context, output);
+    if (operation === testBrain && testBrain.output.parse(output).status !== "works") context.exitCode = 1;
+    if (flags["json"] === true) return context.terminal.out(JSON.stringify(output));
+    const content = FileBytes.safeParse(output);
+    if (content.success)
+      return context.terminal.raw === undefined
+        ? context.terminal.exact(show(output, drawingOf(context.terminal, context.shorts)))
+        : context.terminal.raw(bytesOf(content.data));
+    const text = await textOf(output);
+    // A transcript is a record: the ids in it are those that the agent saw.
+    if (operation === viewTranscript) context.terminal.exact(text);
+    else context.terminal.out(text);
+
+    async function textOf(result: unknown): Promise<string> {
+      const look = await drawingFor(context, result);
+      const says = sentenceOf(operation, result, look);
+      return says ?? (screens[operation.cli?.command ?? ""] ?? show)(result, look);
+    }
+
+    /** The id of what a person named. Whatever the input does not know as an id stays as it is. */
+    async function resolved(key: string, value: unknown): Promise<unknown> {
+      if (Array.isArray(value)) return Promise.all(value.map((one) => resolved(key, one)));
+      if (typeof value !== "string" || key === "companyId") return value;
+      if (key === "resource") return resourceNamed(context, client, value, company);
+      const one = nounAt(operation.input, [key]) ?? nounAt(operation.input, [key, 0]);
+      return one === undefined ? value : idNamed(context, client, one, value, company);
+    }
+
+    /** Sends a decision with the hash of what was displayed. */
+    async function decided(id: string): Promise<unknown> {
+      input["payloadHash"] = await seenHash(context, client, operation.name, id, flags["json"] === true);
+      try {
+        return await call();
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.details?.["payloadHash"] === undefined) throw error;
+        throw lookAgain(error.message, id);
+      }
+    }
   });
 }
 
+const toSeveral = new Option(
+  "--to <agent...>",
+  "Agents by slug or id, or `board`. Each of several gets a message. Default: the writer of --in-reply-to.",
+);
+
+/** The content of a file, which goes to a pipe as it is. */
+const FileBytes = z.object({ content: z.string(), encoding: z.enum(["utf8", "base64"]), hash: z.string() });
+
+/** Calls take ids. People may also type what the screens show. */
+const named = (description: string | undefined): string | undefined =>
+  description?.replace(/^UUID(s?) of (?=\w+ ?)/, "Id$1, short id$1 or name$1 of ");
+
 /** The list of commands shows one sentence for each. The whole description is in the command's own help. */
 const firstSentence = (text: string): string => text.split(/(?<=\.)\s/u)[0] ?? text;
-
-/** A person may give an agent's name or slug instead of its id. Everything else is named by its id only. */
-async function idOf(client: Client, noun: string | undefined, given: string): Promise<string> {
-  if (Id.safeParse(given).success) return given;
-  if (noun === "agent" || noun === "agent or outcome") return agentOf(client, given);
-  throw notAnId(noun ?? "thing", given);
-}
 
 function propertiesOf(operation: Operation): Map<string, { schema: Property; required: boolean }> {
   const schema = inputSchema(operation.input);
@@ -113,18 +195,22 @@ function propertiesOf(operation: Operation): Map<string, { schema: Property; req
 
 function optionFor(key: string, schema: Property): Option {
   const type = typeOf(schema);
-  const flag = `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const flag = flagOf(key);
   if (type === "boolean")
     return new Option(`${flag} [on|off]`, schema.description).argParser(parseSwitch).preset("on");
   if (type === "array")
     return new Option(`${flag} <value...>`, schema.description).argParser((text: string, before: unknown) => [
       ...(Array.isArray(before) ? before : []),
-      text.startsWith("{") ? parseJson(text) : text,
+      ...[/^[[{]/.test(text) ? parseJson(text) : text].flat(),
     ]);
   const orNull =
     (parse: (text: string) => unknown) =>
     (text: string): unknown =>
-      text === "null" && takesNull(schema) ? setToNull : parse(text);
+      (text === "none" || text === "null") && takesNull(schema) ? setToNull : parse(text);
+  if (isBudget(schema))
+    return new Option(`${flag} <amount>`, schema.description).argParser(
+      takesNull(schema) ? orNull(budgetIn) : budgetIn,
+    );
   if (type === "object") return new Option(`${flag} <json>`, schema.description).argParser(orNull(parseJson));
   if (type === "integer" || type === "number")
     return new Option(`${flag} <number>`, schema.description).argParser(orNull(parseNumber));
@@ -133,11 +219,25 @@ function optionFor(key: string, schema: Property): Option {
   return takesNull(schema) ? option.argParser(orNull((text) => text)) : option;
 }
 
-/** What `--blocked null` means. Commander turns a parser's null into an empty string, so a symbol stands for it until the call. */
+/** What `--blocked none` means. Commander turns a parser's null into an empty string, so a symbol stands for it until the call. */
 const setToNull = Symbol("null");
 
 const takesNull = ({ type, anyOf, oneOf }: Property): boolean =>
   type === "null" || (anyOf ?? oneOf ?? []).some(takesNull);
+
+const isBudget = ({ properties, anyOf, oneOf }: Property): boolean =>
+  properties === undefined
+    ? (anyOf ?? oneOf ?? []).some(isBudget)
+    : measures.every((key) => key in properties);
+
+/** `20` and `$20` are dollars, `none` takes every limit away, and JSON names the measures. */
+export function budgetIn(text: string): unknown {
+  const [, usd] = /^\$?(\d+(?:\.\d+)?)$/.exec(text.trim()) ?? [];
+  if (usd !== undefined) return { usd: Number(usd) };
+  if (text === "none") return Object.fromEntries(measures.map((key) => [key, null]));
+  if (text.startsWith("{")) return parseJson(text);
+  throw new InvalidArgumentError("Use dollars such as 20, `none`, or JSON such as '{\"tokens\": 1000000}'.");
+}
 
 function typeOf(schema: Property): string {
   if (schema.type !== undefined) return schema.type;
@@ -148,7 +248,7 @@ function typeOf(schema: Property): string {
 }
 
 /** Commander reports a bad option by itself. A bad argument is reported here. */
-function jsonArgument(key: string, text: string): unknown {
+export function jsonArgument(key: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -166,8 +266,9 @@ export function parseJson(text: string): unknown {
 
 /** Anything but these six words is refused: a switch that guesses turns rights on by mistake. */
 function parseSwitch(text: string): boolean {
-  if (["on", "yes", "true"].includes(text)) return true;
-  if (["off", "no", "false"].includes(text)) return false;
+  const word = text.toLowerCase();
+  if (["on", "yes", "true"].includes(word)) return true;
+  if (["off", "no", "false"].includes(word)) return false;
   throw new InvalidArgumentError("Use on or off (also yes or no, true or false).");
 }
 

@@ -1,12 +1,7 @@
 import type { Command } from "commander";
-import {
-  applyReorganization,
-  type Change,
-  moveSentence,
-  planReorganization,
-  type Reorganization,
-} from "../contract/reorganization.ts";
+import { applyReorganization, type Change, planReorganization } from "../contract/reorganization.ts";
 import { parseJson } from "./operations.ts";
+import { linesOf } from "./record-screens.ts";
 import { clientOf, companyOf, type Context, nounOf, print } from "./terminal.ts";
 import { companyFlag, example, jsonFlag } from "./texts.ts";
 
@@ -140,11 +135,6 @@ async function carryOut(context: Context, flags: Flags, change: Change): Promise
   const undo = `To undo this, run: agency reorg undo ${done.id}`;
   print(context, flags, done, `${done.summary}.`, ...linesOf(done), undo);
 }
-
-const linesOf = ({ moves, warnings }: Pick<Reorganization, "moves" | "warnings">): string[] => [
-  ...moves.map((move) => `  ${moveSentence(move)}`),
-  ...warnings.map((warning) => `  ! ${warning}`),
-];
 
 const listOf = (words: string): string[] =>
   words

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { flagOf } from "../contract/operation.ts";
 import { operations } from "../contract/operation-table.ts";
 import { type CommandLine, openCommandLine } from "../testing/command-line.ts";
 import { run } from "./run.ts";
@@ -22,13 +23,22 @@ describe("the command line", () => {
       assert.ok(out.startsWith(`Usage: agency ${cli.command}`), cli.command);
       for (const key of Object.keys(input.shape)) {
         if (key === "companyId" || key === "path") continue;
-        const flag = `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+        const flag = flagOf(key);
+        assert.doesNotMatch(flag, /-[a-z]-/, "a flag has whole words");
         assert.ok(
           out.includes(flag) || out.includes(`<${key}>`) || out.includes(`[${key}]`),
           `${cli.command} ${key}`,
         );
       }
     }
+  });
+
+  test("every command says what it does", async () => {
+    const { out } = await line.agency("--help");
+    const listed = out.slice(out.indexOf("Commands:"), out.indexOf("Examples:"));
+    const commands = listed.matchAll(/^ {2}([a-z-]+)\b.*?(?: {2,}(\S)|$)/gm);
+    const silent = [...commands].filter(([, , says]) => says === undefined).map(([, name]) => name);
+    assert.deepEqual(silent, []);
   });
 
   test("the first screen lists the commands", async () => {
@@ -79,7 +89,8 @@ describe("the command line", () => {
       root,
     ).catch(() => undefined);
     assert.equal(low, undefined, "a part cannot wait for the whole");
-    await json("outcomes", "create", "Low", "--parents", String(top["id"]), root);
+    // A list is given as several values, or as one of JSON.
+    await json("outcomes", "create", "Low", "--parents", JSON.stringify([top["id"], root]));
     await json("outcomes", "update", String(top["id"]), "--blocked", '{"reason":"no key"}', "--important");
     const { out } = await agency("tree");
     assert.equal(
@@ -88,7 +99,9 @@ describe("the command line", () => {
         "Help the board of Acme accomplish its work [open] Root",
         "├─ Top [open] Root (urgent, important, blocked: no key)",
         "│  └─ Low [open] Root",
-        "└─ Low [open] Root",
+        "├─ Low [open] Root",
+        // Root is told what the board changed.
+        "└─ Process inbox [open] Root (urgent, important)",
       ].join("\n"),
     );
     assert.equal((await json("tree"))["truncated"], false);
@@ -109,6 +122,30 @@ describe("the command line", () => {
     assert.equal(code, 2);
     assert.match(err, /It must be a number/);
     assert.equal(await limit("null"), null);
+  });
+
+  test("an outcome shows who changed what, the root and mandates included", async () => {
+    const { companies } = await json("companies", "list");
+    assert.ok(Array.isArray(companies));
+    const id = String(companies[0].rootOutcomeId);
+    await json("outcomes", "update", id, "--description", "Bake bread.");
+    await json("agents", "update", "root", "--mandate", "Bake rye bread.");
+    const { out } = await agency("outcomes", "view", id);
+    assert.match(
+      out,
+      /changed by (?!the board)\S.*\n +description before: Bake bread\.\n +description now: Bake rye bread\./,
+    );
+    assert.match(out, /created by /);
+  });
+
+  test("a timeline shows the cost and one line for each thing that happened", async () => {
+    const { companies } = await json("companies", "list");
+    assert.ok(Array.isArray(companies));
+    const made = await json("outcomes", "create", "Told", "--parents", String(companies[0].rootOutcomeId));
+    const { out } = await agency("outcomes", "timeline", String(made["id"]));
+    const [cost, , created] = out.split("\n");
+    assert.equal(cost, "Cost with everything below it: $0.00, 0 tokens, 0 sessions");
+    assert.match(created ?? "", /^just now: call outcome\.create, O\d+$/);
   });
 
   test("access is explained, granted and revoked", async () => {
@@ -133,7 +170,7 @@ describe("the command line", () => {
       "--grant",
       "org:hire=use",
     ];
-    const waits = await agency("hire", "Vera", ...flags);
+    const waits = await agency("hire", "Vera", ...flags, "--request");
     assert.equal(waits.code, 0, waits.err);
     // What a yes would change: boss, headcount, brain, rights, budget.
     for (const line of [
@@ -158,7 +195,8 @@ describe("the command line", () => {
     assert.equal((await json("approve", id))["status"], "approved");
     assert.equal((await agency("reject", id)).code, 1);
 
-    const answers = ["Quinn", "", "Tester", "", "Try things", "", ""];
+    // A brain that does not exist is explained and asked for again; the other answers stay.
+    const answers = ["Quinn", "", "Tester", "", "Try things", "", "rehersal", "rehearsal", "rot", "root"];
     const asked: string[] = [];
     const out: string[] = [];
     const code = await run(["hire"], line.env, {
@@ -171,10 +209,13 @@ describe("the command line", () => {
       },
     });
     assert.equal(code, 0, out.join("\n"));
-    assert.match(out.join("\n"), /Quinn \(Tester\) will report to/);
+    // The board does not approve its own hire.
+    assert.match(out.join("\n"), /Quinn is hired\./);
+    assert.match(out.join("\n"), /no brain called "rehersal"\. Did you mean rehearsal\?/);
+    assert.match(out.join("\n"), /no agent called "rot"\.? Did you mean root\?/);
     // An empty role is asked for again.
     assert.equal(asked.filter((question) => question.startsWith("Role")).length, 2);
-    const direct = await json("hire", "Noa", "--role", "Helper", "--now");
+    const direct = await json("hire", "Noa", "--role", "Helper");
     assert.deepEqual(direct["approval"], null);
     assert.equal((await agency("hire")).code, 2);
     assert.equal((await agency("hire", "X", "--role", "Y", "--config", "no json")).code, 2);
@@ -185,7 +226,7 @@ describe("the command line", () => {
       JSON.stringify({ kind: "hand_over", agent: "root", adapterType: to });
     const { code, out } = await agency("reorg", "plan", change("human"));
     assert.equal(code, 0);
-    assert.match(out, /^moves: \n.*from +to +what.*\n.*rehearsal +human +The brain of Root is/s);
+    assert.equal(out, "It would change 1 thing:\n  The brain of Root is human (before: rehearsal)");
     const refused = await agency("reorg", "apply", "fire ada");
     assert.equal(refused.code, 2);
     assert.match(refused.err, /change is not JSON/);
@@ -195,7 +236,7 @@ describe("the command line", () => {
     for (const name of ["root", "@Root", "ROOT"]) assert.equal((await json("why", name))["kind"], "agent");
     for (const [word, isOn] of Object.entries({ on: true, off: false, no: false, false: false, yes: true })) {
       const set = await agency("agents", "permissions", "vera", "--can-create-agents", word);
-      assert.ok(set.out.includes(`"canCreateAgents":${isOn}`), `${word}: ${set.out}${set.err}`);
+      assert.equal(set.out, `Vera: may hire agents: ${isOn ? "yes" : "no"}.`, `${word}: ${set.err}`);
     }
     for (const word of ["0", "n", "", "maybe"]) {
       const refused = await agency("agents", "permissions", "vera", "--can-create-agents", word);
@@ -242,10 +283,37 @@ describe("the command line", () => {
 
   test("costs are told in dollars and thousands of tokens, why in one sentence", async () => {
     const { out } = await agency("costs", "--company", "acme");
-    assert.match(out, /^Spent in \d{4}-\d\d: \$0\.00, 0 tokens, 0 sessions\n\nbudget /);
+    assert.match(out, /^Spent in \d{4}-\d\d: \$0\.00, 0 tokens, 0 sessions\n\nBudget /);
     assert.match(out, /^money +\$\d+\.\d\d /m);
     assert.match((await agency("agents", "create", "Wim", "--role", "w", "--company", "acme")).out, /Wim/);
     assert.match((await agency("why", "wim")).out, /^Moving\. Wim/);
+  });
+
+  test("lists take the filters of the dashboard, and several whys are asked at once", async () => {
+    const at = ["--company", "acme"];
+    const { rootAgentId } = await json("companies", "view", ...at);
+    const made = await json("outcomes", "create", "Alpine guide", "--parents", String(rootAgentId), ...at);
+    const id = String(made["id"]);
+    await json("outcomes", "update", id, "--blocked", '{"reason":"no paper"}');
+    const listed = await agency("outcomes", "--owner", "root", "--blocked", "--text", "alp", ...at);
+    assert.match(listed.out, /Alpine guide/, listed.err);
+    assert.match((await agency("outcomes", "--blocked", "off", "--text", "alp", ...at)).out, /^No outcomes/);
+    const both = await agency("why", "wim", id, ...at);
+    assert.match(both.out, /^Moving\. Wim[^]*\n\nStuck\. "Alpine guide" is blocked/, both.err);
+    assert.equal(Object(await json("why", "wim", id, ...at))["answers"].length, 2);
+    assert.match(
+      (await agency("search", "alp", ...at)).out,
+      /^Id +Outcome +Detail\nO\d+ +Alpine guide +open, Root/,
+    );
+    assert.equal((await agency("search", "nothing like it", ...at)).out, "Nothing was found.");
+    assert.match((await agency("costs", "--days", ...at)).out, /No costs by day\.$/);
+    assert.match((await agency("budgets", ...at)).out, /^Budgets of \d{4}-\d\d\n\n/);
+    assert.match((await agency("counts", ...at)).out, /need.? you\. See: agency attention\n/);
+    assert.match((await agency("access", "holders", "org:hire", ...at)).out, /Root/);
+    assert.match(
+      (await agency("audit", "events", "--order", "newest", "--actor", "board", ...at)).out,
+      /outcome/,
+    );
   });
 
   test("doctor looks at everything and says what to do", async () => {

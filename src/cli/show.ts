@@ -1,19 +1,43 @@
+import { drawTable, type Drawing, plain, styled, wordsOfKey } from "./look.ts";
+import { emptyList } from "./texts.ts";
+
 /** Any result as text for people: a list as a table, an object as lines. Only the result's own shape decides. */
-export function show(output: unknown): string {
+export function show(output: unknown, look: Drawing, known?: readonly string[]): string {
   if (!isObject(output)) return String(output);
   const list = Object.entries(output).find(([, value]) => Array.isArray(value) && value.every(isObject));
   const isPage = "nextCursor" in output || "truncated" in output;
-  if (list !== undefined && isPage) {
+  if (list !== undefined && (isPage || Object.keys(output).length === 1)) {
     const [name, rows] = list;
-    const more =
-      typeof output["nextCursor"] === "string" ? `\nFor more, add: --cursor "${output["nextCursor"]}"` : "";
-    return `${table(name, Array.isArray(rows) ? rows.filter(isObject) : [])}${more}`;
+    return `${table(name, Array.isArray(rows) ? rows.filter(isObject) : [], look, known)}${moreOf(output, Array.isArray(rows) ? rows.length : 0)}`;
   }
+  if (output["encoding"] === "base64" && "hash" in output)
+    return `${plain(output["description"], look)}\nThis is not text (${plain(output["mediaType"], look)}, ${plain(output["size"], look)} bytes). Save it: agency save ${plain(output["id"], look)}`;
   if (typeof output["content"] === "string" && "hash" in output)
-    return `${output["content"]}\n-- version ${text(output["version"])}, hash ${text(output["hash"])}`;
-  return Object.entries(output)
-    .map(([key, value]) => `${key}: ${isList(value) ? `\n${table(key, value)}` : indented(text(value))}`)
-    .join("\n");
+    return `${output["content"]}\n-- version ${plain(output["version"], look)}, hash ${plain(output["hash"], look)}`;
+  return record(output, look);
+}
+
+/** How many there are, and how to see the others. */
+function moreOf({ nextCursor, count, truncated }: Record<string, unknown>, shown: number): string {
+  if (typeof nextCursor === "string")
+    return `\n${typeof count === "number" ? `${shown} of ${count}. ` : ""}For more, add: --cursor "${nextCursor}"`;
+  return truncated === true ? "\n… and more. Add a higher --limit." : "";
+}
+
+/** Everything that has a value, one in a line: a label and what it is. Objects are indented below their label. */
+function record(output: Record<string, unknown>, look: Drawing, indent = ""): string {
+  const lines = Object.entries(output).flatMap(([key, value]): string[] => {
+    if (value === null || value === "" || (Array.isArray(value) && value.length === 0)) return [];
+    const label = `${indent}${styled("dim", `${wordsOfKey(key)}:`)}`;
+    if (isList(value)) return [label, table(key, value, look).replace(/^/gm, `${indent}  `)];
+    const isNamed = isObject(value) && ("name" in value || "title" in value);
+    if (isObject(value) && !isNamed) {
+      const inner = record(value, look, `${indent}  `);
+      return inner === "" ? [] : [label, inner];
+    }
+    return [`${label} ${indented(plain(value, look))}`];
+  });
+  return lines.join("\n");
 }
 
 /** Later lines of a text are marked, so none of them can pass for a line of the command line itself. */
@@ -21,76 +45,14 @@ export function indented(text: string): string {
   return text.trimEnd().replaceAll("\n", "\n    │ ");
 }
 
-/** The columns of a table, in this order. A row's other fields are left to --json. */
-const preferred = [
-  "seq",
-  "id",
-  "agent",
-  "actor",
-  "by",
-  "author",
-  "from",
-  "to",
-  "body",
-  "what",
-  "summary",
-  "type",
-  "name",
-  "title",
-  "description",
-  "role",
-  "kind",
-  "status",
-  "level",
-  "resource",
-  "operation",
-  "action",
-  "boss",
-  "responsible",
-  "workable",
-  "version",
-  "at",
-  "startedAt",
-  "endedAt",
-  "endReason",
-  "sentAt",
-];
-
-export function table(name: string, rows: readonly Record<string, unknown>[]): string {
-  const first = rows[0];
-  if (first === undefined) return `No ${name}.`;
-  const columns = preferred.filter((key) => key in first);
-  const shown = columns.length === 0 ? Object.keys(first) : columns;
-  const cells = rows.map((row) => shown.map((key) => short(text(row[key]))));
-  const widths = shown.map((key, index) =>
-    Math.max(key.length, ...cells.map((line) => line[index]?.length ?? 0)),
-  );
-  const lines = [shown, ...cells].map((line) =>
-    line
-      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
-  return lines.join("\n");
-}
-
-function text(value: unknown): string {
-  if (value === null || value === undefined) return "-";
-  if (Array.isArray(value)) return value.length === 0 ? "-" : value.map(text).join(", ");
-  if (isObject(value)) {
-    for (const key of ["name", "title"]) if (typeof value[key] === "string") return value[key];
-    // Who acted: an agent by its id, otherwise the board or the system.
-    if ("agentId" in value)
-      return typeof value["agentId"] === "string" ? value["agentId"] : text(value["kind"]);
-    return JSON.stringify(value);
-  }
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function short(cell: string): string {
-  const line = cell.replace(/\s+/g, " ");
-  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+/** Rows under the name of the list. An empty list says what to do. */
+export function table(
+  name: string,
+  rows: readonly Record<string, unknown>[],
+  look: Drawing,
+  known?: readonly string[],
+): string {
+  return rows.length === 0 ? emptyList(name) : drawTable(rows, look, known);
 }
 
 /** A list of steps or moves gets a table. A list of names fits on one line. */

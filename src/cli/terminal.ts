@@ -1,48 +1,101 @@
-import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { join } from "node:path";
 import type { Command } from "commander";
 import { z } from "zod";
 import { type Client, createClient } from "../client/client.ts";
-import { listCompanies } from "../contract/companies.ts";
+import { type Company, listCompanies } from "../contract/companies.ts";
 import { Limits } from "../contract/limits.ts";
 import { nameKey } from "../contract/names.ts";
 import { listAgents } from "../contract/agents.ts";
+import { viewMe } from "../contract/people.ts";
+import { Refusal } from "../contract/refusal.ts";
 import { shown } from "../contract/visible-text.ts";
 import { Id } from "../contract/words.ts";
+import { dress, type Drawing, wrapped } from "./look.ts";
+import type { ShortIds } from "./short-ids.ts";
 import { badLimits, noCompanyYet, noSuchAgent, notAPort, severalAgents, whichCompany } from "./texts.ts";
+import { homeOf, tokenOf, urlOf } from "./where.ts";
 
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly readStdin: () => Promise<Buffer>;
+  /** Writes bytes as they are. Absent on a terminal, where they could act on it. */
+  readonly raw?: (bytes: Buffer) => void;
   /** Absent if the terminal is not interactive. */
   readonly ask?: (question: string) => Promise<string>;
   /** Like ask, but what is typed is not shown. */
   readonly askSecret?: (question: string) => Promise<string>;
+  /** Columns of the terminal. Absent if the output is not a terminal. */
+  readonly columns?: number;
+  readonly isColoured?: boolean;
+  /** Writes lines in place of the lines that the last call wrote. An empty text leaves those standing. Absent if the output is not a terminal. */
+  readonly redraw?: (text: string) => void;
+  /** Calls the handler on Ctrl-C instead of ending. Returns what undoes this. */
+  readonly onInterrupt?: (handler: () => void) => () => void;
 }
 
-/** Everything the command line prints passes here. What agents wrote can't act on the person's terminal. */
-export function escaping({ out, err, ask, askSecret, readStdin }: Terminal): Terminal {
+/** The person pressed Ctrl-C at a question. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
+
+/** A terminal whose output passes through the filters below, in order. */
+export interface Screen extends Terminal {
+  /** Content of a file: nothing in it is shortened. */
+  readonly exact: (text: string) => void;
+  /** Resolves when everything is written. */
+  readonly written: () => Promise<void>;
+}
+
+/**
+ * Everything the command line prints passes here. What agents wrote can't act on the person's terminal, ids become short ids,
+ * and marks become colours. With --json only the first of these happens.
+ */
+export function screenOn(outer: Terminal, shorts: ShortIds, isJson: boolean): Screen {
+  let queue = Promise.resolve();
+  const then = (work: () => unknown): void => {
+    queue = queue.then(async () => void (await work()));
+  };
+  const ready = (text: string): string => dress(shown(text), outer.isColoured === true);
+  const shortened = async (text: string): Promise<string> => {
+    if (isJson) return shown(text);
+    await shorts.learn(text);
+    return ready(wrapped(shorts.short(text), outer.columns ?? Infinity));
+  };
+  const { ask, askSecret, raw, redraw } = outer;
   return {
-    out: (text) => out(shown(text)),
-    err: (text) => err(shown(text)),
-    readStdin,
-    ...(ask && { ask: (question) => ask(shown(question)) }),
-    ...(askSecret && { askSecret: (question) => askSecret(shown(question)) }),
+    ...outer,
+    out: (text) => then(async () => outer.out(await shortened(text))),
+    err: (text) => then(async () => outer.err(await shortened(text))),
+    exact: (text) => then(() => outer.out(ready(text))),
+    ...(raw && { raw: (bytes: Buffer) => then(() => raw(bytes)) }),
+    ...(redraw && { redraw: (text: string) => then(async () => redraw(await shortened(text))) }),
+    ...(ask && { ask: async (question: string) => queue.then(async () => ask(await shortened(question))) }),
+    ...(askSecret && {
+      askSecret: async (question: string) => queue.then(async () => askSecret(await shortened(question))),
+    }),
+    written: async () => queue,
   };
 }
 
 export interface Context {
   readonly env: NodeJS.ProcessEnv;
-  readonly terminal: Terminal;
+  readonly terminal: Screen;
+  readonly shorts: ShortIds;
   /** The exit code if nothing is thrown. Commands that find a fault without failing (doctor, audit verify) set it. */
   exitCode: number;
 }
 
-export function homeOf(env: NodeJS.ProcessEnv): string {
-  return env["AGENCY_HOME"] ?? join(homedir(), ".agency");
+/** How an answer is drawn. All ids in it are known then. */
+export async function drawingFor({ terminal, shorts }: Context, answer: unknown): Promise<Drawing> {
+  await shorts.learn(JSON.stringify(answer) ?? "");
+  return drawingOf(terminal, shorts);
 }
+
+export const drawingOf = ({ columns }: Terminal, { short }: ShortIds): Drawing => ({
+  columns: columns ?? Infinity,
+  now: Date.now(),
+  short,
+});
 
 export function portOf(env: NodeJS.ProcessEnv): number {
   const port = Number(env["AGENCY_PORT"] ?? 4600);
@@ -51,15 +104,31 @@ export function portOf(env: NodeJS.ProcessEnv): number {
 }
 
 /** What a daemon takes from the environment. */
-export const daemonOptions = ({ env, terminal }: Context) => ({
+export const daemonOptions = ({ env, terminal }: Context, brain = env["AGENCY_BRAIN"]) => ({
   home: homeOf(env),
   databaseUrl: env["DATABASE_URL"],
+  databaseUrlFile:
+    env["DATABASE_URL_FD"] === undefined ? env["DATABASE_URL_FILE"] : `/dev/fd/${env["DATABASE_URL_FD"]}`,
   limits: limitsIn(env),
   auditKey: env["AGENCY_AUDIT_KEY"],
   anchorCopy: env["AGENCY_AUDIT_ANCHOR"],
   secrets: takeSecrets(env),
-  log: (line: Record<string, unknown>): void => terminal.err(JSON.stringify(line)),
+  brain: {
+    path: env["PATH"] ?? "",
+    type: brain === "" ? undefined : brain,
+    ports: modelPorts(env["AGENCY_MODEL_PORTS"]),
+  },
+  log: (line: Record<string, unknown>): void =>
+    terminal.err(JSON.stringify({ at: new Date().toISOString(), ...line })),
 });
+
+/** Where model servers of this machine listen: `11434,8080`. An empty text: nowhere. */
+function modelPorts(given: string | undefined): number[] | undefined {
+  const ports = given?.split(",").flatMap((port) => (port.trim() === "" ? [] : [Number(port)]));
+  if (ports?.some((port) => !Number.isInteger(port) || port < 1 || port > 65_535) === true)
+    throw notAPort(given ?? "", "AGENCY_MODEL_PORTS");
+  return ports;
+}
 
 /** What the environment says about secrets. It is removed from there, because programs that the daemon starts may inherit it. */
 function takeSecrets(env: NodeJS.ProcessEnv) {
@@ -70,13 +139,18 @@ function takeSecrets(env: NodeJS.ProcessEnv) {
   };
   const prefix = "AGENCY_SECRET_";
   const variables = Object.keys(env).filter((name) => name.startsWith(prefix));
+  const known = modelKeys.filter((name) => env[name] !== undefined && env[name] !== "");
   return {
     key: take("AGENCY_SECRETS_KEY"),
     keyFile: take("AGENCY_SECRETS_KEY_FILE"),
     descriptor: take("AGENCY_SECRETS_FD"),
     variables: Object.fromEntries(variables.map((name) => [name.slice(prefix.length), take(name) ?? ""])),
+    keys: Object.fromEntries(known.map((name) => [name, take(name) ?? ""])),
   };
 }
+
+/** The keys of the built-in providers, under the names that their own programs use. */
+const modelKeys = ["ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY", "CODEX_LOGIN_FILE"];
 
 /** The limits of AGENCY_LIMITS, and the defaults of all others. */
 export function limitsIn(env: NodeJS.ProcessEnv): Limits {
@@ -87,31 +161,20 @@ export function limitsIn(env: NodeJS.ProcessEnv): Limits {
   }
 }
 
-/** The daemon's address: AGENCY_URL, else the address the daemon wrote to this home, else the default. */
-export function urlOf(env: NodeJS.ProcessEnv): string {
-  if (env["AGENCY_URL"] !== undefined) return env["AGENCY_URL"];
-  try {
-    const announced: unknown = JSON.parse(readFileSync(join(homeOf(env), "daemon.json"), "utf8"));
-    if (typeof announced === "object" && announced !== null && "url" in announced)
-      return String(announced.url);
-  } catch {
-    // No daemon has written its address to this home.
-  }
-  return `http://127.0.0.1:${portOf(env)}`;
-}
-
-/** The credential: AGENCY_TOKEN (for example an agent's API key), else the board token of this home. */
-export function tokenOf(env: NodeJS.ProcessEnv): string | undefined {
-  if (env["AGENCY_TOKEN"] !== undefined) return env["AGENCY_TOKEN"];
-  try {
-    return readFileSync(join(homeOf(env), "board-token"), "utf8").trim();
-  } catch {
-    return undefined;
-  }
-}
-
 export function clientOf(env: NodeJS.ProcessEnv): Client {
-  return createClient({ url: urlOf(env), token: tokenOf(env) });
+  // A wrong port is refused before it becomes part of an address.
+  if (env["AGENCY_PORT"] !== undefined) portOf(env);
+  return createClient({ url: urlOf(env), token: tokenOf(env), as: env["AGENCY_AS"] });
+}
+
+/** Whether the calls of this client run as an agent: by its key, or from the position of a person. */
+export async function isInPosition(client: Client): Promise<boolean> {
+  try {
+    return (await client.call(viewMe, {})).actingAs !== null;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === "forbidden") return true;
+    throw error;
+  }
 }
 
 /** Prints a result: with --json as JSON, otherwise as these lines. */
@@ -129,32 +192,59 @@ export function nounOf(program: Command, noun: string): Command {
   return program.commands.find((command) => command.name() === noun) ?? program.command(noun);
 }
 
-/** The id of an agent given by id, slug or name, in any company. */
-export async function agentOf(client: Client, wanted: string): Promise<string> {
+/** The id of an agent given by id, slug or name, in this company or, if none is named, in any. */
+export async function agentOf(client: Client, wanted: string, company?: string): Promise<string> {
   if (Id.safeParse(wanted).success) return wanted;
   const key = nameKey(wanted.replace(/^@/, ""));
   const found: string[] = [];
-  for (const { id: companyId } of (await client.call(listCompanies, { limit: 1000 })).companies)
+  const left: string[] = [];
+  const names: string[] = [];
+  const places =
+    company === undefined
+      ? (await client.call(listCompanies, { limit: 1000 })).companies.map(({ id }) => id)
+      : [await companyOf(client, company)];
+  for (const companyId of places)
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
       const page = await client.call(listAgents, { companyId, limit: 1000, ...(cursor && { cursor }) });
       cursor = page.nextCursor ?? undefined;
-      for (const { id, slug, name, status } of page.agents)
-        if (status !== "terminated" && (slug === key || nameKey(name) === key)) found.push(id);
+      for (const { id, slug, name, status } of page.agents) {
+        const isMeant = slug === key || nameKey(name) === key;
+        if (status === "terminated") {
+          if (isMeant) left.push(id);
+          continue;
+        }
+        names.push(slug);
+        if (isMeant) found.push(id);
+      }
     }
-  const [only] = found;
-  if (only === undefined) throw noSuchAgent(wanted);
+  // An agent that has left is meant only if none of this name is here.
+  const [only] = found.length === 0 ? left : found;
+  if (only === undefined || (found.length === 0 && left.length > 1)) throw noSuchAgent(wanted, names);
   if (found.length > 1) throw severalAgents(wanted, found);
   return only;
 }
 
-/** The id of a company given by id or name. If none is given, the only company there is. */
+/** The id of a company given by id, name or slug. If none is given, the only company that is not archived. */
 export async function companyOf(client: Client, wanted: string | undefined): Promise<string> {
+  return (await findCompany(client, wanted)).id;
+}
+
+export async function findCompany(
+  client: Client,
+  wanted: string | undefined,
+): Promise<z.infer<typeof Company>> {
   const { companies } = await client.call(listCompanies, { limit: 1000 });
-  const found =
+  const key = nameKey(wanted ?? "");
+  const called = (list: typeof companies) =>
     wanted === undefined
-      ? companies
-      : companies.filter(({ id, name }) => id === wanted || name.toLowerCase() === wanted.toLowerCase());
+      ? list
+      : list.filter(({ id, name, slug }) => [id, slug, nameKey(name)].includes(key));
+  let found = called(companies);
+  if (found.length === 0 && wanted !== undefined)
+    found = called((await client.call(listCompanies, { limit: 1000, archived: true })).companies);
   const [only] = found;
-  if (only !== undefined && found.length === 1) return only.id;
-  throw companies.length === 0 ? noCompanyYet() : whichCompany(wanted, companies);
+  if (only !== undefined && found.length === 1) return only;
+  throw companies.length === 0 && wanted === undefined
+    ? noCompanyYet()
+    : whichCompany(wanted, found.length > 1 ? found : companies, found.length > 1);
 }

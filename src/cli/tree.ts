@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { viewCompany } from "../contract/companies.ts";
 import { type OutcomeSummary, viewSubtree } from "../contract/outcomes.ts";
+import { idNamed } from "./resolving.ts";
 import { clientOf, companyOf, type Context, print } from "./terminal.ts";
 import { companyFlag, example, jsonFlag } from "./texts.ts";
 
@@ -18,7 +19,10 @@ export function addTree(program: Command, context: Context): void {
       async (id: string | undefined, flags: { company?: string; all?: true; limit: number; json?: true }) => {
         const client = clientOf(context.env);
         const rootOf = async (companyId: string) => client.call(viewCompany, { companyId });
-        const start = id ?? (await rootOf(await companyOf(client, flags.company))).rootOutcomeId;
+        const start =
+          id !== undefined
+            ? await idNamed(context, client, "outcome", id, flags.company)
+            : (await rootOf(await companyOf(client, flags.company))).rootOutcomeId;
         const subtree = await client.call(viewSubtree, { id: start, limit: flags.limit });
         print(context, flags, subtree, drawTree(start, subtree, flags.all === true));
       },

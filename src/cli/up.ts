@@ -1,10 +1,22 @@
+import { spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { type Command, Option } from "commander";
-import { createClient } from "../client/client.ts";
+import { type Client, createClient, NoDaemon } from "../client/client.ts";
+import { listCompanies } from "../contract/companies.ts";
+import { linkPerson } from "../contract/people.ts";
+import { plural } from "../contract/phrases.ts";
+import { Refusal } from "../contract/refusal.ts";
+import { listSessions } from "../contract/sessions.ts";
 import { firstCompany } from "./first-company.ts";
+import { returnMemoryWhenIdle } from "./idle-memory.ts";
 import { isolationOf, sandboxNotice } from "./isolation.ts";
-import { type Context, daemonOptions, homeOf, portOf, print } from "./terminal.ts";
-import { example } from "./texts.ts";
+import { type Context, daemonOptions, portOf, print } from "./terminal.ts";
+import { clockTime, daemonLog, eventLine } from "./logs.ts";
+import { notifier } from "./notify.ts";
+import { didNotStart, example, jsonFlag, notStopped, ownerHasLeft } from "./texts.ts";
+import { announcedIn, askDaemon, entryPoint, homeOf } from "./where.ts";
 
 /** `agency up` runs the daemon in the foreground until a signal stops it, and creates the first company. */
 export function addUp(program: Command, context: Context): void {
@@ -20,6 +32,10 @@ export function addUp(program: Command, context: Context): void {
     .option("--no-agents", "Answer calls but start no sessions. Same as AGENCY_AGENTS=off.")
     .option("--company <name>", "Name of the first company.", "My company")
     .option(
+      "--brain <type>",
+      "Brain of companies that are created. Default: AGENCY_BRAIN, then the first that is found.",
+    )
+    .option(
       "--allow-commands",
       "Let agents defined in <home>/agents/*.md run commands. Read the files first.",
     )
@@ -27,67 +43,218 @@ export function addUp(program: Command, context: Context): void {
       "--allow-unsandboxed",
       "Run programs of agents even without a sandbox. Same as AGENCY_ALLOW_UNSANDBOXED=1.",
     )
+    .option(
+      "--notify-command <command>",
+      "Command of the shell to run when something new needs a person. Default: AGENCY_NOTIFY_COMMAND.",
+    )
+    .option("--detach", "Run in the background. `agency stop` ends it, `agency logs --daemon` shows its log.")
     .option("--json", "Print the address as JSON.")
-    .addHelpText("after", example("agency up --port 4700"))
+    .addHelpText(
+      "after",
+      example("agency up", "agency up --detach --port 4700", "agency up --brain rehearsal"),
+    )
     .action(
       async (flags: {
         port?: number;
         home?: string;
         agents: boolean;
         company: string;
+        brain?: string;
         allowCommands?: true;
         allowUnsandboxed?: true;
+        notifyCommand?: string;
+        detach?: true;
         json?: true;
       }) => {
         const { env, terminal } = context;
+        if (flags.detach === true) return detach(context, flags);
         // Loading the program creates so many objects that V8 would grow the space for new ones to 16 MB and keep it. Holding
         // it small until the daemon is ready saves 13 MB at rest. Under load it may still grow.
         setFlagsFromString("--semi-space-growth-factor=1");
         const { startDaemon } = await import("../daemon/daemon.ts");
         const home = flags.home ?? homeOf(env);
+        const command = flags.notifyCommand ?? env["AGENCY_NOTIFY_COMMAND"] ?? "";
+        let url = "";
+        let isReady = false;
         const daemon = await startDaemon({
-          ...daemonOptions(context),
+          ...daemonOptions(context, flags.brain),
           home,
           port: flags.port ?? portOf(env),
           ...isolationOf(context, flags),
           schedule: flags.agents && env["AGENCY_AGENTS"] !== "off",
           failAt: env["AGENCY_FAIL_AT"],
+          reports: {
+            tell: ({ at, says }) => {
+              if (flags.json !== true && isReady)
+                terminal.out(eventLine(clockTime(at), says, terminal.columns));
+            },
+            notify:
+              command === "" ? undefined : notifier(command, { env, url: () => url, say: terminal.err }),
+          },
         });
-        const stopped = new Promise<void>((resolve, reject) => {
-          for (const signal of ["SIGINT", "SIGTERM"] as const)
-            process.once(signal, () => void daemon.stop().then(resolve, reject));
-        });
+        url = daemon.url;
         const client = createClient({ url: daemon.url, token: daemon.token });
-        const company = await firstCompany(client, {
+        const stopped = untilStopped(context, daemon, client, flags.json === true);
+        const found = await firstCompany(client, {
           home,
           name: flags.company,
           allowCommands: flags.allowCommands === true,
           say: (notice) => terminal.err(notice),
         }).catch(async (error: unknown) => {
+          // The person who owns the board token was removed, or does not govern any more. Others can still sign in.
+          if (error instanceof Refusal && ["unauthenticated", "forbidden"].includes(error.code)) return null;
           // Without its first company the daemon is useless: stop it and show the error.
           await daemon.stop();
           throw error;
         });
+        // A full disk takes no link. The daemon runs all the same.
+        const link = await client.call(linkPerson, { id: "me" }).then(
+          (made) => made.link,
+          () => null,
+        );
         setFlagsFromString("--semi-space-growth-factor=2");
+        returnMemoryWhenIdle();
         print(
           context,
           flags,
-          { url: daemon.url, home, companyId: company.id, sandbox: daemon.sandbox() },
+          {
+            url: daemon.url,
+            home,
+            companyId: found?.company.id ?? null,
+            brain: found?.brain ?? null,
+            sandbox: daemon.sandbox(),
+            signInLink: link,
+          },
           `Agency is running at ${daemon.url} (data in ${home}).`,
-          `Company: ${company.name}. You are its board. Its root agent reports to you.`,
+          ...(found === null
+            ? [ownerHasLeft]
+            : [`Company: ${found.company.name}. You are its board. Its root agent reports to you.`]),
+          ...(found?.brain ? [found.brain.says] : []),
           ...sandboxNotice(daemon.sandbox()),
+          ...(link === null ? [] : [`Dashboard (the link works once, for 10 minutes):`, `  ${link}`]),
           ``,
-          `In another terminal, try:`,
-          `  agency run "Write a guide to bread"    give the organization a goal and watch it work`,
-          `  agency org                             see the agents and what they are doing`,
-          `  agency tree                            see the outcomes and who is responsible`,
-          `  agency inbox                           read your messages`,
-          `  agency approvals                       see the requests that need your decision`,
-          `  agency --help                          see all commands`,
+          `Next, in another terminal: agency run "Write a guide to bread"`,
+          `If the command \`agency\` is not installed, use \`npx agency\`.`,
+          `Press Ctrl-C to stop. What happens here is shown below.`,
           ``,
-          `If the command \`agency\` is not installed, use \`npx agency\`. Press Ctrl-C to stop.`,
         );
+        isReady = true;
         await stopped;
       },
     );
+}
+
+/**
+ * Resolves when a signal has stopped the daemon. Running sessions may end by themselves first, and the person hears which are
+ * waited for. The second signal ends them at once.
+ */
+function untilStopped(
+  { env, terminal }: Context,
+  daemon: { stop(drainMilliseconds?: number): Promise<void> },
+  client: Client,
+  isJson: boolean,
+): Promise<void> {
+  const say = (text: string): void => {
+    if (!isJson) terminal.out(text);
+  };
+  const seconds = Number(env["AGENCY_DRAIN_SECONDS"] ?? 30);
+  let isStopping = false;
+  let isStopped = false;
+  const tellWhoWorks = async (): Promise<void> => {
+    for (let before = ""; !isStopped; await new Promise((resolve) => setTimeout(resolve, 300))) {
+      const working = await whoWorks(client).catch(() => "");
+      if (working !== "" && working !== before && !isStopped)
+        say(`Waiting up to ${plural(seconds, "second")} for ${working}. Ctrl-C again ends the work now.`);
+      before = working;
+    }
+  };
+  return new Promise((resolve, reject) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const)
+      process.on(signal, () => {
+        if (isStopping) {
+          say("Ending the running sessions.");
+          return void daemon.stop();
+        }
+        isStopping = true;
+        say("\nStopping. No new sessions start; open work continues at the next start.");
+        if (seconds > 0) void tellWhoWorks();
+        void daemon
+          .stop(seconds * 1000)
+          .finally(() => (isStopped = true))
+          .then(() => {
+            say("Stopped.");
+            resolve();
+          }, reject);
+      });
+  });
+}
+
+/** The agents at work, with what they work on: `Ada ("The guide"), Bob`. */
+async function whoWorks(client: Client): Promise<string> {
+  const names: string[] = [];
+  for (const { id: companyId } of (await client.call(listCompanies, { limit: 1000 })).companies)
+    for (const { agent, outcome } of (await client.call(listSessions, { companyId, live: true, limit: 100 }))
+      .sessions)
+      names.push(outcome?.title == null ? agent.name : `${agent.name} ("${outcome.title}")`);
+  return names.slice(0, 5).join(", ") + (names.length > 5 ? ` and ${names.length - 5} more` : "");
+}
+
+/** Starts the same command again without the flag, as a process that outlives this one, and waits until it answers. */
+async function detach(context: Context, flags: { home?: string; json?: true }): Promise<void> {
+  const home = flags.home ?? homeOf(context.env);
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const log = join(home, daemonLog);
+  const output = openSync(log, "a", 0o600);
+  const args = process.argv.slice(2).filter((arg) => arg !== "--detach");
+  const child = spawn(process.execPath, [entryPoint(), ...args], {
+    detached: true,
+    stdio: ["ignore", output, output],
+    env: { ...context.env },
+  });
+  closeSync(output);
+  let ended: number | null | undefined;
+  child.once("exit", (code) => (ended = code));
+  for (let wait = 0; wait < 300; wait++) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const { url, pid } = announcedIn(home);
+    if (url !== undefined && pid === child.pid) {
+      child.unref();
+      return print(
+        context,
+        flags,
+        { url, pid, home, log },
+        `Agency is running at ${url} in the background (data in ${home}).`,
+        `See how it is: agency status. Stop it: agency stop`,
+      );
+    }
+    if (ended !== undefined)
+      throw didNotStart(readFileSync(log, "utf8").trimEnd().split("\n").slice(-5).join("\n"));
+  }
+  throw didNotStart(`It did not answer within 30 seconds. Its log: ${log}`);
+}
+
+export function addStop(program: Command, context: Context): void {
+  program
+    .command("stop")
+    .description("Stop the daemon of this home. Open work continues at the next start.")
+    .option(...jsonFlag)
+    .addHelpText("after", example("agency stop"))
+    .action(async (flags: { json?: true }) => {
+      const { url, pid } = announcedIn(homeOf(context.env));
+      if (pid === undefined || (await askDaemon(context.env, "/api/health")) === undefined)
+        throw new NoDaemon(`No daemon is running on ${homeOf(context.env)}.`);
+      process.kill(pid, "SIGTERM");
+      for (let wait = 0; wait < 600; wait++) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        if (announcedIn(homeOf(context.env)).pid !== pid)
+          return print(
+            context,
+            flags,
+            { url, stopped: true },
+            "Agency is stopped. Start it again: agency up",
+          );
+        if (wait === 20 && flags.json !== true) context.terminal.out("Waiting for running sessions to end…");
+      }
+      throw notStopped(`The daemon (process ${pid}) did not stop within a minute.`);
+    });
 }

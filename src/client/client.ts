@@ -23,7 +23,12 @@ export class NoDaemon extends Error {
   override readonly name = "NoDaemon";
 }
 
-export function createClient(options: { readonly url: string; readonly token: string | undefined }): Client {
+export function createClient(options: {
+  readonly url: string;
+  readonly token: string | undefined;
+  /** The position from which a person acts. */
+  readonly as?: string | undefined;
+}): Client {
   const callAny: Client["callAny"] = async (operation, input, { key } = {}) => {
     const request = requestFor(operation, input);
     let response: Response;
@@ -33,6 +38,7 @@ export function createClient(options: { readonly url: string; readonly token: st
         headers: {
           ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
           ...(request.body === undefined ? {} : { "content-type": "application/json" }),
+          ...(options.as === undefined ? {} : { "x-agency-as": encodeURIComponent(options.as) }),
           ...(key === undefined ? {} : { "idempotency-key": key }),
         },
         ...(request.body === undefined ? {} : { body: request.body }),

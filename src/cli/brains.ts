@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import { updateAgent } from "../contract/agents.ts";
+import { updateCompany, viewCompany } from "../contract/companies.ts";
+import { JsonObject } from "../contract/words.ts";
+import { clientOf, companyOf, type Context, nounOf, print } from "./terminal.ts";
+import { companyFlag, example, jsonFlag, notJson } from "./texts.ts";
+
+/** `agency brains use` gives a brain to the root agent, and to every agent that is hired later without one. */
+export function addBrains(program: Command, context: Context): void {
+  nounOf(program, "brains")
+    .command("use")
+    .description("Choose the brain of the root agent, and of agents that are hired later without one.")
+    .argument("<type>", "Type of brain. `agency brains` lists them.")
+    .option("--model <name>", "Model of the root agent. Default: the default model of the brain's provider.")
+    .option("--config <json>", "Configuration of the brain. Default: the brain's own defaults.")
+    .option(...companyFlag)
+    .option(...jsonFlag)
+    .addHelpText(
+      "after",
+      example(
+        "agency brains use claude_local --model claude-sonnet-4-5",
+        `agency brains use claude_local --config '{"login":"subscription"}'`,
+      ),
+    )
+    .action(
+      async (type: string, flags: { model?: string; config?: string; company?: string; json?: true }) => {
+        const client = clientOf(context.env);
+        const config = configIn(flags.config ?? "{}");
+        const companyId = await companyOf(client, flags.company);
+        const company = await client.call(updateCompany, {
+          companyId,
+          defaultAdapterType: type,
+          defaultAdapterConfig: config,
+        });
+        const root = await client.call(updateAgent, {
+          id: (await client.call(viewCompany, { companyId })).rootAgentId,
+          adapterType: type,
+          adapterConfig: config,
+          model: flags.model ?? null,
+        });
+        print(
+          context,
+          flags,
+          { company: company.name, agent: root.name, type, config, model: flags.model ?? null },
+          `${root.name} of ${company.name} now thinks with ${type}, and so will agents that are hired later. Agents hired before keep their brain.`,
+          `Try it: agency brains test ${type}`,
+        );
+      },
+    );
+}
+
+function configIn(text: string) {
+  try {
+    return JsonObject.parse(JSON.parse(text));
+  } catch {
+    throw notJson("config");
+  }
+}
