@@ -177,7 +177,7 @@ function temperOf(world: World, mood: Mood, process: Process): Temper {
 }
 
 /** Draws up to five times, until an action is possible. */
-async function randomDeed(actor: Player): Promise<void> {
+export async function randomDeed(actor: Player): Promise<void> {
   for (let draw = 0; draw < 5; draw++) {
     const deed = actor.world.chance.weighted<Deed>([
       [20, triage],
@@ -205,7 +205,7 @@ async function saveState(actor: Player): Promise<unknown> {
   const file = await world.store.read((tx) => tx.first(fileNow, { id: me.state_file_id }));
   if (file === undefined) return;
   const { id, version, hash } = file;
-  return onFile(actor, knowledge.writeFile, file, 2, {
+  return onFile(actor, knowledge.writeFile, file, "write", {
     id,
     version,
     hash,

@@ -1,3 +1,4 @@
+import { createGoal } from "../contract/goals.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { setBudget } from "../contract/budgets.ts";
 import { grantPermission, revokePermission } from "../contract/capabilities.ts";
@@ -6,9 +7,14 @@ import { acknowledgeMessage, boardInbox, sendDeferredMessage, sendMessage } from
 import * as companies from "../contract/companies.ts";
 import * as agents from "../contract/agents.ts";
 import * as outcomes from "../contract/outcomes.ts";
+import { Broken } from "./broken.ts";
 import { call, type SimulatedCaller, onOutcome } from "./calling.ts";
+import { decide, deleteDenied } from "./approving.ts";
+import { cancel } from "./conversing.ts";
+import { judgeForBoard, hasBoardWork } from "./deciding.ts";
 import { giveKey } from "./founding.ts";
 import { reorganize, undoOne } from "./reorganizing.ts";
+import { stopOrGo } from "./stopping.ts";
 import {
   type AgentView,
   awaitedByOthers,
@@ -18,15 +24,16 @@ import {
   look,
   type OutcomeView,
   pendingMail,
+  spentBudgets,
   waitingMessages,
 } from "./view.ts";
 import type { World } from "./world.ts";
 
 /** One action of the board, which may do anything that makes sense. */
-export async function boardTurn(world: World): Promise<void> {
+export async function boardTurn(world: World, who = world.board): Promise<void> {
   const { chance, company } = world;
   const view = await look(world.store, company.id);
-  const board: SimulatedCaller = { world, who: world.board, view, alone: true };
+  const board: SimulatedCaller = { world, who, view, alone: true };
   const employed = view.agents.filter(({ status }) => status !== "terminated");
   const agent = chance.pick(employed);
   const below = chance.pick(employed.filter(({ boss_id }) => boss_id !== null));
@@ -60,8 +67,22 @@ export async function boardTurn(world: World): Promise<void> {
     [2, () => actFor(board, chance.pick(employed.filter(({ brain_type }) => brain_type === "human")))],
     [1, () => deleteSome(board)],
     [2, () => elsewhere(world)],
+    [1, () => decide(board)],
+    [1, () => deleteDenied(board)],
+    [5, () => setGoal(board, live)],
+    [hasBoardWork(view) ? 8 : 1, () => judgeForBoard(board)],
+    [2, () => cancel(board)],
+    [1, () => stopOrGo(board)],
   ];
   await chance.weighted(deeds)();
+}
+
+/** A person decides something that waits for people. */
+export async function decisionTurn(world: World): Promise<void> {
+  const view = await look(world.store, world.company.id);
+  const people = world.people.filter((who) => world.watch.accepts(who) && who.person?.link === undefined);
+  const who = world.chance.flip(0.6) ? world.board : (world.chance.pick(people) ?? world.board);
+  await decide({ world, who, view, alone: true });
 }
 
 async function write(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
@@ -71,6 +92,20 @@ async function write(board: SimulatedCaller, agent: AgentView | undefined): Prom
   if (world.chance.flip(0.5)) return call(board, sendMessage, input);
   const deliverAt = new Date(world.now + world.chance.between(0, 300_000)).toISOString();
   return call(board, sendDeferredMessage, { ...input, deliverAt });
+}
+
+/** What the board wants done. The root agent owns it, and a person verifies it. */
+async function setGoal(board: SimulatedCaller, live: readonly OutcomeView[]): Promise<unknown> {
+  const { world } = board;
+  if (live.length > world.mostLive) return;
+  const { id: companyId, rootAgentId } = world.company;
+  const answer = await call(board, createGoal, { companyId, title: world.newKey() });
+  if (answer.kind !== "ok") return answer;
+  const goal = (await look(world.store, companyId)).outcomes.find(({ id }) => id === answer.value.id);
+  const isTheirs = goal?.responsible_id === rootAgentId && goal.delegated === 1 && goal.delegated_by === null;
+  if (goal?.kind !== "work" || !isTheirs)
+    throw new Broken("the board delegates a goal to the root agent", JSON.stringify(goal));
+  return answer;
 }
 
 async function assign(board: SimulatedCaller, live: readonly OutcomeView[]): Promise<unknown> {
@@ -132,10 +167,16 @@ async function budget(board: SimulatedCaller, agent: AgentView | undefined): Pro
   let depth = 0;
   for (let boss = agent.boss_id; boss !== null; boss = bossOf(boss)) depth += 1;
   // Sometimes as much as an agent of the level above has.
-  const level = chance.flip(0.15) ? depth - 1 : depth;
-  const most = [1_000_000_000, 200_000_000, 4_000_000, 80_000][level];
+  const isTooMuch = chance.flip(0.3);
+  const most = [1_000_000_000, 200_000_000, 4_000_000, 80_000][isTooMuch ? depth - 1 : depth];
   const tokens = most === undefined || chance.flip(0.3) ? null : chance.between(most / 2, most);
-  return call(board, setBudget, { id: agent.id, tokens });
+  // A manager that has spent something of its budget can't give all of it to a report.
+  const spent = await world.store.read((tx) => tx.all(spentBudgets, { companyId: world.company.id }));
+  const reports = view.agents.flatMap((report) => {
+    const above = spent.find(({ agent_id }) => agent_id === report.boss_id && report.status !== "terminated");
+    return above === undefined ? [] : [{ id: report.id, tokens: above.amount }];
+  });
+  return call(board, setBudget, (isTooMuch && reports.at(-1)) || { id: agent.id, tokens });
 }
 
 async function wake(board: SimulatedCaller, agent: AgentView | undefined): Promise<unknown> {
@@ -263,7 +304,7 @@ async function revoke(board: SimulatedCaller, agent: AgentView | undefined): Pro
   const { world } = board;
   const pending = await world.store.read((tx) => tx.all(pendingMail, { companyId: world.company.id }));
   const letter = world.chance.pick(
-    pending.filter(({ from_id, to_id }) => world.watch.routes.has(`${from_id} ${to_id}`)),
+    pending.filter(({ from_id, to_id }) => world.watch.mail.routes.has(`${from_id} ${to_id}`)),
   );
   const holder = letter?.from_id ?? agent?.id;
   if (holder === undefined) return;
@@ -283,7 +324,7 @@ async function revoke(board: SimulatedCaller, agent: AgentView | undefined): Pro
 
 async function readInbox(board: SimulatedCaller): Promise<unknown> {
   const { world } = board;
-  const { messages } = await world.askQuietly(board.who, boardInbox, { companyId: world.company.id });
+  const { messages } = await world.askQuietly(world.board, boardInbox, { companyId: world.company.id });
   const message = world.chance.pick(messages);
   return message === undefined ? undefined : call(board, acknowledgeMessage, { id: message.id });
 }

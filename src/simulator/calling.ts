@@ -1,7 +1,9 @@
-import type { z } from "zod";
+import { z } from "zod";
+import { unarchiveCompany } from "../contract/companies.ts";
 import type { Operation } from "../contract/operation.ts";
 import { query } from "../store/query.ts";
 import { Broken } from "./broken.ts";
+import { isWritable, readableVersions, type Versions } from "./reading.ts";
 import { type AgentView, isLiveStatus, type OutcomeView, type View } from "./view.ts";
 import type { Who } from "./ledger-rules.ts";
 import type { Answer, Made, World } from "./world.ts";
@@ -41,12 +43,12 @@ export async function call<I extends z.ZodObject, O extends z.ZodType>(
   }
   if (caller.alone && world.faults && operation.effect === "write" && chance.flip(0.04))
     world.prepareCall(chance.flip(0.5) ? "fail" : "lost");
-  const expected = world.watch.accepts(who);
+  const rule = (await mustFail(world, who, operation)) ?? closedTo(world, who, operation);
   const before = { head: world.watch.head, refusals: world.watch.refusals.get(who.agentId ?? "") ?? 0 };
   const answer = await world.attempt(attempt);
   world.prepareCall("go");
   if (caller.alone) {
-    demandAcceptance(who, operation.name, expected, answer);
+    demandAcceptance(who, operation.name, rule, answer);
     await world.watch.follow();
     demandRecord(world, attempt, before, answer);
   }
@@ -80,11 +82,12 @@ export async function arrive(world: World, { attempt, answer: first }: Made): Pr
   const { who, operation, key } = attempt;
   // Several calls may arrive one after another, and each may end the session of the next.
   await world.watch.follow();
-  const expected = world.watch.accepts(who);
+  if (!(await isPlacedAsBefore(world, who, operation))) return;
+  const rule = await mustFail(world, who, operation);
   const answer = await world.attempt(attempt);
-  demandAcceptance(who, operation.name, expected, answer);
-  if (first.kind !== "ok" || key === undefined || !expected) return;
-  const same = answer.kind === "ok" && JSON.stringify(answer.value) === JSON.stringify(first.value);
+  demandAcceptance(who, operation.name, rule, answer);
+  if (first.kind !== "ok" || key === undefined || rule !== undefined) return;
+  const same = answer.kind === "ok" && shownAgain(operation, answer) === shownAgain(operation, first);
   if (!same)
     throw new Broken(
       "repeating a call with the same key returns the first answer",
@@ -92,14 +95,77 @@ export async function arrive(world: World, { attempt, answer: first }: Made): Pr
     );
 }
 
-function demandAcceptance(who: Who, operation: string, expected: boolean, answer: Answer<unknown>): void {
-  if (!expected && answer.kind === "ok")
+/** An answer without what only the first call is shown. */
+function shownAgain({ shownOnce = [], output }: Operation, answer: Answer<unknown>): string {
+  const value: unknown = answer.kind === "ok" ? output.parse(answer.value) : undefined;
+  return JSON.stringify(value, (key, inner: unknown) => (shownOnce.includes(key) ? "" : inner));
+}
+
+/** The rule that a call would break if it were answered, whatever it asks for. Undefined: its caller is accepted. */
+async function mustFail(world: World, who: Who, operation: Operation): Promise<string | undefined> {
+  const { watch, store, now } = world;
+  const { person } = who;
+  if (!watch.accepts(who, now))
+    return person === undefined
+      ? "only the newest live session of an active agent is accepted"
+      : "a person's credential works until it is used up, signed out or the person is removed";
+  if (person === undefined) return undefined;
+  if (person.link !== undefined && operation.needs !== "link")
+    return "a sign-in link is good only for signing in";
+  if (operation.needs === "person" || operation.needs === "link") return undefined;
+  const { at } = await store.read((tx) => watch.people.placeOf(tx, person.personId, who.as ?? null));
+  if (at === "nowhere") return "a member acts only from its own position, while that is not paused";
+  return at === "watching" && operation.effect === "write" ? "a viewer changes nothing" : undefined;
+}
+
+/** The rule that a new call would break because its company is frozen or archived. A repeated one may get its first answer. */
+function closedTo(world: World, who: Who, operation: Operation): string | undefined {
+  if (operation.effect !== "write" || operation.within === "installation") return undefined;
+  const { agentId } = who;
+  const state = stateFor(world, who);
+  if (state === "frozen" && agentId !== null) return "agents change nothing in a frozen company";
+  return state === "archived" && operation.name !== unarchiveCompany.name
+    ? "an archived company is only read"
+    : undefined;
+}
+
+/** Whether the caller could change its company now, if it had the right. */
+export function isOpenTo(world: World, who: Who): boolean {
+  const { watch, now } = world;
+  const state = stateFor(world, who);
+  const isBoard = watch.people.people.get(who.person?.personId ?? "")?.role === "board";
+  const isPlaced = who.agentId !== null || (isBoard && who.as === undefined);
+  const isOpen = state === "active" || (state === "frozen" && who.agentId === null);
+  return watch.accepts(who, now) && isPlaced && isOpen;
+}
+
+/** The state of the company that the caller acts in. People act only in the first. */
+const stateFor = ({ watch, company }: World, { agentId }: Who) =>
+  watch.companies.stateOf(watch.members.get(agentId ?? "")?.companyId ?? company.id);
+
+/** A late call of a person whose position has changed since would be a call of another agent. It does not arrive. */
+async function isPlacedAsBefore(
+  { watch, store }: World,
+  { person, agentId, as }: Who,
+  { needs }: Operation,
+): Promise<boolean> {
+  if (person === undefined || needs === "person" || needs === "link") return true;
+  const place = await store.read((tx) => watch.people.placeOf(tx, person.personId, as ?? null));
+  return place.at === "nowhere" || (place.at === "position" ? place.agentId : null) === agentId;
+}
+
+function demandAcceptance(
+  who: Who,
+  operation: string,
+  rule: string | undefined,
+  answer: Answer<unknown>,
+): void {
+  if (rule !== undefined && answer.kind === "ok") throw new Broken(rule, `${who.label} ${operation}`);
+  if (rule === undefined && answer.kind === "refused" && answer.refusal.code === "unauthenticated")
     throw new Broken(
-      "only the newest live session of an active agent is accepted",
-      `${who.label} ${operation}`,
+      "the credential of a live session or a person is accepted",
+      `${who.label} ${operation}: ${answer.refusal.message}`,
     );
-  if (expected && answer.kind === "refused" && answer.refusal.code === "unauthenticated")
-    throw new Broken("a live session is accepted", `${who.label} ${operation}: ${answer.refusal.message}`);
 }
 
 /** Demands an event for every write and for every refusal. */
@@ -110,8 +176,8 @@ function demandRecord(
   answer: Answer<unknown>,
 ): void {
   const name = `${who.label} ${operation.name}`;
-  // An agent that requests a permission it already has is told so, without an event.
-  const isAnswered = operation.name === "permission.request";
+  // An agent that requests a permission it already has, or a helper with a name that is taken, is told so without an event.
+  const isAnswered = operation.name === "permission.request" || operation.name === "agent.request";
   if (answer.kind === "ok" && operation.effect === "write" && !isAnswered && watch.head === before.head)
     throw new Broken("every write leaves an event", name);
   const denied = ["forbidden", "refused", "not_found", "gone"];
@@ -153,7 +219,7 @@ export async function onOutcome<I extends z.ZodObject, O extends z.ZodType>(
 }
 
 /** An agent that waits for a delegated outcome must not retire. A reclaimed outcome must leave no right behind. */
-async function demandConsequences(
+export async function demandConsequences(
   { world, view }: SimulatedCaller,
   operation: string,
   outcome: OutcomeView,
@@ -167,8 +233,7 @@ async function demandConsequences(
     (one) =>
       one.delegated_by === owner?.id && one.kind !== "mandate" && isLiveStatus(one) && one.delegated === 1,
   );
-  const ended = operation === "outcome.complete" || operation === "outcome.close";
-  if (ended && owner !== undefined && waits !== undefined)
+  if (operation === "outcome.complete" && owner !== undefined && waits !== undefined)
     throw new Broken(
       "an agent that waits for a delegated outcome does not retire",
       `${owner.name} waits for ${world.trace.name("outcome", waits.id)}`,
@@ -191,51 +256,47 @@ const rightsFor = query((db, p: { id: string; keeper: string }) =>
     .limit(1),
 );
 
-/** Calls an operation on a file. If it succeeds, the caller must hold a valid right. */
+/** Calls an operation on a file. It succeeds exactly if the caller has the right, and shows only versions it may read. */
 export async function onFile<I extends z.ZodObject, O extends z.ZodType>(
   caller: SimulatedCaller,
   operation: Operation<I, O>,
-  file: { id: string },
-  level: 1 | 2,
+  file: { id: string; version?: number },
+  needs: "read" | "write",
   input: z.input<I>,
 ): Promise<Answer<z.infer<O>>> {
   const { world, who } = caller;
+  const { agentId } = who;
+  const allowed =
+    agentId === null || !caller.alone
+      ? undefined
+      : await world.store.read(async (tx): Promise<Versions | boolean> =>
+          needs === "read" ? readableVersions(tx, agentId, file.id) : isWritable(tx, agentId, file.id),
+        );
+  const expected = world.watch.accepts(who, world.now);
   const answer = await call(caller, operation, input);
-  if (!caller.alone || answer.kind !== "ok" || who.agentId === null) return answer;
-  const agentId = who.agentId;
-  const right = await world.store.read((tx) =>
-    tx.first(rightTo, { agentId, resource: `kb:${file.id}`, fileId: file.id, level }),
-  );
-  if (right === undefined)
+  if (allowed === undefined || answer.kind === "lost") return answer;
+  const name = `${who.label} ${operation.name} ${world.trace.name("file", file.id)}`;
+  const isRefused = answer.kind === "refused" && ["not_found", "forbidden"].includes(answer.refusal.code);
+  if (typeof allowed === "boolean" || allowed === "all") {
+    if (answer.kind === "ok" && allowed === false)
+      throw new Broken("a file is read and written only with a right", name);
+    if (isRefused && allowed !== false && expected)
+      throw new Broken("an agent with the right can read and write a file", name);
+    return answer;
+  }
+  const wanted = file.version;
+  const shown = answer.kind === "ok" ? Shown.parse(answer.value) : undefined;
+  // Only a call without a version number says that it chose a delivered one.
+  const isUnmarked = wanted === undefined && shown?.pinned !== true;
+  if (shown !== undefined && (!allowed.has(shown.version) || isUnmarked))
     throw new Broken(
-      "a file is read and written only with a right",
-      `${who.label} ${operation.name} ${world.trace.name("file", file.id)}`,
+      "an agent sees only the versions that were delivered or sent to it",
+      `${name}, version ${shown.version}`,
     );
+  const isThere = wanted === undefined ? allowed.size > 0 : allowed.has(wanted);
+  if (isRefused && isThere && expected)
+    throw new Broken("what was delivered or sent to an agent can be opened", name);
   return answer;
 }
 
-const rightTo = query((db, p: { agentId: string; resource: `kb:${string}`; fileId: string; level: number }) =>
-  db
-    .selectFrom("grants")
-    .select("id")
-    .where("grantee_id", "=", p.agentId)
-    .where("resource", "=", p.resource)
-    .where("level", ">=", p.level)
-    .where("broken", "=", 0)
-    .union(
-      db.selectFrom("agents").select("id").where("id", "=", p.agentId).where("state_file_id", "=", p.fileId),
-    )
-    .union(
-      db
-        .selectFrom("messages")
-        .select("id")
-        .where("file_id", "=", p.fileId)
-        .where((eb) => eb(eb.val(p.level), "=", 1))
-        .where((eb) =>
-          eb.or([
-            eb("from_id", "=", p.agentId),
-            eb.and([eb("to_id", "=", p.agentId), eb("delivered_at", "is not", null)]),
-          ]),
-        ),
-    ),
-);
+const Shown = z.object({ version: z.number(), pinned: z.boolean().optional() });

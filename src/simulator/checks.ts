@@ -1,5 +1,7 @@
 import { sql } from "kysely";
-import { why } from "../contract/outcomes.ts";
+import { viewAttention } from "../contract/attention.ts";
+import type { Output } from "../contract/operation.ts";
+import { type OutcomeState, why } from "../contract/outcomes.ts";
 import { isIdle, nothingToDo } from "../readers/texts.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
@@ -19,8 +21,8 @@ export async function checkStep(world: World, thorough: boolean): Promise<void> 
     if (changed || thorough) await demandInvariants(tx, ["organization"], world.trace);
     if (thorough) await demandInvariants(tx, ["history"], world.trace);
     await checkProcesses(world, tx);
-    for (const started of world.watch.startedFor.splice(0)) await checkStart(world, tx, started);
-    for (const taken of world.watch.takenOver.splice(0)) await checkTakeover(world, tx, taken);
+    for (const started of world.watch.sessions.startedFor.splice(0)) await checkStart(world, tx, started);
+    for (const taken of world.watch.sessions.takenOver.splice(0)) await checkTakeover(world, tx, taken);
   });
   if (thorough) await checkWhy(world);
 }
@@ -50,7 +52,7 @@ async function checkStart(
     );
 }
 
-/** A node renews its leases at least every 15 of 60 seconds, so no other node takes its sessions while it works. */
+/** A node renews its leases at least every 5 of 20 seconds, so no other node takes its sessions while it works. */
 async function checkTakeover(
   world: World,
   tx: ReadTx,
@@ -77,7 +79,7 @@ export async function checkAfterTurn(world: World, node: SimulatedNode, next: nu
       throw new Broken("a message is delivered when it is due", trace.name("message", due.id));
     if (node.forgetfulUntil <= now)
       for (const { id, company_id } of await tx.all(startable, { now }))
-        if (world.watch.liveSessions(company_id) < world.watch.maxSessions(company_id))
+        if (world.watch.sessions.live(company_id) < world.watch.sessions.most(company_id))
           throw new Broken(
             "an agent with work and a free place is started",
             `${trace.name("agent", id)} is not`,
@@ -86,15 +88,30 @@ export async function checkAfterTurn(world: World, node: SimulatedNode, next: nu
     if (expired !== undefined)
       throw new Broken("the sessions of a silent node are taken over", trace.name("session", expired.id));
     await checkSessionsOf(world, node, tx);
+    const overdue = await tx.first(overdueApproval, { now });
+    if (overdue !== undefined)
+      throw new Broken(
+        "a request that no person decides in time expires",
+        trace.name("approval", overdue.id),
+      );
+    const unstopped = await tx.first(overdueSession, { now });
+    if (unstopped !== undefined)
+      throw new Broken("a session that was asked to stop ends in time", trace.name("session", unstopped.id));
     const times = await tx.first(nextTimes, { now });
-    for (const time of [times?.mail, times?.alarm, node.forgetfulUntil <= now ? times?.agent : null])
+    for (const time of [
+      times?.mail,
+      times?.alarm,
+      times?.expiry,
+      times?.stop,
+      node.forgetfulUntil <= now ? times?.agent : null,
+    ])
       if (time !== null && time !== undefined && (next === null || next > time))
         throw new Broken("the scheduler asks to be called in time", `at ${next ?? "no time"}, not ${time}`);
   });
 }
 
-const lease = 60_000;
-const leaseTolerance = 15_000;
+const lease = 20_000;
+const leaseTolerance = 5000;
 const summaryGrace = 10_000;
 
 async function checkSessionsOf(world: World, node: SimulatedNode, tx: ReadTx): Promise<void> {
@@ -105,7 +122,7 @@ async function checkSessionsOf(world: World, node: SimulatedNode, tx: ReadTx): P
   for (const process of alive) {
     const { sessionId } = process;
     if (!live.has(sessionId)) throw new Broken("no process outlives its session", name(sessionId));
-    if (!world.watch.summarized.has(sessionId)) continue;
+    if (!world.watch.sessions.summarized.has(sessionId)) continue;
     process.endsBy ??= world.now + summaryGrace;
     if (process.endsBy < world.now)
       throw new Broken("a session that submitted its summary ends", name(sessionId));
@@ -129,8 +146,14 @@ export async function checkWhy(world: World, atRest = false): Promise<void> {
       count,
     ]),
   );
+  const attention = await world.askQuietly(world.board, viewAttention, {
+    companyId: world.company.id,
+    limit: 1000,
+  });
+  const health = { moving: 0, scheduled: 0, waiting: 0, stuck: 0 };
   for (const { id } of open) {
     const answer = await world.askQuietly(world.board, why, { id });
+    health[answer.state]++;
     const name = world.trace.name("outcome", id);
     if (answer.path[0]?.id !== id || answer.says.trim() === "")
       throw new Broken("why has an answer for every open outcome", `${name}: ${JSON.stringify(answer)}`);
@@ -144,6 +167,30 @@ export async function checkWhy(world: World, atRest = false): Promise<void> {
         `${name}: ${answer.path.map((step) => `${world.trace.name("thing", step.id)} ${step.what}`).join(" → ")}`,
       );
   }
+  checkAttention(attention, health);
+}
+
+/** The attention list counts each open outcome as `why` answers for it, and names what stuck and waiting ones wait for. */
+function checkAttention(
+  { items, total, health: counted }: Output<typeof viewAttention>,
+  { waiting: waitingForYou, ...health }: Record<OutcomeState, number>,
+): void {
+  const [said, counts] = [
+    JSON.stringify({ ...health, waitingForYou }),
+    JSON.stringify({ ...health, ...counted }),
+  ];
+  const { moving, scheduled, stuck } = counted;
+  if (
+    moving !== health.moving ||
+    scheduled !== health.scheduled ||
+    stuck !== health.stuck ||
+    counted.waitingForYou !== waitingForYou
+  )
+    throw new Broken("attention and why agree", `why: ${said}, attention: ${counts}`);
+  if (stuck + waitingForYou > 0 && total === 0)
+    throw new Broken("whatever is stuck or waits for the board is on the attention list", said);
+  if (items.some(({ title, reason }) => title === "" || reason === ""))
+    throw new Broken("every item of the attention list says what it is about", JSON.stringify(items));
 }
 
 /** Agents with work they could do now, who have no session. Written here a second time, on purpose. */
@@ -165,7 +212,8 @@ export const startable = query((db, p: { now: number }) => ({
     sql<{ id: string; company_id: string }>`${withNow(
       `select a.id, a.company_id from agents a where a.status = 'idle' and a.brain_type <> 'human' and a.not_before <= $now
         and not exists (select 1 from sessions s where s.agent_id = a.id and s.ended_at is null)
-        and exists (select 1 from outcomes o where o.responsible_id = a.id and ${workable})`,
+        and exists (select 1 from outcomes o where o.responsible_id = a.id and ${workable})
+        and exists (select 1 from companies c where c.id = a.company_id and c.frozen_at is null)`,
       p.now,
     )}`.compile(db),
 }));
@@ -189,9 +237,13 @@ const workableOne = query((db, p: { id: string; now: number }) => ({
 /** When something happens next by itself: mail, an alarm, an agent whose pause ends and that has work. */
 export const nextTimes = query((db, p: { now: number }) => ({
   compile: () =>
-    sql<{ mail: number | null; alarm: number | null; agent: number | null }>`${withNow(
-      `select (select min(deliver_at) from messages where delivered_at is null and failure is null) as mail,
+    sql<Record<"mail" | "alarm" | "expiry" | "agent" | "stop", number | null>>`${withNow(
+      `select (select min(deliver_at) from messages m where delivered_at is null and failure is null
+          and exists (select 1 from companies c where c.id = m.company_id and c.archived_at is null)) as mail,
+        (select min(end_by) from sessions where ended_at is null) as stop,
         (select min(blocked_until) from outcomes where status = 'open' and blocked_until > $now) as alarm,
+        (select min(expires_at) from approvals a where status in ('pending', 'revision_requested')
+          and exists (select 1 from companies c where c.id = a.company_id and c.archived_at is null)) as expiry,
         (select min(a.not_before) from agents a where a.status = 'idle' and a.brain_type <> 'human' and a.not_before > $now
           and not exists (select 1 from sessions s where s.agent_id = a.id and s.ended_at is null)
           and exists (select 1 from outcomes o where o.responsible_id = a.id and ${workable})) as agent`,
@@ -209,6 +261,35 @@ const dueNow = query((db, p: { now: number }) =>
     .where("delivered_at", "is", null)
     .where("failure", "is", null)
     .where("deliver_at", "<=", p.now)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom("companies as c")
+          .select("c.id")
+          .whereRef("c.id", "=", "messages.company_id")
+          .where("c.archived_at", "is", null),
+      ),
+    )
+    .limit(1),
+);
+const overdueSession = query((db, p: { now: number }) =>
+  db.selectFrom("sessions").select("id").where("ended_at", "is", null).where("end_by", "<=", p.now).limit(1),
+);
+const overdueApproval = query((db, p: { now: number }) =>
+  db
+    .selectFrom("approvals")
+    .select("id")
+    .where("status", "in", ["pending", "revision_requested"])
+    .where("expires_at", "<=", p.now)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom("companies as c")
+          .select("c.id")
+          .whereRef("c.id", "=", "approvals.company_id")
+          .where("c.archived_at", "is", null),
+      ),
+    )
     .limit(1),
 );
 const liveOn = query((db, p: { nodeId: string }) =>

@@ -1,8 +1,11 @@
+import { createFile, readFile } from "../contract/knowledge.ts";
 import * as mail from "../contract/mail.ts";
 import * as outcomes from "../contract/outcomes.ts";
 import type { Player } from "./calling.ts";
-import { call, onOutcome } from "./calling.ts";
-import { waitingMessages } from "./view.ts";
+import { call, onFile, onOutcome } from "./calling.ts";
+import { decideOn } from "./deciding.ts";
+import { resultsOf } from "./outcome-deeds.ts";
+import { deliveredTo, type OutcomeView, waitingMessages } from "./view.ts";
 
 /**
  * One action of a diligent agent. It verifies submitted work first, then handles its inbox, then finishes its own outcomes.
@@ -17,13 +20,7 @@ export async function diligentTurn(actor: Player): Promise<boolean> {
   );
   // Verification comes first: the message about a submission must not be acknowledged before the work is verified.
   if (submitted !== undefined) {
-    const { id } = submitted;
-    const done = await onOutcome(actor, outcomes.completeOutcome, submitted, "write", {
-      id,
-      note: "verified",
-    });
-    if (done.kind === "refused")
-      await onOutcome(actor, outcomes.reopenOutcome, submitted, "write", { id, reason: "not yet" });
+    await verify(actor, submitted);
     return true;
   }
   if (message !== undefined) {
@@ -36,9 +33,13 @@ export async function diligentTurn(actor: Player): Promise<boolean> {
   const work = next === undefined ? undefined : view.outcomes.find(({ id }) => id === next.id);
   if (work === undefined || work.kind === "inbox") return false;
   const { id } = work;
+  if (work.delegated === 1 && world.chance.flip(0.3)) {
+    await call(actor, createFile, { description: world.newKey(), content: "As wanted." });
+    return true;
+  }
   const ended =
     work.delegated === 1
-      ? await onOutcome(actor, outcomes.submitOutcome, work, "drive", { id })
+      ? await onOutcome(actor, outcomes.submitOutcome, work, "drive", { id, ...(await resultsOf(actor)) })
       : await onOutcome(actor, outcomes.completeOutcome, work, "write", { id });
   if (ended.kind === "refused")
     await onOutcome(actor, outcomes.updateOutcome, work, "either", {
@@ -46,4 +47,23 @@ export async function diligentTurn(actor: Player): Promise<boolean> {
       blocked: { reason: `cannot continue: ${ended.refusal.message}`.slice(0, 900) },
     });
   return true;
+}
+
+/** Opens what was submitted, and accepts it. What can't be accepted yet is sent back. */
+async function verify(actor: Player, submitted: OutcomeView): Promise<void> {
+  const { world, me } = actor;
+  const { id } = submitted;
+  const delivered = await world.store.read((tx) => tx.all(deliveredTo, { agentId: me.id }));
+  const file = world.chance.pick(delivered.filter(({ outcome_id }) => outcome_id === id));
+  if (file !== undefined) await onFile(actor, readFile, { id: file.file_id }, "read", { id: file.file_id });
+  // Even the diligent find something missing, until the world comes to rest.
+  if (world.faults && world.chance.flip(0.3)) {
+    await decideOn(actor, submitted, "rework");
+    return;
+  }
+  const done = world.chance.flip(0.5)
+    ? await decideOn(actor, submitted, "pass")
+    : await onOutcome(actor, outcomes.completeOutcome, submitted, "write", { id, note: "verified" });
+  if (done.kind === "refused")
+    await onOutcome(actor, outcomes.reopenOutcome, submitted, "write", { id, reason: "not yet" });
 }

@@ -1,6 +1,7 @@
 import { createFile } from "../contract/knowledge.ts";
 import { sendMessage } from "../contract/mail.ts";
 import { createCompany, updateCompany } from "../contract/companies.ts";
+import { putMcpServer } from "../contract/servers.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { createKey } from "../contract/agents.ts";
 import { createOutcome } from "../contract/outcomes.ts";
@@ -9,17 +10,26 @@ import type { World } from "./world.ts";
 
 /** Creates the company with a few agents and a goal, and a second, unrelated company. */
 export async function foundWorld(world: World): Promise<void> {
-  await admitBoard(world.store, world.board.token, world.newId());
+  await admitBoard(world.store, world.board.token, world.newId);
+  await world.watch.follow();
+  const [owner = ""] = world.watch.people.people.keys();
+  world.board = { ...world.board, person: { personId: owner, signIn: null } };
   const { board } = world;
   const company = await world.askQuietly(board, createCompany, { name: "Acme" });
   world.company = company;
   await world.askQuietly(board, updateCompany, {
     companyId: company.id,
     maxSessions: world.chance.between(world.calm ? 3 : 1, world.calm ? 6 : 4),
-    requireBoardApprovalForNewAgents: false,
     maxAgents: 10_000,
+    // Short enough that some requests expire.
+    approvalExpirySeconds: 900,
     // Small enough that a session has to reserve budget several times.
     sessionBudget: { tokens: 100 },
+  });
+  await world.askQuietly(board, putMcpServer, {
+    companyId: company.id,
+    name: "slack",
+    config: { command: "slack-mcp" },
   });
   const staff: string[] = [];
   for (const [name, under] of [

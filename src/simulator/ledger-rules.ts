@@ -8,7 +8,7 @@ export interface WatchedMember {
   readonly companyId: string;
   readonly stateFileId: string;
   boss: string | null;
-  status: "idle" | "paused" | "terminated";
+  status: "pending" | "idle" | "paused" | "terminated";
   /** The session whose calls are accepted. */
   session: string | null;
   epoch: number;
@@ -20,82 +20,100 @@ export interface WatchedMember {
 export interface Who {
   readonly label: string;
   readonly token: string;
-  /** Null for the board. */
+  /** Null for people who act from no position. */
   readonly agentId: string | null;
-  /** Null for the board and for keys. */
+  /** Null for people and for keys. */
   readonly sessionId: string | null;
   /** Only for keys. */
   readonly keyId?: string;
+  /** Only for people. With `agentId`, the person acts from the position of that agent. */
+  readonly person?: SignInOf;
+  /** The position that the call names. */
+  readonly as?: string;
 }
 
-/**
- * Whether the reporting lines in the ledger allow this message. "with a grant" means only with a mail route. This repeats a
- * rule of the product on purpose, so a bug there can't hide itself.
- */
-export function routeAllows(
-  watch: { readonly members: ReadonlyMap<string, WatchedMember> },
-  message: { from_id: string | null; from_system: number; to_id: string | null },
-): boolean | "with a grant" {
-  const receiver = message.to_id === null ? null : watch.members.get(message.to_id);
-  if (receiver === undefined || receiver?.status === "terminated") return false;
-  if (message.from_id === null || message.from_system === 1) return true;
-  const sender = watch.members.get(message.from_id);
-  if (sender === undefined || sender.status === "terminated") return false;
-  const neighbours =
-    receiver === null
-      ? sender.boss === null
-      : receiver.id === sender.id || receiver.boss === sender.id || sender.boss === receiver.id;
-  return neighbours || "with a grant";
+/** A person's credential: a sign-in, the board token (null), or the code of a link, by its number. */
+export interface SignInOf {
+  readonly personId: string;
+  readonly signIn: string | null;
+  readonly link?: number;
 }
 
-/** Operations that leave an event but count as no progress. */
-const idle = new Set([
-  "access.refused",
-  "knowledge.read",
-  "knowledge.read_version",
-  "session.submit_summary",
-  "permission.request",
+/** A session without any of these made no progress. Files, mail and edits are none. */
+const mayBeProgress = new Set([
+  "outcome.submit",
+  "outcome.complete",
+  "outcome.close",
+  "outcome.create",
+  "outcome.reopen",
+  "mail.acknowledge",
 ]);
 const mostStalls = 3;
-const longestBackOff = 5 * 60_000;
+const longestBackOff = 3_600_000;
+const longRest = 12 * 3_600_000;
 
-/** Tracks which sessions made progress, and demands back-off and blocking for those that did not. */
+/** Demands that only certain deeds count as progress, and back-off and blocking for sessions without any. */
 export class StallModel {
-  readonly #progressed = new Set<string>();
+  readonly #mayProgress = new Set<string>();
   readonly #stalls = new Map<string, number>();
   readonly #agents = new Map<string, { idle: number; notBefore: number }>();
+  readonly #mailed = new Map<string, number>();
   /** The outcome that was just blocked. The next session end in the ledger belongs to the same transaction. */
   #blocked: string | null = null;
 
-  see(row: EventRow, stateFileId: string | undefined): void {
-    if (row.session_id !== null && !idle.has(row.operation) && row.subject !== stateFileId)
-      this.#progressed.add(row.session_id);
+  see(row: EventRow): void {
+    if (row.session_id !== null && mayBeProgress.has(row.operation)) this.#mayProgress.add(row.session_id);
     const subject = row.subject ?? "";
     if (["outcome.update", "outcome.reopen", "outcome.stall"].includes(row.operation))
       this.#stalls.set(subject, 0);
     if (row.operation === "outcome.stall") this.#blocked = subject;
-    if (row.operation === "agent.wakeup" || row.operation === "agent.resume") this.#agents.delete(subject);
+    if (row.operation === "agent.wakeup" || row.operation === "agent.resume") this.endPause(subject);
+    if (row.operation === "mail.deliver") this.#mailed.set(subject, row.at);
   }
 
-  demandBackOff(start: EventRow, name: string): void {
+  /** A person wakes the agent or writes to it. */
+  endPause(agentId: string): void {
+    this.#agents.delete(agentId);
+  }
+
+  demandBackOff(start: EventRow, outcomeId: string, name: string): void {
     const { notBefore } = this.#agents.get(start.subject ?? "") ?? { notBefore: 0 };
     if (start.at < notBefore)
       throw new Broken(
         "after sessions without progress an agent waits before its next session",
         `${name} starts ${notBefore - start.at} ms too soon`,
       );
+    if (start.at - notBefore < longRest) return;
+    this.endPause(start.subject ?? "");
+    this.#stalls.set(outcomeId, 0);
   }
 
   ended(
     end: EventRow,
     sessionId: string,
     { id: agentId, status }: WatchedMember,
-    outcome: { id: string; status: string },
+    outcome: Pick<Row<"outcomes">, "id" | "kind" | "responsible_id" | "blocked_reason"> & { status: string },
     name: string,
+    {
+      progress,
+      wasAsked,
+      startedAt,
+    }: {
+      /** As the product says. */
+      readonly progress: boolean;
+      /** It was asked to stop, so it counts neither for nor against its agent. */
+      readonly wasAsked: boolean;
+      readonly startedAt: number;
+    },
   ): void {
     const blocked = this.#blocked === outcome.id;
     this.#blocked = null;
-    if (this.#progressed.has(sessionId)) {
+    if (progress && !this.#mayProgress.has(sessionId))
+      throw new Broken(
+        "only what brings an outcome closer is progress",
+        `${name} only wrote files, mail or edits`,
+      );
+    if (progress) {
       this.#stalls.set(outcome.id, 0);
       this.#agents.delete(agentId);
       return;
@@ -104,8 +122,14 @@ export class StallModel {
       this.#agents.delete(agentId);
       return;
     }
-    if (outcome.status !== "open" || status === "terminated") return;
-    const stalls = (this.#stalls.get(outcome.id) ?? 0) + 1;
+    if (wasAsked || status === "terminated") return;
+    if (outcome.status === "unknown" || outcome.responsible_id !== agentId) return;
+    // A session that was only shown notices counts neither for nor against its agent.
+    if (outcome.kind === "inbox" && outcome.status === "completed") return;
+    // A message that came during the session gives it another try.
+    const isNews = outcome.kind === "inbox" && (this.#mailed.get(agentId) ?? 0) >= startedAt;
+    const isExempt = outcome.status !== "open" || outcome.blocked_reason !== null || isNews;
+    const stalls = isExempt ? 0 : (this.#stalls.get(outcome.id) ?? 0) + 1;
     if (stalls >= mostStalls)
       throw new Broken(
         "three sessions without progress block an outcome",

@@ -48,7 +48,7 @@ export class Machine {
     return {
       workspaceFor: (sessionId) => `workspaces/${sessionId}`,
       canStart: () => true,
-      confirmLeases: () => undefined,
+      leaseRenewal: () => () => undefined,
       start: async (session) => this.#start(life, session),
       killOrphan: (pid, started) => {
         const orphan = this.alive().find((process) => process.pid === pid && process.started === started);
@@ -100,6 +100,7 @@ export class Machine {
         process.released = true;
       },
       hold: () => undefined,
+      stop: () => this.end(process, killed),
       kill: () => this.end(process, killed),
     };
   }

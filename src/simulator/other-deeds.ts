@@ -6,9 +6,11 @@ import { viewOutcome } from "../contract/outcomes.ts";
 import type { Operation } from "../contract/operation.ts";
 import type { Player, Deed } from "./calling.ts";
 import { Broken } from "./broken.ts";
+import { followUp, requestHelp, wasSentBack } from "./approving.ts";
 import { call, onFile } from "./calling.ts";
+import { answer, cancel } from "./conversing.ts";
 import { reorganize, undoOne } from "./reorganizing.ts";
-import { type AgentView, filesMade, grantsAround } from "./view.ts";
+import { type AgentView, deliveredFiles, deliveredTo, filesMade, grantsAround } from "./view.ts";
 
 /** An agent's actions with mail, knowledge, rights and reports, including some that must be refused. */
 export async function dealings(actor: Player): Promise<unknown> {
@@ -17,6 +19,7 @@ export async function dealings(actor: Player): Promise<unknown> {
     [8, sendLater],
     [4, makeFile],
     [4, useFile],
+    [5, openDelivered],
     [4, grant],
     [3, revoke],
     [1, request],
@@ -25,6 +28,10 @@ export async function dealings(actor: Player): Promise<unknown> {
     [2, (boss) => reorganize(boss, companyOf(boss), boss.me.id)],
     [1, (boss) => undoOne(boss, companyOf(boss), boss.me.id)],
     [2, pry],
+    [5, requestHelp],
+    [wasSentBack(actor) ? 60 : 5, followUp],
+    [5, answer],
+    [2, cancel],
   ]);
   return deed(actor);
 }
@@ -34,7 +41,7 @@ const isReport = (actor: Player, agent: AgentView): boolean =>
 
 /** An agent that this one may write to only because the board opened a mail route. */
 function openedRoute({ world, me }: Player): string | undefined {
-  const opened = [...world.watch.routes].filter((route) => route.startsWith(me.id));
+  const opened = [...world.watch.mail.routes].filter((route) => route.startsWith(me.id));
   return world.chance.flip(0.6) ? world.chance.pick(opened)?.slice(me.id.length + 1) : undefined;
 }
 
@@ -73,9 +80,9 @@ async function useFile(actor: Player): Promise<unknown> {
   const file = chance.pick(files);
   if (file === undefined) return;
   const { id, hash } = file;
-  if (chance.flip(0.5)) return onFile(actor, knowledge.readFile, file, 1, { id });
+  if (chance.flip(0.5)) return onFile(actor, knowledge.readFile, { id }, "read", { id });
   const version = chance.flip(0.2) ? file.version + 1 : file.version;
-  const saved = await onFile(actor, knowledge.writeFile, file, 2, {
+  const saved = await onFile(actor, knowledge.writeFile, { id }, "write", {
     id,
     version,
     hash,
@@ -87,6 +94,28 @@ async function useFile(actor: Player): Promise<unknown> {
       `${actor.who.label} ${id}`,
     );
   return saved;
+}
+
+/**
+ * Opens a file that was delivered or sent to anyone, in one of its versions. Siblings must fail, and readers must not. Prefers
+ * what was delivered to the agent itself, and of that what was delivered with an outcome that was closed since.
+ */
+async function openDelivered(actor: Player): Promise<unknown> {
+  const { world, me } = actor;
+  const { chance } = world;
+  const { near, all } = await world.store.read(async (tx) => ({
+    near: await tx.all(deliveredTo, { agentId: me.id }),
+    all: await tx.all(deliveredFiles, { companyId: companyOf(actor) }),
+  }));
+  const closed = near.filter(({ status }) => status === "closed");
+  const one =
+    (chance.flip(0.4) ? chance.pick(closed) : undefined) ??
+    (chance.flip(0.6) ? chance.pick(near) : undefined) ??
+    chance.pick(all);
+  if (one === undefined) return;
+  const { file_id: id, version } = one;
+  if (chance.flip(0.5)) return onFile(actor, knowledge.readFile, { id }, "read", { id });
+  return onFile(actor, knowledge.readVersion, { id, version }, "read", { id, version });
 }
 
 async function grant(actor: Player): Promise<unknown> {

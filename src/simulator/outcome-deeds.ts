@@ -2,7 +2,8 @@ import * as outcomes from "../contract/outcomes.ts";
 import { planWork } from "../contract/outcomes.ts";
 import type { Player, Deed } from "./calling.ts";
 import { drives, onOutcome, writes } from "./calling.ts";
-import { grantsAround, isLiveStatus, type OutcomeView } from "./view.ts";
+import { judge } from "./deciding.ts";
+import { filesBy, filesMade, grantsAround, isLiveStatus, type OutcomeView } from "./view.ts";
 
 /** An agent's actions with outcomes: mostly its own, sometimes those of others, which must be refused. */
 export async function orders(actor: Player): Promise<unknown> {
@@ -14,6 +15,7 @@ export async function orders(actor: Player): Promise<unknown> {
     [9, submit],
     [14, complete],
     [3, close],
+    [14, judge],
     [2, reopen],
     [9, delegate],
     [6, hire],
@@ -115,7 +117,20 @@ async function submit(actor: Player): Promise<unknown> {
     (one) => own(actor)(one) && one.status === "open" && one.delegated === 1 && one.kind === "work",
   );
   if (outcome === undefined) return;
-  return onOutcome(actor, outcomes.submitOutcome, outcome, "drive", { id: outcome.id });
+  return onOutcome(actor, outcomes.submitOutcome, outcome, "drive", {
+    id: outcome.id,
+    ...(await resultsOf(actor)),
+  });
+}
+
+/** Files to deliver: mostly its own, sometimes one of anybody, which may be refused. */
+export async function resultsOf({ world, me }: Player): Promise<{ files?: string[] }> {
+  const { chance } = world;
+  if (chance.flip(0.3)) return {};
+  const own = await world.store.read((tx) => tx.all(filesBy, { agentId: me.id }));
+  const any = await world.store.read((tx) => tx.all(filesMade, { companyId: world.company.id }));
+  const file = chance.flip(0.9) ? chance.pick(own) : chance.pick(any);
+  return file === undefined ? {} : { files: [file.id] };
 }
 
 async function complete(actor: Player): Promise<unknown> {
@@ -127,7 +142,10 @@ async function complete(actor: Player): Promise<unknown> {
       writes(actor.me.id, one),
   );
   if (outcome === undefined) return;
-  return onOutcome(actor, outcomes.completeOutcome, outcome, "write", { id: outcome.id });
+  return onOutcome(actor, outcomes.completeOutcome, outcome, "write", {
+    id: outcome.id,
+    ...(drives(actor.me.id, outcome) ? await resultsOf(actor) : {}),
+  });
 }
 
 async function close(actor: Player): Promise<unknown> {

@@ -1,3 +1,4 @@
+import { approve, reject } from "../contract/approvals.ts";
 import { listOutcomes } from "../contract/outcomes.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { resumeAgent } from "../contract/agents.ts";
@@ -5,10 +6,12 @@ import { verifyLedger } from "../contract/ledger.ts";
 import { sql } from "kysely";
 import { query } from "../store/query.ts";
 import { type Mood, workOff } from "./agent-turn.ts";
+import { openApprovals } from "./approving.ts";
 import { Broken } from "./broken.ts";
 import { arrive } from "./calling.ts";
 import { checkStep, checkWhy, nextTimes, startable } from "./checks.ts";
 import { demandInvariants } from "./demands.ts";
+import { goOnWorking } from "./stopping.ts";
 import { goOn, noticeExit, start, tickToTheEnd } from "./steps.ts";
 import { look } from "./view.ts";
 import type { World } from "./world.ts";
@@ -22,6 +25,7 @@ export async function comeToRest(world: World, mood: Mood): Promise<void> {
   world.faults = false;
   world.say("no more faults");
   for (const made of world.delayed.splice(0)) await arrive(world, made);
+  await goOnWorking(world);
   await world.ask(world.board, updateCompany, { companyId: world.company.id, maxSessions: 4 });
   for (const agent of (await look(world.store, world.company.id)).agents)
     if (agent.status === "paused") await world.ask(world.board, resumeAgent, { id: agent.id });
@@ -50,6 +54,7 @@ async function oneRound(world: World, mood: Mood): Promise<void> {
     await checkStep(world, false);
     for (const process of node.machine.unnoticed()) await noticeExit(world, process);
   }
+  await decideAll(world);
   const free = world.processes().filter(({ released }) => released);
   for (const process of free) await workOff(world, mood, process);
   if (free.length > 0) {
@@ -59,10 +64,24 @@ async function oneRound(world: World, mood: Mood): Promise<void> {
   // No agent works. Advance to the next timed event, but by at most 20 seconds: then sweeps run and leases expire.
   const { now } = world;
   const times = await world.store.read((tx) => tx.first(nextTimes, { now }));
-  const next = [times?.mail, times?.alarm, times?.agent].filter((time) => typeof time === "number");
+  const next = [times?.mail, times?.alarm, times?.expiry, times?.agent].filter(
+    (time) => typeof time === "number",
+  );
   world.now = Math.max(now + 1, Math.min(...next, now + 20_000));
   if (next.length > 0 && Math.min(...next) > now + 20_000 && (await isAtRest(world, true)))
     world.now = Math.min(...next);
+}
+
+/** People decide every request, at last. */
+async function decideAll(world: World): Promise<void> {
+  await world.watch.follow();
+  for (const { id } of openApprovals(world)) {
+    const answer = await world.ask(world.board, approve, { id });
+    await world.watch.follow();
+    if (answer.kind === "refused" && openApprovals(world).some((open) => open.id === id))
+      await world.ask(world.board, reject, { id, decisionNote: answer.refusal.message.slice(0, 500) });
+    await world.watch.follow();
+  }
 }
 
 /** Whether nothing happens any more. With `butForLater`, messages and alarms for a later time may still be pending. */
@@ -74,7 +93,9 @@ async function isAtRest(world: World, butForLater = false): Promise<boolean> {
     if (left !== undefined) return false;
     if ((await tx.first(startable, { now })) !== undefined) return false;
     const times = await tx.first(nextTimes, { now });
-    return butForLater || [times?.mail, times?.alarm, times?.agent].every((time) => time === null);
+    return (
+      butForLater || [times?.mail, times?.alarm, times?.expiry, times?.agent].every((time) => time === null)
+    );
   });
 }
 
@@ -86,7 +107,7 @@ async function demandRest(world: World): Promise<void> {
   const lost = await world.store.read((tx) => tx.first(lostMessage, {}));
   if (lost !== undefined) throw new Broken("no message is lost", world.trace.name("message", lost.id));
   for (const id of world.taken)
-    if (!world.watch.delivered.has(id))
+    if (!world.watch.mail.ends.has(id))
       throw new Broken("an accepted message is delivered or fails", world.trace.name("message", id));
   const verified = await world.askQuietly(world.board, verifyLedger, {});
   if (!verified.ok)

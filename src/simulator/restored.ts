@@ -1,6 +1,6 @@
 import type { Value } from "../store/columns.ts";
 import { dynamic } from "../store/query.ts";
-import { imagedNames, rowKeys } from "../store/schema.ts";
+import { imagedNames, rowKeys } from "../store/row-keys.ts";
 import type { Store } from "../store/store.ts";
 
 /** Compares whole tables, to check that undoing a reorganization restores every row. */
@@ -8,16 +8,7 @@ type Row = Readonly<Record<string, Value>>;
 export type Dump = ReadonlyMap<string, ReadonlyMap<string, Row>>;
 
 /** The tables that an undo must restore. Others only grow. */
-const names = [
-  ...imagedNames,
-  "companies",
-  "sessions",
-  "files",
-  "versions",
-  "links",
-  "mcp_servers",
-  "approval_comments",
-] as const;
+const names = [...imagedNames, "companies", "sessions", "files", "versions", "links", "mcp_servers"] as const;
 
 export async function dump(store: Store): Promise<Dump> {
   return store.read(async (tx) => {
@@ -57,7 +48,7 @@ export function compare(before: Dump, after: Dump): Changed[] {
 
 /**
  * Lists what an undo failed to restore. Every earlier row must have its earlier values, with these exceptions, which only
- * move forward: an agent's epoch, its sessions, its credentials, and an outcome's rendered file. New rows may remain only
+ * move forward: an agent's epoch, its sessions, its credentials, an approval's revision and an outcome's rendered file. New rows may remain only
  * for messages and for agents that were hired and have left.
  */
 export function notRestored(before: Dump, after: Dump): string[] {
@@ -73,6 +64,8 @@ export function notRestored(before: Dump, after: Dump): string[] {
       continue;
     }
     const forward = table === "agents" ? ["epoch"] : table === "outcomes" ? ["stale"] : [];
+    // A payload comes back as another revision, with the next number.
+    if (table === "approvals" && unnumbered(was) === unnumbered(now)) forward.push("payload", "payload_hash");
     // An agent that a budget paused resumes as soon as budget becomes free, and its next session pauses it again.
     if (before.get("budget_pauses")?.has(key) === true && (table === "agents" || table === "budget_pauses"))
       continue;
@@ -85,6 +78,11 @@ export function notRestored(before: Dump, after: Dump): string[] {
         found.push(`${table} ${key}: ${column} was ${String(was?.[column])}, is ${String(now?.[column])}`);
   }
   return found;
+}
+
+function unnumbered(approval: Row | undefined): string {
+  const { revision: _, ...payload } = JSON.parse(String(approval?.["payload"] ?? "{}"));
+  return JSON.stringify(payload);
 }
 
 function isLeftover(table: string, row: Row, before: Dump, after: Dump): boolean {

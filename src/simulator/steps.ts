@@ -1,5 +1,6 @@
 import { agentTurn, keyTurn, type Mood, workOff } from "./agent-turn.ts";
-import { boardTurn } from "./board-turn.ts";
+import { openApprovals } from "./approving.ts";
+import { boardTurn, decisionTurn } from "./board-turn.ts";
 import { Broken } from "./broken.ts";
 import { arrive } from "./calling.ts";
 import type { Weighted } from "./chance.ts";
@@ -7,6 +8,11 @@ import { checkAfterTurn, nextTimes } from "./checks.ts";
 import type { Interruption } from "./life.ts";
 import type { Process } from "./machine.ts";
 import type { SimulatedNode, Turn } from "./node.ts";
+import { correspond } from "./conversing.ts";
+import { dispute } from "./disputing.ts";
+import { governPeople, personTurn } from "./people.ts";
+import { archive, standsStill, stopOrGo } from "./stopping.ts";
+import { look } from "./view.ts";
 import type { World } from "./world.ts";
 
 /** Chooses the next action at random and performs it. */
@@ -27,6 +33,13 @@ export async function step(world: World, mood: Mood): Promise<void> {
     one(free, world.calm ? 12 : 40, (process) => agentTurn(world, mood, process, true)),
     one(unnoticed, 10, (process) => noticeExit(world, process)),
     [world.calm ? 30 : 9, () => boardTurn(world)],
+    [world.calm ? 6 : 7, () => personTurn(world)],
+    [3, () => governPeople(world)],
+    [3, () => dispute(world)],
+    [1.5, () => correspond(world)],
+    [standsStill(world) || up.length === 0 ? 0 : 0.5, () => putAside(world, up)],
+    [standsStill(world) ? 12 : 0, () => liftStop(world)],
+    [openApprovals(world).length > 0 ? (world.calm ? 12 : 8) : 0, () => decisionTurn(world)],
     [10, () => passTime(world)],
     one(world.delayed, 4, async (made) => {
       // A call with an idempotency key may arrive a third time.
@@ -40,6 +53,22 @@ export async function step(world: World, mood: Mood): Promise<void> {
   ];
   await chance.weighted(choices)();
   if (world.calm) await tickAll(world);
+}
+
+/** Archives the company, lets some time pass and mail become due, and ticks. */
+async function putAside(world: World, up: readonly SimulatedNode[]): Promise<void> {
+  const view = await look(world.store, world.company.id);
+  await archive({ world, who: world.board, view, alone: true });
+  // Less than the time between two renewals of a lease.
+  world.now += world.chance.between(1000, 4000);
+  const node = world.chance.pick(up);
+  if (node !== undefined) await tickToTheEnd(world, node);
+}
+
+/** A company that stands still soon continues. */
+async function liftStop(world: World): Promise<void> {
+  const view = await look(world.store, world.company.id);
+  await stopOrGo({ world, who: world.board, view, alone: true });
 }
 
 /** Every agent finishes its work. An agent that gets work afterwards has to be woken. */
@@ -204,7 +233,9 @@ async function together(
 async function passTime(world: World): Promise<void> {
   const { chance, now } = world;
   const times = await world.store.read((tx) => tx.first(nextTimes, { now }));
-  const next = [times?.mail, times?.alarm, times?.agent].filter((time) => typeof time === "number");
+  const next = [times?.mail, times?.alarm, times?.expiry, times?.agent].filter(
+    (time) => typeof time === "number",
+  );
   const wanted = chance.weighted<() => number>([
     [40, () => chance.between(1, 1000)],
     [25, () => chance.between(1000, 20_000)],
@@ -215,9 +246,9 @@ async function passTime(world: World): Promise<void> {
   // A healthy node renews its leases in time. They expire only if the whole machine sleeps.
   const asleep = !world.calm && chance.flip(0.1);
   const awake = world.nodes.filter(({ state, running }) => state === "up" && running > 0);
-  const passed = awake.length > 0 && !asleep ? Math.min(wanted, 40_000) : wanted;
+  const passed = awake.length > 0 && !asleep ? Math.min(wanted, 14_000) : wanted;
   world.now += passed;
   world.say(`${passed} ms pass`);
   world.count("time passes");
-  if (passed > 15_000 && !asleep) for (const node of awake) if (node.state === "up") await tick(world, node);
+  if (passed > 5000 && !asleep) for (const node of awake) if (node.state === "up") await tick(world, node);
 }

@@ -18,6 +18,7 @@ const ofAgent = [
   "state_file_id",
   "made_for_mandate",
   "brain_type",
+  "person_id",
 ] as const;
 const ofOutcome = [
   "id",
@@ -27,6 +28,7 @@ const ofOutcome = [
   "delegated",
   "delegated_by",
   "blocked_reason",
+  "reworks",
 ] as const;
 export type AgentView = Pick<Row<"agents">, (typeof ofAgent)[number]>;
 export type OutcomeView = Pick<Row<"outcomes">, (typeof ofOutcome)[number]> & {
@@ -146,6 +148,20 @@ export const grantsAround = query((db, p: { agentId: string }) =>
     .limit(30),
 );
 
+/** Budgets of tokens of which something is spent. */
+export const spentBudgets = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("budgets as b")
+    .innerJoin("charges as c", (join) =>
+      join.onRef("c.pool_id", "=", "b.agent_id").onRef("c.measure", "=", "b.measure"),
+    )
+    .select(["b.agent_id", "b.amount"])
+    .where("b.company_id", "=", p.companyId)
+    .where("b.measure", "=", "tokens")
+    .where("c.amount", ">", 0)
+    .orderBy("b.agent_id"),
+);
+
 export const filesMade = query((db, p: { companyId: string }) =>
   db
     .selectFrom("files")
@@ -158,4 +174,57 @@ export const filesMade = query((db, p: { companyId: string }) =>
 
 export const fileNow = query((db, p: { id: string }) =>
   db.selectFrom("files").select(["id", "version", "hash"]).where("id", "=", p.id),
+);
+
+/** Versions that were delivered with an outcome or sent with a message. */
+export const deliveredFiles = query((db, p: { companyId: string }) =>
+  db
+    .selectFrom("deliverables")
+    .select(["file_id", "version"])
+    .where("company_id", "=", p.companyId)
+    .union(
+      db
+        .selectFrom("messages as m")
+        .innerJoin("files as f", "f.id", "m.file_id")
+        .select(["m.file_id", "m.version"])
+        .where("m.company_id", "=", p.companyId)
+        .where("f.kind", "=", "file"),
+    )
+    .orderBy("file_id")
+    .orderBy("version"),
+);
+
+/** Versions that others wrote and delivered with an outcome of the agent, or with one that the agent delegated. */
+export const deliveredTo = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("deliverables as d")
+    .innerJoin("outcomes as o", "o.id", "d.outcome_id")
+    .select(["d.file_id", "d.version", "o.status", "d.outcome_id"])
+    .where((eb) => eb.or([eb("o.delegated_by", "=", p.agentId), eb("o.responsible_id", "=", p.agentId)]))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom("versions as v")
+            .select("v.file_id")
+            .whereRef("v.file_id", "=", "d.file_id")
+            .where("v.author_agent_id", "=", p.agentId),
+        ),
+      ),
+    )
+    .orderBy("d.file_id")
+    .orderBy("d.version"),
+);
+
+/** Files that the agent wrote a version of. */
+export const filesBy = query((db, p: { agentId: string }) =>
+  db
+    .selectFrom("versions as v")
+    .innerJoin("files as f", "f.id", "v.file_id")
+    .select("f.id")
+    .distinct()
+    .where("v.author_agent_id", "=", p.agentId)
+    .where("f.kind", "=", "file")
+    .where("f.deleted_at", "is", null)
+    .orderBy("f.id"),
 );

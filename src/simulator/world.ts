@@ -59,7 +59,10 @@ export class World {
   readonly nodes: readonly SimulatedNode[];
   readonly newId: () => string;
   readonly newSecret: () => string;
-  readonly board: Who;
+  /** The first person of the installation, who always governs. */
+  board: Who;
+  /** The sign-ins and links of people, including those that work no more. */
+  readonly people: Who[] = [];
   now = beginning;
   /** Whether calls may be late, fail or arrive twice. */
   faults = true;
@@ -189,7 +192,8 @@ export class World {
 
   async #call({ who, operation, input, key }: Attempt): Promise<Answer<unknown>> {
     try {
-      const value = await this.#core.dispatch({ operation, token: who.token, input, key });
+      const { token, as } = who;
+      const value = await this.#core.dispatch({ operation, token, as, input, key });
       return { kind: "ok", value };
     } catch (error) {
       if (error instanceof Refusal) return { kind: "refused", refusal: error };

@@ -14,7 +14,11 @@ import { createOutcome } from "../contract/outcomes.ts";
 import { Refusal, type RefusalCode } from "../contract/refusal.ts";
 import { admitBoard, type Core, createCore } from "../daemon/core.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
+import type { CodexLogins } from "../brains/codex/login.ts";
+import type { ProviderStates } from "../gateway/states.ts";
 import { openSession } from "../runtime/sessions.ts";
+import type { Transcripts } from "../runtime/operations.ts";
+import { keepMirrors, type Mirrors } from "../repos/mirrors.ts";
 import type { SecretStore } from "../secrets/secrets.ts";
 import { openPostgres } from "../store/postgres.ts";
 import { openSqlite } from "../store/sqlite.ts";
@@ -119,19 +123,42 @@ export interface Organization {
   as(token: string): TestCaller;
 }
 
-/** With `approvals: true`, hires need the board's approval and the usual limits apply. By default neither is the case. */
+/** Mirrors in a folder that is removed when the process of the test ends. */
+function temporaryMirrors(): Mirrors {
+  const folder = join(tmpdir(), `agency-mirrors-${randomUUID()}`);
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return keepMirrors({ folder, enclose: () => undefined });
+}
+
+/**
+ * With `approvals: true`, hires need the board's approval and the usual limits apply, except that of the number of agents. By
+ * default neither is the case.
+ */
 export async function createOrganization(
   store: Store,
   options: {
     approvals?: boolean;
     ids?: { newId: () => string; newSecret: () => string };
     secrets?: SecretStore;
+    providers?: ProviderStates;
+    logins?: CodexLogins;
+    transcripts?: Transcripts;
+    mirrors?: Mirrors;
   } = {},
 ): Promise<Organization> {
   const ids = options.ids ?? { newId, newSecret };
-  const core = createCore({ store, ...ids, ...(options.secrets && { secrets: options.secrets }) });
+  const { secrets, providers, logins, transcripts, mirrors } = options;
+  const core = createCore({
+    store,
+    ...ids,
+    ...(secrets && { secrets }),
+    ...(providers && { providers }),
+    ...(logins && { logins }),
+    ...(transcripts && { transcripts }),
+    mirrors: mirrors ?? temporaryMirrors(),
+  });
   const boardToken = ids.newSecret();
-  await admitBoard(store, boardToken, ids.newId());
+  await admitBoard(store, boardToken, ids.newId);
   return organizationOn(core, boardToken, options);
 }
 
@@ -156,15 +183,16 @@ async function organizationOn(
       operation.output.parse(await core.dispatch({ operation, token, input, key: options.key }));
   const board = as(boardToken);
   const company = await board(createCompany, { name: `Company ${randomUUID().slice(0, 8)}` });
-  if (options.approvals !== true)
-    await board(updateCompany, {
-      companyId: company.id,
+  await board(updateCompany, {
+    companyId: company.id,
+    maxAgents: 1_000_000,
+    ...(options.approvals !== true && {
       requireBoardApprovalForNewAgents: false,
-      maxAgents: 1_000_000,
       maxDelegations: 1000,
       maxDelegationDepth: 1000,
       maxOpenOutcomes: 100_000,
-    });
+    }),
+  });
   const keyFor = async (id: string): Promise<string> => (await board(createKey, { id })).key;
   return {
     core,

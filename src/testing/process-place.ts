@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { Usage } from "../budgets/budget.ts";
+import type { Usage } from "../contract/budgets.ts";
 import { processRunner } from "../processes/processes.ts";
 import type { Running, SessionLimits } from "../processes/runner.ts";
 import { keepSandbox } from "../processes/sandbox.ts";
@@ -24,7 +24,7 @@ export interface ProcessPlace {
 /** A runner whose brain is a shell script, without a sandbox or in one. In a sandbox a web server answers where the daemon would. */
 export async function place(
   context: TestContext,
-  how: { sandbox?: true; inside?: string; limits?: Partial<SessionLimits> } = {},
+  how: { sandbox?: true; inside?: string; limits?: Partial<SessionLimits>; leaseMilliseconds?: number } = {},
 ): Promise<ProcessPlace> {
   const folder = how.inside ?? mkdtempSync(join(tmpdir(), "agency-processes-"));
   const started: Running[] = [];
@@ -32,7 +32,7 @@ export async function place(
   const wanted = how.sandbox === true;
   const sandbox = keepSandbox({ folder: join(folder, "sandbox"), wanted, unsandboxedAllowed: !wanted });
   const watchdog = keepWatchdog();
-  watchdog.confirm(60_000);
+  watchdog.renewal()(how.leaseMilliseconds ?? 100_000);
   const found = await sandbox.tried;
   assert.equal(found.status, wanted ? "works" : "off", found.says);
   const web = createServer((request, response) => response.end(`asked for ${request.url ?? ""}`));
@@ -40,6 +40,7 @@ export async function place(
     processRunner({
       workspaces: join(folder, "workspaces"),
       transcripts: join(folder, "transcripts"),
+      agentHomes: join(folder, "homes"),
       home: folder,
       url: () => "http://127.0.0.1:4601",
       sandbox,
@@ -77,6 +78,7 @@ export async function place(
           text: "the briefing",
           assignment: "",
           systemPrompt: "",
+          situation: {},
           mcpServers: [],
           mayConsult: false,
         },

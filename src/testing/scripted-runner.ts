@@ -75,6 +75,7 @@ export const scriptedAgent: StartSpec["agent"] = {
   epoch: 1,
   created_at: 0,
   ended_at: null,
+  person_id: null,
 };
 
 class Killed extends Error {}
@@ -103,7 +104,7 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
   const runner: Runner = {
     workspaceFor: (id) => `/nowhere/${id}`,
     canStart: () => true,
-    confirmLeases: () => undefined,
+    leaseRenewal: () => () => undefined,
     killOrphan: (pid, since) => void orphansKilled.push({ pid, started: since }),
     takeExit: () => undefined,
     cleanUp: async (id) => void cleaned.push(id),
@@ -125,6 +126,11 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
         },
       };
       processes.push(process);
+      const kill = (): void => {
+        process.killed = true;
+        killed.add(spec.id);
+        process.end({ code: null, reason: "ended by SIGKILL", output: "" });
+      };
       return {
         pid: ++pids,
         started: `start-${pids}`,
@@ -134,11 +140,8 @@ export function scriptedRunner(dispatch: Dispatch): ScriptedRunner {
           void play(process, script);
         },
         hold: (still) => void (still ? heldStill.add(spec.id) : heldStill.delete(spec.id)),
-        kill: () => {
-          process.killed = true;
-          killed.add(spec.id);
-          process.end({ code: null, reason: "ended by SIGKILL", output: "" });
-        },
+        stop: kill,
+        kill,
       };
     },
   };

@@ -1,0 +1,96 @@
+import { createServer } from "node:http";
+import { json } from "node:stream/consumers";
+import { after } from "node:test";
+import { keepCodexLogins } from "../brains/codex/login.ts";
+import { createAgent } from "../contract/hiring.ts";
+import { type ProviderConfig, putProvider } from "../contract/providers.ts";
+import { setSecret } from "../contract/secrets.ts";
+import { newId } from "../daemon/ids.ts";
+import { authenticate } from "../dispatch/identity.ts";
+import { modelGateway } from "../gateway/gateway.ts";
+import { keepProviderStates } from "../gateway/states.ts";
+import { keepSecrets } from "../secrets/secrets.ts";
+import { startFakeModel } from "./fake-model/server.ts";
+import type { ModelScript } from "./fake-model/script.ts";
+import { createOrganization, openTestStore, type StoreKind } from "./organization.ts";
+
+export const providerKey = "the-key-of-the-provider-1234";
+export const sceneModel = "claude-opus-4-5";
+
+/** A company with a provider that plays a script, an agent with a session, and the gateway in front of it. */
+export async function gatewayScene(
+  kind: StoreKind,
+  script: ModelScript,
+  change: Partial<ProviderConfig> = {},
+  agentModel: string | null = sceneModel,
+  logins = keepCodexLogins(),
+  otherKeys: Readonly<Record<string, ModelScript>> = {},
+) {
+  const opened = await openTestStore(kind);
+  const [secrets, states] = [keepSecrets(), keepProviderStates()];
+  const org = await createOrganization(opened.store, { secrets, providers: states, logins });
+  const { companyId, board } = org;
+  const fake = await startFakeModel({ [providerKey]: script, ...otherKeys });
+  await board(setSecret, { companyId, name: "MODEL_KEY", value: providerKey });
+  const config = {
+    dialect: "anthropic" as const,
+    baseUrl: fake.url,
+    secret: "MODEL_KEY",
+    models: { [sceneModel]: { price: { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 } } },
+    ...change,
+  };
+  await board(putProvider, { companyId, name: "fake", config });
+  const agent = await board(createAgent, {
+    companyId,
+    name: "Ada",
+    role: "writer",
+    ...(agentModel === null ? {} : { model: agentModel }),
+  });
+  const session = await org.session(agent.id);
+  const bugs: unknown[] = [];
+  const gateway = modelGateway({
+    store: opened.store,
+    newId,
+    authenticate: (token) => opened.store.read((tx) => authenticate(tx, token)),
+    secretOf: (company, name) => opened.store.read((tx) => secrets.valueFor(tx, company, name)),
+    logins,
+    isOutside: async () => false,
+    states,
+    reportBug: (error) => {
+      bugs.push(error);
+      return "1";
+    },
+  });
+  const server = createServer((request, response) => {
+    void gateway(request, response, new URL(request.url ?? "/", "http://x").pathname, () => json(request));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  after(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await fake.stop();
+    await opened.close();
+  });
+  const ask = (
+    body: Readonly<Record<string, unknown>> = {},
+    how: { token?: string; path?: string; signal?: AbortSignal } = {},
+  ) =>
+    fetch(`http://127.0.0.1:${port}/model/${how.path ?? "fake/v1/messages"}`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${how.token ?? session.token}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({
+        model: sceneModel,
+        max_tokens: 100,
+        messages: [{ role: "user", content: "Hello." }],
+        tools: [{ name: "look" }],
+        ...body,
+      }),
+      ...(how.signal === undefined ? {} : { signal: how.signal }),
+    });
+  return { org, opened, fake, agent, session, ask, bugs, states };
+}

@@ -1,0 +1,18 @@
+import { insertRepo } from "../repos/table.ts";
+import type { Store } from "../store/store.ts";
+
+/** Gives a company a repository without a mirror, for tests of rights to it. */
+export async function plantRepo(store: Store, companyId: string, name: string): Promise<void> {
+  await store.write(async (tx) => {
+    await tx.lock(companyId);
+    const url = "/nowhere.git";
+    await tx.run(insertRepo, {
+      company_id: companyId,
+      name,
+      url,
+      secret: null,
+      default_branch: "main",
+      created_at: tx.now,
+    });
+  });
+}
