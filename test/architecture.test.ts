@@ -14,6 +14,7 @@ import {
   namesThatSayNothing,
   outsideWorldInTheCore,
   testsLeftOut,
+  textThatBecomesMarkup,
   tracesOfAMachine,
   twinFileNames,
 } from "./architecture.ts";
@@ -30,6 +31,7 @@ describe("the tree", () => {
     namesThatMeanTwoThings,
     twinFileNames,
     outsideWorldInTheCore,
+    textThatBecomesMarkup,
     longFiles,
     namesThatSayNothing,
     tracesOfAMachine,
@@ -99,6 +101,29 @@ describe("a rule objects to a planted violation", () => {
         "src/agents/b.ts": "const Letter = 1;",
       },
     },
+    {
+      name: "a name that means two things in the dashboard",
+      rule: namesThatMeanTwoThings,
+      bad: { "src/web/ui/a.tsx": "export function Name() {}", "src/web/data/b.ts": "export const Name = 1;" },
+      good: {
+        "src/web/ui/a.tsx": "export function Name() {}",
+        "src/contract/b.ts": "export const Name = 1;",
+      },
+    },
+    ...[
+      "<p dangerouslySetInnerHTML={{ __html: said }} />",
+      "node.innerHTML = said;",
+      'node.insertAdjacentHTML("beforeend", said);',
+      "eval(said);",
+    ].map((code) => ({
+      name: `${code} in the dashboard`,
+      rule: textThatBecomesMarkup,
+      bad: { "src/web/ui/a.tsx": code },
+      good: {
+        "src/web/ui/a.tsx": `// ${code}\nnode.textContent = said; retrieval(said);`,
+        "src/cli/a.ts": code,
+      },
+    })),
     {
       name: "file names that differ by one letter",
       rule: twinFileNames,

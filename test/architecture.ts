@@ -58,13 +58,18 @@ export function filesInACircle(files: Files): string[] {
     .map((path) => `${path} imports itself by way of other files`);
 }
 
-/** Exported names are unique: a search for a name finds one declaration. */
+/**
+ * Exported names are unique: a search for a name finds one declaration. The dashboard is a program of its own in a browser, and
+ * its components are named after the things they show, so its names are compared with each other.
+ */
 export function namesThatMeanTwoThings(files: Files): string[] {
   const places = new Map<string, Set<string>>();
   const exported = /^export (?:async )?(?:function|const|let|type|interface|class) (\w+)/gm;
   for (const [path, text] of productFiles(files))
-    for (const [, name = ""] of text.matchAll(exported))
-      places.set(name, (places.get(name) ?? new Set()).add(path));
+    for (const [, name = ""] of text.matchAll(exported)) {
+      const key = `${folderOf(path) === "web" ? "web " : ""}${name}`;
+      places.set(key, (places.get(key) ?? new Set()).add(path));
+    }
   return [...places]
     .filter(([, paths]) => paths.size > 1)
     .map(([name, paths]) => `${name} is exported by ${[...paths].join(" and ")}`);
@@ -115,6 +120,20 @@ export function outsideWorldInTheCore(files: Files): string[] {
     .flatMap(([path, text]) =>
       [...withoutComments(text).matchAll(outsideWorld)].map(
         ([found]) => `${path}: ${found} belongs outside the core and comes in as a parameter`,
+      ),
+    );
+}
+
+const sinks =
+  /\b(?:dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function)/g;
+
+/** In the dashboard, text never becomes markup or code. */
+export function textThatBecomesMarkup(files: Files): string[] {
+  return sources(files)
+    .filter(([path]) => path.startsWith("src/web/"))
+    .flatMap(([path, text]) =>
+      [...withoutComments(text).matchAll(sinks)].map(
+        ([found]) => `${path}: ${found} makes markup or code of text`,
       ),
     );
 }

@@ -15,8 +15,11 @@ import { agentKeyAttacks } from "./attacks/agent-key.ts";
 import { importAttacks } from "./attacks/import.ts";
 import { injectionAttacks } from "./attacks/injection.ts";
 import { kindAt, placesOf, textFieldAttacks } from "./attacks/text-fields.ts";
+import { outsideServerAttacks } from "./attacks/outside-servers.ts";
+import { repositoryAttacks } from "./attacks/repositories.ts";
 import { otherAttacks } from "./attacks/other-suites.ts";
 import { webPageAttacks } from "./attacks/web-page.ts";
+import { keepMirrors } from "../src/repos/mirrors.ts";
 import { createWorld } from "./walk-world.ts";
 import { table } from "./walk-table.ts";
 
@@ -25,6 +28,8 @@ const attacks: readonly DaemonAttack[] = [
   ...agentKeyAttacks,
   ...importAttacks,
   ...injectionAttacks,
+  ...outsideServerAttacks,
+  ...repositoryAttacks,
   ...textFieldAttacks,
 ];
 
@@ -81,7 +86,10 @@ for (const kind of storeKinds)
       database = kind === "postgres" ? await storeDatabase() : undefined;
       const log = (line: unknown): unknown => bugs.push(line);
       const daemon = await startDaemon({ home, port: 0, databaseUrl: database?.url, schedule: false, log });
-      const world = await createWorld(daemon.store);
+      const world = await createWorld(
+        daemon.store,
+        keepMirrors({ folder: join(home, "repos"), enclose: () => undefined }),
+      );
       const other = await world.org.another();
       const { key: token } = await other.board(createKey, { id: other.rootId });
       place = { daemon, world, foreign: { token, companyId: other.companyId, rootId: other.rootId } };

@@ -8,9 +8,10 @@ import { type Query, watchQueries } from "../src/store/query.ts";
 const root = join(import.meta.dirname, "..");
 const made: Query<never, unknown>[] = [];
 watchQueries((query) => void made.push(query));
-// The simulator runs only on SQLite. A main.ts, plain.ts, gate.ts or *-process.ts is a program, and loading it would run it.
+// The simulator runs only on SQLite, the dashboard in a browser. A main.ts, plain.ts, gate.ts or *-process.ts is a program, and
+// loading it would run it.
 const isModule = (file: string): boolean =>
-  !/^src\/(?:simulator|testing)\/|(?:\.test|\/main|\/plain|\/gate|-process)\.ts$/.test(file);
+  !/^src\/(?:simulator|testing|web)\/|(?:\.test|\/main|\/plain|\/gate|-process)\.ts$/.test(file);
 for (const file of globSync("src/**/*.ts", { cwd: root }).filter(isModule).toSorted())
   await import(pathToFileURL(join(root, file)).href);
 process.stdout.write(

@@ -10,18 +10,44 @@ import type { ReadTx, Store } from "../src/store/store.ts";
 /** Table → number of rows and a hash over all of them. */
 export type Digest = Readonly<Record<string, string>>;
 
-/** Every table except those of the ledger, because the ledger records refusals. */
+/** Every table except those of the ledger, because the ledger records refusals. The database summarizes the tables itself. */
 export async function digestOf(store: Store): Promise<Digest> {
   return store.read(async (tx) => {
+    const summary = (summaries[tx.dialect] ??= await summaryOn(tx));
     const digest: Record<string, string> = {};
-    for (const table of await tablesOf(tx)) {
-      if (table === "events" || table === "ledger_heads") continue;
-      const rows = (await tx.all(contentOf(table), {})).map((row) => JSON.stringify(row, plain)).toSorted();
-      digest[table] =
-        `${rows.length} rows ${createHash("sha256").update(rows.join("\n")).digest("hex").slice(0, 16)}`;
-    }
+    for (const { name, count, content } of await tx.all(summary, {}))
+      digest[String(name)] =
+        `${String(count)} rows ${createHash("sha256").update(String(content)).digest("hex").slice(0, 16)}`;
     return digest;
   });
+}
+
+/** All stores have the same tables. */
+const summaries: Partial<Record<ReadTx["dialect"], Query<Record<never, never>, Row>>> = {};
+
+/** One statement that returns each table's name, number of rows, and content in an order that depends on the content only. */
+async function summaryOn(tx: ReadTx): Promise<Query<Record<never, never>, Row>> {
+  const parts: string[] = [];
+  for (const table of await tablesOf(tx)) {
+    if (table === "events" || table === "ledger_heads") continue;
+    const rows = contentOf(table);
+    const content =
+      tx.dialect === "sqlite"
+        ? listed(await columnsIn(tx, rows))
+        : `md5(string_agg(t::text, chr(10) order by t::text collate "C"))`;
+    parts.push(`select '${table}' as name, count(*) as count, ${content} as content from (${rows}) t`);
+  }
+  return raw(parts.join(" union all "));
+}
+
+function listed(columns: readonly string[]): string {
+  const row = columns.map((column) => `quote(${column})`).join(" || ',' || ");
+  return `group_concat(${row}, char(10) order by ${row})`;
+}
+
+async function columnsIn(tx: ReadTx, rows: string): Promise<string[]> {
+  const first = await tx.first(raw(`select * from (select 1) left join (${rows}) limit 1`), {});
+  return Object.keys(first ?? {}).slice(1);
 }
 
 /**
@@ -74,20 +100,14 @@ async function tablesOf(tx: ReadTx): Promise<string[]> {
 }
 
 /** Content moves from its table to files in the background. Content that no version refers to would be a leftover. */
-function contentOf(table: string): Query<Record<never, never>, Row> {
+function contentOf(table: string): string {
   if (table === "blobs")
-    return raw(
-      "select b.file_id, b.hash from blobs b left join versions v on v.file_id = b.file_id and v.hash = b.hash where v.hash is null",
-    );
-  return raw(table === "search" ? "select rowid, description, body from search" : `select * from ${table}`);
+    return "select b.file_id, b.hash from blobs b left join versions v on v.file_id = b.file_id and v.hash = b.hash where v.hash is null";
+  return table === "search" ? "select rowid, description, body from search" : `select * from ${table}`;
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
 function raw(statement: string): Query<Record<never, never>, Row> {
   return dynamic((db) => ({ compile: () => sql<Row>`${sql.raw(statement)}`.compile(db) }));
-}
-
-function plain(_key: string, value: unknown): unknown {
-  return value instanceof Uint8Array ? createHash("sha256").update(value).digest("hex") : value;
 }

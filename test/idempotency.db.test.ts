@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFile } from "../src/contract/knowledge.ts";
 import { createKey } from "../src/contract/agents.ts";
+import { createPerson } from "../src/contract/people.ts";
 import { createOutcome, delegateOutcome } from "../src/contract/outcomes.ts";
 import { refusal, sharedOrganization, bothStores } from "../src/testing/organization.ts";
 import { digestOf, everythingIn, unchanged } from "./digest.ts";
@@ -50,6 +51,16 @@ for (const kind of bothStores)
           );
         }
       });
+    });
+
+    test("a repeated answer has the fields of the first, without its secrets", async () => {
+      const input = { name: "Repeated person" };
+      const made = await org.board(createPerson, input, { key: "k-5" });
+      const { link, code, expiresAt } = createPerson.output.parse(
+        await org.board(createPerson, input, { key: "k-5" }),
+      ).signIn;
+      assert.deepEqual([link, code, expiresAt], Array(3).fill("[shown once]"));
+      assert.ok(!(await everythingIn(store)).includes(made.signIn.code));
     });
 
     test("a key's secret is shown once and stored nowhere", async () => {

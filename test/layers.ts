@@ -3,7 +3,7 @@
 
 const foundation = ["contract", "redaction", "store", "events", "capabilities", "dispatch"];
 const work = [...foundation, "knowledge", "outcomes", "mail"];
-const staff = [...work, "brains", "approvals", "agents", "permissions", "budgets"];
+const staff = [...work, "brains", "approvals", "agents", "people", "permissions", "budgets"];
 const domains = [
   "knowledge",
   "outcomes",
@@ -11,6 +11,7 @@ const domains = [
   "permissions",
   "approvals",
   "agents",
+  "people",
   "budgets",
   "departures",
   "hiring",
@@ -46,6 +47,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   permissions: { mayImport: work },
   approvals: { mayImport: [...work, "brains"] },
   agents: { mayImport: [...work, "brains", "approvals"] },
+  people: { mayImport: [...work, "brains", "approvals", "agents"] },
   budgets: { mayImport: [...work, "approvals", "agents"] },
   departures: { mayImport: staff },
   hiring: { mayImport: [...staff, "departures"] },
@@ -53,13 +55,15 @@ export const layers: Readonly<Record<string, Layer>> = {
   companies: { mayImport: [...staff, "hiring"] },
   reorganization: { mayImport: [...staff, "departures", "hiring"] },
   roster: { mayImport: [...staff, "hiring", "companies"] },
-  repos: { mayImport: foundation },
+  repos: { mayImport: [...work, "permissions"], typesOf: ["secrets"] },
 
+  gateway: { mayImport: [...foundation, "mail", "agents", "budgets", "secrets"], typesOf: ["brains"] },
   readers: { mayImport: [...organization, "brains"] },
   invariants: {
     mayImport: [...foundation, "knowledge", "outcomes", "mail", "approvals", "agents", "budgets"],
   },
   processes: { mayImport: [...foundation, "brains", "agents", "budgets"] },
+  servers: { mayImport: [...foundation, "companies", "processes", "secrets"] },
   runtime: { mayImport: [...organization, "readers", "brains", "processes", "secrets"] },
   doors: {
     mayImport: ["contract", "redaction", "events", "capabilities", "dispatch", "readers"],
@@ -76,6 +80,8 @@ export const layers: Readonly<Record<string, Layer>> = {
       "readers",
       "brains",
       "secrets",
+      "gateway",
+      "servers",
       "processes",
       "runtime",
       "doors",
@@ -92,6 +98,8 @@ export const layers: Readonly<Record<string, Layer>> = {
       "readers",
       "brains",
       "secrets",
+      "gateway",
+      "servers",
       "processes",
       "runtime",
       "doors",
@@ -105,6 +113,7 @@ export const layers: Readonly<Record<string, Layer>> = {
 
 /** Files that may load a folder with `import()`. Commands that don't need the folder start faster without it. */
 export const lazyImports: Readonly<Record<string, readonly string[]>> = {
+  "src/cli/copies.ts": ["daemon"],
   "src/cli/goal.ts": ["daemon"],
   "src/cli/main.ts": ["daemon"],
   "src/cli/sim.ts": ["simulator"],

@@ -1,5 +1,8 @@
 // Calls every operation with a pending agent in every place where its input can name an agent. Each call is refused, only
 // reads, or is one of the few listed here with a reason. The pending agent stays unchanged.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
@@ -38,9 +41,17 @@ const places: Readonly<Record<string, (subject: Subject) => readonly unknown[]>>
   "blocked.on": ({ id }) => [id],
   "tasks[].assignee": ({ id, slug, role }) => [id, slug, role],
   file: ({ id, stateFileId }) => [id, stateFileId],
+  "files[]": ({ id, stateFileId }) => [id, stateFileId],
   resource: ({ id, stateFileId }) => [`mail:${id}`, `outcome:${id}`, `kb:${id}`, `kb:${stateFileId}`],
   "grants[].resource": ({ id, stateFileId }) => [`mail:${id}`, `outcome:${id}`, `kb:${stateFileId}`],
   requestId: ({ approvalId }) => [approvalId],
+  with: ({ id, slug }) => [id, slug],
+  owner: ({ id, slug }) => [id, slug],
+  actor: ({ id, slug }) => [id, slug],
+  subject: ({ id }) => [id],
+  ids: ({ id }) => [id],
+  "ids[]": ({ id }) => [id],
+  of: ({ id, slug }) => [id, slug],
   "payload.*": ({ id }) => [{ reportsTo: id }],
 };
 
@@ -65,12 +76,12 @@ const ids: Readonly<Record<string, (subject: Subject) => readonly unknown[]>> = 
  */
 const words = new Set(
   (
-    "companyId keyId name role title capabilities prompt adapterType model mandate label reason description content path " +
-    "mediaType hash query acceptance note rationale body message summary plan decisionNote payloadHash cursor deliverAt result value " +
+    "companyId keyId name role title capabilities prompt adapterType type test model mandate label reason description content path " +
+    "mediaType hash query q text operation from acceptance note rationale body message summary plan decisionNote payloadHash cursor deliverAt inReplyTo result value " +
     "blocked.reason blocked.until hire.name hire.role hire.title hire.capabilities hire.prompt hire.adapterType hire.model " +
     "hire.adapterConfig.* adapterConfig.* defaultAdapterConfig.* defaultAdapterType allowedAdapterTypes[] chatLLMProvider " +
-    "tasks[].title tasks[].description tasks[].acceptance tasks[].dependsOn[] tasks[].model chatLLMModel payload.plan all departed live limit after version waitSeconds usd tokens sessions month invariant config.type config.url config.command config.args[] level deliverAt " +
-    "files[].path files[].content"
+    "tasks[].title tasks[].description tasks[].acceptance tasks[].dependsOn[] tasks[].model chatLLMModel payload.plan all archived departed live limit after version waitSeconds usd tokens sessions month invariant config.type config.url config.command config.args[] level deliverAt " +
+    "files[].path files[].content person code config.dialect config.baseUrl config.secret config.models.* config.defaultModel config.headers.* config.headers.*.secret config.env.* config.env.*.secret config.hosts[] config.reads[] config.writes[] config.privateNetwork config.signIn.clientId config.signIn.clientSecret config.signIn.clientSecret.secret config.signIn.scope answer url repo branch secret testOutput onto"
   ).split(" "),
 );
 
@@ -101,6 +112,8 @@ const allowed: Readonly<Record<string, string>> = {
     "somebody else begins with such a right",
   "reorganization.apply change.into[].agent.grants[].resource split":
     "somebody else begins with such a right",
+  "mail.send files[]": "somebody else gets to read about it",
+  "mail.send_deferred files[]": "somebody else gets to read about it",
   "mail.send file": "somebody else gets to read about it",
   "mail.send_deferred file": "somebody else gets to read about it",
 };
@@ -108,6 +121,7 @@ const allowed: Readonly<Record<string, string>> = {
 /** Calls that are refused for an active agent too. Here the pending status is not the reason. */
 const refusedAnyway: Readonly<Record<string, string>> = {
   "agent.delete id": "only one that was not approved",
+  "agent.update nextAgent": "the agent was not made with create_agent",
   "agent.resume id": "only one that is paused",
   "agent.revoke_key id": "the key is another agent's",
   "approval.resubmit id": "only what was sent back; an active one has nothing to resubmit",
@@ -117,6 +131,10 @@ const refusedAnyway: Readonly<Record<string, string>> = {
   "reorganization.apply change.boss insert_layer": "the named report has another boss",
   "reorganization.apply change.into[].outcomes[] split": "a mandate stays with its agent",
   "outcome.reopen id": "it is open",
+  "goal.set_budget id": "only a goal has such a budget",
+  "outcome.submit files[]": "neither outcomes nor state documents can be delivered",
+  "outcome.complete files[]": "neither outcomes nor state documents can be delivered",
+  "outcome.decide id": "it was not submitted",
   "org.plan_work outcome": "the assignee of the tasks has another boss",
 };
 
@@ -128,11 +146,15 @@ for (const kind of storeKinds)
     const report = await org.agent("Report", boss.id);
     let names = 0;
     const { key: root } = await org.board(agents.createKey, { id: org.rootId });
-    const others = { root, report: report.token, stranger: report.token, session: report.token };
+    const workspace = mkdtempSync(join(tmpdir(), "agency-pending-"));
+    process.once("exit", () => rmSync(workspace, { recursive: true, force: true }));
+    const { token: session } = await org.session(report.id, workspace);
+    const others = { root, report: report.token, stranger: report.token, session };
     const world: World = {
       org,
       boss,
       report,
+      sitter: report.id,
       tokens: { ...others, board: org.boardToken, boss: boss.token },
       name: () => `Name ${++names}`,
     };
@@ -186,9 +208,7 @@ for (const kind of storeKinds)
       const { companyId } = org;
       await refusal(org.board(agents.createKey, { id: subject.id }), "refused");
       const credential = { id: randomUUID(), kind: "key", companyId, agentId: subject.id } as const;
-      await store.write((tx) =>
-        keepCredential(tx, { ...credential, token: subject.id, sessionId: null, label: "smuggled" }),
-      );
+      await store.write((tx) => keepCredential(tx, { ...credential, token: subject.id, label: "smuggled" }));
       await refusal(org.as(subject.id)(listRoster, {}), "unauthenticated");
       await refusal(world.boss.call(sendMessage, { to: subject.id, body: "hello" }), "forbidden");
       // Not even through a route that the board opened.

@@ -6,16 +6,20 @@ import { found } from "./planted-bugs/find.ts";
 import { reorganizationBugs } from "./planted-bugs/reorganization.ts";
 import { changedModules } from "./planted-bugs/resolve.ts";
 import { simulatorBugs } from "./planted-bugs/simulator.ts";
+import { wakeupBugs } from "./planted-bugs/wakeups.ts";
+import { leaks } from "./planted-bugs/worlds.ts";
 
 test("every planted bug fits exactly one place of the product", () => {
-  const misfits = [...coreBugs, ...reorganizationBugs, ...simulatorBugs].flatMap(({ name, edits }) => {
-    try {
-      assert.ok(changedModules(edits).size > 0);
-      return [];
-    } catch (error) {
-      return [`${name}: ${error instanceof Error ? error.message : String(error)}`];
-    }
-  });
+  const misfits = [...coreBugs, ...leaks, ...reorganizationBugs, ...simulatorBugs, ...wakeupBugs].flatMap(
+    ({ name, edits }) => {
+      try {
+        assert.ok(changedModules(edits).size > 0);
+        return [];
+      } catch (error) {
+        return [`${name}: ${error instanceof Error ? error.message : String(error)}`];
+      }
+    },
+  );
   assert.deepEqual(misfits, [], "adapt the bug in test/planted-bugs/ to the new code");
 });
 

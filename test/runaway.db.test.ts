@@ -26,7 +26,10 @@ import { byLength } from "../src/testing/run-length.ts";
 import { onStage, type Stage } from "../src/testing/stage.ts";
 
 const turnsOf = {
-  sqlite: { off: byLength({ quick: 2000, whole: 10_000 }), on: byLength({ quick: 600, whole: 3000 }) },
+  sqlite: {
+    off: byLength({ quick: 2000, whole: 4000, long: 10_000 }),
+    on: byLength({ quick: 600, whole: 1200, long: 3000 }),
+  },
   postgres: { off: 800, on: 400 },
 };
 const plain = { adapterType: "process", adapterConfig: { command: "/bin/true" } };
@@ -169,7 +172,7 @@ class Greed {
       async () => call(requestAgent, { name: name(), waitSeconds: 1 }),
       async () => call(requestApproval, { payload: { plan: name() } }),
       async () => call(requestPermission, { resource: "org:hire", reason: name() }),
-      async () => call(requestPermission, { resource: `mcp:${name().replace(" ", "")}`, reason: "all" }),
+      async () => call(requestPermission, { resource: `repo:${name().replace(" ", "")}`, reason: "all" }),
       async () => call(sendMessage, { to: chance.pick(["boss", "board", "mia", "eve"]) ?? "", body: name() }),
       async () =>
         call(sendDeferredMessage, {

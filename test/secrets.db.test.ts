@@ -138,7 +138,7 @@ for (const kind of storeKinds)
           while ((await ofAgent()).some(({ endedAt }) => endedAt === null)) await sleep(50);
           const before = (await ofAgent()).length;
           await board(sendMessage, { companyId, to: id, body: "Print." });
-          for (let waits = 0; waits < 400; waits++) {
+          for (let waits = 0; waits < 1800; waits++) {
             for (const line of commandLines()) seen.add(line);
             const sessions = await ofAgent();
             const [last] = sessions;

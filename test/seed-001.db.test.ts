@@ -1,4 +1,5 @@
 // The requirements of the first design document that no other test covers. The command line shows all of them.
+import { plantRepo } from "../src/testing/repos.ts";
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +10,8 @@ import { createClient } from "../src/client/client.ts";
 import { grantPermission, listPermissions } from "../src/contract/capabilities.ts";
 import { createFile, readFile } from "../src/contract/knowledge.ts";
 import { sendMessage } from "../src/contract/mail.ts";
-import { createCompany, putMcpServer, updateCompany, viewCompany } from "../src/contract/companies.ts";
+import { createCompany, updateCompany, viewCompany } from "../src/contract/companies.ts";
+import { putMcpServer } from "../src/contract/servers.ts";
 import { createKey, listAgents, terminateAgent, viewAgent } from "../src/contract/agents.ts";
 import {
   closeOutcome,
@@ -113,6 +115,7 @@ for (const kind of storeKinds)
       const file = await org.board(createFile, { companyId, description: "a file", content: "x" });
       const outcome = await org.outcome("an outcome");
       await org.board(putMcpServer, { companyId, name: "chat", config: { command: "chat-mcp" } });
+      await plantRepo(org.core.store, companyId, "site");
       const resources = [
         `kb:${file.id}`,
         `outcome:${outcome}`,
@@ -195,12 +198,12 @@ if (storeKinds.includes("sqlite"))
         assert.match(await agency("agents", "inbox", deep.id), /Think about it/);
         const { messages } = JSON.parse(await agency("inbox", "--json"));
         await agency("mail", "acknowledge", messages[0].id, "The wide one");
-        assert.match(await agency("inbox"), /No messages/);
+        assert.match(await agency("inbox"), /No message waits for you/);
 
         // The views of the organization.
         const made = await root.call(createOutcome, { companyId, title: "A bridge", parents: [rootAgentId] });
         assert.match(await agency("agents", "list"), /Deep Thought .*Thinker .*idle/);
-        assert.match(await agency("agents", "view", deep.id), /boss: Root/);
+        assert.match(await agency("agents", "view", deep.id), /Manager +Root/);
         assert.match(await agency("outcomes", "list"), /A bridge/);
         assert.match(await agency("outcomes", "view", made.id), /A bridge/);
         assert.match(await agency("tree"), /A bridge \[open\] Root/);

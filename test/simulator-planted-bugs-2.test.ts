@@ -1,10 +1,6 @@
 import { finds } from "./planted-bugs/test.ts";
 import { simulatorBugs } from "./planted-bugs/simulator.ts";
+import { wakeupBugs } from "./planted-bugs/wakeups.ts";
 
-const wild = simulatorBugs.filter(({ calm }) => calm !== true);
-finds("simulator", wild.slice(wild.length / 2), 100);
-finds(
-  "calm",
-  simulatorBugs.filter(({ calm }) => calm === true),
-  100,
-);
+finds("simulator", simulatorBugs.slice(simulatorBugs.length / 2), 100);
+finds("calm", wakeupBugs, 100);

@@ -54,6 +54,42 @@ describe("skills", () => {
     assert.match(readFileSync(join(root, "agency", "SKILL.md"), "utf8"), /agency-create-agent/);
   });
 
+  test("the API reference lists every route, and no other", () => {
+    const text = readFileSync(join(root, "agency-create-agent", "references", "api-reference.md"), "utf8");
+    const shape = (route: string): string => route.replace(/\?.*$/, "").replace(/<[^>]*>|:\w+/g, "*");
+    const listed = [...text.matchAll(/^\| (`.*?`(?:, `.*?`)*) +\|/gm)].flatMap(([, cell = ""]) => {
+      const path = /(\/[^\s`]*)`/.exec(cell)?.[1] ?? "";
+      return [...cell.matchAll(/\b(GET|POST|PUT|PATCH|DELETE)\b/g)].map(([method]) =>
+        shape(`${method} ${path}`),
+      );
+    });
+    const routes = operations.map(({ http, summary }) => ({ route: `${http.method} ${http.path}`, summary }));
+    assert.deepEqual(
+      routes
+        .filter(({ route }) => !listed.includes(shape(route)))
+        .map(
+          ({ route, summary }) =>
+            `| \`${route.replace(/:(\w+)/g, "<$1>")}\` | who may call it | ${summary} |`,
+        ),
+      [],
+      "add these rows to the API reference",
+    );
+    const known = new Set(routes.map(({ route }) => shape(route)));
+    assert.deepEqual(
+      listed.filter((route) => !known.has(route)),
+      [],
+    );
+  });
+
+  // covers GOV-78
+  test("the hiring skill asks for the configuration that fits best", () => {
+    const text = readFileSync(join(root, "agency-create-agent", "SKILL.md"), "utf8");
+    assert.match(
+      text.replaceAll(/\s+/g, " "),
+      /Choose the brain, model and effort that fit the work and this installation best/,
+    );
+  });
+
   for (const kind of storeKinds)
     for (const file of files)
       // covers GOV-56, GOV-57

@@ -15,6 +15,8 @@ export interface World {
   readonly tokens: Readonly<Record<Who, string>>;
   readonly boss: { readonly id: string; readonly call: TestCaller };
   readonly report: { readonly id: string };
+  /** The agent of the session. */
+  readonly sitter: string;
   /** A name that no agent has yet. */
   readonly name: () => string;
 }
@@ -28,8 +30,8 @@ export interface Row {
   readonly input: (world: World) => Promise<Record<string, unknown>>;
   /** Members of the same company, or the board, that may not make this call. */
   readonly denied: Readonly<Partial<Record<Who, RefusalCode>>> | NotApplicable;
-  /** The same call by the root agent of another company. */
-  readonly elsewhere: "not_found" | NotApplicable;
+  /** The same call by the root agent of another company: refused, or answered with all ids listed as missing. */
+  readonly elsewhere: "not_found" | "missing" | NotApplicable;
   /** The name under which a write is recorded, if it differs from the operation's name. */
   readonly recordedAs?: string;
   /**
@@ -63,6 +65,8 @@ export const agentsOnly = { board: "refused" } as const;
 export const noCompany: NotApplicable = { none: "it belongs to the installation, not to a company" };
 export const ownOnly: NotApplicable = { none: "it names nothing: it is about the caller alone" };
 /** An agent without any right isn't told that the object exists. */
+/** No manager looks past its direct reports. */
+export const notItsManager = { stranger: "not_found", root: "not_found" } as const;
 export const stranger = { stranger: "not_found" } as const;
 /** The report may only read the file or work on the outcome. The call needs more than that. */
 export const strangerAndReport = { ...stranger, report: "forbidden" } as const;

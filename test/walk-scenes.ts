@@ -1,14 +1,18 @@
 // Creates the objects that a row of the walk needs. Each function returns the input that names them.
+import { startGuardedServer } from "../src/testing/guarded-server.ts";
+import { createPerson, linkPerson, signIn, viewMe } from "../src/contract/people.ts";
 import { hireAgent } from "../src/contract/hiring.ts";
 import * as approvals from "../src/contract/approvals.ts";
 import * as budgets from "../src/contract/budgets.ts";
 import * as capabilities from "../src/contract/capabilities.ts";
 import * as companies from "../src/contract/companies.ts";
+import * as servers from "../src/contract/servers.ts";
 import { requestAgent } from "../src/contract/create-agent.ts";
 import * as knowledge from "../src/contract/knowledge.ts";
 import * as mail from "../src/contract/mail.ts";
 import * as agents from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
+import { putProvider } from "../src/contract/providers.ts";
 import { setSecret } from "../src/contract/secrets.ts";
 import { putSkill } from "../src/contract/skills.ts";
 import type { World } from "./walk-row.ts";
@@ -32,6 +36,13 @@ export async function work({ boss, name }: World) {
 export async function delegated(world: World) {
   const { id } = await work(world);
   await world.boss.call(outcomes.delegateOutcome, { id, to: world.report.id });
+  return { id };
+}
+
+/** Work that the report submitted to the boss. */
+export async function submittedToBoss(world: World) {
+  const { id } = await delegated(world);
+  await world.org.as(world.tokens.report)(outcomes.submitOutcome, { id, note: "done" });
   return { id };
 }
 
@@ -62,23 +73,63 @@ export async function letter({ boss, report }: World) {
   return { id };
 }
 
-export async function aSession({ org, name }: World) {
-  return { id: (await org.session((await org.agent(name())).id)).id };
+export async function heldLetter({ boss, report }: World) {
+  const later = { to: report.id, body: "later", deliverAt: "2999-01-01T00:00:00Z" };
+  return { id: (await boss.call(mail.sendDeferredMessage, later)).id };
+}
+
+/** A company of its own, after this call: the company of the walk has to keep working. */
+export const anotherCompany =
+  (first?: typeof companies.freezeCompany | typeof companies.archiveCompany) =>
+  async ({ org, name }: World) => {
+    const { id: companyId } = await org.board(companies.createCompany, { name: name() });
+    if (first !== undefined) await org.board(first, { companyId });
+    return { companyId };
+  };
+
+export async function reportsSession({ org, name, boss }: World) {
+  return { id: (await org.session((await org.agent(name(), boss.id)).id)).id };
 }
 
 export const server = (w: World) => ({ ...company(w), name: `server-${w.name().replace(/\W/g, "")}` });
 
 export async function knownServer(w: World) {
   const { companyId, name } = server(w);
-  await w.org.board(companies.putMcpServer, { companyId, name, config: { command: "true" } });
+  await w.org.board(servers.putMcpServer, { companyId, name, config: { command: "true" } });
   return { companyId, name };
 }
+
+/** A server whose sign-in service answers. One for all rows: it keeps nothing of the walk. */
+export async function guardedServer(w: World) {
+  const { companyId, name } = server(w);
+  guarded ??= startGuardedServer();
+  const { url } = await guarded;
+  await w.org.board(servers.putMcpServer, { companyId, name, config: { type: "http", url } });
+  return { companyId, name };
+}
+let guarded: ReturnType<typeof startGuardedServer> | undefined;
 
 export const aSecret = (w: World) => ({ ...company(w), name: `SECRET_${w.name().replace(/\W/g, "")}` });
 
 export async function knownSecret(w: World) {
   const { companyId, name } = aSecret(w);
   await w.org.board(setSecret, { companyId, name, value: "the value of a walk" });
+  return { companyId, name };
+}
+
+export const providerConfig = { dialect: "openai" as const, baseUrl: "http://127.0.0.1:1" };
+
+export const aProvider = (w: World) => ({
+  ...company(w),
+  name: `provider-${w
+    .name()
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, "")}`.slice(0, 40),
+});
+
+export async function knownProvider(w: World) {
+  const { companyId, name } = aProvider(w);
+  await w.org.board(putProvider, { companyId, name, config: providerConfig });
   return { companyId, name };
 }
 
@@ -132,3 +183,17 @@ export async function askedFor({ boss, name }: World) {
   const { requestId } = await boss.call(requestAgent, { name: name(), waitSeconds: 0 });
   return { requestId: requestId ?? "", waitSeconds: 0 };
 }
+
+/** A person who has never signed in. */
+export const aPerson = async (w: World) => ({ id: (await w.org.board(createPerson, { name: w.name() })).id });
+
+export const aCode = async (w: World) => ({
+  code: (await w.org.board(createPerson, { name: w.name() })).signIn.code,
+});
+
+/** A program of the board person, signed in. */
+export const aSignIn = async (w: World) => {
+  const { code } = await w.org.board(linkPerson, { id: "me" });
+  await w.org.board(signIn, { code, kind: "program" });
+  return { id: (await w.org.board(viewMe, {})).signIns.at(-1)?.id ?? "" };
+};

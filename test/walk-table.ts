@@ -2,22 +2,38 @@
 // is missing here fails the walk.
 import { z } from "zod";
 import * as approvals from "../src/contract/approvals.ts";
+import { viewAttention } from "../src/contract/attention.ts";
 import * as budgets from "../src/contract/budgets.ts";
 import * as capabilities from "../src/contract/capabilities.ts";
 import { requestAgent, waitForApproval } from "../src/contract/create-agent.ts";
 import * as doctor from "../src/contract/doctor.ts";
-import { viewInstallation } from "../src/contract/installation.ts";
+import { measureInstallation, viewInstallation } from "../src/contract/installation.ts";
+import * as finding from "../src/contract/finding.ts";
+import * as goals from "../src/contract/goals.ts";
 import * as hiring from "../src/contract/hiring.ts";
 import * as knowledge from "../src/contract/knowledge.ts";
 import * as ledger from "../src/contract/ledger.ts";
 import * as mail from "../src/contract/mail.ts";
 import * as companies from "../src/contract/companies.ts";
+import * as servers from "../src/contract/servers.ts";
 import * as agents from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
+import * as people from "../src/contract/people.ts";
+import * as repos from "../src/contract/repos.ts";
 import * as roster from "../src/contract/roster.ts";
+import * as providers from "../src/contract/providers.ts";
 import * as secrets from "../src/contract/secrets.ts";
 import * as skills from "../src/contract/skills.ts";
 import * as sessions from "../src/contract/sessions.ts";
+import {
+  aRepo,
+  changedClone,
+  clonableRepo,
+  keptBundle,
+  knownRepo,
+  publishedBranch,
+  pushableBranch,
+} from "./walk-repos.ts";
 import { reorganizationRows } from "./walk-reorganization.ts";
 import {
   type Row,
@@ -31,6 +47,7 @@ import {
   strangerAndReport,
   strangerAndRoot,
   notItsBoss,
+  notItsManager,
 } from "./walk-row.ts";
 import {
   company,
@@ -40,21 +57,31 @@ import {
   work,
   delegated,
   completed,
+  submittedToBoss,
   ownReport,
   pausedReport,
   reportOfOwnBudget,
   letter,
-  aSession,
+  heldLetter,
+  anotherCompany,
+  reportsSession,
   server,
   aSkill,
   knownServer,
+  guardedServer,
+  aProvider,
   aSecret,
+  knownProvider,
   knownSecret,
+  providerConfig,
   knownSkill,
   hireId,
   sentBack,
   disapproved,
   askedFor,
+  aPerson,
+  aCode,
+  aSignIn,
 } from "./walk-scenes.ts";
 
 /** Its answers always have one shape (design §10). This one says that nothing was created, and why. */
@@ -74,6 +101,10 @@ export const table: readonly Row[] = [
   row(companies.listCompanies, "boss", () => ({}), everyMember, ownOnly),
   row(companies.viewCompany, "boss", company, everyMember),
   row(companies.updateCompany, "board", (w) => ({ ...company(w), name: w.name() }), boardOnly),
+  row(companies.freezeCompany, "board", anotherCompany(), { boss: "not_found" }),
+  row(companies.thawCompany, "board", anotherCompany(companies.freezeCompany), { boss: "not_found" }),
+  row(companies.archiveCompany, "board", anotherCompany(), { boss: "not_found" }),
+  row(companies.unarchiveCompany, "board", anotherCompany(companies.archiveCompany), { boss: "not_found" }),
   row(
     hiring.createAgent,
     "board",
@@ -87,9 +118,10 @@ export const table: readonly Row[] = [
   row(agents.resumeAgent, "boss", pausedReport, notItsBoss),
   row(budgets.setBudget, "boss", reportOfOwnBudget, notItsBoss),
   row(budgets.listCosts, "boss", company, everyMember),
+  row(budgets.listBudgets, "boss", company, everyMember),
   row(agents.wakeAgent, "board", anAgent, boardOnly),
   row(roster.listRoster, "boss", company, everyMember),
-  row(roster.viewOrg, "board", company, boardOnly),
+  row(roster.viewOrg, "boss", company, everyMember),
   row(roster.exportCompany, "board", company, boardOnly),
   row(
     roster.importCompany,
@@ -101,10 +133,24 @@ export const table: readonly Row[] = [
     boardOnly,
     noCompany,
   ),
-  row(companies.putMcpServer, "board", (w) => ({ ...server(w), config: { command: "true" } }), boardOnly),
-  row(companies.listMcpServers, "board", company, boardOnly),
-  row(companies.removeMcpServer, "board", knownServer, boardOnly),
+  row(servers.putMcpServer, "board", (w) => ({ ...server(w), config: { command: "true" } }), boardOnly),
+  row(servers.listMcpServers, "board", company, boardOnly),
+  row(servers.removeMcpServer, "board", knownServer, boardOnly),
+  row(servers.testMcpServer, "board", knownServer, boardOnly),
+  row(servers.signInMcpServer, "board", guardedServer, boardOnly),
+  row(repos.addRepo, "board", aRepo, boardOnly),
+  row(repos.listRepos, "boss", company, everyMember),
+  row(repos.fetchRepo, "board", knownRepo, boardOnly),
+  row(repos.removeRepo, "board", knownRepo, boardOnly),
+  row(repos.cloneRepo, "session", clonableRepo, { stranger: "not_found" }),
+  row(repos.publishBranch, "session", changedClone, { stranger: "not_found" }),
+  row(repos.pushBranch, "board", pushableBranch, { stranger: "not_found" }),
+  row(repos.viewDiff, "board", publishedBranch, { stranger: "not_found" }),
+  row(repos.discardUnpublished, "board", keptBundle, boardOnly),
   row(secrets.setSecret, "board", (w) => ({ ...aSecret(w), value: "the value of a walk" }), boardOnly),
+  row(providers.putProvider, "board", (w) => ({ ...aProvider(w), config: providerConfig }), boardOnly),
+  row(providers.listProviders, "board", company, boardOnly),
+  row(providers.removeProvider, "board", knownProvider, boardOnly),
   row(secrets.listSecrets, "board", company, boardOnly),
   row(secrets.removeSecret, "board", knownSecret, boardOnly),
   row(
@@ -139,6 +185,16 @@ export const table: readonly Row[] = [
   }),
   row(approvals.listApprovals, "boss", company, everyMember),
   row(approvals.viewApproval, "boss", hireId, stranger),
+  row(approvals.approvalTimeline, "boss", hireId, stranger),
+  row(approvals.listRevisions, "boss", hireId, stranger),
+  row(
+    hiring.changeAgent,
+    "boss",
+    async (w) => ({ agent: (await ownReport(w)).id, reason: "slow", prompt: w.name() }),
+    { ...notItsBoss, board: "forbidden" },
+    "not_found",
+    { recordedAs: "approval.create" },
+  ),
   row(approvals.approve, "board", hireId, { ...boardOnly, root: "forbidden" }),
   row(approvals.reject, "board", hireId, { ...boardOnly, root: "forbidden" }),
   row(approvals.requestRevision, "board", hireId, { ...boardOnly, root: "forbidden" }),
@@ -192,6 +248,28 @@ export const table: readonly Row[] = [
   row(outcomes.viewSubtree, "boss", work, stranger),
   row(outcomes.myOutcomes, "boss", () => ({}), agentsOnly, ownOnly),
   row(outcomes.listOutcomes, "board", company, boardOnly),
+  row(
+    goals.createGoal,
+    "board",
+    (w) => ({ ...company(w), title: w.name(), description: "Why." }),
+    boardOnly,
+    undefined,
+    {
+      recordedAs: "outcome.create",
+    },
+  ),
+  row(goals.listGoals, "board", company, boardOnly),
+  row(
+    goals.setGoalBudget,
+    "board",
+    async (w) => ({
+      id: (await w.org.board(goals.createGoal, { ...company(w), title: w.name() })).id,
+      budget: { usd: 5 },
+    }),
+    boardOnly,
+    undefined,
+    { recordedAs: "outcome.update" },
+  ),
   row(outcomes.listAgentOutcomes, "board", ({ report }) => ({ id: report.id }), boardOnly),
   row(
     outcomes.updateOutcome,
@@ -206,6 +284,14 @@ export const table: readonly Row[] = [
     "boss",
     async (w) => ({ ...(await work(w)), rationale: "disproven" }),
     strangerAndRoot,
+  ),
+  row(
+    outcomes.decideOutcome,
+    "boss",
+    async (w) => ({ ...(await submittedToBoss(w)), verdict: "rework" as const, note: "not yet" }),
+    { ...strangerAndReport, root: "forbidden" },
+    "not_found",
+    { recordedAs: "outcome.reopen" },
   ),
   row(
     outcomes.reopenOutcome,
@@ -258,6 +344,7 @@ export const table: readonly Row[] = [
     ownOnly,
   ),
   row(capabilities.listPermissionRequests, "board", company, boardOnly),
+  row(capabilities.listHolders, "board", (w) => ({ ...company(w), resource: "org:hire" }), boardOnly),
   row(
     capabilities.explainAccess,
     "boss",
@@ -279,14 +366,17 @@ export const table: readonly Row[] = [
   row(mail.readInbox, "stranger", () => ({}), agentsOnly, ownOnly),
   row(mail.acknowledgeMessage, "report", letter, { ...stranger, boss: "not_found", board: "refused" }),
   row(mail.viewMessage, "boss", letter, stranger),
+  row(mail.markMessageRead, "report", letter, { ...stranger, boss: "not_found", board: "refused" }),
+  row(mail.cancelMessage, "boss", heldLetter, { ...stranger, report: "not_found" }),
   row(mail.listSent, "boss", company, everyMember),
+  row(mail.listConversation, "boss", (w) => ({ ...company(w), with: w.report.id }), everyMember),
   row(mail.boardInbox, "board", company, boardOnly),
   row(mail.agentInbox, "board", ({ report }) => ({ id: report.id }), boardOnly),
 
-  row(sessions.listSessions, "board", company, boardOnly),
-  row(sessions.listAgentSessions, "board", ({ report }) => ({ id: report.id }), boardOnly),
-  row(sessions.viewSession, "board", aSession, boardOnly),
-  row(sessions.viewTranscript, "board", aSession, boardOnly),
+  row(sessions.listSessions, "boss", company, everyMember),
+  row(sessions.listAgentSessions, "boss", ({ report }) => ({ id: report.id }), notItsManager),
+  row(sessions.viewSession, "boss", reportsSession, notItsManager),
+  row(sessions.viewTranscript, "boss", reportsSession, notItsManager),
   row(
     sessions.submitSummary,
     "session",
@@ -295,6 +385,13 @@ export const table: readonly Row[] = [
     ownOnly,
   ),
   row(outcomes.why, "boss", work, stranger),
+  row(finding.whyMany, "boss", async (w) => ({ ids: [(await work(w)).id] }), everyMember, "missing"),
+  row(finding.viewCounts, "board", company, boardOnly),
+  row(finding.listShortIds, "board", async (w) => ({ ids: [(await work(w)).id] }), boardOnly, noCompany),
+  row(finding.viewGraph, "board", company, boardOnly),
+  row(finding.search, "boss", (w) => ({ ...company(w), q: "walked" }), everyMember),
+  row(viewAttention, "board", company, { stranger: "forbidden" }),
+  row(outcomes.viewTimeline, "boss", work, stranger),
 
   row(hiring.listConfigurations, "root", company, { stranger: "forbidden" }),
   row(hiring.viewConfiguration, "root", ({ report }) => ({ id: report.id }), {
@@ -304,6 +401,8 @@ export const table: readonly Row[] = [
     stranger: "forbidden",
     boss: "forbidden",
   }),
+  row(hiring.listBrains, "root", () => ({}), { stranger: "forbidden" }, noCompany),
+  row(hiring.testBrain, "board", (w) => ({ ...company(w), type: "rehearsal" }), boardOnly),
   row(hiring.brainIndex, "root", () => ({}), { stranger: "forbidden" }, noCompany),
   row(hiring.brainPage, "root", () => ({ adapterType: "process" }), { stranger: "forbidden" }, noCompany),
 
@@ -311,7 +410,22 @@ export const table: readonly Row[] = [
   row(ledger.readAuditLog, "boss", () => ({}), agentsOnly, ownOnly),
   row(ledger.listAgentEvents, "board", ({ report }) => ({ id: report.id }), boardOnly),
   row(ledger.verifyLedger, "board", () => ({}), boardOnly, noCompany),
+  row(people.viewMe, "board", () => ({}), boardOnly, noCompany),
+  row(people.listPeople, "board", () => ({}), boardOnly, noCompany),
+  row(people.createPerson, "board", ({ name }) => ({ name: name() }), boardOnly, noCompany),
+  row(
+    people.updatePerson,
+    "board",
+    async (w) => ({ ...(await aPerson(w)), role: "viewer" as const }),
+    boardOnly,
+    noCompany,
+  ),
+  row(people.removePerson, "board", aPerson, boardOnly, noCompany),
+  row(people.linkPerson, "board", aPerson, boardOnly, noCompany),
+  row(people.signIn, "board", aCode, { none: "the code is the credential" }, noCompany),
+  row(people.signOut, "board", aSignIn, boardOnly, noCompany),
   row(viewInstallation, "board", () => ({}), boardOnly, noCompany),
+  row(measureInstallation, "board", () => ({}), boardOnly, noCompany),
   row(doctor.examineDeeply, "board", () => ({}), boardOnly, noCompany),
   row(
     doctor.fixFinding,

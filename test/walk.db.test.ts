@@ -7,9 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { z } from "zod";
+import { JsonObject } from "../src/contract/words.ts";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { requestFor } from "../src/client/client.ts";
 import { inputSchema } from "../src/contract/json-schema.ts";
+import { myOutcomes } from "../src/contract/outcomes.ts";
 import type { Operation } from "../src/contract/operation.ts";
 import { operations } from "../src/contract/operation-table.ts";
 import { createKey, revokeKey, terminateAgent } from "../src/contract/agents.ts";
@@ -18,11 +20,14 @@ import { type Daemon, startDaemon } from "../src/daemon/daemon.ts";
 import { newId } from "../src/daemon/ids.ts";
 import { endSession } from "../src/runtime/sessions.ts";
 import { query } from "../src/store/query.ts";
-import { bothStores } from "../src/testing/organization.ts";
+import { bothStores, type StoreKind } from "../src/testing/organization.ts";
+import { runLength } from "../src/testing/run-length.ts";
 import { storeDatabase } from "../src/testing/postgres.ts";
 import { newEvents, seenSoFar } from "../src/events/ledger.ts";
+import { sealOperation } from "../src/events/verify.ts";
 import { digestOf, unchanged } from "./digest.ts";
 import type { Row, World } from "./walk-row.ts";
+import { keepMirrors } from "../src/repos/mirrors.ts";
 import { createWorld } from "./walk-world.ts";
 import { table } from "./walk-table.ts";
 
@@ -37,6 +42,9 @@ test("the table has every operation exactly once", () => {
   const walked = table.map(({ operation }) => operation.name).toSorted();
   assert.deepEqual(walked, operations.map(({ name }) => name).toSorted());
 });
+
+/** HTTP and MCP work the same on both stores, so a shorter run uses them on SQLite only. */
+const hasDoors = (kind: StoreKind): boolean => kind === "sqlite" || runLength === "long";
 
 for (const kind of bothStores)
   describe(`the walk on ${kind}`, () => {
@@ -61,7 +69,10 @@ for (const kind of bothStores)
         schedule: false,
         log: (line) => bugs.push(line),
       });
-      world = await createWorld(daemon.store);
+      world = await createWorld(
+        daemon.store,
+        keepMirrors({ folder: join(home, "repos"), enclose: () => undefined }),
+      );
       nobodies = await createNobodies(world);
       const other = await world.org.another();
       foreign = (await other.board(createKey, { id: other.rootId })).key;
@@ -85,8 +96,10 @@ for (const kind of bothStores)
         const input = await row.input(world);
         await unchanged(daemon.store, async () => {
           for (const [what, token] of Object.entries(nobodies)) {
-            demandRefusal(await dispatch(operation, token, input), "unauthenticated", what);
-            demandRefusal(await http(operation, token, input), "unauthenticated", `${what}, http`);
+            const given = withCredential(operation, token, input);
+            demandRefusal(await dispatch(operation, token, given), "unauthenticated", what);
+            if (!hasDoors(kind)) continue;
+            demandRefusal(await http(operation, token, given), "unauthenticated", `${what}, http`);
             if (operation.mcp !== undefined)
               demandRefusal(await mcp.call(operation, token, input), "unauthenticated", `${what}, mcp`);
           }
@@ -94,23 +107,28 @@ for (const kind of bothStores)
             for (const [who, code] of Object.entries(row.denied)) {
               const token = world.tokens[who as keyof World["tokens"]];
               demandRefusal(await dispatch(operation, token, input), code, who);
+              if (!hasDoors(kind)) continue;
               demandRefusal(await http(operation, token, input), code, `${who}, http`);
               if (operation.mcp !== undefined)
                 demandRefusal(await mcp.call(operation, token, input), code, `${who}, mcp`);
             }
-          if (row.elsewhere === "not_found")
+          if (row.elsewhere === "not_found" || row.elsewhere === "missing")
             for (const given of asSeenFromElsewhere(operation, input)) {
               const answer = await dispatch(operation, foreign, given);
-              demandRefusal(answer, "not_found", "another company");
+              if (row.elsewhere === "missing") assert.deepEqual(answer, allMissing(given));
+              else demandRefusal(answer, "not_found", "another company");
               // An id of another company gets the same answer as an id that does not exist.
               const nothing = withIds(given, () => randomUUID());
               assert.deepEqual(
                 withIds(answer, () => "…"),
                 withIds(await dispatch(operation, foreign, nothing), () => "…"),
               );
-              if (operation.mcp !== undefined)
+              if (operation.mcp !== undefined && hasDoors(kind))
                 demandRefusal(await mcp.call(operation, foreign, given), "not_found", "another company, mcp");
             }
+          if (!hasDoors(kind)) return;
+          if (row.elsewhere === "missing")
+            assert.deepEqual(await http(operation, foreign, input), allMissing(input));
           if (row.elsewhere === "not_found")
             demandRefusal(await http(operation, foreign, input), "not_found", "another company, http");
         });
@@ -122,11 +140,14 @@ for (const kind of bothStores)
         await unchanged(daemon.store, async () => {
           for (const [what, malformed] of malformedInputs(operation, input)) {
             demandMalformed(row, malformed, await dispatch(operation, token, malformed), what);
-            demandRefusal(await dispatch(operation, undefined, malformed), "unauthenticated", what);
+            const given = withCredential(operation, undefined, malformed);
+            demandRefusal(await dispatch(operation, undefined, given), "unauthenticated", what);
           }
+          if (!hasDoors(kind)) return;
           const surprise = { ...input, surprise: "1" };
           demandMalformed(row, surprise, await http(operation, token, surprise), "unknown key, http");
-          demandRefusal(await http(operation, undefined, surprise), "unauthenticated", "unknown key, http");
+          const bare = withCredential(operation, undefined, surprise);
+          demandRefusal(await http(operation, undefined, bare), "unauthenticated", "unknown key, http");
           if (operation.mcp !== undefined)
             demandMalformed(row, surprise, await mcp.call(operation, token, surprise), "unknown key, mcp");
         });
@@ -134,16 +155,20 @@ for (const kind of bothStores)
 
       test(`${operation.name} succeeds for an allowed caller and is recorded`, async () => {
         const token = world.tokens[row.actor];
-        for (const [name, door] of Object.entries({ dispatch, http, mcp: mcp.call })) {
+        const doors = hasDoors(kind) ? { dispatch, http, mcp: mcp.call } : { dispatch };
+        for (const [name, door] of Object.entries(doors)) {
           if (name === "mcp" && operation.mcp === undefined) continue;
           const input = await row.input(world);
+          // Notices of earlier rows come with the next result of a tool and then count as read.
+          if (name === "mcp") await mcp.call(myOutcomes, token, {});
           const digest = await digestOf(daemon.store);
           const seen = await daemon.store.read(seenSoFar);
           const answer = await door(operation, token, input);
           assert.ok("output" in answer, `${name}: ${JSON.stringify(answer)}`);
           operation.output.parse(answer.output);
           const events = await daemon.store.read((tx) => newEvents(tx, seen));
-          const added = events.map(({ operation }) => operation);
+          // The ledger seals itself from time to time.
+          const added = events.map(({ operation }) => operation).filter((name) => name !== sealOperation);
           if (operation.effect === "write")
             assert.ok(added.includes(row.recordedAs ?? operation.name), `${name}: ${added.join()}`);
           else assert.deepEqual(await digestOf(daemon.store), digest, name);
@@ -159,6 +184,17 @@ function demandRefusal(answer: Answer, code: RefusalCode, what: string): void {
   assert.ok(answer.error.message.length > 0 && answer.error.hint.length > 0, what);
 }
 
+/** The answer about several ids of which the caller can read none. */
+function allMissing({ ids }: Input): Answer {
+  return { output: { answers: [], missing: ids } };
+}
+
+/** Where the credential is an argument, it takes the place of the valid one. */
+function withCredential({ credentialIn }: Operation, token: string | undefined, input: unknown): unknown {
+  if (credentialIn === undefined || !JsonObject.safeParse(input).success) return input;
+  return { ...JsonObject.parse(input), [credentialIn]: token };
+}
+
 /** Demands a refusal, unless the operation answers malformed input with its usual result. */
 function demandMalformed(
   { operation, saysMalformed }: Row,
@@ -166,6 +202,9 @@ function demandMalformed(
   answer: Answer,
   what: string,
 ): void {
+  const { credentialIn } = operation;
+  if (credentialIn !== undefined && typeof Object(input)[credentialIn] !== "string")
+    return demandRefusal(answer, "unauthenticated", what);
   if (saysMalformed === undefined || !operation.input.safeParse(input).success)
     return demandRefusal(answer, "invalid", what);
   assert.ok("output" in answer && saysMalformed(answer.output), `${what}: ${JSON.stringify(answer)}`);
@@ -290,10 +329,9 @@ function mcpDoor(url: string): { call: Door; close: () => Promise<void> } {
       const result = await (await connect(server, token ?? "")).callTool(call);
       const [content] = result.content;
       assert.ok(content?.type === "text");
-      assert.deepEqual(JSON.parse(content.text), result.structuredContent, "the text must be the same JSON");
-      return result.isError === true
-        ? refusalIn(result.structuredContent)
-        : { output: result.structuredContent };
+      const { notices: _, ...answer } = Object(result.structuredContent);
+      assert.deepEqual(JSON.parse(content.text), answer, "the text must be the same JSON");
+      return result.isError === true ? refusalIn(answer) : { output: answer };
     },
     close: async () => {
       for (const client of clients.values()) await client.close();

@@ -111,13 +111,14 @@ describe("every operation", () => {
 
 /** How summaries start. A new verb is added here, a summary without one is rewritten. */
 const verbs = [
-  ..."Acknowledge Add Allow Apply Approve Ask Cancel Change Check Close Comment Complete Create Delegate Delete".split(
+  "Translate",
+  ..."Acknowledge Clone Add Allow Apply Approve Archive Ask Cancel Change Check Close Comment Complete Count Create Decide Delegate Delete".split(
     " ",
   ),
-  ..."Divide Explain Export Fix Give Hire List Pause Preview Read Reclaim Reject Remove Rename Reopen Resubmit Resume".split(
+  ..."Discard Divide Explain Export Fetch Find Fix Freeze Give Hire List Mark Pause Preview Propose Publish Push Read Reclaim Reject Remove Rename Reopen Resubmit Resume".split(
     " ",
   ),
-  ..."Revoke Search Send Show Submit Take Terminate Undo Verify Wait Withdraw Write".split(" "),
+  ..."Revoke Search Send Show Sign Submit Take Terminate Thaw Undo Verify Wait Withdraw Write".split(" "),
 ];
 
 /** Without the example at the end. */

@@ -7,6 +7,7 @@ import * as approvals from "../../src/contract/approvals.ts";
 import * as budgets from "../../src/contract/budgets.ts";
 import * as capabilities from "../../src/contract/capabilities.ts";
 import * as companies from "../../src/contract/companies.ts";
+import * as servers from "../../src/contract/servers.ts";
 import { hireAgent } from "../../src/contract/hiring.ts";
 import * as knowledge from "../../src/contract/knowledge.ts";
 import { listEvents } from "../../src/contract/ledger.ts";
@@ -176,7 +177,7 @@ export const agentKeyAttacks: readonly DaemonAttack[] = [
     "becoming the board",
     "an agent adds an MCP server",
     async (place) => () =>
-      as(place, "root")(companies.putMcpServer, {
+      as(place, "root")(servers.putMcpServer, {
         companyId: place.world.org.companyId,
         name: "mine",
         config: { command: "sh" },

@@ -27,6 +27,9 @@ export const fieldKinds: Readonly<Record<string, FieldKind>> = {
     "id",
     "keyId",
     "url",
+    "hosts",
+    "reads",
+    "writes",
     "defaultAdapterType",
     "allowedAdapterTypes",
   ),
@@ -57,14 +60,37 @@ export const fieldKinds: Readonly<Record<string, FieldKind>> = {
     "month",
     "nextAgent",
     "requestId",
+    "repo",
+    "branch",
+    "onto",
     "file",
+    "files",
     "deliverAt",
+    "inReplyTo",
+    "with",
+    "of",
     "boss",
     "reports",
     "outcomes",
     "agents",
   ),
-  ...kindOf("reference", "into", "invariant", "command", "args"),
+  ...kindOf(
+    "reference",
+    "into",
+    "invariant",
+    "command",
+    "args",
+    "type",
+    "test",
+    "baseUrl",
+    "secret",
+    "defaultModel",
+    "clientId",
+    "clientSecret",
+    "scope",
+    "answer",
+  ),
+  ...kindOf("reference", "person", "code", "owner", "ids", "actor", "operation", "subject", "from"),
   ...kindOf("line", "name", "title", "role", "label"),
   ...kindOf(
     "text",
@@ -81,6 +107,7 @@ export const fieldKinds: Readonly<Record<string, FieldKind>> = {
     "text",
     "acceptance",
     "message",
+    "testOutput",
     "decisionNote",
     "body",
     "plan",
@@ -90,8 +117,16 @@ export const fieldKinds: Readonly<Record<string, FieldKind>> = {
     "chatLLMModel",
   ),
   // Any text may be a secret. It is shown nowhere.
-  ...kindOf("query", "query", "value"),
-  ...kindOf("settings", "defaultAdapterConfig.*", "adapterConfig.*", "payload.*"),
+  ...kindOf("query", "query", "q", "text", "value"),
+  ...kindOf(
+    "settings",
+    "defaultAdapterConfig.*",
+    "adapterConfig.*",
+    "payload.*",
+    "models.*",
+    "env.*",
+    "headers.*",
+  ),
 };
 
 function kindOf(kind: FieldKind, ...names: string[]): Record<string, FieldKind> {
@@ -131,8 +166,11 @@ export const textFieldAttacks: readonly DaemonAttack[] = table.flatMap((row) =>
           : "refused or stored as it is, never an error of the daemon",
       run: async ({ world }) => {
         assert.ok(kind !== undefined, `what is ${place}? Add it to fieldKinds`);
+        // A refusal changes nothing, so its input serves the next text too. A call that succeeded may have used it up.
+        let valid: Record<string, unknown> | undefined;
         for (const text of [...acting, ...broken, ...tricky]) {
-          const input = deepSet(await row.input(world), place, kind === "settings" ? { [text]: text } : text);
+          valid ??= await row.input(world);
+          const input = deepSet(valid, place, kind === "settings" ? { [text]: text } : text);
           const answer = await world.org.core
             .dispatch({ operation: row.operation, token: world.tokens[row.actor], input })
             .then(
@@ -142,7 +180,10 @@ export const textFieldAttacks: readonly DaemonAttack[] = table.flatMap((row) =>
           if ("error" in answer) {
             assert.ok(answer.error instanceof Refusal, `${JSON.stringify(text)}: ${String(answer.error)}`);
             assert.ok(showsItself(answer.error.message, "\n"), `the refusal repeats ${JSON.stringify(text)}`);
-          } else if (row.saysMalformed?.(answer.output) !== true) {
+            continue;
+          }
+          valid = undefined;
+          if (row.saysMalformed?.(answer.output) !== true) {
             const isTaken = JSON.stringify(answer.output).includes(JSON.stringify(text).slice(1, -1));
             assert.ok(!broken.includes(text) || isContent(place), `${JSON.stringify(text)} was taken`);
             assert.ok(

@@ -253,7 +253,7 @@ export const webPageAttacks: readonly DaemonAttack[] = [
         daemon.url,
         `GET http://evil.example/api/companies HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
       );
-      assert.match(answer, /^HTTP\/1\.1 (400|401|403|404)/);
+      assert.match(answer, /^HTTP\/1\.1 (400|401|403|404|407)/);
     },
   },
 ];

@@ -118,8 +118,16 @@ export function dissolve(world: World, agentId: string): void {
       if (!isLive(outcome) || outcome.responsibleId !== agent.id) continue;
       const back = { status: "open", responsibleId: bossId, handedDown: false, handedDownBy: null } as const;
       Object.assign(outcome, back, outcome.kind === "mandate" ? { kind: "work" } : {});
+      endRightsFor(world, outcome.id, bossId);
     }
   }
+}
+
+/** Every right that was granted for an outcome ends, except those of the agent that takes it back. */
+function endRightsFor(world: World, outcomeId: string, keeperId: string): void {
+  for (const grant of world.grants.values())
+    if (grant.scopeId === outcomeId && grant.holderId !== keeperId && grant.origin !== "creation")
+      grant.revoked = true;
 }
 
 /** Whether the agent is `bossId` or reports to it, directly or through other agents. */
@@ -182,9 +190,7 @@ export function takeBack(world: World, outcome: Outcome, ownerId: string): void 
   for (const each of taken) if (each.status === "submitted") each.status = "open";
   for (const each of taken)
     Object.assign(each, { responsibleId: ownerId, handedDown: false, handedDownBy: null });
-  const scopes = new Set(taken.map(({ id }) => id));
-  for (const grant of world.grants.values())
-    if (scopes.has(grant.scopeId) && grant.holderId !== ownerId) grant.revoked = true;
+  for (const { id } of taken) endRightsFor(world, id, ownerId);
 }
 
 // ---- grants -----------------------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ export async function compareAllRights(tx: ReadTx, world: World, companyId: stri
 }
 
 export function resourcesOf(world: World, companyId: string): Resource[] {
-  const resources = new Set<Resource>(["org:hire", "mcp:mail", "repo:main"]);
+  const resources = new Set<Resource>(["org:hire", "mcp:chat", "repo:main"]);
   for (const { id, companyId: of } of world.outcomes.values())
     if (of === companyId) resources.add(`outcome:${id}`);
   for (const { id, companyId: of } of world.files.values()) if (of === companyId) resources.add(`kb:${id}`);

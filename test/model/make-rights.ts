@@ -121,7 +121,7 @@ function someRight(scene: Scene, agentId: string | undefined): { resource: Resou
     outcome: () => `outcome:${scene.id(scene.outcomes)}`,
     document: () => `kb:${scene.id(scene.outcomes)}`,
     file: () => `kb:${scene.id(scene.files.filter(({ kind }) => kind !== "outcome"))}`,
-    plain: () => chance.pick<Resource>(["org:hire", "mcp:mail", "repo:main"]) ?? "org:hire",
+    plain: () => chance.pick<Resource>(["org:hire", "mcp:chat", "repo:main"]) ?? "org:hire",
     mail: () => `mail:${scene.id(scene.agents)}`,
   };
   const resource = resources[source]();

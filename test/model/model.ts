@@ -91,13 +91,15 @@ export const rankOf: Readonly<Record<Exclude<Level, "drive">, number>> = {
   write: 2,
   send: 1,
   use: 1,
+  push: 2,
 };
 export const levelsOf: Readonly<Record<ResourceKind, readonly Exclude<Level, "drive">[]>> = {
   kb: ["none", "read", "write"],
   outcome: ["read", "write"],
   mail: ["send"],
   mcp: ["use"],
-  repo: ["use"],
+  repo: ["read", "push"],
+  net: ["use"],
   org: ["use"],
 };
 
@@ -153,7 +155,16 @@ export function structural(world: World, agentId: string, resource: Resource): n
   if (kind === "kb") {
     const file = world.files.get(id);
     if (file?.kind === "outcome") return Math.min(structuralOnOutcome(world, agentId, id), rankOf.read);
-    return file !== undefined && file.ownerId === agentId ? rankOf.write : nothing;
+    if (file === undefined) return nothing;
+    if (file.ownerId === agentId) return rankOf.write;
+    // The nearest manager that has not left reads the state document.
+    if (file.ownerId !== null) return nearestManager(world, file.ownerId) === agentId ? rankOf.read : nothing;
+    // The files of an agent that has left are that manager's.
+    const isCreation = (grant: Grant): boolean =>
+      grant.origin === "creation" && grant.resource === resource && !grant.revoked;
+    const creatorId = [...world.grants.values()].find(isCreation)?.holderId;
+    if (creatorId === undefined || isActive(world, creatorId)) return nothing;
+    return nearestManager(world, creatorId) === agentId ? rankOf.write : nothing;
   }
   if (kind === "mail") {
     const [me, other] = [world.agents.get(agentId), world.agents.get(id)];
@@ -164,10 +175,17 @@ export function structural(world: World, agentId: string, resource: Resource): n
   return nothing;
 }
 
+/** The manager above an agent that has not left. */
+function nearestManager(world: World, agentId: string): string | undefined {
+  let manager = world.agents.get(world.agents.get(agentId)?.bossId ?? "");
+  while (manager !== undefined && !manager.active) manager = world.agents.get(manager.bossId ?? "");
+  return manager?.id;
+}
+
 /**
  * Write: the outcomes that the agent is responsible for and that were not delegated to it, and those it delegated. Read:
- * every outcome it is responsible for or delegated, all outcomes below those, and the ancestors of live work that was
- * delegated to the agent.
+ * every outcome it is responsible for or delegated, all outcomes below those, and the ancestors of its live work, through
+ * every parent.
  */
 function structuralOnOutcome(world: World, agentId: string, id: string): number {
   const outcome = world.outcomes.get(id);
@@ -179,8 +197,8 @@ function structuralOnOutcome(world: World, agentId: string, id: string): number 
     if (responsibleId === agentId || handedDownBy === agentId) return rankOf.read;
   }
   for (const work of world.outcomes.values()) {
-    const wasHandedIt = work.responsibleId === agentId && work.handedDown && isLive(work);
-    if (wasHandedIt && selfAndAbove(world, work.id).has(id)) return rankOf.read;
+    const isItsWork = work.responsibleId === agentId && isLive(work);
+    if (isItsWork && selfAndAbove(world, work.id).has(id)) return rankOf.read;
   }
   return nothing;
 }

@@ -112,11 +112,11 @@ export function goesWith(world: World, outcome: Outcome): Outcome[] {
   return [...closing];
 }
 
-/** An outcome that was sent back twice waits for a decision that its owner can't make. */
+/** An outcome that was sent back twice waits for a decision by the manager above. No agent can unblock it. */
 export function demandUndisputed(me: Agent | null, outcome: Outcome): void {
   const isDisputed =
     outcome.status === "open" && outcome.blocked !== null && (outcome.sentBack?.times ?? 0) > 1;
-  if (isDisputed && outcome.handedDown && me?.id === outcome.responsibleId) throw new No("refused");
+  if (isDisputed && outcome.handedDown && me !== null) throw new No("refused");
 }
 
 export function reopen(world: World, me: Agent | null, outcome: Outcome): Change {

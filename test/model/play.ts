@@ -1,8 +1,10 @@
+import { plantRepo } from "../../src/testing/repos.ts";
 import { inspect } from "node:util";
 import { listAgentGrants } from "../../src/contract/capabilities.ts";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operation-table.ts";
 import { createCompany, updateCompany } from "../../src/contract/companies.ts";
+import { putMcpServer } from "../../src/contract/servers.ts";
 import { createKey, viewAgent } from "../../src/contract/agents.ts";
 import { listOutcomes } from "../../src/contract/outcomes.ts";
 import { Refusal } from "../../src/contract/refusal.ts";
@@ -67,6 +69,12 @@ export class Play {
         maxDelegationDepth: 1000,
         maxOpenOutcomes: 100_000,
       });
+      await this.#ask("board", putMcpServer, {
+        companyId: id,
+        name: "chat",
+        config: { command: "chat-mcp" },
+      });
+      await plantRepo(this.#bench.core.store, id, "main");
       const rootId = String(company.answer["rootAgentId"]);
       const rows = await this.#bench.core.store.read((tx) => rowsOf(tx, id));
       const stateFileId = rows.agents[0]?.state_file_id ?? "";

@@ -136,7 +136,7 @@ async function openBench(kind: StoreKind): Promise<Bench & { close: () => Promis
   const newId = newIdFrom(ids);
   const newSecret = (): string => `secret of ${newId()}`;
   const boardToken = "the board of the test";
-  await admitBoard(opened.store, boardToken, newId());
+  await admitBoard(opened.store, boardToken, newId);
   return {
     core: createCore({ store: opened.store, newId, newSecret }),
     boardToken,

@@ -182,7 +182,7 @@ export const coreBugs: readonly Bug[] = [
     name: "the key of an agent that left keeps working",
     edits: [
       {
-        in: "authenticate",
+        in: "holderOf",
         find: 'row.status === "terminated" || row.status === "pending_approval"',
         replace: 'row.status === "pending_approval"',
       },
@@ -199,7 +199,7 @@ export const coreBugs: readonly Bug[] = [
   },
   {
     name: "closing an outcome does not end the rights scoped to its closed children",
-    edits: [{ in: "onClose", find: "await shiftScope(tx, below.id, 1);", replace: "" }],
+    edits: [{ in: "closeSubtree", find: "await shiftScope(tx, id, 1);", replace: "" }],
   },
   {
     name: "reopening an outcome does not restore its rights",
@@ -228,12 +228,12 @@ export const coreBugs: readonly Bug[] = [
     ],
   },
   {
-    name: "closing an outcome abandons the work of other agents",
+    name: "closing an outcome leaves what was delegated below it open",
     edits: [
       {
         in: "abandonedWith",
-        find: "if (child.delegated === 1) others.push(child);\n      else order",
-        replace: "order",
+        find: "closing.add(child.id);",
+        replace: "if (child.delegated === 1) continue;\n      closing.add(child.id);",
       },
     ],
   },
@@ -289,7 +289,7 @@ export const coreBugs: readonly Bug[] = [
   },
   {
     name: "reclaiming an outcome does not end the rights scoped to it",
-    edits: [{ in: "takeBack", find: "await markRevoked(tx, grantId);", replace: "void grantId;" }],
+    edits: [{ in: "takeBack", find: "await revokeFor(tx, id, owner.id);", replace: "" }],
   },
   {
     name: "reclaiming an outcome also takes the children of other agents",

@@ -13,11 +13,6 @@ export const leaks: readonly Bug[] = [
               find: 'if (needs === "board") {',
               replace: `if (needs === "board" && operation.name !== "${name}") {`,
             },
-            {
-              in: "run",
-              find: 'if (needs !== "member") await demand',
-              replace: 'if (needs !== "member" && needs !== "board") await demand',
-            },
           ],
         }
       : {
@@ -34,7 +29,7 @@ export const leaks: readonly Bug[] = [
   {
     name: "search finds files that the searcher can't read",
     edits: [
-      { in: "matches", find: "if (rank >= ranks.read) found", replace: "found" },
+      { in: "indexedMatches", find: "if (rank >= ranks.read) found", replace: "found" },
       { in: "matching", find: "if (agentId !== null)", replace: "if (agentId === '')" },
     ],
   },
@@ -43,9 +38,14 @@ export const leaks: readonly Bug[] = [
     edits: [
       {
         in: "matching",
-        find: '.orderBy(describedBy(dialect, words), "desc").orderBy("f.updated_at", "desc")',
+        find: '.orderBy("described", "desc").orderBy("f.updated_at", "desc")',
         replace:
           ".orderBy(sql`(select rank from search where rowid = f.num and search match ${fts5(words)})`)",
+      },
+      {
+        in: "matches",
+        find: ".toSorted((a, b) => b.described - a.described || b.updated_at - a.updated_at || b.num - a.num)",
+        replace: "",
       },
     ],
   },
@@ -172,7 +172,7 @@ export const leaks: readonly Bug[] = [
   },
   {
     name: "every agent sees how the work of another was reviewed",
-    edits: [{ in: "onView", find: "return isKnown ? agent :", replace: "return agent.id !== '' ? agent :" }],
+    edits: [{ in: "onView", find: "reviews: null, person: null,", replace: "person: null," }],
   },
   {
     name: "the file of an outcome lists inboxes",

@@ -3,6 +3,7 @@ import { grantPermission, requestPermission } from "../../src/contract/capabilit
 import { createFile } from "../../src/contract/knowledge.ts";
 import { sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
 import { updateCompany } from "../../src/contract/companies.ts";
+import { putMcpServer } from "../../src/contract/servers.ts";
 import { createKey } from "../../src/contract/agents.ts";
 import {
   completeOutcome,
@@ -85,6 +86,7 @@ export async function buildScene(org: Organization) {
   await give(lead.call, ann.id, `kb:${ours}`, { level: "write" });
   await give(lead.call, bob.id, `kb:${shared}`, { outcome: direct });
   await give(lead.call, bob.id, `outcome:${own}`);
+  await org.board(putMcpServer, { companyId, name: "files", config: { command: "files-mcp" } });
   await org.board(grantPermission, { companyId, to: ann.id, resource: "mcp:files" });
   await bob.call(requestPermission, { resource: "org:hire", reason: "to grow" });
 

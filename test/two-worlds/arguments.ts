@@ -2,7 +2,9 @@ import { fileKinds } from "../../src/contract/knowledge.ts";
 import type { Operation } from "../../src/contract/operation.ts";
 import { operations } from "../../src/contract/operation-table.ts";
 import { outcomeStatuses } from "../../src/contract/outcomes.ts";
-import { approvalStatuses } from "../../src/contract/approvals.ts";
+import { approvalStatuses, approvalTypes } from "../../src/contract/approvals.ts";
+import { foundKinds } from "../../src/contract/finding.ts";
+import { sessionEnds } from "../../src/contract/sessions.ts";
 import { agentStatuses } from "../../src/contract/agents.ts";
 import type { Chance } from "../../src/simulator/chance.ts";
 import { words } from "./world.ts";
@@ -31,7 +33,26 @@ const values: Readonly<Record<string, (pool: Pool) => unknown>> = {
     pool.chance.flip(0.5) ? pool.chance.pick(pool.cursors) : pool.chance.pick([idIn(pool), "5", "x"]),
   query: ({ chance }) =>
     chance.pick([...words, "mine", "lent", "sent", "hidden", "a", "amber basalt", "e d"]),
-  kind: ({ chance }) => chance.pick(fileKinds),
+  kind: ({ chance }) => chance.pick([...fileKinds, ...foundKinds]),
+  q: ({ chance }) => chance.pick([...words, "mine", "lent", "sent", "hidden", "a", "rex", "work", "e d"]),
+  text: ({ chance }) => chance.pick([...words, "a"]),
+  owner: (pool) => pool.chance.pick([idIn(pool), "vera", "rex"]),
+  blocked: ({ chance }) => chance.flip(0.5),
+  ids: (pool) => [idIn(pool), idIn(pool), idIn(pool)],
+  days: ({ chance }) => chance.flip(0.5),
+  outcome: idIn,
+  end: ({ chance }) => chance.pick(sessionEnds),
+  order: ({ chance }) => chance.pick(["oldest", "newest"]),
+  actor: (pool) => pool.chance.pick([idIn(pool), "rex", "board"]),
+  operation: ({ chance }) => chance.pick(["outcome", "outcome.close"]),
+  subject: idIn,
+  from: () => "2020-01-01T00:00:00Z",
+  to: () => "2040-01-01T00:00:00Z",
+  refused: ({ chance }) => chance.flip(0.5),
+  repo: () => "some",
+  branch: () => "agency/rex/fix",
+  onto: () => "main",
+  testOutput: () => "ok",
   materialize: () => false,
   version: ({ chance }) => chance.between(1, 4),
   resource: (pool) =>
@@ -47,10 +68,14 @@ const values: Readonly<Record<string, (pool: Pool) => unknown>> = {
     ]),
   level: ({ chance }) => chance.pick(["none", "read", "write", "send", "use"]),
   status: ({ chance }) => chance.pick([...outcomeStatuses, ...approvalStatuses, ...agentStatuses]),
+  type: ({ chance }) => chance.pick(approvalTypes),
   month: () => "2030-01",
   by: ({ chance }) => chance.pick(["agent", "outcome"]),
   waitSeconds: () => 0,
   adapterType: ({ chance }) => chance.pick(["rehearsal", "process", "none"]),
+  with: (pool) => pool.chance.pick([idIn(pool), "vera", "rex", "sam", "boss", "board"]),
+  of: (pool) => pool.chance.pick([idIn(pool), "vera", "rex", "sam", "board"]),
+  archived: ({ chance }) => chance.flip(0.5),
   departed: ({ chance }) => chance.flip(0.5),
   all: ({ chance }) => chance.flip(0.5),
   live: ({ chance }) => chance.flip(0.5),
@@ -77,7 +102,8 @@ export function inputFor(operation: Operation, pool: Pool): Record<string, unkno
     if (isOptional && !pool.chance.flip(0.35)) continue;
     const noun = Object.entries(operation.within).find(([, named]) => named === key)?.[0] ?? "";
     const fitting = pool.nouns[noun.split(" ").at(-1) ?? ""];
-    input[key] = fitting !== undefined && pool.chance.flip(0.8) ? pool.chance.pick(fitting) : value(pool);
+    const isOne = fitting !== undefined && key !== "ids" && pool.chance.flip(0.8);
+    input[key] = isOne ? pool.chance.pick(fitting) : value(pool);
   }
   return input;
 }

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { z } from "zod";
 import { createKey } from "../../src/contract/agents.ts";
-import { commentOnApproval } from "../../src/contract/approvals.ts";
+import { commentOnApproval, reject, requestRevision, resubmit } from "../../src/contract/approvals.ts";
 import { grantPermission, requestPermission, revokePermission } from "../../src/contract/capabilities.ts";
 import { createCompany, updateCompany } from "../../src/contract/companies.ts";
 import { requestAgent } from "../../src/contract/create-agent.ts";
-import { createAgent } from "../../src/contract/hiring.ts";
+import { changeAgent, createAgent } from "../../src/contract/hiring.ts";
 import { createFile, deleteFile, writeFile } from "../../src/contract/knowledge.ts";
 import { sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
 import type { Operation } from "../../src/contract/operation.ts";
@@ -20,6 +20,7 @@ import { Refusal } from "../../src/contract/refusal.ts";
 import { applyReorganization, planReorganization } from "../../src/contract/reorganization.ts";
 import { admitBoard, createCore } from "../../src/daemon/core.ts";
 import type { Dispatch } from "../../src/dispatch/dispatch.ts";
+import { authenticate } from "../../src/dispatch/identity.ts";
 import { Chance } from "../../src/simulator/chance.ts";
 import { openSession } from "../../src/runtime/sessions.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -45,6 +46,7 @@ type Caller = <I extends z.ZodObject, O extends z.ZodType>(
 
 export interface Built {
   readonly dispatch: Dispatch;
+  readonly authenticate: (token: string | undefined) => ReturnType<typeof authenticate>;
   /** Tokens of the watchers. */
   readonly watchers: Readonly<Record<string, string>>;
   /** Ids of things that both worlds have, seen and unseen. */
@@ -64,7 +66,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   const beginning = Date.UTC(2030, 0, 1);
   const store = withClock(opened, () => beginning + step * 1000);
   const newId = (): string => idAt(seed, step, count++);
-  const newSecret = (): string => `secret ${newId()}`;
+  const newSecret = (): string => `secret-${newId()}`;
   const { dispatch } = createCore({ store, newId, newSecret });
   const as =
     (token: string): Caller =>
@@ -92,7 +94,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   const unseen = (length?: number): string => text(secret, length);
 
   const boardToken = "board";
-  await take(() => admitBoard(store, boardToken, newId()));
+  await take(() => admitBoard(store, boardToken, newId));
   const board = as(boardToken);
   const found = async (name: string) => {
     const company = await take(() => board(createCompany, { name }));
@@ -175,6 +177,12 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   ];
   const { requestId = "" } = await take(() => vera.call(requestAgent, { name: "Newcomer", waitSeconds: 0 }));
   await take(() => vera.call(commentOnApproval, { id: requestId, body: seen() }));
+  // A change of Rex that the board sent back.
+  const proposed = await take(() =>
+    vera.call(changeAgent, { agent: rex.id, reason: seen(), prompt: seen(20), effort: "low" }),
+  );
+  await take(() => board(requestRevision, { id: proposed.id, decisionNote: seen() }));
+  await take(() => vera.call(resubmit, { id: proposed.id, payload: { prompt: seen(20) } }));
   await take(() => root.call(grantPermission, { to: vera.id, resource: "org:hire" }));
   const change = { kind: "move_report", agent: rita.id, to: rex.id } as const;
   const { hash } = await take(() => vera.call(planReorganization, { change }));
@@ -221,6 +229,8 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   await take(() => root.call(revokePermission, { id: grant.id }));
   const sent = await file(root.call, `sent ${seen()}`, seen(20));
   letters.push(await take(() => root.call(sendMessage, { to: vera.id, file: sent.id })));
+  letters.push(await take(() => vera.call(sendMessage, { to: "board", body: seen(20) })));
+  letters.push(await take(() => root.call(sendMessage, { to: vera.id, body: seen(20), files: [sent.id] })));
   const unread = await file(sam.call, `unseen ${unseen()}`, unseen(20));
   const scoped = await take(() =>
     board(grantPermission, {
@@ -285,6 +295,11 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
       extra.push(requestId);
       await sam.call(commentOnApproval, { id: requestId, body: unseen() });
     },
+    async () => {
+      const { id } = await sam.call(changeAgent, { agent: tess.id, reason: unseen(), prompt: unseen(20) });
+      keep({ id });
+      await board(secret.flip(0.5) ? requestRevision : reject, { id, decisionNote: unseen() });
+    },
     async () => board(updateCompany, { companyId: other.id, name: unseen() }),
     async () => {
       const job = await sam.call(createOutcome, { title: unseen(), parents: [sam.id] });
@@ -315,6 +330,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
       shown,
       moved,
       { id: requestId },
+      proposed,
       own,
       task,
       goal,
@@ -331,6 +347,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
   ];
   return {
     dispatch,
+    authenticate: (token) => store.read((tx) => authenticate(tx, token)),
     companyId,
     watchers: { Vera: vera.token, Rex: rex.token },
     named: [...new Set(named)],
@@ -338,7 +355,7 @@ export async function build(opened: Store, seed: number, side: Side): Promise<Bu
       file: [...mine, ...lent, revoked, sent, unread, own, goal, shown, { id: root.id }].map(({ id }) => id),
       outcome: [own, task, goal, part, hidden, awaited, known, shown, root, vera].map(({ id }) => id),
       message: letters.map(({ id }) => id),
-      approval: [requestId],
+      approval: [requestId, proposed.id],
       reorganization: [moved.id],
       session: [session],
       agent: [root, vera, rex, rita, sam, tess].map(({ id }) => id),

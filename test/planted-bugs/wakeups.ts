@@ -1,0 +1,78 @@
+import type { Bug } from "./resolve.ts";
+
+/** Bugs that a sweep of the scheduler would hide. They are played without faults and without the sweep, which the simulator must find. */
+export const wakeupBugs: readonly Bug[] = [
+  {
+    name: "an agent that waits for a free session is not considered when one ends",
+    edits: [
+      {
+        in: "createScheduler",
+        find: "if (freesAPlace.has(operation)) lookAgain(company_id);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "a wakeup is lost: an agent that depends on an ended outcome is not woken",
+    edits: [
+      {
+        in: "around",
+        find: "where d.depends_on_id = ${p.id}",
+        replace: "where d.depends_on_id = ''",
+      },
+    ],
+  },
+  {
+    name: "a wakeup is lost: the owner of the parent is not woken",
+    edits: [{ in: "around", find: "where e.child_id = ${p.id}", replace: "where e.child_id = ''" }],
+  },
+  {
+    name: "a wakeup is lost: an agent that is blocked on an outcome is not woken",
+    edits: [{ in: "around", find: "or blocked_on = ${p.id}", replace: "" }],
+  },
+  {
+    name: "a wakeup is lost: the owner of the former parent of a moved outcome is not woken",
+    edits: [
+      {
+        in: "concerned",
+        find: "if (Array.isArray(parentsLeft))",
+        replace: "if (Array.isArray(parentsLeft) && parentsLeft.length > 1_000_000)",
+      },
+    ],
+  },
+  {
+    name: "a wakeup is lost: the end of a block by time",
+    edits: [
+      {
+        in: "createScheduler",
+        find: "tx.all(alarmed, { after: alarmsSeen, now: tx.now })",
+        replace: "tx.all(alarmed, { after: tx.now, now: tx.now })",
+      },
+    ],
+  },
+  {
+    name: "a wakeup is lost: the end of a pause after sessions that did nothing",
+    edits: [
+      {
+        in: "createScheduler",
+        find: "if (notBefore <= now && later.delete(agentId)) toLookAt.add(agentId);",
+        replace: "if (notBefore <= now) later.delete(agentId);",
+      },
+    ],
+  },
+  {
+    name: "the event follower sometimes skips an event",
+    edits: [
+      {
+        in: "createScheduler",
+        find: "markSeen(seen, events);",
+        replace:
+          "for (const { company_id, seq } of events) seen.set(company_id, seq + (seq % 5 === 0 ? 1 : 0));",
+      },
+    ],
+  },
+  {
+    name: "a wakeup is lost: the end of a freeze",
+    edits: [{ in: "freesAPlace", find: '"company.thaw",', replace: "" }],
+  },
+];
