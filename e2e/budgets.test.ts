@@ -9,11 +9,14 @@ import { updateAgent, viewAgent } from "../src/contract/agents.ts";
 import { createOutcome, updateOutcome } from "../src/contract/outcomes.ts";
 import { listSessions } from "../src/contract/sessions.ts";
 import { invariants } from "../src/invariants/list.ts";
-import { testDatabase, testStores } from "../src/testing/postgres.ts";
+import { bothStores } from "../src/testing/organization.ts";
+import { sampleOf } from "../src/testing/seeds.ts";
+import { testDatabase } from "../src/testing/postgres.ts";
 import { Arena } from "./support/arena.ts";
 import { type BuiltDaemon, temporaryFolder } from "./support/daemon.ts";
 import { sessionProcesses } from "./support/processes.ts";
 import { postgresTables, sqliteTables, type Tables } from "./support/tables.ts";
+import { allowed } from "../src/testing/allowed.ts";
 
 // Real processes that spend as long as they may. Each repeats a step, a report and a pause.
 const step = { tokens: 10, cents: 1 };
@@ -68,15 +71,14 @@ async function employ(
 
 const number = (rows: readonly Readonly<Record<string, unknown>>[]): number => Number(rows[0]?.["n"] ?? 0);
 
-for (const kind of ["sqlite", "postgres"] as const)
-  if (testStores.has(kind))
-    describe(`budgets of real processes on ${kind}`, () => {
-      test("fifty children of one parent never spend more than the parent's budget, even after kill -9", (t) =>
-        withDaemon(kind, (place) => fiftyChildren(t, place)));
+for (const kind of sampleOf(bothStores, 1))
+  describe(`budgets of real processes on ${kind}`, () => {
+    test("fifty children of one parent never spend more than the parent's budget, even after kill -9", (t) =>
+      withDaemon(kind, (place) => fiftyChildren(t, place)));
 
-      test("a session that reaches its limit is stopped within 2 s of its report", (t) =>
-        withDaemon(kind, ({ arena }) => stoppedInTime(t, arena)));
-    });
+    test("a session that reaches its limit is stopped within 2 s of its report", (t) =>
+      withDaemon(kind, ({ arena }) => stoppedInTime(t, arena)));
+  });
 
 async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<void> {
   const { board, companyId, home } = arena.daemon;
@@ -126,7 +128,7 @@ async function fiftyChildren(t: TestContext, { arena, tables }: Place): Promise<
   }
   const start = performance.now();
   for (let calm = 0; calm < 3; await lookFor(300)) {
-    assert.ok(performance.now() - start < 120_000, "it does not come to rest");
+    assert.ok(performance.now() - start < allowed(300_000), "it does not come to rest");
     const { sessions } = await arena.daemon.board.call(listSessions, { companyId, live: true });
     const blocked = number(
       await tables.ask(
@@ -191,7 +193,7 @@ async function stoppedInTime(t: TestContext, arena: Arena): Promise<void> {
   const reachedAt = new Map<string, number>();
   let slowest = 0;
   for (const start = performance.now(); ; await sleep(10)) {
-    assert.ok(performance.now() - start < 60_000, "the sessions were not stopped");
+    assert.ok(performance.now() - start < allowed(180_000), "the sessions were not stopped");
     const { sessions } = await board.call(listSessions, { companyId, limit: 1000 });
     const alive = new Set(sessionProcesses(home).map(({ sessionId }) => sessionId));
     const now = performance.now();
@@ -201,7 +203,10 @@ async function stoppedInTime(t: TestContext, arena: Arena): Promise<void> {
       const since = reachedAt.get(id);
       if (since !== undefined && alive.has(id)) {
         slowest = Math.max(slowest, now - since);
-        assert.ok(now - since < 2000, `${agent.name} lives ${Math.round(now - since)} ms after its report`);
+        assert.ok(
+          now - since < allowed(2000),
+          `${agent.name} lives ${Math.round(now - since)} ms after its report`,
+        );
       }
     }
     if (reachedAt.size === agents.length && alive.size === 0) break;

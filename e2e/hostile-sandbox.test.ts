@@ -15,6 +15,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { updateCompany } from "../src/contract/companies.ts";
 import { terminateAgent } from "../src/contract/agents.ts";
 import { createAgent } from "../src/contract/hiring.ts";
+import { createFile, readFile } from "../src/contract/knowledge.ts";
 import { viewInstallation } from "../src/contract/installation.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
@@ -27,6 +28,7 @@ const leastAttempts = 60;
 const isRoot = process.getuid?.() === 0;
 const other = 65_534;
 
+// covers KB-13
 for (const user of isRoot ? ["root", "a normal user"] : ["a normal user"])
   test(`a hostile session of ${user} reads and reaches nothing outside, and leaves nothing behind`, (t) =>
     withHost(t, async (host) => {
@@ -70,6 +72,11 @@ async function play(t: TestContext, daemon: BuiltDaemon, host: Host): Promise<vo
     sessionProcesses(home).filter(({ command }) => command.startsWith("sleep")),
   );
   assert.ok(beside !== undefined);
+  // A session must not reach the files of the store, not even those it may write with the knowledge tool.
+  const description = "kept in the store";
+  const { id: kept, hash } = await board.call(createFile, { companyId, description, content: description });
+  const stored = join(home, "knowledge", kept, hash);
+  await waitFor(() => [stored].filter((path) => existsSync(path)));
   // Unique, but a number: it is how long the processes that are left behind would live.
   const mark = 1_000_000 + Math.floor(Math.random() * 1_000_000_000);
   const hidden = [home, dirname(host.secret), program, process.execPath].map(
@@ -78,11 +85,13 @@ async function play(t: TestContext, daemon: BuiltDaemon, host: Host): Promise<vo
   const places = {
     ...host.places,
     home,
+    stored,
     mark,
     daemon: daemon.pid,
     test: process.pid,
     hostname: hostname(),
     sibling: join(home, "workspaces", beside.sessionId, "system-prompt.md"),
+    siblingHome: join(home, "homes", sibling.id),
     siblingPid: beside.pid,
     programFolder: dirname(program),
     tops: hidden,
@@ -98,7 +107,11 @@ async function play(t: TestContext, daemon: BuiltDaemon, host: Host): Promise<vo
   });
   const said = await waitFor(() => {
     const texts = readdirSync(join(home, "transcripts")).map((name) =>
-      readFileSync(join(home, "transcripts", name), "utf8"),
+      readFileSync(join(home, "transcripts", name), "utf8")
+        .split("\n")
+        .filter((line) => line.startsWith("{") && line.endsWith("}"))
+        .map((line): string => Object(JSON.parse(line)).text ?? "")
+        .join(""),
     );
     return texts.filter((text) => /^attempts: \d+$/m.test(text));
   });
@@ -110,6 +123,8 @@ async function play(t: TestContext, daemon: BuiltDaemon, host: Host): Promise<vo
   assert.ok(held.length >= leastAttempts, `${held.length} attempts`);
   assert.equal(Number(/^attempts: (\d+)$/m.exec(said.join("\n"))?.[1]), held.length);
   assert.ok(!said.join("\n").includes("canary"));
+  assert.deepEqual(readdirSync(dirname(stored)), [hash]);
+  assert.equal((await board.call(readFile, { id: kept })).content, description);
   for (const path of ["x", "workspaces/x"]) assert.ok(!existsSync(join(home, path)), path);
 
   const left = (): string[] =>

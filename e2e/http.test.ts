@@ -19,6 +19,7 @@ import {
   statusOf,
   upload,
 } from "./support/wire.ts";
+import { allowed } from "../src/testing/allowed.ts";
 
 const id = "00000000-0000-4000-8000-000000000000";
 
@@ -142,16 +143,25 @@ describe("the HTTP door", () => {
       assert.equal(await status({ origin: own }), 200, own);
   });
 
-  test("only GET /api/health answers without a credential", async () => {
+  test("only GET /api/health and the empty page of the dashboard answer without a credential", async () => {
     const health = await send({ path: "/api/health" });
     assert.deepEqual([health.status, health.text.includes('"ok"')], [200, true]);
+    for (const path of ["/", "/sign-in", `/agents/${id}`]) {
+      const page = await send({ path });
+      assert.deepEqual([page.status, page.text.includes(daemon.companyId)], [200, false], path);
+    }
     const routes: Sent[] = [
       ...operations.map(({ http }) => ({ method: http.method, path: http.path.replace(/:\w+/g, id) })),
       ...mcpServers.flatMap((name) =>
         ["POST", "GET", "DELETE"].map((method) => ({ method, path: `/mcp/${name}` })),
       ),
+      ...["POST", "OPTIONS", "PATCH"].map((method) => ({ method, path: "/" })),
       ...[
-        "/",
+        "/index.html",
+        "/assets",
+        "/assets/../files.json",
+        "/files.json",
+        "/agents/%2e%2e/%2fetc%2fpasswd/x/y",
         "/mcp",
         "/mcp/x",
         "/api",
@@ -172,7 +182,7 @@ describe("the HTTP door", () => {
 
   test("with a credential an unknown route or method is not found", async () => {
     const unknown: Sent[] = [
-      { path: "/" },
+      { path: "/x" },
       { path: "/llms/x" },
       { path: "/api/x" },
       { path: "/mcp/x", method: "POST", headers: json, body: "{}" },
@@ -276,7 +286,7 @@ describe("the HTTP door", () => {
       answers.filter(({ status }) => status < 400 || status >= 500),
       [],
     );
-    assert.ok(slowest < 2000, `a good request waited ${Math.round(slowest)} ms`);
+    assert.ok(slowest < allowed(2000), `a good request waited ${Math.round(slowest)} ms`);
   });
 
   test("a second daemon on the same home is refused and leaves the first alone", async () => {
@@ -346,10 +356,9 @@ describe("the event stream", () => {
         400,
       );
     const ended = second.end;
-    const stopped = performance.now();
     assert.deepEqual(await daemon.stop(), { code: 0, signal: null });
+    // The stream ended by itself. The daemon would have cut one that stays open, and then this throws.
     await ended;
-    assert.ok(performance.now() - stopped < 4000, "the stream did not end by itself");
   });
 
   test("SIGTERM answers the calls under way, takes no new ones, and exits 0", async () => {

@@ -133,7 +133,7 @@ test("a write that happened twice is found", async () => {
       select '${twin}', company_id, kind, description, media_type, version, hash, size, owner_id, created_at,
         updated_at, deleted_at from files where id = '${id}'`);
     db.exec(`insert into versions select '${twin}', version, description, hash, size, author_kind, author_agent_id,
-      author_session_id, created_at from versions where file_id = '${id}'`);
+      author_session_id, author_person_id, created_at from versions where file_id = '${id}'`);
   });
   cpSync(join(home, "knowledge", id), join(home, "knowledge", twin), { recursive: true });
   matches(await problemsOf(home), [/had two effects/, /^search-entry /]);

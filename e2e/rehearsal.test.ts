@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
 import { z } from "zod";
+import { allowed } from "../src/testing/allowed.ts";
+import { listCosts } from "../src/contract/budgets.ts";
 import { listEvents } from "../src/contract/ledger.ts";
 import { readFile, viewHistory } from "../src/contract/knowledge.ts";
 import { boardInbox, Message } from "../src/contract/mail.ts";
 import { viewCompany } from "../src/contract/companies.ts";
 import { listAgents } from "../src/contract/agents.ts";
-import { listOutcomes, type OutcomeSummary } from "../src/contract/outcomes.ts";
-import { listSessions, viewTranscript } from "../src/contract/sessions.ts";
+import { listOutcomes, type OutcomeSummary, viewOutcome } from "../src/contract/outcomes.ts";
+import { listSessions } from "../src/contract/sessions.ts";
 import {
   agency,
   type BuiltDaemon,
@@ -22,7 +26,12 @@ import { sessionProcesses } from "./support/processes.ts";
 // assertions allow more for a busy machine.
 const mostSeconds = 60;
 
-const Result = z.object({ status: z.string(), messages: z.array(Message), seconds: z.number() });
+const Result = z.object({
+  goal: z.string(),
+  status: z.string(),
+  messages: z.array(Message),
+  seconds: z.number(),
+});
 
 describe("the rehearsal", () => {
   const onNewHome = async (play: (options: DaemonOptions) => Promise<void>): Promise<void> => {
@@ -57,6 +66,29 @@ describe("the rehearsal", () => {
         await checkWork(daemon, options, "Find a name for the cat", result, 0);
       }),
     ));
+
+  test("what a newcomer reads: each hire in one line, the report, and how to save the result", () =>
+    onNewHome((options) =>
+      withDaemon(options, async () => {
+        const { code, out } = await agency(
+          ["run", "--yes", "--accept", "Write a poem and design a card"],
+          options,
+        );
+        assert.equal(code, 0, out);
+        assert.match(out, /^Approved: Coordinator \(Coordinator\) will report to Root\.$/m);
+        assert.match(out, /^Done: Write a poem and design a card \(/m);
+        assert.doesNotMatch(out, /complete_outcome/);
+        const [, goal = ""] = /Save the result: agency results (O\d+) --to <folder>/.exec(out) ?? [];
+        const folder = join(options.home, "saved");
+        await agency(["results", goal, "--to", folder], options);
+        const saved = readFileSync(
+          join(folder, "Sample result of Write a poem and design a card.md"),
+          "utf8",
+        );
+        assert.match(saved, /^# Write a poem and design a card\n\n> This is a sample\. /);
+        assert.match(saved, /\n## Write a poem\n[^]+\n## Design a card\n/);
+      }),
+    ));
 });
 
 describe("the rehearsal with unusual goals", () => {
@@ -86,16 +118,17 @@ describe("the rehearsal with unusual goals", () => {
 async function run(t: TestContext, options: DaemonOptions, goal: string): Promise<z.infer<typeof Result>> {
   const start = performance.now();
   const { code, out, err } = await agency(
-    ["run", "--yes", "--json", "--timeout", "120", "--", goal],
+    ["run", "--yes", "--accept", "--json", "--timeout", "120", "--", goal],
     options,
   );
   const seconds = (performance.now() - start) / 1000;
   assert.equal(code, 0, `${out}${err}`);
-  assert.equal(err, "");
+  // A new company says which brain it has.
+  assert.match(err, /^(Brain: rehearsal, .+\n)?$/);
   const result = Result.parse(JSON.parse(out));
   t.diagnostic(`done ${result.seconds.toFixed(1)} s after the goal was sent, ${seconds.toFixed(1)} s in all`);
   assert.equal(result.status, "done");
-  assert.ok(seconds < mostSeconds, `it took ${seconds} s`);
+  assert.ok(seconds < allowed(mostSeconds * 1000) / 1000, `it took ${seconds} s`);
   return result;
 }
 
@@ -128,7 +161,7 @@ async function checkWork(
   );
   const of = (operation: string) => events.filter((event) => event.operation === operation);
 
-  // Two levels of delegation. The first goal finds no agents, and its agent hires the ones it needs.
+  // Two levels of delegation. The first goal finds no agents, and the ones it needs are hired. The next goal uses the team.
   const delegations = of("outcome.delegate").map(({ subject, data }) => ({
     outcome: subject,
     from: data["from"],
@@ -136,18 +169,10 @@ async function checkWork(
   }));
   const [down] = delegations.filter(({ from }) => from === rootAgentId);
   const further = delegations.filter(({ from }) => from === down?.to);
-  assert.deepEqual([delegations.length, further.length], [3, 2]);
+  assert.equal(delegations.length, 1 + further.length);
+  assert.ok(further.length >= 2, "the goal was not divided");
   const hired = new Set(of("agent.create").map(({ subject }) => subject));
   assert.deepEqual(hired, after === 0 ? new Set(delegations.map(({ to }) => to)) : new Set());
-  if (after === 0) {
-    // In the final output of one session, the root hires agents and delegates to them.
-    const [said] = of("outcome.create").filter(
-      ({ actor, data }) => actor.agentId === rootAgentId && data["of"] !== undefined,
-    );
-    const { transcript } = await board.call(viewTranscript, { id: said?.actor.sessionId ?? "" });
-    assert.match(transcript, /^HIRE\[Coordinator\]: .+\nDELEGATE\[Coordinator\]: Organize: /m);
-  }
-
   // The worker wrote its result down, the delegator verified it, and both have sessions on record.
   for (const { outcome, from, to } of delegations) {
     const made = of("knowledge.create").filter(({ actor }) => actor.agentId === to);
@@ -170,21 +195,16 @@ async function checkWork(
   }
 
   // The goal arrived as it was typed, and the result is there for the board to read.
-  const asked = of("outcome.create").find(({ actor, data }) => {
-    const { parents } = z
-      .object({ parents: z.array(z.string()).optional() })
-      .loose()
-      .parse(data);
-    return actor.agentId === rootAgentId && parents?.includes(rootAgentId) === true;
-  });
-  const text = (await board.call(readFile, { id: asked?.subject ?? "" })).content;
-  assert.ok(text.includes(goal.trim()), text);
+  const asked = await board.call(viewOutcome, { id: result.goal });
+  assert.ok(asked.description.includes(goal.trim()), asked.description);
+  assert.deepEqual([asked.status, asked.depth], ["completed", 0]);
   const { messages } = await board.call(boardInbox, { companyId, limit: 1000 });
   const report = result.messages.find(({ body }) => body?.startsWith("Done: ") === true);
   assert.ok(report !== undefined && messages.some(({ id }) => id === report.id));
   assert.equal(report.from.id, rootAgentId);
   const link = /kb:\/\/([0-9a-f-]{36})/.exec(report.body ?? "")?.[1] ?? "";
   assert.match((await board.call(readFile, { id: link })).content, /Combined from:/);
+  assert.ok(asked.deliverables.some(({ id }) => id === link));
 
   await checkRest(daemon, options);
   return events.at(-1)?.seq ?? after;
@@ -192,7 +212,15 @@ async function checkWork(
 
 async function checkRest(daemon: BuiltDaemon, options: DaemonOptions): Promise<void> {
   const { board, companyId } = daemon;
-  assert.deepEqual((await board.call(listSessions, { companyId, live: true })).sessions, []);
+  const { sessions } = await board.call(listSessions, { companyId, limit: 1000 });
+  assert.deepEqual(new Set(sessions.map(({ endReason }) => endReason)), new Set(["exited with code 0"]));
+  // No model was asked, so nothing is booked.
+  const { total } = await board.call(listCosts, { companyId });
+  assert.deepEqual([total.costUsd, total.inputTokens, total.outputTokens], [0, 0, 0]);
+  assert.equal(total.sessions, sessions.length);
+  // The transcript shows each call and its answer.
+  const shown = await agency(["sessions", "transcript", sessions[0]?.id ?? ""], options);
+  assert.match(shown.out, /^\S+Z tool submit_summary: \{"summary":"- .+\n\S+Z result submit_summary: \{/m);
   assert.deepEqual(sessionProcesses(daemon.home), []);
   const outcomes: OutcomeSummary[] = await allPages(
     (cursor) => board.call(listOutcomes, { companyId, limit: 1000, cursor }),
@@ -204,15 +232,11 @@ async function checkRest(daemon: BuiltDaemon, options: DaemonOptions): Promise<v
     ["perpetual"],
   );
   const { agents } = await board.call(listAgents, { companyId, limit: 1000 });
-  assert.deepEqual(
-    agents.map(({ name, boss, status }) => `${name} < ${boss?.name ?? "board"} ${status}`),
-    [
-      "Root < board idle",
-      "Coordinator < Root idle",
-      "Writer < Coordinator idle",
-      "Checker < Coordinator idle",
-    ],
+  const [root, coordinator, ...team] = agents.map(
+    ({ name, boss, status }) => `${name} < ${boss?.name ?? "board"} ${status}`,
   );
+  assert.deepEqual([root, coordinator], ["Root < board idle", "Coordinator < Root idle"]);
+  assert.ok(team.length > 1 && team.every((one) => one.endsWith(" < Coordinator idle")), team.join("\n"));
   const { code, out } = await agency(["audit", "verify", "--json"], options);
   assert.equal(code, 0, out);
 }

@@ -101,8 +101,10 @@ async function dieWhileStopping(
       const again = await tokensOf(options.home, before.length + left);
       assert.equal(again.length, before.length + left);
       await sleep(300);
-      const live = new Set(sessionProcesses(options.home).map(({ sessionId }) => sessionId));
-      assert.equal(live.size, left);
+      const live = (): number =>
+        new Set(sessionProcesses(options.home).map(({ sessionId }) => sessionId)).size;
+      for (let tries = 0; live() > left && tries < 300; tries++) await sleep(100);
+      assert.equal(live(), left);
       if (committed && event === "agent.terminate")
         for (const { id } of reports)
           assert.equal((await next.board.call(viewAgent, { id })).boss?.id, rootAgentId);

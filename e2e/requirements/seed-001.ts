@@ -7,9 +7,12 @@ export interface Requirement {
   readonly id: string;
   readonly text: string;
   readonly status: "now" | `later: ${string}`;
+  /** A test of the built daemon (e2e/) must cite it: over HTTP, MCP or the command line. */
+  readonly atDoor?: true;
 }
 
 const now = (id: string, text: string): Requirement => ({ id, text, status: "now" });
+const atDoor = (id: string, text: string): Requirement => ({ ...now(id, text), atDoor: true });
 const later = (issue: string, id: string, text: string): Requirement => ({
   id,
   text,
@@ -32,15 +35,21 @@ const knowledge: readonly Requirement[] = [
     "Overwriting takes the version and hash last seen, and succeeds only while they are the newest.",
   ),
   now("KB-12", "Any number of readers read at once."),
-  now("KB-13", "Sessions cannot write to the store's own files: what they see of it are copies."),
+  atDoor(
+    "KB-13",
+    "A session can't write to the store's files on disk. Every write passes through the knowledge tool, which checks the right.",
+  ),
   now("KB-14", "A session writes by naming a file in its own workspace."),
   now("KB-15", "A permitted write takes the bytes over, adds a version and moves the file to it."),
   now("KB-16", "A right to a file that is granted or revoked counts from the next call, with no restart."),
-  now("KB-17", "The file's access log tells which agent and session read it, and when."),
-  now("KB-18", "The file's access log tells which agent and session wrote it, and when."),
-  now(
+  atDoor(
+    "KB-17",
+    "The file's access log has every read of its content, whichever tool returned it: which agent, which session, and when.",
+  ),
+  atDoor("KB-18", "The file's access log has every write: which agent, which session, and when."),
+  atDoor(
     "KB-19",
-    "Listing shows what the agent can read or write, on demand with a path to each in its workspace.",
+    "Listing shows every file the agent can read or write and no other, and returns a path on the file system for each. The path is a read-only copy in the workspace, never the store's own file.",
   ),
   now("KB-20", "Browsing searches the descriptions of everything the agent may know of."),
   now("KB-21", "Reading answers content, version number and hash."),
@@ -52,10 +61,10 @@ const knowledge: readonly Requirement[] = [
 ];
 
 const repositories: readonly Requirement[] = [
-  later("repositories", "REPO-01", "Repositories are a tool of their own, apart from knowledge."),
-  later("repositories", "REPO-02", "A clone comes from a local cache, fast."),
-  later("repositories", "REPO-03", "Several agents that need a repository cause one fetch from its origin."),
-  later("repositories", "REPO-04", "A session clones into its workspace, to work there."),
+  atDoor("REPO-01", "Repositories are a tool of their own, apart from knowledge."),
+  now("REPO-02", "A clone comes from a local cache, fast."),
+  now("REPO-03", "Several agents that need a repository cause one fetch from its origin."),
+  atDoor("REPO-04", "A session clones into its workspace, to work there."),
 ];
 
 const outcomes: readonly Requirement[] = [
@@ -73,8 +82,14 @@ const outcomes: readonly Requirement[] = [
   now("OUT-09", "Each outcome has exactly one responsible agent."),
   now("OUT-10", "An agent can ask which live outcomes it is responsible for."),
   now("OUT-11", "Delegation moves responsibility for the outcome and for what is below it."),
-  now("OUT-12", "History: when it was created, by which agent and session."),
-  now("OUT-13", "History: when it was changed, by which agent and session."),
+  atDoor(
+    "OUT-12",
+    "Every outcome has a history, the company's root and mandates included. It says when the outcome was created, by which agent and session.",
+  ),
+  atDoor(
+    "OUT-13",
+    "The history says when an outcome was changed, by which agent and session, and what changed.",
+  ),
   now("OUT-14", "The history says when an outcome was completed or closed, by which agent and why."),
   now("OUT-15", "An agent that may read an outcome sees its history."),
   now("OUT-16", "Outcomes that stand still can be found."),
@@ -108,10 +123,19 @@ const capabilities: readonly Requirement[] = [
   now("CAP-17", "Every session has all base tools; it is the single call that is checked."),
   now("CAP-18", "A changed right takes effect when the call is tried again."),
   now("CAP-19", "MCP servers are the exception: they are in a session's settings."),
-  now("CAP-20", "A granted MCP server is in the settings of the next session."),
-  now("CAP-21", "An agent that is at work is told of it by message."),
-  now("CAP-22", "It saves its state and ends, and another session starts with the new settings."),
-  now("CAP-23", "An agent can list what it may do."),
+  atDoor(
+    "CAP-20",
+    "Granting an MCP server, and revoking it, changes the settings of the agent's next session. A server that the company doesn't have can't be granted.",
+  ),
+  atDoor("CAP-21", "A message tells a running session that an MCP server was granted or revoked."),
+  atDoor(
+    "CAP-22",
+    "That session saves its state and ends, after 60 seconds at the latest. Another one starts with the new settings.",
+  ),
+  atDoor(
+    "CAP-23",
+    "An agent can list every right it holds at that moment: those it was granted, and those that follow from structure.",
+  ),
   now("CAP-24", "Granting needs that the giver holds it, may narrow it, and is tied to an outcome."),
   later("sealed tokens", "CAP-25", "Each agent has its own secret, which proves who it is."),
 ];
@@ -131,13 +155,14 @@ const mail: readonly Requirement[] = [
 const secrets: readonly Requirement[] = [
   now("SEC-01", "Secrets are given to the daemon when it starts."),
   now("SEC-02", "They are decrypted once and stay in memory."),
-  later("secrets broker", "SEC-03", "Only servers the agent holds a right to get theirs."),
-  later(
-    "secrets broker",
-    "SEC-04",
-    "They reach the server when the session starts, without a look-up for each.",
+  atDoor("SEC-03", "Only servers the agent holds a right to get theirs."),
+  atDoor("SEC-04", "They reach the server when it starts, without a look-up at their source for each."),
+  atDoor("SEC-05", "The session uses the server and never sees the secret."),
+  atDoor(
+    "SEC-06",
+    "A server that fails, or whose secret is missing, is named by why and by the attention list.",
   ),
-  later("secrets broker", "SEC-05", "The session uses the server and never sees the secret."),
+  atDoor("SEC-07", "Each call of a server is checked and recorded. A right that ends, ends it."),
 ];
 
 const agents: readonly Requirement[] = [
@@ -162,7 +187,7 @@ const sessions: readonly Requirement[] = [
   now("SES-06", "Before a session ends, it updates the state document and submits its summary."),
   now("SES-07", "If it must end earlier, another session continues while there is work."),
   now("SES-08", "The inbox is sorted into outcomes, not worked on."),
-  now("SES-09", "Every session has the base servers."),
+  now("SES-09", "Every session has the base tools, at one door."),
   now("SES-10", "Further MCP servers come by grants."),
   now("SES-11", "Its settings are made for it: its workspace, the base servers, those it was granted."),
 ];
@@ -194,7 +219,18 @@ const board: readonly Requirement[] = [
   now("UNI-03", "A layer of management can be put in without the reports noticing."),
   now("UNI-04", "A layer can be taken out: its work and its reports go to its boss."),
   later("federation", "UNI-05", "Parts of the tree run elsewhere and speak the same protocol."),
-  now("UNI-06", "People hold positions at any level."),
+  atDoor(
+    "UNI-06",
+    "Several people hold positions at different points of one tree at the same time. Each acts with their own credential, and is the manager of the agents below.",
+  ),
+  atDoor(
+    "UNI-07",
+    "Several people share the board's inbox, and the root agent needn't know which one answers.",
+  ),
+  now(
+    "UNI-08",
+    "Parts of the tree are split and merged, and a position changes from person to program and back. Other agents don't change.",
+  ),
   now("CLI-01", "The command line reads the board's inbox and writes to the root agent."),
   now("CLI-02", "It shows agents and what they do, outcomes, the graph, sessions, inboxes, the record."),
   now("CLI-03", "It reaches past the root: a message to any agent, a look at any outcome and any log."),
@@ -212,14 +248,17 @@ const delegation: readonly Requirement[] = [
   now("DEL-08", "The boss keeps read on all below."),
   now("DEL-09", "The new agent reads its outcome and cannot change it."),
   now("DEL-10", "The new agent writes what is below."),
-  now("DEL-11", "The new agent reads all the whys above."),
+  atDoor("DEL-11", "The new agent reads every outcome above its own, along every parent, up to the root."),
   now("DEL-12", "It can write to its boss at once."),
   now("DEL-13", "It can ask its boss for more rights."),
   now("BND-01", "A boss cannot create, change or close anything inside what it delegated."),
   now("BND-02", "A boss has no dealings with its reports' reports."),
   now("BND-03", "A boss can write to its report."),
   now("BND-04", "A boss can see how the delegated outcome stands."),
-  now("BND-05", "A boss can complete or close the delegated outcome."),
+  atDoor(
+    "BND-05",
+    "A boss can complete or close the outcome it delegated. It can close it even while its report has delegated parts of it.",
+  ),
   now("BND-06", "A boss can stop its report and take the outcome back."),
   now("BND-07", "A boss that is not satisfied talks to the agent, or gives the outcome to another one."),
 ];
@@ -237,7 +276,10 @@ const endings: readonly Requirement[] = [
   now("STOP-03", "The agents are deactivated, not deleted."),
   now("STOP-04", "The boss owns the outcome and all below again, with write."),
   now("STOP-05", "All rights of those agents for it end."),
-  now("STOP-06", "Their documents stay, and the boss can read them."),
+  atDoor(
+    "STOP-06",
+    "The state document, the log and the outcome histories of every deactivated agent stay, and sessions of the boss can read them.",
+  ),
 ];
 
 const prompt: readonly Requirement[] = [
@@ -268,6 +310,11 @@ const prompt: readonly Requirement[] = [
 const notes: readonly Requirement[] = [
   now("NOTE-01", "Agents are asked to keep knowledge in small, linked files."),
   now("NOTE-02", "Measures show when an agent should delegate more."),
+  now(
+    "NOTE-05",
+    "An agent that keeps busy without coming closer to an outcome gets longer pauses and is stopped.",
+  ),
+  now("NOTE-06", "What one outcome may cost can be limited."),
   now("NOTE-03", "Siblings do not write to each other; their boss mediates."),
   later("approvals", "NOTE-04", "A single use of a right can need a person's yes."),
 ];

@@ -6,6 +6,7 @@ import type { Requirement } from "./seed-001.ts";
  */
 const now = (id: string, text: string): Requirement => ({ id, text, status: "now" });
 
+const atDoor = (id: string, text: string): Requirement => ({ ...now(id, text), atDoor: true });
 export const seed002: readonly Requirement[] = [
   // The two ways an organization grows
   now("ORG-01", "The organization isn't a fixed team: it hires the agents it needs while it works."),
@@ -18,10 +19,13 @@ export const seed002: readonly Requirement[] = [
   now("ORG-07", "Departures survive a restart."),
   now("ORG-08", "Every hire is on the ledger."),
   now("ORG-09", "Every departure is on the ledger."),
-  { id: "ORG-10", text: "The dashboard shows the roster.", status: "later: web dashboard" },
+  { id: "ORG-10", text: "The dashboard shows the roster.", status: "now" },
   // Hiring
   now("ORG-11", "There is a most number of agents, 16 unless the company says otherwise."),
-  now("ORG-12", "No way to hire passes that number."),
+  atDoor(
+    "ORG-12",
+    "An agent can't hire beyond that number in any way: by a plan, a HIRE line, hire_agent, create_agent, or delegating to a new agent.",
+  ),
   now("ORG-13", "No way to hire works without the right to hire."),
   now("ORG-14", "A plan that gives a task to a role the team lacks hires an agent for it."),
   now("ORG-15", "A task of a plan can say which model its hire thinks with."),
@@ -75,6 +79,6 @@ export const seed002: readonly Requirement[] = [
   {
     id: "ORG-53",
     text: "People hire and dismiss from the dashboard, too.",
-    status: "later: web dashboard",
+    status: "now",
   },
 ];

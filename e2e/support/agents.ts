@@ -1,4 +1,5 @@
 // Organizations whose agents are programs: the brain `process` with actor.mjs, or with a line of shell.
+import { allowed } from "../../src/testing/allowed.ts";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -61,12 +62,14 @@ export const runaway = {
 export async function tokensOf(home: string, count: number): Promise<{ id: string; token: string }[]> {
   const folder = join(home, "transcripts");
   for (const start = performance.now(); ; await sleep(50)) {
-    const said = readdirSync(folder).flatMap((name) => {
-      const token = tokenIn(readFileSync(join(folder, name), "utf8"));
-      return token === undefined ? [] : [{ id: name.slice(0, -".log".length), token }];
+    const entries = readdirSync(folder).filter((name) => name.endsWith(".jsonl"));
+    const said = entries.flatMap((name) => {
+      const lines = readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1);
+      const token = tokenIn(lines.map((line): string => Object(JSON.parse(line)).text ?? "").join(""));
+      return token === undefined ? [] : [{ id: name.slice(0, -".jsonl".length), token }];
     });
     if (said.length >= count) return said;
-    if (performance.now() - start > 120_000)
+    if (performance.now() - start > allowed(120_000))
       throw new Error(`${said.length} sessions have begun, not ${count}`);
   }
 }

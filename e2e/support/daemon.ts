@@ -11,7 +11,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient } from "../../src/client/client.ts";
 
-const builtMain = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+export const builtMain = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
 export interface DaemonOptions {
   readonly home: string;
@@ -145,7 +145,7 @@ function spawnAgency(
 ): ChildProcessByStdio<null, Readable, Readable> {
   const [program, ...first] = options.command ?? [process.execPath, builtMain];
   const child = spawn(program, [...first, ...args], {
-    env: environment(options),
+    env: environmentOf(options),
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.add(child);
@@ -153,7 +153,7 @@ function spawnAgency(
 }
 
 /** An environment without the developer's own settings. It has the compile cache of the run, or one for this test only. */
-function environment(options: DaemonOptions): NodeJS.ProcessEnv {
+export function environmentOf(options: DaemonOptions): NodeJS.ProcessEnv {
   compileCache ??= process.env["NODE_COMPILE_CACHE"] ?? temporaryFolder("cache").path;
   return {
     PATH: process.env["PATH"],
@@ -161,6 +161,10 @@ function environment(options: DaemonOptions): NodeJS.ProcessEnv {
     AGENCY_SECRETS_KEY: "the secrets key of the end-to-end tests",
     AGENCY_HOME: options.home,
     NODE_COMPILE_CACHE: compileCache,
+    // Not the model of the machine that runs the tests.
+    AGENCY_BRAIN: "rehearsal",
+    // Tests that stop a daemon with sessions do not wait for them.
+    AGENCY_DRAIN_SECONDS: "0",
     // Most tests concern something else and must pass on machines without bubblewrap.
     AGENCY_ALLOW_UNSANDBOXED: "1",
     ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),

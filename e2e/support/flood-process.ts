@@ -13,7 +13,7 @@ process.once("disconnect", () => process.exit());
 process.once("message", () => {
   stopped = true;
   agent.destroy();
-  process.send?.([...statuses].map(([status, count]) => `${count} × ${status}`).join(", "));
+  process.send?.(Object.fromEntries(statuses));
 });
 process.send?.("ready");
 for (let count = 0; count < flood.loops; count++) void loop();
@@ -29,8 +29,8 @@ async function loop(): Promise<void> {
     }
 }
 
-function bodyOf(wanted: Flood["body"]): Buffer | undefined {
-  if (wanted === undefined) return undefined;
+function bodyOf(wanted: Flood["body"]): Buffer | string | undefined {
+  if (wanted === undefined || typeof wanted === "string") return wanted;
   if (wanted.kind === "spaces") return Buffer.alloc(wanted.bytes, " ");
   const keys: string[] = [];
   for (let size = 0; size < wanted.bytes; size += (keys.at(-1)?.length ?? 0) + 1)

@@ -8,8 +8,9 @@ export const Flood = z.object({
   method: z.string(),
   path: z.string(),
   token: z.string().optional(),
-  /** An object of many keys, or white space. */
-  body: z.object({ kind: z.enum(["keys", "spaces"]), bytes: z.number() }).optional(),
+  accept: z.string().optional(),
+  /** An object of many keys, or white space, or this text. */
+  body: z.union([z.object({ kind: z.enum(["keys", "spaces"]), bytes: z.number() }), z.string()]).optional(),
   /** Sends all but the last byte, and keeps the connection open. */
   unfinished: z.literal(true).optional(),
 });
@@ -22,10 +23,11 @@ export async function send(sent: {
   readonly method: string;
   readonly path: string;
   readonly token?: string | undefined;
+  readonly accept?: string | undefined;
   readonly body?: string | Buffer | undefined;
   readonly unfinished?: boolean | undefined;
 }): Promise<number> {
-  const { url, agent, method, path, token, body } = sent;
+  const { url, agent, method, path, token, accept, body } = sent;
   const { hostname, port } = new URL(url);
   const length = Buffer.byteLength(body ?? "") + (sent.unfinished === true ? 1 : 0);
   const call = request({
@@ -36,6 +38,7 @@ export async function send(sent: {
     path,
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(accept === undefined ? {} : { accept }),
       ...(body === undefined ? {} : { "content-type": "application/json", "content-length": length }),
     },
   });

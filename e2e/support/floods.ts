@@ -6,6 +6,7 @@ import { Agent } from "node:http";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { z } from "zod";
 import { type Flood, send } from "./flood.ts";
 
 export type { Flood };
@@ -47,7 +48,9 @@ export interface Experience {
   readonly p99: number;
   readonly statuses: readonly number[];
   /** How the flood was answered: each status, and how often. */
-  readonly flooded: string;
+  readonly flooded: Readonly<Record<string, number>>;
+  /** How long the flood took, in seconds. */
+  readonly seconds: number;
 }
 
 /** Sends the probes in turn, with a short pause after each, while the flood runs. */
@@ -57,12 +60,13 @@ export async function under(
   probes: readonly Probe[],
   milliseconds: number,
 ): Promise<Experience> {
-  const stop = flood === undefined ? async () => "" : await startFlood({ ...flood, url });
+  const begun = performance.now();
+  const stop = flood === undefined ? async () => ({}) : await startFlood({ ...flood, url });
   await sleep(300);
   const agent = new Agent({ keepAlive: true });
   const taken: number[] = [];
   const statuses = new Set<number>();
-  for (const begun = performance.now(); performance.now() - begun < milliseconds;)
+  for (const first = performance.now(); performance.now() - first < milliseconds || taken.length < 9;)
     for (const probe of probes) {
       const sent = performance.now();
       statuses.add(await send({ ...probe, url, agent }));
@@ -73,10 +77,17 @@ export async function under(
   const flooded = await stop();
   const sorted = taken.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
-  return { p50: at(0.5), p99: at(0.99), statuses: [...statuses], flooded };
+  const seconds = (performance.now() - begun) / 1000;
+  return { p50: at(0.5), p99: at(0.99), statuses: [...statuses], flooded, seconds };
 }
 
-async function startFlood(flood: Flood & { url: string }): Promise<() => Promise<string>> {
+/** For the reader of a test or a benchmark. */
+export function told({ p50, p99, flooded }: Experience): string {
+  const answers = Object.entries(flooded).map(([status, count]) => `${count} × ${status}`);
+  return `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, flood answered ${answers.join(", ")}`;
+}
+
+async function startFlood(flood: Flood & { url: string }): Promise<() => Promise<Experience["flooded"]>> {
   const child = fork(fileURLToPath(new URL("flood-process.ts", import.meta.url)), [JSON.stringify(flood)]);
   const ended = once(child, "exit");
   await once(child, "message");
@@ -86,11 +97,23 @@ async function startFlood(flood: Flood & { url: string }): Promise<() => Promise
     const [answers]: unknown[] = await said;
     child.disconnect();
     await ended;
-    return String(answers);
+    return Answers.parse(answers);
   };
 }
+
+const Answers = z.record(z.string(), z.number());
 
 /** Bytes of memory that the process took for itself. Mapped files don't count: the system takes them back when it needs them. */
 export function memoryOf({ pid }: Target): number {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
+}
+
+/**
+ * The memory of the process when it rests: it gives back what a burst took once it is idle. Without a limit that it should fall
+ * below, it is what the process has after ten seconds.
+ */
+export async function memoryAtRest(target: Target, limit = 0): Promise<number> {
+  const seconds = limit === 0 ? 10 : 60;
+  for (let waited = 0; waited < seconds && memoryOf(target) > limit; waited++) await sleep(1000);
+  return memoryOf(target);
 }

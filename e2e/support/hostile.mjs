@@ -59,12 +59,48 @@ const connect = (options) =>
     });
   });
 
+/** Asks the daemon's relay for another host, with the session's own token. */
+const relayed = (to) =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(process.env.AGENCY_URL);
+    const password = Buffer.from(`session:${process.env.AGENCY_TOKEN}`).toString("base64");
+    const socket = net.connect({ host: hostname, port: Number(port), timeout: 3000 }, () =>
+      socket.write(`CONNECT ${to} HTTP/1.1\r\nhost: ${to}\r\nproxy-authorization: Basic ${password}\r\n\r\n`),
+    );
+    socket.once("error", reject);
+    socket.once("timeout", () => reject(new Error("no answer")));
+    socket.once("data", (said) => {
+      socket.destroy();
+      if (String(said).startsWith("HTTP/1.1 200")) resolve(String(said));
+      else reject(new Error(String(said).split("\r\n")[0]));
+    });
+  });
+for (const to of [
+  "127.0.0.1:22",
+  `127.0.0.1:${at.port ?? 80}`,
+  "[::1]:80",
+  "169.254.169.254:80",
+  "example.com:443",
+  "localhost:80",
+])
+  attempt(`reach ${to} through the relay`, () => relayed(to));
+
 // Files of Agency and of the people on this machine.
 for (const name of ["board-token", "agency.db", "daemon.json", "daemon.lock", "node-id"])
   attempt(`read ${name}`, () => read(join(at.home, name)));
-attempt("list the home", () => others(at.home, ["workspaces"]));
+attempt("list the home", () => others(at.home, ["homes", "workspaces"]));
+attempt("list the homes of other agents", () =>
+  others(join(at.home, "homes"), [process.env.HOME?.split("/").at(-1)]),
+);
+attempt("read the home of another agent", () => fs.readdirSync(at.siblingHome).join(" "));
+attempt("write into the home of another agent", () => create(join(at.siblingHome, ".profile")));
 attempt("list other workspaces", () => others(join(at.home, "workspaces"), [workspace.split("/").at(-1)]));
 attempt("read another session's file", () => read(at.sibling));
+attempt("list the store of knowledge", () => others(join(at.home, "knowledge"), []));
+attempt("read a file of the store", () => read(at.stored));
+attempt("overwrite a file of the store", () => openForWriting(at.stored));
+attempt("add a version to a file of the store", () => create(join(at.stored, "..", "0".repeat(64))));
+attempt("remove a file of the store", () => fs.unlinkSync(at.stored) ?? "removed");
 attempt("list transcripts", () => others(join(at.home, "transcripts"), []));
 attempt("read the board token by ..", () => read(`${workspace}/../../board-token`));
 attempt("read the board token by a link", () => {

@@ -16,7 +16,7 @@ export interface Kills {
 }
 
 const homes = campaign({ quick: 1, whole: 1, long: 4 });
-const killsPerHome = byLength({ quick: 12, whole: 12, long: 50 });
+const killsPerHome = byLength({ quick: 8, whole: 8, long: 50 });
 
 export function testKills(store: StoreKind): void {
   for (let home = 1; home <= homes; home++)

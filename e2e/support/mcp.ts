@@ -76,20 +76,29 @@ async function connect(url: string, server: string, token: string, revision: Rev
       ? { versionNegotiation: { mode: { pin: revision } } }
       : { supportedProtocolVersions: [revision] },
   );
-  const transport = new StreamableHTTPClientTransport(new URL(`/mcp/${server}`, url), {
-    requestInit: { headers: { authorization: `Bearer ${token}` } },
-  });
+  const transport = new StreamableHTTPClientTransport(
+    new URL(server === "" ? "/mcp" : `/mcp/${server}`, url),
+    {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    },
+  );
   await client.connect(transport);
   return client;
 }
 
 /** Returns the answer of a tool, after checking that its structured content and its text say the same. */
 export function answerOf(result: CallToolResult): Record<string, unknown> {
-  assert.equal(result.content.length, 1);
-  const [content] = result.content;
-  assert.ok(content?.type === "text");
-  assert.deepEqual(JSON.parse(content.text), result.structuredContent);
-  return z.record(z.string(), z.unknown()).parse(result.structuredContent);
+  // Notices to the session may follow the answer.
+  const [content, ...notices] = result.content;
+  assert.ok(content?.type === "text" && notices.every(({ type }) => type === "text"));
+  const { notices: told, ...answer } = z.record(z.string(), z.unknown()).parse(result.structuredContent);
+  assert.deepEqual(JSON.parse(content.text), answer);
+  if (told !== undefined)
+    assert.deepEqual(
+      told,
+      notices.map((notice) => (notice.type === "text" ? notice.text : "")),
+    );
+  return answer;
 }
 
 /** The answer of a call that is expected to succeed. */

@@ -4,6 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { allowed } from "../../src/testing/allowed.ts";
 
 export interface SessionProcess {
   readonly pid: number;
@@ -25,10 +26,11 @@ export function sessionProcesses(home: string): SessionProcess[] {
 /** Waits until none of them is left. Returns how long that took, or fails with the ones that are left. */
 export async function gone(
   look: () => readonly SessionProcess[],
-  most: number,
+  promised: number,
   about: string,
 ): Promise<number> {
   const start = performance.now();
+  const most = allowed(promised);
   for (let left = look(); left.length > 0; left = look()) {
     if (performance.now() - start > most)
       throw new Error(

@@ -19,7 +19,7 @@ export async function openTables({ home, databaseUrl }: DaemonOptions): Promise<
 }
 
 export function sqliteTables(home: string): Tables {
-  const db = new DatabaseSync(join(home, "agency.db"), { readOnly: true, timeout: 5000 });
+  const db = new DatabaseSync(join(home, "agency.db"), { readOnly: true, timeout: 60_000 });
   return {
     ask: async (sql) => db.prepare(sql).all(),
     blobFolder: join(home, "knowledge"),

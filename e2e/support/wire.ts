@@ -1,4 +1,5 @@
 // Requests that a well-behaved client would not make: byte by byte, with any header, path and body.
+import { allowed } from "../../src/testing/allowed.ts";
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -106,7 +107,7 @@ export async function follow(
   return {
     until: async (enough) => {
       for (const started = performance.now(); !enough(seqs); await sleep(2))
-        if (performance.now() - started > 8000) throw new Error(`saw only ${seqs.length} events`);
+        if (performance.now() - started > allowed(30_000)) throw new Error(`saw only ${seqs.length} events`);
       return [...seqs];
     },
     end,
@@ -120,7 +121,7 @@ export async function follow(
 /** Resolves once no server listens there any more. */
 export async function refusesConnections(url: string): Promise<void> {
   const { hostname, port } = new URL(url);
-  for (const started = performance.now(); performance.now() - started < 4000; await sleep(10)) {
+  for (const started = performance.now(); performance.now() - started < allowed(4000); await sleep(10)) {
     const isOpen = await new Promise<boolean>((resolve) => {
       const socket = connect(Number(port), hostname, () => {
         socket.destroy();

@@ -1,0 +1,123 @@
+// The brain `acp` with the built daemon and a scripted agent that speaks the Agent Client Protocol.
+import { allowed } from "../src/testing/allowed.ts";
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { pauseAgent } from "../src/contract/agents.ts";
+import { always, answers } from "../src/testing/fake-model/script.ts";
+import { type ModelCompany, withModelCompany } from "./support/model-company.ts";
+import { gone, sessionProcesses } from "./support/processes.ts";
+import { sqliteTables } from "./support/tables.ts";
+
+const program = fileURLToPath(new URL("support/acp-agent.mjs", import.meta.url));
+
+const withAgent = (part: string, play: (company: ModelCompany) => Promise<void>): Promise<void> =>
+  withModelCompany(
+    {
+      adapterType: "acp",
+      adapterConfig: () => ({ command: process.execPath, args: [program], env: { ACP_PART: part } }),
+      dialect: "anthropic",
+      script: always(answers("")),
+    },
+    play,
+  );
+
+const rememberedIn = (home: string): string =>
+  readdirSync(join(home, "homes"))
+    .map((name) => readFileSync(join(home, "homes", name, "acp-agent.txt"), "utf8"))
+    .join("");
+
+/** Waits until the agent has read its inbox. */
+async function begun({ home }: ModelCompany): Promise<void> {
+  for (const start = performance.now(); ; await sleep(100)) {
+    try {
+      if (rememberedIn(home).includes("prompted")) break;
+    } catch {
+      // It has not started.
+    }
+    if (performance.now() - start > allowed(90_000)) throw new Error("the agent was never prompted");
+  }
+  // The next session continues the conversation only if the daemon knows it.
+  const tables = sqliteTables(home);
+  const isKnown = async () =>
+    (await tables.ask("select 1 from sessions where ended_at is null and thread is not null")).length > 0;
+  for (let tries = 0; !(await isKnown()) && tries < 600; tries++) await sleep(100);
+  await tables.close();
+}
+
+describe("the brain acp", () => {
+  test("an agent works with Agency's tools; its words, calls and usage are on record, and its rights answer it", () =>
+    withAgent("works", async ({ tell, ended, transcriptOf }) => {
+      await tell("Hello.");
+      const [session] = await ended(1);
+      assert.deepEqual([session?.endReason, session?.summarized], ["exited with code 0", true]);
+      const entries = await transcriptOf(session?.id ?? "");
+      const shown = entries.map(({ kind, tool, text }) => `${kind} ${tool ?? ""} ${text}`);
+      assert.deepEqual(
+        entries.filter(({ kind }) => kind === "tool").map(({ tool }) => tool),
+        ["read_inbox", "acknowledge_message", "submit_summary"],
+      );
+      assert.ok(
+        shown.some((line) => /^result read_inbox .*"body":"Hello\."/.test(line)),
+        shown.join("\n"),
+      );
+      assert.deepEqual(
+        entries.filter(({ kind }) => kind === "text").map(({ text }) => text),
+        ["execute: yes. switch_mode: no. think: no. ", "All done."],
+      );
+      assert.ok(shown.includes("error  Permission denied: Leave the mode"));
+      assert.ok(shown.some((line) => /^output .*7 input tokens.* 5 output tokens/.test(line)));
+    }));
+
+  test("a session that was cut off is resumed, and what is replayed is not heard again", () =>
+    withAgent("hangs", async (company) => {
+      await company.tell("Hello.");
+      await begun(company);
+      await company.restart();
+      const [, second] = await company.ended(2);
+      assert.equal(second?.endReason, "exited with code 0");
+      const said = JSON.stringify(await company.transcriptOf(second?.id ?? ""));
+      assert.ok(said.includes("All done.") && !said.includes("Replayed"), said);
+    }));
+
+  test("a paused agent leaves no process", () =>
+    withAgent("hangs", async (company) => {
+      await company.tell("Hello.");
+      await begun(company);
+      await company.daemon.board.call(pauseAgent, { id: company.rootId });
+      await gone(() => sessionProcesses(company.home), 12_000, "a paused agent");
+    }));
+
+  test("every way to fail ends the session with its reason", async () => {
+    const ways: readonly (readonly [string, number, RegExp])[] = [
+      ["signed-out", 71, /asks to sign in: .*It offers: Sign in with the vendor/],
+      ["busy", 72, /529 overloaded_error/],
+      ["crashes", 1, /ended before it answered \(exit code 3\)/],
+      ["no-http", 1, /can't use MCP servers over HTTP/],
+      ["silent", 0, /without a word and without a call/],
+    ];
+    for (const [part, code, reason] of ways)
+      await withAgent(part, async ({ tell, ended }) => {
+        await tell("Hello.");
+        const [session] = await ended(1);
+        assert.match(session?.endReason ?? "", reason);
+        assert.equal(session?.exitCode, code, part);
+      });
+    await withModelCompany(
+      {
+        adapterType: "acp",
+        adapterConfig: () => ({ command: "no-such-agent" }),
+        dialect: "anthropic",
+        script: always(answers("")),
+      },
+      async ({ tell, ended }) => {
+        await tell("Hello.");
+        const [session] = await ended(1);
+        assert.deepEqual([session?.exitCode, /can't be started/.test(session?.endReason ?? "")], [70, true]);
+      },
+    );
+  });
+});

@@ -1,0 +1,4 @@
+import { anthropicApi } from "./support/adapters.ts";
+import { testBrain } from "./support/list.ts";
+
+testBrain(anthropicApi);

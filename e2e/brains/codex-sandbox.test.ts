@@ -1,0 +1,4 @@
+import { codex } from "./support/adapters.ts";
+import { testBrain } from "./support/list.ts";
+
+testBrain(codex);

@@ -1,0 +1,4 @@
+import { openAiCompatible } from "./support/adapters.ts";
+import { testBrain } from "./support/list.ts";
+
+testBrain(openAiCompatible);

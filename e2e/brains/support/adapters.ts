@@ -1,0 +1,67 @@
+// The brains with a model that must pass the list, each as data.
+import { join } from "node:path";
+import type { Step } from "../../../src/testing/fake-model/script.ts";
+import { use } from "../../../src/testing/fake-model/script.ts";
+import { programFolder } from "./programs.ts";
+
+export interface Adapter {
+  readonly type: string;
+  readonly dialect: "anthropic" | "openai";
+  readonly model: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  /** The program that it looks for on PATH. Undefined if it needs none. */
+  readonly program?: string;
+  /** Whether it continues the conversation of a session that was cut off. */
+  readonly resumes: boolean;
+  /** Runs a command with the brain's own tool. */
+  readonly shell: (command: string) => Step;
+}
+
+export const claude: Adapter = {
+  type: "claude_local",
+  dialect: "anthropic",
+  model: "claude-opus-4-5",
+  config: {},
+  program: "claude",
+  resumes: true,
+  shell: (command) => use("Bash", { command, description: "Runs a command" }),
+};
+
+export const codex: Adapter = {
+  type: "codex_local",
+  dialect: "openai",
+  model: "gpt-5.5",
+  config: {},
+  program: "codex",
+  resumes: true,
+  shell: (command) => use("exec_command", { cmd: command }),
+};
+
+const ownShell = (command: string): Step => use("shell", { command });
+
+export const anthropicApi: Adapter = {
+  type: "anthropic_api",
+  dialect: "anthropic",
+  model: "claude-opus-4-5",
+  config: {},
+  resumes: true,
+  shell: ownShell,
+};
+
+export const openAiCompatible: Adapter = {
+  type: "openai_compatible",
+  dialect: "openai",
+  model: "gpt-5.1",
+  config: {},
+  resumes: true,
+  shell: ownShell,
+};
+
+/** PATH with the installed programs first. */
+export const pathWithPrograms = (): string => `${programFolder()}:${process.env["PATH"] ?? ""}`;
+
+/** PATH for a brain that may need an installed program. */
+export const pathFor = ({ program }: Adapter): string =>
+  program === undefined ? (process.env["PATH"] ?? "") : pathWithPrograms();
+
+export const fileOfProgram = (program: string): string => join(programFolder(), program);

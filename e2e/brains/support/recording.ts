@@ -1,0 +1,138 @@
+// What the programs of brains print, line by line. The tests of the ears read recordings of it (src/testing/recordings).
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { findBrain, launchBrain } from "../../../src/brains/registry.ts";
+import { always, type ModelScript, use } from "../../../src/testing/fake-model/script.ts";
+import { temporaryFolder } from "../../support/daemon.ts";
+import { type Adapter, fileOfProgram, pathWithPrograms } from "./adapters.ts";
+import { programFolder } from "./programs.ts";
+import { diligent, onBrain } from "./stage.ts";
+
+const folder = fileURLToPath(new URL("../../../src/testing/recordings", import.meta.url));
+
+const recordedScripts = {
+  work: (adapter: Adapter): ModelScript =>
+    diligent(
+      adapter.shell("echo made-by-the-shell"),
+      use("create_file", { description: "Report", content: "All is well." }, { text: "I write it down." }),
+    ),
+  refused: (): ModelScript => always(() => ({ fault: 401 })),
+};
+type Recorded = keyof typeof recordedScripts;
+
+const fileOf = ({ type }: Adapter, name: Recorded): string => join(folder, `${type}-${name}.jsonl`);
+
+/**
+ * Plays a script and returns the lines that the program printed. A second program stands before it and keeps them. There is no
+ * sandbox, because a sandbox would show only one of the two.
+ */
+export async function linesOf(adapter: Adapter, program: string, name: Recorded): Promise<string[]> {
+  const place = temporaryFolder("recording");
+  const [command, kept] = [join(place.path, program), join(place.path, "lines")];
+  writeFileSync(
+    command,
+    `#!/bin/sh\n"${fileOfProgram(program)}" "$@" > "${kept}"\ncode=$?\ncat "${kept}"\nexit $code\n`,
+  );
+  chmodSync(command, 0o755);
+  let home = "";
+  try {
+    await onBrain(
+      adapter,
+      recordedScripts[name](adapter),
+      async (stage) => {
+        ({ home } = stage.daemon());
+        await stage.tell("Write a report.");
+        await stage.ended(1);
+      },
+      { config: { command }, env: { AGENCY_SANDBOX: "off", AGENCY_ALLOW_UNSANDBOXED: "1" } },
+    );
+    return readFileSync(kept, "utf8")
+      .replaceAll(home, "/agency")
+      .replaceAll(dirname(dirname(programFolder())), "/programs")
+      .trim()
+      .split("\n");
+  } finally {
+    place.remove();
+  }
+}
+
+/** Starts the program of a brain as a session would be, but with this token, and says how it ended. */
+export async function withToken(adapter: Adapter, url: string, token: string) {
+  const place = temporaryFolder("token");
+  const [workspace, home] = [join(place.path, "workspace"), join(place.path, "home")];
+  const put = (name: string, content: string): string => {
+    writeFileSync(join(workspace, name), content);
+    return join(workspace, name);
+  };
+  try {
+    for (const folder of [workspace, home]) mkdirSync(folder);
+    const headers = { Authorization: "Bearer ${AGENCY_TOKEN}" };
+    const servers = { agency: { type: "http", url: `${url}/mcp`, headers } };
+    const brain = launchBrain(adapter.type, JSON.stringify({ ...adapter.config, provider: "fake" }), {
+      id: randomUUID(),
+      token,
+      workspace,
+      home,
+      url,
+      model: adapter.model,
+      effort: null,
+      mayConsult: false,
+      briefing: "Hello.",
+      assignment: "",
+      systemPromptFile: put("system-prompt.md", "You are Ada."),
+      mcpConfigFile: put(".mcp.json", JSON.stringify({ mcpServers: servers })),
+      settingsFile: put("settings.json", "{}"),
+    });
+    if (brain === null) throw new Error("the brain is never started");
+    const child = spawn(brain.launch.command, brain.launch.args, {
+      cwd: workspace,
+      env: {
+        PATH: pathWithPrograms(),
+        HOME: home,
+        AGENCY_URL: url,
+        AGENCY_TOKEN: token,
+        ...brain.launch.env,
+      },
+    });
+    child.stdin.end(brain.launch.stdin);
+    const [out, err, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, "close"),
+    ]);
+    const heard = out.split("\n").flatMap((line) => [...(brain.ear?.(line) ?? [])]);
+    const textOf = (wanted: string): string =>
+      heard.flatMap((one) => (one.kind === wanted && "text" in one ? [one.text] : [])).join("\n");
+    const toolCalls = heard.filter(({ kind }) => kind === "tool").length;
+    const errors = `${textOf("error")}\n${err}`;
+    return {
+      ...brain.judge({ code: Number(code), signal: null, said: textOf("text"), toolCalls, errors }),
+      toolCalls,
+    };
+  } finally {
+    place.remove();
+  }
+}
+
+/** What an ear makes of lines, without what differs from run to run. */
+export function shapeOf(adapter: Adapter, lines: readonly string[]): string[] {
+  const ear = findBrain(adapter.type).ear?.();
+  return lines
+    .flatMap((line) => [...(ear?.(line) ?? [])])
+    .filter(({ kind }) => kind !== "output" && kind !== "usage")
+    .map((heard) => ("tool" in heard ? `${heard.kind} ${heard.tool}` : heard.kind));
+}
+
+export function recordingOf(adapter: Adapter, name: Recorded, lines: readonly string[]): string[] {
+  const file = fileOf(adapter, name);
+  if (process.env["AGENCY_TEST_RECORD"] === "1" || !existsSync(file)) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(file, `${lines.join("\n")}\n`);
+  }
+  return readFileSync(file, "utf8").trim().split("\n");
+}

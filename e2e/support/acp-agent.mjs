@@ -1,0 +1,111 @@
+// An agent that speaks the Agent Client Protocol and plays one of a few parts (ACP_PART). It keeps its conversations in its home.
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { agent, methods, ndJsonStream, RequestError } from "@agentclientprotocol/sdk";
+
+const part = process.env.ACP_PART ?? "works";
+const memory = join(process.env.HOME ?? "", "acp-agent.txt");
+const remembered = existsSync(memory) ? readFileSync(memory, "utf8") : "";
+let servers = [];
+let cancelled = () => undefined;
+const cancel = new Promise((resolve) => (cancelled = resolve));
+
+const app = agent({ name: "scripted" })
+  .onRequest(methods.agent.initialize, () => ({
+    protocolVersion: 1,
+    agentCapabilities: { loadSession: true, mcpCapabilities: { http: part !== "no-http" } },
+    authMethods: [{ id: "login", name: "Sign in with the vendor" }],
+  }))
+  .onRequest(methods.agent.session.new, ({ params }) => {
+    if (part === "signed-out") throw RequestError.authRequired();
+    servers = params.mcpServers;
+    return { sessionId: "conversation-1" };
+  })
+  .onRequest(methods.agent.session.load, async ({ params, client }) => {
+    servers = params.mcpServers;
+    // The protocol replays the conversation, which must not be heard again.
+    await say(client, params.sessionId, `Replayed: ${remembered}`);
+    return {};
+  })
+  .onNotification(methods.agent.session.cancel, () => {
+    appendFileSync(memory, "cancelled ");
+    cancelled();
+  })
+  .onRequest(methods.agent.session.prompt, async ({ params: { sessionId, prompt }, client }) => {
+    const told = prompt.map(({ text }) => text).join("");
+    appendFileSync(memory, "prompted ");
+    if (part === "silent") return { stopReason: "end_turn" };
+    if (part === "crashes") process.exit(3);
+    if (part === "busy") throw RequestError.internalError({ details: "529 overloaded_error" });
+    const inbox = await use(client, sessionId, "read_inbox", {});
+    if (part === "hangs" && !told.includes("previous session was cut off")) {
+      await cancel;
+      return { stopReason: "cancelled" };
+    }
+    const id = /"id":"([0-9a-f-]{36})"/.exec(inbox)?.[1];
+    for (const [kind, title] of [
+      ["execute", "echo hello"],
+      ["switch_mode", "Leave the mode"],
+      ["think", "Task: ask a colleague"],
+    ]) {
+      const { outcome } = await client.request(methods.client.session.requestPermission, {
+        sessionId,
+        toolCall: { toolCallId: `${kind}-1`, kind, title },
+        options: [
+          { optionId: "yes", name: "Allow", kind: "allow_once" },
+          { optionId: "no", name: "Reject", kind: "reject_once" },
+        ],
+      });
+      await say(client, sessionId, `${kind}: ${outcome.optionId}. `);
+    }
+    if (id !== undefined) await use(client, sessionId, "acknowledge_message", { id, result: "done" });
+    await use(client, sessionId, "submit_summary", { summary: "The scripted agent did its part." });
+    await say(client, sessionId, "All ");
+    await say(client, sessionId, "done.");
+    return { stopReason: "end_turn", usage: { inputTokens: 7, outputTokens: 5, totalTokens: 12 } };
+  });
+
+const say = (client, sessionId, text) =>
+  client.notify(methods.client.session.update, {
+    sessionId,
+    update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } },
+  });
+
+let calls = 0;
+/** Calls a tool of Agency by MCP, and tells the client about it. */
+async function use(client, sessionId, tool, args) {
+  const toolCallId = `call-${++calls}`;
+  const update = (content) =>
+    client.notify(methods.client.session.update, { sessionId, update: { toolCallId, ...content } });
+  await update({ sessionUpdate: "tool_call", title: tool, status: "in_progress", rawInput: args });
+  let text = `no server has the tool ${tool}`;
+  for (const { url, headers } of servers) {
+    const answer = await fetch(url, {
+      method: "POST",
+      headers: {
+        ...Object.fromEntries(headers.map(({ name, value }) => [name, value])),
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-protocol-version": "2025-06-18",
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: calls,
+        method: "tools/call",
+        params: { name: tool, arguments: args },
+      }),
+    }).then(
+      (response) => response.json(),
+      () => ({}),
+    );
+    if (answer.result === undefined) continue;
+    text = answer.result.content.map((one) => one.text).join("\n");
+    break;
+  }
+  const content = [{ type: "content", content: { type: "text", text } }];
+  await update({ sessionUpdate: "tool_call_update", status: "completed", content });
+  return text;
+}
+
+app.connect(ndJsonStream(Writable.toWeb(process.stdout), ReadableStream.from(Readable.from(process.stdin))));
