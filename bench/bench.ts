@@ -17,6 +17,8 @@ export interface Bench {
 export interface Entry {
   readonly name: string;
   readonly about: string;
+  /** It runs only when it is named: it needs the built pages and a browser. */
+  readonly onlyIfNamed?: true;
   readonly run: (bench: Bench) => Promise<Omit<Figure, "store">[]>;
 }
 
@@ -31,5 +33,5 @@ export function rounds(bench: Bench): number {
 }
 
 export function sliceMilliseconds(bench: Bench): number {
-  return bench.quick ? 150 : 1000;
+  return bench.quick ? 20 : 1000;
 }

@@ -5,7 +5,7 @@ import { type Compilable, sql } from "kysely";
 import { giveCreator } from "../src/capabilities/grants.ts";
 import { type Resource, ranks } from "../src/contract/resources.ts";
 import { newId } from "../src/daemon/ids.ts";
-import { type Actor, system } from "../src/events/ledger.ts";
+import { type Actor, agentActor, system } from "../src/events/ledger.ts";
 import { insertFile } from "../src/knowledge/table.ts";
 import { insertOutcome } from "../src/outcomes/table.ts";
 import { type Db, dynamic } from "../src/store/query.ts";
@@ -211,7 +211,7 @@ export async function fillFiles(
   count: number,
   content: (index: number) => string,
 ): Promise<{ id: string; version: number; hash: string }[]> {
-  const author: Actor = { kind: "agent", agentId: creatorId, sessionId: null };
+  const author: Actor = agentActor(creatorId);
   const files: { id: string; version: number; hash: string }[] = [];
   for (let index = 0; index < count;)
     await store.write(async (tx) => {
@@ -340,6 +340,7 @@ function agentRow(companyId: string, id: string, bossId: string, index: number):
     epoch: 0,
     created_at: Date.now(),
     ended_at: null,
+    person_id: null,
   };
 }
 
@@ -384,11 +385,15 @@ export function outcomeRow(
     blocked_until: null,
     blocked_on: null,
     stalls: 0,
+    made_by: null,
+    own_steps: 0,
+    own_parts: 0,
     stale: 0,
     result_id: null,
     for_agent_id: null,
     reply_to: null,
     reworks: 0,
+    budget: null,
     created_at: Date.now(),
     updated_at: Date.now(),
   };

@@ -43,7 +43,7 @@ export async function prepareHome<T>(bench: Bench, fill: (filling: Filling) => P
   const store = await openStore(home.database, databaseUrl);
   let made;
   try {
-    await admitBoard(store, token, newId());
+    await admitBoard(store, token, newId);
     const { dispatch } = createCore({ store, newId, newSecret });
     const company = createCompany.output.parse(
       await dispatch({ operation: createCompany, token, input: { name: "Bench" } }),

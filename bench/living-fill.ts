@@ -84,7 +84,12 @@ export async function fillMessages(
         acknowledged_at: past,
         result: null,
         failure: null,
+        cancelled_at: null,
         auto_turn: 0,
+        in_reply_to: null,
+        by_answer: 0,
+        topic: null,
+        changes: null,
       };
     }
   }

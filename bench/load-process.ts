@@ -58,7 +58,11 @@ function nextCall({ requests, url }: Plan, client: number): Call {
   const number = serial++;
   switch (requests.kind) {
     case "get":
-      return { method: "GET", path: requests.paths[number % requests.paths.length] ?? "/" };
+      return {
+        method: "GET",
+        path: requests.paths[number % requests.paths.length] ?? "/",
+        ...(requests.packed === true && { headers: { "accept-encoding": "gzip" } }),
+      };
     case "overwrite": {
       const given = requests.files[client % requests.files.length];
       if (given === undefined) throw new Error("no file to write");
@@ -73,7 +77,7 @@ function nextCall({ requests, url }: Plan, client: number): Call {
     case "create file":
       return {
         method: "POST",
-        path: `/api/companies/${requests.companyId}/kb`,
+        path: `/api/companies/${requests.companyIds[client % requests.companyIds.length]}/kb`,
         body: JSON.stringify({ description: `Notes ${number}`, content: prose(number, requests.bytes) }),
       };
     case "create outcome":

@@ -13,10 +13,12 @@ export interface Plan {
 }
 
 export type Requests =
-  | { readonly kind: "get"; readonly paths: readonly string[] }
+  /** `packed`: asks for compressed answers, as browsers do, and does not unpack them. */
+  | { readonly kind: "get"; readonly paths: readonly string[]; readonly packed?: true }
   /** Each client overwrites its own file, based on the version and hash of its last write. */
   | { readonly kind: "overwrite"; readonly files: readonly Pair[]; readonly bytes: number }
-  | { readonly kind: "create file"; readonly companyId: string; readonly bytes: number }
+  /** The clients take turns among the companies. */
+  | { readonly kind: "create file"; readonly companyIds: readonly string[]; readonly bytes: number }
   | { readonly kind: "create outcome"; readonly companyId: string; readonly parents: readonly string[] }
   /** Each client hires an agent, approves the hire, and repeats that: two requests for each hire. */
   | { readonly kind: "hire and approve"; readonly companyId: string }

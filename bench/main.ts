@@ -5,13 +5,20 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createDatabase, type PostgresServer, startPostgres } from "../src/testing/postgres.ts";
 import type { Entry } from "./bench.ts";
+import { brains } from "./brains.ts";
 import { asTable, type Figure, growthOf, isMet, ratioOf } from "./figures.ts";
+import { dashboard } from "./dashboard.ts";
+import { floods } from "./floods.ts";
 import { hiring } from "./hiring.ts";
 import { crowd, deferred, mail, wake } from "./living.ts";
 import { mcp } from "./mcp.ts";
-import { lists, subtree } from "./reads.ts";
+import { attention, lists, subtree } from "./reads.ts";
+import { postgres } from "./both-stores.ts";
+import { repos } from "./repos.ts";
 import { rights } from "./rights.ts";
 import { start } from "./start.ts";
+import { status } from "./status-page.ts";
+import { tokens } from "./tokens.ts";
 import { writes } from "./writes.ts";
 
 const entries: readonly Entry[] = [
@@ -19,13 +26,21 @@ const entries: readonly Entry[] = [
   writes,
   subtree,
   lists,
+  attention,
   mcp,
+  floods,
   hiring,
   start,
+  status,
   mail,
   wake,
   deferred,
   crowd,
+  tokens,
+  brains,
+  repos,
+  postgres,
+  dashboard,
 ];
 
 const { values: flags } = parseArgs({
@@ -38,7 +53,9 @@ const { values: flags } = parseArgs({
   },
 });
 
-const chosen = entries.filter(({ name }) => flags.only.length === 0 || flags.only.includes(name));
+const chosen = entries.filter(({ name, onlyIfNamed }) =>
+  flags.only.length === 0 ? onlyIfNamed !== true : flags.only.includes(name),
+);
 if (chosen.length === 0) {
   console.error(`There is no such benchmark. Choose from: ${entries.map(({ name }) => name).join(", ")}`);
   process.exit(2);

@@ -6,6 +6,7 @@ import { type Daemon, type Home, openCore, prepareHome, startDaemon } from "./ho
 import { type Load, startLoad } from "./load.ts";
 import { inTurns, medianMilliseconds } from "./timing.ts";
 import { viewSubtree } from "../src/contract/outcomes.ts";
+import { updating } from "../src/store/query.ts";
 
 /** Reads a subtree of a thousand outcomes out of many, as the responsible agent. */
 export const subtree: Entry = {
@@ -22,7 +23,7 @@ export const subtree: Entry = {
         return { tops };
       },
       async (small, large, load) => {
-        const repetitions = bench.quick ? 3 : 20;
+        const repetitions = bench.quick ? 2 : 20;
         const inProcess = (subject: Subject<{ tops: string[] }>) => async () => {
           const core = await openCore(subject.home);
           try {
@@ -80,7 +81,7 @@ const recursive = `with recursive down(id) as (
 /** Reads pages of a thousand rows, as the board. */
 export const lists: Entry = {
   name: "lists",
-  about: "pages of 1,000 agents and of 1,000 outcomes over HTTP",
+  about: "unchanged pages of 1,000 agents and of 1,000 outcomes over HTTP, compressed, 16 clients",
   run: async (bench) => {
     const page = bench.quick ? 50 : 1000;
     const [few, many] = sizes(bench, 10_000, 500);
@@ -103,16 +104,17 @@ export const lists: Entry = {
               await load.run({
                 url: subject.daemon.url,
                 token: subject.home.boardToken,
-                clients: 1,
+                clients: 16,
                 milliseconds: sliceMilliseconds(bench),
                 requests: {
                   kind: "get",
                   paths: [`/api/companies/${subject.home.companyId}/${path}?limit=${page}`],
+                  packed: true,
                 },
               })
             ).perSecond;
           const raw = async () => {
-            const milliseconds = await medianMilliseconds(bench.quick ? 3 : 20, () =>
+            const milliseconds = await medianMilliseconds(bench.quick ? 2 : 20, () =>
               large
                 .raw(`select * from ${table} where company_id = ? limit ${page}`, [large.home.companyId])
                 .then(JSON.stringify),
@@ -136,6 +138,60 @@ export const lists: Entry = {
     );
   },
 };
+
+/** Reads the attention list of a company with many open outcomes, half of them blocked, as the board. */
+export const attention: Entry = {
+  name: "attention",
+  about: "the attention list of a company with 10,000 open outcomes over HTTP",
+  run: async (bench) => {
+    const [few, many] = sizes(bench, 10_000, 500);
+    return onTwo(
+      bench,
+      [few, many],
+      async ({ store, companyId, rootAgentId }, rows) => {
+        const ids = await fillOutcomes(store, companyId, rootAgentId, rootAgentId, rows);
+        await store.write(async (tx) => {
+          for (const id of ids.filter((_, index) => index % 2 === 0))
+            await tx.run(block, { id, blocked_reason: "no key" });
+        });
+        return {};
+      },
+      async (small, large, load) => {
+        const slice = (subject: Subject<unknown>) => async () =>
+          (
+            await load.run({
+              url: subject.daemon.url,
+              token: subject.home.boardToken,
+              clients: 1,
+              milliseconds: sliceMilliseconds(bench),
+              requests: { kind: "get", paths: [`/api/companies/${subject.home.companyId}/attention`] },
+            })
+          ).p50;
+        const raw = async () =>
+          medianMilliseconds(bench.quick ? 2 : 20, () =>
+            large.raw("select * from outcomes where company_id = ? and status in ('open', 'submitted')", [
+              large.home.companyId,
+            ]),
+          );
+        await slice(large)();
+        const measured = await inTurns(rounds(bench), { small: slice(small), large: slice(large), raw });
+        return [
+          {
+            name: "attention over HTTP, p50",
+            unit: "ms" as const,
+            rows: `${many} open outcomes, ${many / 2} items`,
+            value: measured.large,
+            small: measured.small,
+            baseline: { what: "one select of the open outcomes", value: measured.raw },
+            aim: { atMost: 150 },
+          },
+        ];
+      },
+    );
+  },
+};
+
+const block = updating("outcomes", ["blocked_reason"], ["id"]);
 
 interface Subject<T> {
   readonly home: Home<T>;

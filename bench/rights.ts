@@ -23,7 +23,7 @@ export const rights: Entry = {
   name: "rights",
   about: "effective-right checks; revoking and closing a chain",
   run: async (bench) => {
-    const [few, many] = sizes(bench, 1_000_000, 6_000);
+    const [few, many] = sizes(bench, 1_000_000, 1200);
     const small = await openFilled(bench, few);
     const large = await openFilled(bench, many);
     try {
@@ -113,7 +113,7 @@ async function openFilled(bench: Bench, grants: number): Promise<Subject> {
   const url = bench.store === "postgres" ? await bench.newDatabase() : undefined;
   const store = url === undefined ? openSqlite({ path, clock: Date.now }) : await openPostgres({ url });
   const token = newSecret();
-  await admitBoard(store, token, newId());
+  await admitBoard(store, token, newId);
   const company = createCompany.output.parse(
     await createCore({ store, newId, newSecret }).dispatch({
       operation: createCompany,
