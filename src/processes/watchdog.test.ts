@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { place } from "../testing/process-place.ts";
-import { byWorkspace } from "./process-table.ts";
+import { byWorkspace, processTable } from "./process-table.ts";
 import { allowed } from "../testing/allowed.ts";
 
+const isRunning = (pid: number): boolean => processTable().has(pid);
 const node = JSON.stringify(process.execPath);
 
 /** What a session tries that has limits, and the reason its end is recorded with. */
@@ -83,16 +84,21 @@ test("no file becomes larger than all files together may be", async (context) =>
 test("sessions whose leases are not confirmed for 15 seconds are ended, with what left their group", async (context) => {
   const { start, runner } = await place(context, { leaseMilliseconds: 15_000 });
   const from = performance.now();
-  const running = await start("setsid sleep 100 & (setsid env -i sleep 100 &) ; sleep 100");
+  const running = await start(
+    "setsid sleep 100 & setsid env -i /bin/sh -c 'echo $$ > pid; mv pid left; exec sleep 100' & sleep 100",
+  );
   running.release();
   const workspace = runner.workspaceFor("one");
-  const isWhole = (): boolean => byWorkspace().get(workspace)?.length === 3;
-  for (let tries = 0; !isWhole() && tries < 800; tries++) await sleep(10);
-  assert.ok(isWhole());
+  const left = join(workspace, "left");
+  for (let tries = 0; !existsSync(left) && tries < 800; tries++) await sleep(10);
+  const pid = Number(readFileSync(left, "utf8"));
+  assert.ok(isRunning(pid));
   const { reason } = await running.exited;
   const took = performance.now() - from;
   assert.equal(reason, "its lease was not confirmed for 13 seconds");
   assert.ok(took > 9000 && took < allowed(15_000), `${Math.round(took)} ms`);
   for (let tries = 0; byWorkspace().has(workspace) && tries < 6000; tries++) await sleep(10);
   assert.equal(byWorkspace().get(workspace), undefined);
+  for (let tries = 0; isRunning(pid) && tries < 6000; tries++) await sleep(10);
+  assert.equal(isRunning(pid), false);
 });
