@@ -13,6 +13,7 @@ const programs = [
   "cli/main",
   "processes/gate",
   "processes/watchdog-process",
+  "gateway/courier-process",
   "brains/rehearsal/main",
   "brains/rehearsal/plain",
   "brains/api/main",

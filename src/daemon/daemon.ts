@@ -27,12 +27,16 @@ import { keepBrainHealth } from "./brain-health.ts";
 import { failPoint } from "../runtime/fail-points.ts";
 import { modelDoor } from "../doors/model.ts";
 import { openSite } from "../doors/site.ts";
-import { endLostCalls } from "../gateway/calls.ts";
+import { providerUsed } from "../brains/registry.ts";
+import { callFiles } from "../gateway/call-files.ts";
+import { keepCourier } from "../gateway/courier.ts";
+import { keepLostCalls } from "../gateway/lost-calls.ts";
 import { internetRelay } from "../gateway/relay.ts";
 import { keepCodexLogins } from "../brains/codex/login.ts";
 import { keepProviderStates } from "../gateway/states.ts";
 import { holds } from "../capabilities/rights.ts";
 import { processRunner } from "../processes/processes.ts";
+import type { Runner } from "../processes/runner.ts";
 import { serverStarter } from "../processes/server-process.ts";
 import type { ServerRow } from "../companies/mcp-servers.ts";
 import { createBroker } from "../servers/broker.ts";
@@ -247,13 +251,15 @@ async function startLocked(opened: {
   const token = boardToken(home, newSecret);
   await admitBoard(store, token, newId, systemUserName());
   const node = nodeId(home, newId);
-  const sweepOnce = (lost: { nodeId: string | null }) =>
+  const files = callFiles(home.calls);
+  const courier = { ...keepCourier(files.folder), files };
+  const lostCalls = keepLostCalls({ store, newId, files, nodeId: node, reportBug });
+  const sweepOnce = (endCalls: () => Promise<void>) =>
     tidy(store)
-      .then(() => endLostCalls(store, newId, lost))
+      .then(endCalls)
       .catch((error: unknown) => reportBug(error, "sweep"));
-  // What an earlier run of this node left open is lost. What is open later may still be answered.
-  await sweepOnce({ nodeId: node });
-  const sweep = setInterval(() => void sweepOnce({ nodeId: null }), 3_600_000);
+  await sweepOnce(lostCalls.ofEarlierRun);
+  const sweep = setInterval(() => void sweepOnce(lostCalls.tooOld), 3_600_000);
   sweep.unref();
   const closing = new AbortController();
   let hosts: readonly string[] = [];
@@ -290,6 +296,7 @@ async function startLocked(opened: {
     isOutside: (agentId: string) => store.read((tx) => holds(tx, agentId, "net:*", "use")),
     states: providers,
     reportBug,
+    courier,
     closing: closing.signal,
     track: (request: Promise<void>) => {
       asking.add(request);
@@ -369,6 +376,21 @@ async function startLocked(opened: {
   if (found.status !== "works" && !found.unsandboxedAllowed)
     if ((await options.mayRunUnsandboxed?.(found)) === true) sandbox.allowUnsandboxed();
   const watchdog = keepWatchdog();
+  const processes = processRunner({
+    ...running,
+    workspaces: home.workspaces,
+    transcripts: home.transcripts,
+    agentHomes: home.agentHomes,
+    watchdog,
+    beforeRemoval: (id, workspace) => salvageSession({ store, mirrors, newId }, id, workspace),
+  });
+  const runner: Runner = {
+    ...processes,
+    start: (session) => {
+      if (providerUsed(session.agent.brain_type, session.agent.brain_config) !== undefined) courier.wake();
+      return processes.start(session);
+    },
+  };
   const scheduling =
     options.schedule === false
       ? undefined
@@ -377,14 +399,7 @@ async function startLocked(opened: {
           scheduler: createScheduler({
             store,
             nodeId: node,
-            runner: processRunner({
-              ...running,
-              workspaces: home.workspaces,
-              transcripts: home.transcripts,
-              agentHomes: home.agentHomes,
-              watchdog,
-              beforeRemoval: (id, workspace) => salvageSession({ store, mirrors, newId }, id, workspace),
-            }),
+            runner,
             mirrorOf: (companyId, name) =>
               mirrors.has({ companyId, name }) ? mirrors.folderOf({ companyId, name }) : undefined,
             secrets,
@@ -421,6 +436,8 @@ async function startLocked(opened: {
     clearInterval(idle);
     clearTimeout(cut);
     await Promise.all(asking);
+    lostCalls.stop();
+    courier.stop();
     await anchor.stop();
     await store.close();
     metrics.stop();

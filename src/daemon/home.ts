@@ -18,7 +18,7 @@ import { diskFull, isDiskFull } from "../store/disk.ts";
 import { notAUrl, othersCanRead } from "./texts.ts";
 
 /**
- * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `repos/`, `sandbox/`, `agents/`, `homes/`,
+ * The home folder holds everything a daemon keeps: `agency.db`, `knowledge/`, `workspaces/`, `transcripts/`, `repos/`, `sandbox/`, `agents/`, `homes/`, `model-calls/`,
  * `audit-anchor.log`, `board-token` and `audit-key` (made on first start), `secrets-key` (if the user put it there), and
  * `database-url` (if the data is in PostgreSQL). Every
  * file has mode 0600. While a daemon runs, it also holds `daemon.json` (the daemon's address) and a lock that is released when
@@ -44,6 +44,8 @@ export function openHome(path: string) {
     agents: join(path, "agents"),
     /** A folder for each agent, which its brain keeps from session to session. */
     agentHomes: join(path, "homes"),
+    /** A file for each call of a model that is not booked yet. */
+    calls: join(path, "model-calls"),
     /** A throw-away folder for each MCP server that runs. */
     servers: join(path, "servers"),
   };

@@ -2,14 +2,11 @@ import { sql } from "kysely";
 import { askToStop } from "../agents/table.ts";
 import { halt } from "../budgets/halting.ts";
 import { makeRoom, reportUsage } from "../budgets/reservations.ts";
-import { type Writing, writeIn } from "../dispatch/context.ts";
+import type { Writing } from "../dispatch/context.ts";
 import { insertion, selection, textQuery, updating } from "../store/query.ts";
-import { checksIn } from "../store/checks.ts";
 import type { Row } from "../store/schema.ts";
-import type { Store } from "../store/store.ts";
-import type { TokensUsed } from "./dialects.ts";
-import { priceOf } from "./prices.ts";
-import { providerOf } from "./providers.ts";
+import type { CallEnd } from "./call-files.ts";
+import { noTokens, type TokensUsed } from "./dialects.ts";
 import { contextNearlyFull } from "./texts.ts";
 
 /**
@@ -19,8 +16,9 @@ import { contextNearlyFull } from "./texts.ts";
  *        ──cut off─────▶ cut      what the answer said until then is booked, at least the estimated input
  *        ──not taken───▶ failed   nothing is booked
  *
- * A daemon that is killed leaves calls open. What an answer used is noted before the program hears it. The next start books what
- * was noted, and ends the calls as cut. Until an answer says what it uses, that is the estimated input.
+ * A daemon that is killed leaves calls open. The courier (courier-process.ts) hears their answers to the end, and the next start
+ * books what they used. If the courier was killed as well, what was noted before is booked, and the call is cut. An answer is noted
+ * before the program hears it. Until it says what it uses, that is the estimated input.
  *
  * Before a call is forwarded, the session's reservation must cover the most that all open calls of the session can cost. So a
  * session ends before it overspends, however many calls it makes at once.
@@ -123,36 +121,11 @@ export async function noteUse({ tx }: Writing, id: string, used: TokensUsed): Pr
   });
 }
 
-/**
- * Ends the calls that no daemon waits for any more: those of an earlier run of this node, and those of any node that are older
- * than a call can be.
- */
-export async function endLostCalls(
-  store: Store,
-  newId: () => string,
-  lost: { readonly nodeId: string | null },
-): Promise<void> {
-  const calls = await store.read((tx) =>
-    tx.all(lostCalls, { nodeId: lost.nodeId, before: tx.now - oldestCall }),
-  );
-  for (const call of calls) {
-    const config = await store.read((tx) => providerOf(tx, call.company_id, call.provider));
-    const price = config === undefined ? undefined : await priceOf(call.provider, config, call.model);
-    const tokens = {
-      input: call.input_tokens,
-      output: call.output_tokens,
-      cacheRead: call.cache_read_tokens,
-      cacheWrite: call.cache_write_tokens,
-    };
-    const cost = price?.(tokens) ?? call.most_usd;
-    await writeIn(store, call.company_id, newId, (writing) =>
-      closeCall(writing, call.id, { status: "cut", tokens, cost, context: Number.POSITIVE_INFINITY }),
-    );
-  }
+/** An answer that ended without a word about what it used counts as cut. */
+export function endOf({ status, tokens }: CallEnd): CallEnd {
+  if (status === "failed") return { status, tokens: noTokens };
+  return tokens === undefined ? { status: "cut" } : { status, tokens };
 }
-
-/** The gateway waits 15 minutes for an answer, and an answer that streams may take as long again. */
-const oldestCall = 60 * 60_000;
 
 /** From here on a session saves what it knows and ends, and another one continues. A brain that compacts does so before. */
 const mostOfContext = 0.95;
@@ -169,12 +142,6 @@ const noteCall = updating(
   "model_calls",
   ["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"],
   ["id", "status"],
-);
-const lostCalls = textQuery(
-  (p: { nodeId: string | null; before: number }) =>
-    sql<Row<"model_calls">>`select c.* from model_calls c join sessions s on s.id = c.session_id
-      where c.status = 'open' and (s.node_id = ${p.nodeId} or c.started_at < ${p.before})`,
-  checksIn("model_calls"),
 );
 const openSums = textQuery(
   (p: { sessionId: string }) =>

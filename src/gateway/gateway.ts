@@ -6,7 +6,9 @@ import { marker } from "../redaction/redact.ts";
 import type { Caller } from "../dispatch/identity.ts";
 import type { Row } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
-import { closeCall, noteUse, openCall, sessionRow } from "./calls.ts";
+import type { CallFiles } from "./call-files.ts";
+import { closeCall, endOf, noteUse, openCall, sessionRow } from "./calls.ts";
+import type { Courier } from "./courier.ts";
 import {
   addressOf,
   type Asked,
@@ -48,6 +50,8 @@ export interface GatewayParts extends CredentialParts {
   /** Called with each request, which ends when it is booked. The program that asked may be gone long before. */
   readonly track?: (request: Promise<void>) => void;
   readonly fetch?: typeof fetch;
+  /** Asks the models in a process that outlives this one. Without it, this process asks. */
+  readonly courier?: { readonly files: CallFiles } & Pick<Courier, "fetchFor">;
 }
 
 export class Refused extends Error {
@@ -210,8 +214,8 @@ async function metered(
   exchange: Exchange,
   call: { credential: ModelCredential; asked: Asked; price: Priced; listener: Listener | undefined },
 ): Promise<void> {
-  const { store, newId } = parts;
-  const { companyId, session, provider } = place;
+  const { store, newId, courier } = parts;
+  const { companyId, session, provider, config } = place;
   const { asked, price, listener } = call;
   const id = newId();
   const input = Math.ceil(asked.body.length / charactersPerToken);
@@ -242,24 +246,29 @@ async function metered(
     );
   };
   try {
-    const answer = await ask(parts, place, exchange, call.credential, asked.body);
+    const carried = courier?.fetchFor({ id, config, path: exchange.path });
+    const asking = carried === undefined ? parts : { ...parts, fetch: carried };
+    const answer = await ask(asking, place, exchange, call.credential, asked.body);
     if (answer.ok) {
       status = "cut";
       await pass(answer, exchange.response, (data) => listener?.heard(data), note);
       status = "done";
     } else await pass(answer, exchange.response, () => undefined);
   } finally {
-    const used = listener?.used();
-    const tokens = status === "failed" ? noTokens : (used ?? { ...noTokens, input });
-    const end = {
-      status: used === undefined && status === "done" ? ("cut" as const) : status,
-      tokens,
-      cost: price(tokens),
-      context: await contextTokensOf(provider, place.config, asked.model),
-    };
-    await writeIn(store, companyId, newId, (writing) => closeCall(writing, id, end)).catch((error: unknown) =>
-      parts.reportBug(error, `model call ${id}`),
-    );
+    // The next daemon hears from the courier what it used.
+    if (parts.closing?.aborted !== true || courier?.files.fateOf(id) !== "asking") {
+      const used = listener?.used();
+      const { status: how, tokens = { ...noTokens, input } } = endOf({
+        status,
+        ...(used === undefined ? {} : { tokens: used }),
+      });
+      const context = await contextTokensOf(provider, config, asked.model);
+      const end = { status: how, tokens, cost: price(tokens), context };
+      await writeIn(store, companyId, newId, (writing) => closeCall(writing, id, end)).then(
+        () => courier?.files.forget(id),
+        (error: unknown) => parts.reportBug(error, `model call ${id}`),
+      );
+    }
   }
 }
 

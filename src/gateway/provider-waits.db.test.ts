@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { endSessions } from "../agents/table.ts";
 import { boardInbox } from "../contract/mail.ts";
 import { listProviders } from "../contract/providers.ts";
-import { viewSession } from "../contract/sessions.ts";
-import { newId } from "../daemon/ids.ts";
-import { writeIn } from "../dispatch/context.ts";
-import { updating } from "../store/query.ts";
 import { always, answers } from "../testing/fake-model/script.ts";
-import { gatewayScene, providerKey, sceneModel } from "../testing/gateway-scene.ts";
+import { gatewayScene, providerKey } from "../testing/gateway-scene.ts";
 import { storeKinds } from "../testing/organization.ts";
-import { endLostCalls, openCall, sessionRow } from "./calls.ts";
 import { windowsIn } from "./provider-waits.ts";
 
-const runOn = updating("sessions", ["node_id"], ["id"]);
 const inSeconds = (seconds: number): string => String(Math.round(Date.now() / 1000) + seconds);
 /** Headers of a subscription whose five hours are used to a part, and whose week is hardly used. */
 const windows = (used: number, seconds = 3600) => ({
@@ -85,30 +78,6 @@ for (const kind of storeKinds)
         states.windowsOf(org.companyId, "fake", until + 5000).map(({ name }) => name),
         ["week"],
       );
-    });
-
-    test("a call that a killed daemon left open is booked once, at its next start", async () => {
-      const { org, opened, session } = await gatewayScene(kind, always(answers("Hi.")));
-      const { store } = opened;
-      await store.write((tx) => tx.run(runOn, { id: session.id, node_id: "this" }));
-      const row = (await store.read((tx) => tx.first(sessionRow, { id: session.id }))) ?? assert.fail();
-      const call = { id: newId(), session: row, provider: "fake", model: sceneModel };
-      const { companyId } = org;
-      const most = { input: 1000, mostTokens: 3000, mostUsd: 60_000 };
-      await writeIn(store, companyId, newId, (writing) => openCall(writing, { ...call, ...most }));
-      await store.write((tx) =>
-        tx.run(endSessions, { agent_id: row.agent_id, ended_at: tx.now, end_reason: "restart" }),
-      );
-      const booked = async () => (await org.board(viewSession, { id: session.id })).usage;
-      for (const [nodeId, expected] of [
-        ["another", 0],
-        ["this", 1000],
-        ["this", 1000],
-      ] as const) {
-        await endLostCalls(store, newId, { nodeId });
-        const { inputTokens, costUsd } = await booked();
-        assert.deepEqual([inputTokens, costUsd], [expected, (expected * 5) / 1e6]);
-      }
     });
   });
 

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { endSessions } from "../agents/table.ts";
+import { viewSession } from "../contract/sessions.ts";
+import { newId } from "../daemon/ids.ts";
+import { writeIn } from "../dispatch/context.ts";
+import { updating } from "../store/query.ts";
+import { always, answers } from "../testing/fake-model/script.ts";
+import { gatewayScene, sceneModel } from "../testing/gateway-scene.ts";
+import { storeKinds } from "../testing/organization.ts";
+import { type CallEnd, callFiles } from "./call-files.ts";
+import { openCall, sessionRow } from "./calls.ts";
+import { keepLostCalls } from "./lost-calls.ts";
+
+const runOn = updating("sessions", ["node_id"], ["id"]);
+const begin = updating("model_calls", ["started_at"], ["id"]);
+const goneProcess = spawnSync(process.execPath, ["-e", ""]).pid;
+const used = { input: 7, output: 5, cacheRead: 3, cacheWrite: 2 };
+
+for (const kind of storeKinds)
+  describe(`calls that a killed daemon left open, on ${kind}`, () => {
+    /** A session of the node "this" with calls that no daemon waits for. Returns what is booked for it. */
+    const scene = async () => {
+      const folder = mkdtempSync(join(tmpdir(), "agency-calls-"));
+      after(() => rmSync(folder, { recursive: true, force: true }));
+      const { org, opened, session, bugs } = await gatewayScene(kind, always(answers("Hi.")));
+      const { store } = opened;
+      const { companyId } = org;
+      await store.write((tx) => tx.run(runOn, { id: session.id, node_id: "this" }));
+      const row = (await store.read((tx) => tx.first(sessionRow, { id: session.id }))) ?? assert.fail();
+      const files = callFiles(folder);
+      const leave = async (file?: { pid?: number | undefined; end?: CallEnd }): Promise<string> => {
+        const call = { id: newId(), session: row, provider: "fake", model: sceneModel };
+        const most = { input: 1000, mostTokens: 3000, mostUsd: 60_000 };
+        await writeIn(store, companyId, newId, (writing) => openCall(writing, { ...call, ...most }));
+        if (file !== undefined) writeFileSync(join(folder, call.id), JSON.stringify(file));
+        return call.id;
+      };
+      const booked = async () => {
+        const { usage } = await org.board(viewSession, { id: session.id });
+        return [usage.inputTokens, usage.outputTokens];
+      };
+      const endSession = () =>
+        store.write((tx) =>
+          tx.run(endSessions, { agent_id: row.agent_id, ended_at: tx.now, end_reason: "restart" }),
+        );
+      const lostOf = (nodeId: string) =>
+        keepLostCalls({ store, newId, files, nodeId, reportBug: (error) => String(bugs.push(error)) });
+      return { folder, store, leave, booked, endSession, lostOf };
+    };
+
+    test("each is booked once, as its courier says", async () => {
+      const cases: readonly [file: Parameters<Awaited<ReturnType<typeof scene>>["leave"]>[0], number[]][] = [
+        [undefined, [0, 0]],
+        [{ pid: goneProcess, end: { status: "done", tokens: used } }, [12, 5]],
+        [{ pid: goneProcess, end: { status: "cut", tokens: used } }, [12, 5]],
+        [{ pid: goneProcess, end: { status: "done" } }, [1000, 0]],
+        [{ pid: goneProcess, end: { status: "failed" } }, [0, 0]],
+        [{ pid: goneProcess }, [1000, 0]],
+        // Not written by a courier.
+        [{}, [1000, 0]],
+      ];
+      for (const [file, expected] of cases) {
+        const { folder, leave, booked, endSession, lostOf } = await scene();
+        await leave(file);
+        await endSession();
+        writeFileSync(join(folder, "a-call-that-was-booked"), "{}");
+        await lostOf("another").tooOld();
+        assert.deepEqual(await booked(), [0, 0], "it is neither of this node nor old");
+        for (let start = 0; start < 2; start++) {
+          await lostOf("this").ofEarlierRun();
+          assert.deepEqual(await booked(), expected, JSON.stringify(file));
+        }
+        assert.deepEqual(readdirSync(folder), []);
+      }
+    });
+
+    test("one that is still being answered is booked when the answer ends", async () => {
+      const { folder, leave, booked, endSession, lostOf } = await scene();
+      const courier = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
+      after(() => courier.kill());
+      const id = await leave({ pid: courier.pid });
+      await leave({ pid: goneProcess, end: { status: "done", tokens: used } });
+      await endSession();
+      const lost = lostOf("this");
+      await lost.ofEarlierRun();
+      assert.deepEqual(await booked(), [12, 5]);
+      assert.deepEqual(readdirSync(folder), [id]);
+      const end = { status: "done", tokens: { ...used, output: 100 } };
+      writeFileSync(join(folder, id), JSON.stringify({ pid: courier.pid, end }));
+      while (readdirSync(folder).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      assert.deepEqual(await booked(), [24, 105]);
+      lost.stop();
+    });
+
+    test("one of any node that is an hour old is booked as it was noted", async () => {
+      const { store, leave, booked, lostOf } = await scene();
+      const id = await leave();
+      await store.write((tx) => tx.run(begin, { id, started_at: tx.now - 61 * 60_000 }));
+      await lostOf("another").tooOld();
+      assert.deepEqual(await booked(), [1000, 0]);
+    });
+  });

@@ -1,0 +1,106 @@
+import { sql } from "kysely";
+import { writeIn } from "../dispatch/context.ts";
+import { checksIn } from "../store/checks.ts";
+import { textQuery } from "../store/query.ts";
+import type { Row } from "../store/schema.ts";
+import type { Store } from "../store/store.ts";
+import type { CallFate, CallFiles } from "./call-files.ts";
+import { closeCall, endOf } from "./calls.ts";
+import { noTokens } from "./dialects.ts";
+import { priceOf } from "./prices.ts";
+import { providerOf } from "./providers.ts";
+
+/** The calls that no daemon waits for any more. They are booked as their courier says (courier-process.ts). */
+export interface LostCallParts {
+  readonly store: Store;
+  readonly newId: () => string;
+  readonly files: CallFiles;
+  readonly nodeId: string;
+  readonly reportBug: (error: unknown, about: string) => string;
+}
+
+export function keepLostCalls({ store, newId, files, nodeId, reportBug }: LostCallParts) {
+  let timer: NodeJS.Timeout | undefined;
+  const end = async (calls: readonly LostCall[], fateOf: (id: string) => CallFate): Promise<LostCall[]> => {
+    const left: LostCall[] = [];
+    for (const call of calls) {
+      const fate = fateOf(call.id);
+      if (fate === "asking") left.push(call);
+      else {
+        await book(store, newId, call, fate);
+        files.forget(call.id);
+      }
+    }
+    return left;
+  };
+  const endAsAnswered = async (calls: readonly LostCall[]): Promise<void> => {
+    const left = await end(calls, files.fateOf);
+    if (left.length === 0) return;
+    timer = setTimeout(
+      () => void endAsAnswered(left).catch((error: unknown) => reportBug(error, "model calls")),
+      500,
+    );
+    timer.unref();
+  };
+  return {
+    /** At the start of a daemon: an earlier run of this node left these open. Some may still be answered. */
+    ofEarlierRun: async (): Promise<void> => {
+      const calls = await store.read((tx) => tx.all(callsOfNode, { nodeId }));
+      files.keepOnly(new Set(calls.map(({ id }) => id)));
+      await endAsAnswered(calls);
+    },
+    /** Those of any node that are older than a call can be. */
+    tooOld: async (): Promise<void> => {
+      const calls = await store.read((tx) => tx.all(oldCalls, { before: tx.now - oldestCall }));
+      // The files of another node are not here.
+      await end(calls, (id) => {
+        const fate = files.fateOf(id);
+        return typeof fate === "string" ? "lost" : fate;
+      });
+    },
+    stop: (): void => clearTimeout(timer),
+  };
+}
+
+type LostCall = Row<"model_calls">;
+
+async function book(
+  store: Store,
+  newId: () => string,
+  call: LostCall,
+  fate: Exclude<CallFate, "asking">,
+): Promise<void> {
+  const config = await store.read((tx) => providerOf(tx, call.company_id, call.provider));
+  const price = config === undefined ? undefined : await priceOf(call.provider, config, call.model);
+  const noted = {
+    input: call.input_tokens,
+    output: call.output_tokens,
+    cacheRead: call.cache_read_tokens,
+    cacheWrite: call.cache_write_tokens,
+  };
+  const { status, tokens = noted } = ends(fate);
+  const cost = status === "failed" ? 0 : (price?.(tokens) ?? call.most_usd);
+  await writeIn(store, call.company_id, newId, (writing) =>
+    closeCall(writing, call.id, { status, tokens, cost, context: Number.POSITIVE_INFINITY }),
+  );
+}
+
+function ends(fate: Exclude<CallFate, "asking">): ReturnType<typeof endOf> {
+  if (fate === "unasked") return { status: "failed", tokens: noTokens };
+  return fate === "lost" ? { status: "cut" } : endOf(fate);
+}
+
+/** The gateway waits 15 minutes for an answer, and an answer that streams may take as long again. */
+const oldestCall = 60 * 60_000;
+
+const callsOfNode = textQuery(
+  (p: { nodeId: string }) =>
+    sql<LostCall>`select c.* from model_calls c join sessions s on s.id = c.session_id
+      where c.status = 'open' and s.node_id = ${p.nodeId}`,
+  checksIn("model_calls"),
+);
+const oldCalls = textQuery(
+  (p: { before: number }) =>
+    sql<LostCall>`select * from model_calls where status = 'open' and started_at < ${p.before}`,
+  checksIn("model_calls"),
+);
