@@ -69,7 +69,9 @@ const provide = (name: string, change: Partial<ProviderConfig> = {}) =>
   });
 
 const run = (type: string, provider: string, ...more: readonly string[]) =>
-  agency(["brains", "test", type, "--adapter-config", JSON.stringify({ provider }), ...more], options);
+  runWith(type, { provider }, ...more);
+const runWith = (type: string, config: object, ...more: readonly string[]) =>
+  agency(["brains", "test", type, "--adapter-config", JSON.stringify(config), ...more], options);
 
 const addressOf = (status: number): string => {
   const address = faults.address();
@@ -83,10 +85,11 @@ test("a brain that works says which model answered, how fast, with how many toke
   const cases = [
     ["anthropic_api", "good"],
     ["openai_compatible", "good-openai"],
+    ["openai_compatible", "good-openai", { api: "responses" }],
     ["codex_local", "good-openai"],
   ] as const;
-  for (const [type, provider] of cases) {
-    const { code, out, err } = await run(type, provider);
+  for (const [type, provider, more] of cases) {
+    const { code, out, err } = await runWith(type, { provider, ...more });
     assert.equal(code, 0, out + err);
     assert.match(
       out,
@@ -95,6 +98,8 @@ test("a brain that works says which model answered, how fast, with how many toke
       ),
     );
   }
+  const asked = fake.calls.map(({ conversation }) => conversation.dialect);
+  assert.deepEqual(asked, ["anthropic", "chat", "responses", "responses"]);
   const { input, output } = fake.tokensOf(key);
   assert.equal(fake.calls.length, cases.length);
   const { total } = await board.call(listCosts, { companyId });

@@ -29,8 +29,8 @@ export interface Brain<C extends z.ZodObject = z.ZodObject> {
   readonly probe: (config?: z.infer<C>) => Promise<Probe>;
   /** The provider of models that sessions with this configuration ask (gateway/). Without it, they ask none. */
   readonly provider?: (config: z.infer<C>) => string;
-  /** The API of that provider that its sessions ask. */
-  readonly api?: "messages" | "responses" | "chat";
+  /** The API of that provider that sessions with this configuration ask. */
+  readonly api?: (config: z.infer<C>) => ModelApi;
   /** Whether it runs programs that Agency does not contain. Such a brain needs a sandbox. */
   readonly runsPrograms: boolean;
   /** The files outside the workspace that a session with this configuration gets to read because it names them. */
@@ -45,6 +45,8 @@ export interface Brain<C extends z.ZodObject = z.ZodObject> {
   /** Without it, exit code 0 means done. */
   readonly judge?: (end: End) => Judgement;
 }
+
+export type ModelApi = "messages" | "responses" | "chat";
 
 export interface Probe {
   readonly available: boolean;

@@ -11,6 +11,7 @@ import {
   type Probe,
   type SessionSpec,
 } from "./brain.ts";
+import type { ModelApi } from "./brain.ts";
 import { acpBrain } from "./acp/brain.ts";
 import { anthropicBrain, openAiBrain } from "./api/brain.ts";
 import { claudeBrain } from "./claude/brain.ts";
@@ -68,6 +69,12 @@ export function namedReads(type: string, config: string): readonly string[] {
 export function providerUsed(type: string, config: string): string | undefined {
   const found = brains.find((candidate) => candidate.type === type);
   return found?.provider?.(found.config.parse(JSON.parse(config)));
+}
+
+/** The API that sessions with this configuration ask, if any. */
+export function apiUsed(type: string, config: string): ModelApi | undefined {
+  const found = brains.find((candidate) => candidate.type === type);
+  return found?.api?.(found.config.parse(JSON.parse(config)));
 }
 
 /** What every brain finds on this machine. Asking a program takes a second, so an answer counts for a minute. */

@@ -1,5 +1,5 @@
 import { agentById } from "../agents/table.ts";
-import { checkBrainConfig, findBrain, probeBrain, providerUsed } from "../brains/registry.ts";
+import { apiUsed, checkBrainConfig, findBrain, probeBrain, providerUsed } from "../brains/registry.ts";
 import { rootAgentOf } from "../capabilities/members.ts";
 import { type BrainTest, testBrain } from "../contract/hiring.ts";
 import type { Sandbox } from "../contract/installation.ts";
@@ -70,14 +70,14 @@ export function brainTestHandler(parts: BrainTesting): Guarded {
     asked: Pick<Trial, "companyId" | "agentId" | "type" | "model">,
     config: string,
   ): Promise<Partial<BrainTest>> {
-    const { runsPrograms, api, probe } = findBrain(asked.type);
+    const { runsPrograms, probe } = findBrain(asked.type);
     // With its default settings the program may be run, to see that it works. A probe of a configuration only looks.
     const found = config === "{}" ? await probe() : await probeBrain(asked.type, config);
     if (!found.available) return { status: "fails", says: found.says };
     const { status, unsandboxedAllowed, says, remedy } = parts.sandbox();
     if (runsPrograms && status !== "works" && !unsandboxedAllowed)
       return { status: "fails", says: brainNeedsSandbox(asked.type, says), remedy };
-    const provider = providerUsed(asked.type, config);
+    const [provider, api] = [providerUsed(asked.type, config), apiUsed(asked.type, config)];
     if (provider === undefined || api === undefined || parts.tryModel === undefined)
       return { status: "works", says: noModelToAsk(found.says) };
     const { works, ...tried } = await parts.tryModel({ ...asked, provider, api });

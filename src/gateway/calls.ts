@@ -122,7 +122,7 @@ export async function noteUse({ tx }: Writing, id: string, used: TokensUsed): Pr
 }
 
 /** An answer that ended without a word about what it used counts as cut. */
-export function endOf({ status, tokens }: CallEnd): CallEnd {
+export function bookedEnd({ status, tokens }: CallEnd): CallEnd {
   if (status === "failed") return { status, tokens: noTokens };
   return tokens === undefined ? { status: "cut" } : { status, tokens };
 }

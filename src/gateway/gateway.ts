@@ -7,7 +7,7 @@ import type { Caller } from "../dispatch/identity.ts";
 import type { Row } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import type { CallFiles } from "./call-files.ts";
-import { closeCall, endOf, noteUse, openCall, sessionRow } from "./calls.ts";
+import { closeCall, bookedEnd, noteUse, openCall, sessionRow } from "./calls.ts";
 import type { Courier } from "./courier.ts";
 import {
   addressOf,
@@ -258,7 +258,7 @@ async function metered(
     // The next daemon hears from the courier what it used.
     if (parts.closing?.aborted !== true || courier?.files.fateOf(id) !== "asking") {
       const used = listener?.used();
-      const { status: how, tokens = { ...noTokens, input } } = endOf({
+      const { status: how, tokens = { ...noTokens, input } } = bookedEnd({
         status,
         ...(used === undefined ? {} : { tokens: used }),
       });

@@ -5,7 +5,7 @@ import { textQuery } from "../store/query.ts";
 import type { Row } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import type { CallFate, CallFiles } from "./call-files.ts";
-import { closeCall, endOf } from "./calls.ts";
+import { closeCall, bookedEnd } from "./calls.ts";
 import { noTokens } from "./dialects.ts";
 import { priceOf } from "./prices.ts";
 import { providerOf } from "./providers.ts";
@@ -85,9 +85,9 @@ async function book(
   );
 }
 
-function ends(fate: Exclude<CallFate, "asking">): ReturnType<typeof endOf> {
+function ends(fate: Exclude<CallFate, "asking">): ReturnType<typeof bookedEnd> {
   if (fate === "unasked") return { status: "failed", tokens: noTokens };
-  return fate === "lost" ? { status: "cut" } : endOf(fate);
+  return fate === "lost" ? { status: "cut" } : bookedEnd(fate);
 }
 
 /** The gateway waits 15 minutes for an answer, and an answer that streams may take as long again. */

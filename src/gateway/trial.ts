@@ -1,3 +1,4 @@
+import type { ModelApi } from "../brains/brain.ts";
 import { bookAlone, lacksFor } from "../budgets/reservations.ts";
 import type { ProviderConfig } from "../contract/providers.ts";
 import { writeIn } from "../dispatch/context.ts";
@@ -20,7 +21,7 @@ export interface Trial {
   readonly type: string;
   readonly provider: string;
   /** The API that the brain's sessions ask. */
-  readonly api: "messages" | "responses" | "chat";
+  readonly api: ModelApi;
   /** Null: the provider's default. */
   readonly model: string | null;
 }

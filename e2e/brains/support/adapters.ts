@@ -1,5 +1,6 @@
 // The brains with a model that must pass the list, each as data.
 import { join } from "node:path";
+import type { ModelDialect } from "../../../src/testing/fake-model/conversation.ts";
 import type { Step } from "../../../src/testing/fake-model/script.ts";
 import { use } from "../../../src/testing/fake-model/script.ts";
 import { programFolder } from "./programs.ts";
@@ -7,6 +8,8 @@ import { programFolder } from "./programs.ts";
 export interface Adapter {
   readonly type: string;
   readonly dialect: "anthropic" | "openai";
+  /** What its requests look like. */
+  readonly speaks: ModelDialect;
   readonly model: string;
   readonly config: Readonly<Record<string, unknown>>;
   /** The program that it looks for on PATH. Undefined if it needs none. */
@@ -20,6 +23,7 @@ export interface Adapter {
 export const claude: Adapter = {
   type: "claude_local",
   dialect: "anthropic",
+  speaks: "anthropic",
   model: "claude-opus-4-5",
   config: {},
   program: "claude",
@@ -30,6 +34,7 @@ export const claude: Adapter = {
 export const codex: Adapter = {
   type: "codex_local",
   dialect: "openai",
+  speaks: "responses",
   model: "gpt-5.5",
   config: {},
   program: "codex",
@@ -42,6 +47,7 @@ const ownShell = (command: string): Step => use("shell", { command });
 export const anthropicApi: Adapter = {
   type: "anthropic_api",
   dialect: "anthropic",
+  speaks: "anthropic",
   model: "claude-opus-4-5",
   config: {},
   resumes: true,
@@ -51,10 +57,18 @@ export const anthropicApi: Adapter = {
 export const openAiCompatible: Adapter = {
   type: "openai_compatible",
   dialect: "openai",
+  speaks: "chat",
   model: "gpt-5.1",
   config: {},
   resumes: true,
   shell: ownShell,
+};
+
+/** The same brain, with OpenAI's Responses. */
+export const openAiResponses: Adapter = {
+  ...openAiCompatible,
+  speaks: "responses",
+  config: { api: "responses" },
 };
 
 /** PATH with the installed programs first. */

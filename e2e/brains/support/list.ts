@@ -112,6 +112,7 @@ export function testBrain(adapter: Adapter): void {
           assert.equal((await board.call(readFile, { id: report?.id ?? "" })).content, "All is well.");
           const [first] = stage.model.calls;
           assert.equal(first?.conversation.model, adapter.model);
+          assert.equal(first.conversation.dialect, adapter.speaks);
           assert.match(first?.conversation.system ?? "", /You are one session of Ada/);
           assert.match(JSON.stringify(first?.conversation.body), /effort":"?high/);
           await counts(stage, session);

@@ -4,6 +4,7 @@ import type { ProviderDialect } from "../../contract/providers.ts";
 /** What the daemon tells the process of a session with an API brain. */
 export const ApiSession = z.object({
   dialect: z.enum(["anthropic", "openai"]),
+  api: z.enum(["messages", "responses", "chat"]),
   provider: z.string(),
   effort: z.string().nullable(),
   /** The name of the conversation. */

@@ -10,14 +10,14 @@ import {
   tool,
   type ToolSet,
 } from "ai";
-import type { ProviderDialect } from "../../contract/providers.ts";
+import type { ModelApi } from "../brain.ts";
 import { tell, SessionEnd } from "../own-program.ts";
 import type { SessionTool } from "./own-tools.ts";
 import { notReached, usedBy } from "./texts.ts";
 
 /** What one request to the model needs, apart from the conversation. */
 export interface ModelSpec {
-  readonly dialect: ProviderDialect;
+  readonly api: ModelApi;
   /** Where the gateway forwards to the provider. */
   readonly url: string;
   readonly token: string;
@@ -113,9 +113,11 @@ export async function modelFor(
   };
 }
 
-async function languageModel({ dialect, url, token, model }: ModelSpec): Promise<LanguageModel> {
+async function languageModel({ api, url, token, model }: ModelSpec): Promise<LanguageModel> {
   const baseURL = `${url}/v1`;
-  if (dialect === "anthropic")
+  if (api === "responses")
+    return (await import("@ai-sdk/openai")).createOpenAI({ baseURL, apiKey: token }).responses(model);
+  if (api === "messages")
     return (await import("@ai-sdk/anthropic")).createAnthropic({ baseURL, authToken: token })(model);
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
   return createOpenAICompatible({ name: "agency", baseURL, apiKey: token, includeUsage: true })(model);
@@ -123,15 +125,16 @@ async function languageModel({ dialect, url, token, model }: ModelSpec): Promise
 
 type Options = NonNullable<Parameters<typeof streamText>[0]["providerOptions"]>;
 
-function optionsOf({ dialect, effort }: ModelSpec): Options {
-  if (dialect === "anthropic")
-    return { anthropic: { toolStreaming: false, ...(effort !== null && { effort }) } };
-  return effort === null ? {} : { agency: { reasoningEffort: effort === "max" ? "xhigh" : effort } };
+function optionsOf({ api, effort }: ModelSpec): Options {
+  if (api === "messages") return { anthropic: { toolStreaming: false, ...(effort !== null && { effort }) } };
+  const reasoning = effort === null ? {} : { reasoningEffort: effort === "max" ? "xhigh" : effort };
+  // What the model thought comes back encrypted and is part of the conversation, because the provider keeps nothing.
+  return api === "chat" ? { agency: reasoning } : { openai: { ...reasoning, store: false } };
 }
 
 /** Marks the end of what the provider should keep in its cache. Only Anthropic's dialect has such marks. */
-function cached({ dialect }: Pick<ModelSpec, "dialect">): { providerOptions?: Options } {
-  return dialect === "anthropic"
+function cached({ api }: Pick<ModelSpec, "api">): { providerOptions?: Options } {
+  return api === "messages"
     ? { providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } } }
     : {};
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type ProviderDialect, ProviderName } from "../../contract/providers.ts";
-import { type Brain, brain } from "../brain.ts";
+import { type Brain, brain, type ModelApi } from "../brain.ts";
 import { hearOwn, judgeOwn, ownProgram } from "../own-program.ts";
 import { type ApiSession, brainTypes } from "./api-session.ts";
 
@@ -15,20 +15,22 @@ const shared = [
   "state, and the conversation continues from a summary. A session that was cut off is resumed.",
 ];
 
-function apiBrain(
+const provider = (usual: string) =>
+  ProviderName.optional().describe(
+    `Provider of the company whose API is used. Default ${usual}. The board adds providers with PUT /api/companies/:companyId/providers/:name.`,
+  );
+
+function apiBrain<C extends z.ZodObject>(
   dialect: ProviderDialect,
-  usual: string,
+  config: C,
+  chosen: (config: z.infer<C>) => { readonly provider: string; readonly api: ModelApi },
   about: readonly string[],
   examples: Brain["examples"],
-): Brain {
+): Brain<C> {
   return brain({
     type: brainTypes[dialect],
     runsPrograms: true,
-    config: z.strictObject({
-      provider: ProviderName.optional().describe(
-        `Provider of the company whose API is used. Default ${usual}. The board adds providers with PUT /api/companies/:companyId/providers/:name.`,
-      ),
-    }),
+    config,
     documentation: [...about, ...shared].join("\n"),
     safety: [
       "The session runs in a sandbox: its commands can write only the workspace and reach only Agency. No session holds the provider's key.",
@@ -41,12 +43,12 @@ function apiBrain(
       version: null,
       says: "built in; needs a provider with its key",
     }),
-    provider: ({ provider }) => provider ?? usual,
-    api: dialect === "anthropic" ? "messages" : "chat",
-    launch: ({ provider }, session) => {
+    provider: (given) => chosen(given).provider,
+    api: (given) => chosen(given).api,
+    launch: (given, session) => {
       const settings: z.infer<typeof ApiSession> = {
         dialect,
-        provider: provider ?? usual,
+        ...chosen(given),
         effort: session.effort,
         thread: session.resume ?? session.id,
         isResumed: session.resume !== undefined,
@@ -66,18 +68,29 @@ function apiBrain(
 
 export const anthropicBrain = apiBrain(
   "anthropic",
-  "anthropic",
+  z.strictObject({ provider: provider("anthropic") }),
+  ({ provider: name = "anthropic" }) => ({ provider: name, api: "messages" }),
   ["Asks Claude through Anthropic's API, or another server that speaks Anthropic's messages.", ""],
   [{}, { provider: "anthropic" }],
 );
 
 export const openAiBrain = apiBrain(
   "openai",
-  "openai",
+  z.strictObject({
+    provider: provider("openai"),
+    api: z
+      .enum(["chat", "responses"])
+      .optional()
+      .describe(
+        "chat (the default): chat completions, which almost every server has. responses: OpenAI's Responses API, the only one of some models.",
+      ),
+  }),
+  ({ provider: name = "openai", api = "chat" }) => ({ provider: name, api }),
   [
-    "Asks any server that speaks OpenAI's chat completions: hosted ones, and local ones such as Ollama, llama.cpp and vLLM. For a",
-    "local server, the board adds a provider with its address, its models and their context, for example `http://127.0.0.1:11434`.",
+    "Asks any server that speaks OpenAI's chat completions or Responses: hosted ones, and local ones such as Ollama, llama.cpp and",
+    "vLLM. For a local server, the board adds a provider with its address, its models and their context, for example",
+    "`http://127.0.0.1:11434`. With Responses, nothing is stored at the provider.",
     "",
   ],
-  [{}, { provider: "local" }],
+  [{}, { provider: "local" }, { api: "responses" }],
 );

@@ -54,9 +54,9 @@ await runToEnd(async () => {
   const told = missing.length === 0 ? briefing : `${briefing}\n${texts.missingServers(missing)}\n`;
   conversation.add({ role: "user", content: conversation.resumed > 0 ? `${continued}\n\n${told}` : told });
   const tools = [...own.tools, ...servers.tools];
-  const { effort } = session;
+  const { effort, api } = session;
   const prompt = readFileSync(session.systemPromptFile, "utf8");
-  const ask = await modelFor({ ...offer, url: gateway, token, effort }, prompt, tools);
+  const ask = await modelFor({ ...offer, url: gateway, api, token, effort }, prompt, tools);
   await runLoop({ ask, tools, conversation, contextTokens: offer.contextTokens, briefing: told });
 });
 

@@ -57,7 +57,7 @@ export const claudeBrain = brain({
   examples: [{}, { login: "subscription" }],
   reads: cliReads,
   provider: providerFor,
-  api: "messages",
+  api: () => "messages",
   probe: (config) => probeCli(claudeProgram, config?.command),
   prepare: (_, session) => {
     copySkills(session, join(session.home, ".claude", "skills"));

@@ -59,7 +59,7 @@ export const codexBrain = brain({
   examples: [{}, { login: "subscription" }],
   reads: cliReads,
   provider: providerFor,
-  api: "responses",
+  api: () => "responses",
   probe: (config) => probeCli(codexProgram, config?.command),
   prepare: (config, session) => {
     mkdirSync(homeOf(session), { recursive: true, mode: 0o700 });

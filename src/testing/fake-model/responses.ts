@@ -53,7 +53,9 @@ export const responses: Wire = {
       const text = textOf(item.content);
       return role === "user" || role === "assistant" ? [{ kind: role, text }] : [];
     });
-    const system = items.flatMap((item) => (item.role === "developer" ? [textOf(item.content)] : []));
+    const system = items.flatMap((item) =>
+      item.role === "developer" || item.role === "system" ? [textOf(item.content)] : [],
+    );
     const names = tools.flatMap(({ type, name = "", tools: inside }) =>
       type === "namespace" ? (inside ?? []).map((tool) => `${name}.${tool.name}`) : name === "" ? [] : [name],
     );
@@ -75,6 +77,18 @@ export const responses: Wire = {
       { type: "response.created", response: { ...whole(spoken, "in_progress"), output: [] } },
       ...itemsOf(spoken).flatMap((item, output_index) => [
         { type: "response.output_item.added", output_index, item },
+        // Some clients read the words only from here.
+        ...(item.type === "message"
+          ? [
+              {
+                type: "response.output_text.delta",
+                item_id: item.id,
+                output_index,
+                content_index: 0,
+                delta: spoken.text,
+              },
+            ]
+          : []),
         { type: "response.output_item.done", output_index, item },
       ]),
       { type: "response.completed", response: whole(spoken, "completed") },
@@ -88,6 +102,7 @@ function whole(spoken: Spoken, status: string) {
   return {
     id: spoken.id,
     object: "response",
+    created_at: 0,
     status,
     model: spoken.model,
     output: itemsOf(spoken),

@@ -1,0 +1,4 @@
+import { openAiResponses } from "./support/adapters.ts";
+import { testBrain } from "./support/list.ts";
+
+testBrain(openAiResponses);
