@@ -46,6 +46,9 @@ const cases: readonly Case[] = [
         'model_provider="fake"',
         "-c",
         `model_providers.fake={name="fake",base_url="${model}/v1",env_key="FAKE",wire_api="responses"}`,
+        // For its first question Codex waits a second or two for tools that are not required, and a busy machine is slower.
+        "-c",
+        "mcp_servers.agency={required=true,startup_timeout_sec=300}",
         "Please give the goal.",
       ],
       env: { FAKE: key },

@@ -1,6 +1,8 @@
 import { createServer } from "node:http";
 import { json } from "node:stream/consumers";
 import { after } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { keepCodexLogins } from "../brains/codex/login.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { type ProviderConfig, putProvider } from "../contract/providers.ts";
@@ -48,6 +50,7 @@ export async function gatewayScene(
   });
   const session = await org.session(agent.id);
   const bugs: unknown[] = [];
+  const underWay = new Set<Promise<void>>();
   const gateway = modelGateway({
     store: opened.store,
     newId,
@@ -59,6 +62,10 @@ export async function gatewayScene(
     reportBug: (error) => {
       bugs.push(error);
       return "1";
+    },
+    track: (request) => {
+      underWay.add(request);
+      void request.finally(() => underWay.delete(request));
     },
   });
   const server = createServer((request, response) => {
@@ -92,5 +99,14 @@ export async function gatewayScene(
       }),
       ...(how.signal === undefined ? {} : { signal: how.signal }),
     });
-  return { org, opened, fake, agent, session, ask, bugs, states };
+  /** Waits until all that was asked for is booked, also for programs that are gone. */
+  const booked = async (): Promise<void> => {
+    const connections = promisify(server.getConnections.bind(server));
+    for (let open = 1; open > 0; open = await connections()) {
+      server.closeIdleConnections();
+      await Promise.all(underWay);
+      await sleep(5);
+    }
+  };
+  return { org, opened, fake, agent, session, ask, booked, bugs, states };
 }
