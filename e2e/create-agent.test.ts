@@ -92,7 +92,9 @@ describe("create_agent", { concurrency: 4 }, () => {
       await beginAsking(daemon, folder, { name: "Helper", role: "helps", "auto-reply": true });
       const asked = await until("a request", async () => (await approvalsOf(daemon))[0]);
       await sleep(70_000);
-      const [before = []] = notesIn(folder);
+      const before = await until("the end of its first wait", () =>
+        notesIn(folder).find((notes) => notes.some(({ result }) => result !== undefined)),
+      );
       assert.deepEqual(
         before
           .find(({ tools }) => tools !== undefined)
