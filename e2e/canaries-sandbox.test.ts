@@ -19,6 +19,7 @@ import { why } from "../src/contract/outcomes.ts";
 import { exportCompany } from "../src/contract/roster.ts";
 import { listSecrets, setSecret } from "../src/contract/secrets.ts";
 import { listMcpServers, putMcpServer, testMcpServer } from "../src/contract/servers.ts";
+import { allowed } from "../src/testing/allowed.ts";
 import { hiderOf } from "../src/redaction/known-texts.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 
@@ -175,10 +176,9 @@ function filesIn(folder: string): string[] {
 }
 
 async function until<T>(look: () => T | undefined): Promise<T> {
-  for (let tries = 0; tries < 600; tries++) {
+  for (const begun = performance.now(); performance.now() - begun < allowed(60_000); await sleep(100)) {
     const found = look();
     if (found !== undefined) return found;
-    await sleep(100);
   }
   throw new Error("it did not happen within 60 seconds");
 }

@@ -3,6 +3,7 @@
 import { request } from "node:http";
 import { connect } from "node:net";
 import type { Daemon } from "../../src/daemon/daemon.ts";
+import { allowed } from "../../src/testing/allowed.ts";
 import type { World } from "../walk-row.ts";
 
 export const attackClasses = [
@@ -84,6 +85,6 @@ export function sendBytes(url: string, bytes: string): Promise<string> {
     socket.on("close", () => resolve(Buffer.concat(chunks).toString("utf8")));
     socket.write(bytes);
     // A daemon that waits for more gets no more.
-    socket.setTimeout(3000, () => socket.destroy());
+    socket.setTimeout(allowed(3000), () => socket.destroy());
   });
 }
