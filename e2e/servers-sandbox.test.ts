@@ -171,18 +171,15 @@ describe("third-party MCP servers behind the broker", () => {
         assert.match(await rawCall(url, session.token, "every", "echo", { message: "again" }), /forbidden/);
         await none(() => serverFolders(home).length > 1, "the server of the revoked right");
 
-        // A killed server restarts, and `why` names it meanwhile.
-        for (const pid of serverPids(home)) process.kill(pid, "SIGKILL");
+        // A killed server restarts. Meanwhile `why` and the attention list name it: it is killed until both have been seen.
         const named = await until(async () => {
+          for (const pid of serverPids(home)) process.kill(pid, "SIGKILL");
           const { says } = await board.call(why, { id: boss.id });
-          return says.includes("MCP server files") ? says : undefined;
+          const { items } = await board.call(viewAttention, { companyId, kind: "server" });
+          const isListed = items.some(({ subject }) => subject.id === "files");
+          return says.includes("MCP server files") && isListed ? says : undefined;
         });
         t.diagnostic(`why: ${named}`);
-        const { items } = await board.call(viewAttention, { companyId, kind: "server" });
-        assert.ok(
-          items.some(({ subject }) => subject.id === "files"),
-          "attention names it",
-        );
         await until(async () => {
           const { servers } = await board.call(listMcpServers, { companyId });
           return servers.find(({ name }) => name === "files")?.status === "works" ? true : undefined;
