@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
-import { createKey, setPermissions, updateAgent } from "../contract/agents.ts";
+import { createKey, pauseAgent, setPermissions, updateAgent } from "../contract/agents.ts";
 import { viewAttention } from "../contract/attention.ts";
 import { grantPermission } from "../contract/capabilities.ts";
 import {
@@ -15,11 +15,14 @@ import {
 import { viewApproval } from "../contract/approvals.ts";
 import { requestAgent, waitForApproval } from "../contract/create-agent.ts";
 import { createFile, listFiles } from "../contract/knowledge.ts";
+import { listEvents } from "../contract/ledger.ts";
 import { readInbox, sendDeferredMessage, sendMessage, viewMessage } from "../contract/mail.ts";
-import { myOutcomes, why } from "../contract/outcomes.ts";
+import { createOutcome, myOutcomes, viewOutcome, why } from "../contract/outcomes.ts";
 import { viewOrg } from "../contract/roster.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
+import type { Script } from "../testing/scripted-runner.ts";
+import { hang } from "../testing/scripts.ts";
 import { stagedOn } from "../testing/stage.ts";
 
 const minute = 60_000;
@@ -167,6 +170,32 @@ for (const kind of storeKinds)
       await slow.scheduler.tick();
       assert.equal((await org.board(viewMessage, { id: later.id })).deliveredAt, null);
     });
+
+    staged(
+      "a session that ended before the archive and is settled after it blocks nothing",
+      async (stage) => {
+        const { org, runner } = stage;
+        const { companyId } = org;
+        const ann = await org.agent("Ann");
+        const hard = await org.board(createOutcome, { companyId, title: "hard", parents: [ann.id] });
+        const idle: Script = async () => ({});
+        runner.plan(ann.id, idle, idle, hang);
+        for (let step = 0; step < 3; step++) {
+          await stage.rest();
+          stage.advance(minute);
+        }
+        assert.deepEqual([runner.started.length, runner.alive()], [3, 1]);
+        await org.board(pauseAgent, { id: ann.id });
+        await org.board(archiveCompany, { companyId });
+        await stage.rest();
+        const { sessions } = await org.board(listAgentSessions, { id: ann.id });
+        assert.deepEqual([sessions.length, runner.alive()], [3, 0]);
+        assert.equal((await org.board(viewOutcome, { id: hard.id })).blocked, null);
+        const { events } = await org.board(listEvents, { companyId, limit: 1000 });
+        const operations = events.map(({ operation }) => operation);
+        assert.deepEqual(operations.slice(operations.indexOf("company.archive") + 1), ["session.end"]);
+      },
+    );
 
     staged("archived, it is hidden, read only and silent until it comes back", async (stage) => {
       const { org } = stage;

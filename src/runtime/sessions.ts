@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { EndKind } from "../contract/sessions.ts";
 import { redactText } from "../redaction/redact.ts";
 import { companyFrozen } from "../companies/freezing.ts";
+import { companyState } from "../dispatch/company-settings.ts";
 import { bySystem } from "../dispatch/context.ts";
 import { keepCredential } from "../agents/keys.ts";
 import { agentById, type AgentRow, saveAgent } from "../agents/table.ts";
@@ -182,7 +183,9 @@ export async function endSession(tx: Tx, id: string, ending: Ending, newId: () =
       newId,
     );
   const now = await agentById(tx, agent.id);
-  const isExcused = session.end_reason === companyFrozen || ending.isBlameless === true;
+  // An archived company is only read. Nothing in it is blocked, and no manager is told.
+  const isArchived = (await companyState(tx, agent.company_id)).state === "archived";
+  const isExcused = session.end_reason === companyFrozen || ending.isBlameless === true || isArchived;
   const progress = await countProgress(tx, session, now);
   const after = isExcused && !progress ? now : await guardAgainstStalling(tx, now, session, progress, newId);
   await saveAgent(tx, { ...after, state_stale: activity.updatedState ? 0 : 1, last_session_at: tx.now });
