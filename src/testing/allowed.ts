@@ -7,7 +7,7 @@ import { availableParallelism, loadavg } from "node:os";
  */
 export function allowed(promised: number): number {
   const perCore = waiting() / availableParallelism();
-  return promised * (perCore > 1 / 2 ? Math.max(6, 3 * perCore) : 2);
+  return Math.ceil(promised * (perCore > 1 / 2 ? Math.max(6, 3 * perCore) : 2));
 }
 
 /** How many threads want a core: on average in the last minute or, if that is more, now. Work that has just begun is not in the average. */
