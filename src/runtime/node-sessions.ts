@@ -269,7 +269,8 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
     }
   }
 
-  async function finished(session: Pick<SessionRow, "id" | "company_id">, exit: Exit): Promise<void> {
+  async function finished(session: Pick<SessionRow, "id" | "company_id">, given: Exit): Promise<void> {
+    const exit = storable(given);
     exits.set(session.id, { session, exit });
     await at("exited");
     const { usage, cause = exit.code === 0 ? "done" : "failed" } = exit;
@@ -449,6 +450,17 @@ export function createNodeSessions(parts: NodeParts, places: Places): NodeSessio
 
 /** An end that the agent did not cause. */
 const byNode = (reason: string): Ending => ({ reason, exitCode: null, isBlameless: true });
+
+/** No store keeps NUL or half a character, but programs print them. */
+function storable(exit: Exit): Exit {
+  const clean = (text: string): string => text.replaceAll("\u0000", "").toWellFormed();
+  const { reason, output, lost } = exit;
+  const kept =
+    lost === undefined
+      ? {}
+      : { lost: { ...lost, directives: lost.directives.map(clean), line: clean(lost.line) } };
+  return { ...exit, reason: clean(reason), output: clean(output), ...kept };
+}
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -60,9 +60,8 @@ export async function openStage(kind: StoreKind): Promise<Stage> {
       before = after;
       for (const { scheduler, runner } of nodes) {
         await scheduler.tick();
-        await quiet(scheduler, runner);
+        await quiet(scheduler, runner, bugs);
       }
-      if (bugs.length > 0) throw bugs[0];
     }
   };
 
@@ -118,9 +117,10 @@ export function withClock(store: Store, clock: () => number): Store {
   };
 }
 
-/** Waits until every process waits for the test or has ended and was handled by the scheduler. */
-async function quiet(scheduler: Scheduler, runner: ScriptedRunner): Promise<void> {
+/** Waits until every process waits for the test or has ended and was handled by the scheduler. A bug may be why one is not. */
+async function quiet(scheduler: Scheduler, runner: ScriptedRunner, bugs: readonly unknown[]): Promise<void> {
   for (const started = performance.now(); ; await sleep(1)) {
+    if (bugs.length > 0) throw bugs[0];
     if (runner.alive() === runner.held() && scheduler.running() <= runner.held()) return;
     if (performance.now() - started > 120_000)
       throw new Error("a scripted session did not end within 2 minutes");

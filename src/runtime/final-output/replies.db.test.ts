@@ -371,9 +371,15 @@ for (const kind of storeKinds)
       const nia = await made(stage, { name: "Nia" });
       await personRoot(stage);
       await write(stage, nia);
-      stage.runner.plan(nia, says("@hu\u0000man", "\u0000hello \ud83e\udd16\u0007"));
+      stage.runner.plan(nia, says("@hu\u0000man", "\u0000hel\ud800lo \ud83e\udd16\u0007"));
       await stage.rest();
-      assert.deepEqual(await board(stage), [["Nia", "hello 🤖\u0007"]]);
+      assert.deepEqual(await board(stage), [["Nia", "hel\ufffdlo 🤖\u0007"]]);
+      await write(stage, nia);
+      stage.runner.plan(nia, async () => ({ code: 1, reason: "it said \u0000\udc00" }));
+      await stage.rest();
+      const { sessions } = await stage.org.board(listAgentSessions, { id: nia });
+      const reasons = new Set(sessions.map(({ endReason }) => endReason));
+      assert.deepEqual(reasons, new Set(["exited with code 0", "it said \ufffd"]));
     });
 
     for (const moment of ["exited", "exited and been seen to", "settled"] as const)

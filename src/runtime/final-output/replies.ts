@@ -114,10 +114,10 @@ async function sendWords(
   return giveBack(reply, name, asClause(refusal.message));
 }
 
-/** Takes the whole first line after the @ as the address; addressIn() finds where it ends. NUL can't be stored. */
+/** Takes the whole first line after the @ as the address; addressIn() finds where it ends. */
 export function wordsIn(said: string): Words {
   const lines = said.split("\n").filter((line) => usageIn(line) === undefined);
-  const text = lines.join("\n").replaceAll("\u0000", "").trim();
+  const text = lines.join("\n").trim();
   const match = /^@([^\n]+)(?:\n([\s\S]*))?$/.exec(text);
   if (match === null) return { to: null, body: text };
   return { to: (match[1] ?? "").trim(), body: (match[2] ?? "").trim() };
