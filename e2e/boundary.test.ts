@@ -10,7 +10,7 @@ import { sendMessage } from "../src/contract/mail.ts";
 import { updateCompany } from "../src/contract/companies.ts";
 import { createAgent } from "../src/contract/hiring.ts";
 import { createKey, pauseAgent, resumeAgent, updateAgent, viewAgent } from "../src/contract/agents.ts";
-import { reclaimOutcome } from "../src/contract/outcomes.ts";
+import { reclaimOutcome } from "../src/contract/delegation.ts";
 import { listAgentSessions, viewTranscript } from "../src/contract/sessions.ts";
 import { sayToken, tokenIn } from "./support/agents.ts";
 import { call, McpWorld, refused, rpc, rpcHeaders, send } from "./support/mcp.ts";

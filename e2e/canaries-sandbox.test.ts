@@ -15,7 +15,7 @@ import { createAgent } from "../src/contract/hiring.ts";
 import { viewInstallation } from "../src/contract/installation.ts";
 import { listEvents } from "../src/contract/ledger.ts";
 import { sendMessage } from "../src/contract/mail.ts";
-import { why } from "../src/contract/outcomes.ts";
+import { why } from "../src/contract/why.ts";
 import { exportCompany } from "../src/contract/roster.ts";
 import { listSecrets, setSecret } from "../src/contract/secrets.ts";
 import { listMcpServers, putMcpServer, testMcpServer } from "../src/contract/servers.ts";

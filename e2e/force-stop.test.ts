@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { viewCompany } from "../src/contract/companies.ts";
-import { listOutcomes, reclaimOutcome } from "../src/contract/outcomes.ts";
+import { listOutcomes } from "../src/contract/outcomes.ts";
+import { reclaimOutcome } from "../src/contract/delegation.ts";
 import { checkRefused } from "./support/living-checker.ts";
 import { allPages } from "./support/pages.ts";
 import { gone, sessionProcesses } from "./support/processes.ts";

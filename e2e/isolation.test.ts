@@ -8,7 +8,7 @@ import { createAgent } from "../src/contract/hiring.ts";
 import { viewInstallation } from "../src/contract/installation.ts";
 import { sendMessage } from "../src/contract/mail.ts";
 import { listSessions } from "../src/contract/sessions.ts";
-import { why } from "../src/contract/outcomes.ts";
+import { why } from "../src/contract/why.ts";
 import { agency, type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 
 const brain = { adapterType: "process", adapterConfig: { command: "/bin/true" } };

@@ -20,14 +20,14 @@ import { createKey, updateAgent, viewAgent } from "../src/contract/agents.ts";
 import {
   completeOutcome,
   createOutcome,
-  delegateOutcome,
   listOutcomes,
   myOutcomes,
   reopenOutcome,
   submitOutcome,
   viewOutcome,
-  why,
 } from "../src/contract/outcomes.ts";
+import { delegateOutcome } from "../src/contract/delegation.ts";
+import { why } from "../src/contract/why.ts";
 import { listSessions } from "../src/contract/sessions.ts";
 import { type BuiltDaemon, startDaemon, temporaryFolder } from "./support/daemon.ts";
 

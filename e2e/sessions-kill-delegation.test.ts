@@ -5,7 +5,7 @@ import { sendMessage } from "../src/contract/mail.ts";
 import { viewCompany } from "../src/contract/companies.ts";
 import { createAgent } from "../src/contract/hiring.ts";
 import { pauseAgent, resumeAgent, terminateAgent, updateAgent, viewAgent } from "../src/contract/agents.ts";
-import { reclaimOutcome } from "../src/contract/outcomes.ts";
+import { reclaimOutcome } from "../src/contract/delegation.ts";
 import { bothStores, type StoreKind } from "../src/testing/organization.ts";
 import { sampleOf } from "../src/testing/seeds.ts";
 import { sleeper, tokensOf } from "./support/agents.ts";

@@ -4,7 +4,8 @@ import { describe, test } from "node:test";
 import { createFile } from "../src/contract/knowledge.ts";
 import { createKey } from "../src/contract/agents.ts";
 import { createPerson } from "../src/contract/people.ts";
-import { createOutcome, delegateOutcome } from "../src/contract/outcomes.ts";
+import { createOutcome } from "../src/contract/outcomes.ts";
+import { delegateOutcome } from "../src/contract/delegation.ts";
 import { refusal, sharedOrganization, bothStores } from "../src/testing/organization.ts";
 import { digestOf, everythingIn, unchanged } from "./digest.ts";
 

@@ -6,6 +6,8 @@ import { viewAgent, wakeAgent } from "../src/contract/agents.ts";
 import { createFile, readFile, writeFile } from "../src/contract/knowledge.ts";
 import { acknowledgeMessage, readInbox, sendDeferredMessage, sendMessage } from "../src/contract/mail.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
+import { delegateOutcome } from "../src/contract/delegation.ts";
+import { why } from "../src/contract/why.ts";
 import {
   type Organization,
   type StoreKind,
@@ -151,8 +153,7 @@ const attacks: Readonly<Record<string, { play: Attack; first: number; second: nu
   },
   "asks why 1,000 times": {
     play: async ({ call }, { job }) => {
-      for (let each = 0; each < byLength({ quick: 100, whole: 1000 }); each++)
-        await call(outcomes.why, { id: job });
+      for (let each = 0; each < byLength({ quick: 100, whole: 1000 }); each++) await call(why, { id: job });
     },
     first: 3,
     second: 0,
@@ -174,7 +175,7 @@ const inScene = (kind: StoreKind, play: (scene: Scene) => Promise<void>): Promis
     const { org } = stage;
     const ann = await org.agent("Ann");
     const job = await org.root(outcomes.createOutcome, { title: "job", parents: [org.rootId] });
-    await org.root(outcomes.delegateOutcome, { id: job.id, to: ann.id });
+    await org.root(delegateOutcome, { id: job.id, to: ann.id });
     // The order is in her inbox.
     await acknowledgeAll(ann.call);
     await play({ stage, org, ann, job: job.id });
@@ -243,7 +244,7 @@ for (const kind of storeKinds)
         const ids = [];
         for (let each = 0; each < 15; each++) {
           const { id } = await org.root(outcomes.createOutcome, { title: "task", parents: [org.rootId] });
-          await org.root(outcomes.delegateOutcome, { id, to: ann.id });
+          await org.root(delegateOutcome, { id, to: ann.id });
           ids.push(id);
         }
         await acknowledgeAll(ann.call);

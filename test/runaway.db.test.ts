@@ -14,7 +14,8 @@ import { acknowledgeMessage, readInbox, sendDeferredMessage, sendMessage } from 
 import { updateCompany } from "../src/contract/companies.ts";
 import { listAgents, updateAgent } from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
-import { planWork } from "../src/contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../src/contract/delegation.ts";
+import { planWork } from "../src/contract/delegation.ts";
 import { Refusal } from "../src/contract/refusal.ts";
 import type { Exit } from "../src/processes/runner.ts";
 import { depthOf } from "../src/outcomes/limits.ts";
@@ -150,17 +151,17 @@ class Greed {
       async () => call(outcomes.createOutcome, { title: name(), parents: [one()] }),
       async () => call(outcomes.createOutcome, { title: name(), parents: [one()] }),
       async () =>
-        call(outcomes.delegateOutcome, {
+        call(delegateOutcome, {
           id: one(),
           hire: { name: name(), role: name() },
           grants: [{ resource: "org:hire" }],
         }),
       async () =>
-        call(outcomes.delegateOutcome, {
+        call(delegateOutcome, {
           id: one(),
           to: chance.pick(["Engineer", "Manager", "agent-1"]) ?? "",
         }),
-      async () => call(outcomes.reclaimOutcome, { id: one(), reason: "mine" }),
+      async () => call(reclaimOutcome, { id: one(), reason: "mine" }),
       async () => call(outcomes.submitOutcome, { id: one(), note: "done" }),
       async () => call(outcomes.completeOutcome, { id: one(), note: "done" }),
       async () => call(hireAgent, { name: name(), role: "Engineer", grants: [{ resource: "org:hire" }] }),

@@ -17,7 +17,7 @@ import { viewInstallation } from "../src/contract/installation.ts";
 import { createFile } from "../src/contract/knowledge.ts";
 import { listEvents } from "../src/contract/ledger.ts";
 import { boardInbox, sendMessage } from "../src/contract/mail.ts";
-import { why } from "../src/contract/outcomes.ts";
+import { why } from "../src/contract/why.ts";
 import {
   applyReorganization,
   listReorganizations,

@@ -17,12 +17,12 @@ import {
   closeOutcome,
   completeOutcome,
   createOutcome,
-  delegateOutcome,
   listOutcomes,
   myOutcomes,
   updateOutcome,
   viewOutcome,
 } from "../src/contract/outcomes.ts";
+import { delegateOutcome } from "../src/contract/delegation.ts";
 import { startDaemon } from "../src/daemon/daemon.ts";
 import { type Organization, refusal, sharedOrganization, storeKinds } from "../src/testing/organization.ts";
 

@@ -12,6 +12,7 @@ import * as knowledge from "../src/contract/knowledge.ts";
 import * as mail from "../src/contract/mail.ts";
 import * as agents from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
+import { delegateOutcome } from "../src/contract/delegation.ts";
 import { putProvider } from "../src/contract/providers.ts";
 import { setSecret } from "../src/contract/secrets.ts";
 import { putSkill } from "../src/contract/skills.ts";
@@ -35,7 +36,7 @@ export async function work({ boss, name }: World) {
 
 export async function delegated(world: World) {
   const { id } = await work(world);
-  await world.boss.call(outcomes.delegateOutcome, { id, to: world.report.id });
+  await world.boss.call(delegateOutcome, { id, to: world.report.id });
   return { id };
 }
 

@@ -18,6 +18,8 @@ import * as companies from "../src/contract/companies.ts";
 import * as servers from "../src/contract/servers.ts";
 import * as agents from "../src/contract/agents.ts";
 import * as outcomes from "../src/contract/outcomes.ts";
+import { delegateOutcome, planWork, reclaimOutcome, decideOutcome } from "../src/contract/delegation.ts";
+import { why } from "../src/contract/why.ts";
 import * as people from "../src/contract/people.ts";
 import * as repos from "../src/contract/repos.ts";
 import * as roster from "../src/contract/roster.ts";
@@ -286,7 +288,7 @@ export const table: readonly Row[] = [
     strangerAndRoot,
   ),
   row(
-    outcomes.decideOutcome,
+    decideOutcome,
     "boss",
     async (w) => ({ ...(await submittedToBoss(w)), verdict: "rework" as const, note: "not yet" }),
     { ...strangerAndReport, root: "forbidden" },
@@ -299,19 +301,14 @@ export const table: readonly Row[] = [
     async (w) => ({ ...(await completed(w)), reason: "not yet" }),
     strangerAndRoot,
   ),
+  row(delegateOutcome, "boss", async (w) => ({ ...(await work(w)), to: w.report.id }), strangerAndRoot),
   row(
-    outcomes.delegateOutcome,
-    "boss",
-    async (w) => ({ ...(await work(w)), to: w.report.id }),
-    strangerAndRoot,
-  ),
-  row(
-    outcomes.planWork,
+    planWork,
     "boss",
     async (w) => ({ outcome: (await work(w)).id, tasks: [{ title: "A part", assignee: w.report.id }] }),
     strangerAndRoot,
   ),
-  row(outcomes.reclaimOutcome, "boss", async (w) => ({ ...(await delegated(w)), reason: "late" }), {
+  row(reclaimOutcome, "boss", async (w) => ({ ...(await delegated(w)), reason: "late" }), {
     ...strangerAndReport,
     root: "forbidden",
   }),
@@ -384,7 +381,7 @@ export const table: readonly Row[] = [
     { board: "refused", boss: "refused" },
     ownOnly,
   ),
-  row(outcomes.why, "boss", work, stranger),
+  row(why, "boss", work, stranger),
   row(finding.whyMany, "boss", async (w) => ({ ids: [(await work(w)).id] }), everyMember, "missing"),
   row(finding.viewCounts, "board", company, boardOnly),
   row(finding.listShortIds, "board", async (w) => ({ ids: [(await work(w)).id] }), boardOnly, noCompany),

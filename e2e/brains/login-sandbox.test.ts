@@ -10,7 +10,7 @@ import { keepCodexLogins } from "../../src/brains/codex/login.ts";
 import { viewAgent } from "../../src/contract/agents.ts";
 import { viewCompany } from "../../src/contract/companies.ts";
 import { sendMessage } from "../../src/contract/mail.ts";
-import { why } from "../../src/contract/outcomes.ts";
+import { why } from "../../src/contract/why.ts";
 import { listProviders, putProvider } from "../../src/contract/providers.ts";
 import { listAgentSessions, viewTranscript } from "../../src/contract/sessions.ts";
 import { fakeAccessToken, fakeAccount, loginFileWith } from "../../src/testing/codex-login.ts";

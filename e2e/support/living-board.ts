@@ -11,7 +11,8 @@ import {
   resumeAgent,
   terminateAgent,
 } from "../../src/contract/agents.ts";
-import { listOutcomes, reclaimOutcome, updateOutcome } from "../../src/contract/outcomes.ts";
+import { listOutcomes, updateOutcome } from "../../src/contract/outcomes.ts";
+import { reclaimOutcome } from "../../src/contract/delegation.ts";
 import type { Answer, Arena } from "./arena.ts";
 import type { Staff } from "./agents.ts";
 import type { Random } from "./random.ts";

@@ -2,7 +2,8 @@
 // the rules that always hold.
 import type { Attempt, Notes } from "./agents.ts";
 import { agency, type BuiltDaemon, type DaemonOptions } from "./daemon.ts";
-import { listOutcomes, why } from "../../src/contract/outcomes.ts";
+import { listOutcomes } from "../../src/contract/outcomes.ts";
+import { why } from "../../src/contract/why.ts";
 import { checkInvariants } from "./invariants.ts";
 import { checkLedger, checkRest, type LedgerSight } from "./living-rules.ts";
 import { allPages } from "./pages.ts";

@@ -4,7 +4,7 @@ import { updateCompany, viewCompany } from "../../src/contract/companies.ts";
 import { createAgent } from "../../src/contract/hiring.ts";
 import { pauseAgent, resumeAgent, terminateAgent, updateAgent } from "../../src/contract/agents.ts";
 import { sendMessage } from "../../src/contract/mail.ts";
-import { reclaimOutcome } from "../../src/contract/outcomes.ts";
+import { reclaimOutcome } from "../../src/contract/delegation.ts";
 import { listSessions } from "../../src/contract/sessions.ts";
 import { byLength } from "../../src/testing/run-length.ts";
 import { runaway, sleeper, tokensOf } from "./agents.ts";

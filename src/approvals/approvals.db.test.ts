@@ -6,7 +6,9 @@ import * as contract from "../contract/approvals.ts";
 import { readInbox, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { listAgents, terminateAgent, updateAgent, viewAgent, deleteAgent } from "../contract/agents.ts";
-import { createOutcome, delegateOutcome, viewOutcome, why } from "../contract/outcomes.ts";
+import { createOutcome, viewOutcome } from "../contract/outcomes.ts";
+import { delegateOutcome } from "../contract/delegation.ts";
+import { why } from "../contract/why.ts";
 import { configurationOf } from "../hiring/drafting.ts";
 import { agentById } from "../agents/table.ts";
 import {

@@ -3,7 +3,8 @@ import { describe, test } from "node:test";
 import { updateCompany } from "../contract/companies.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { updateAgent, viewAgent } from "../contract/agents.ts";
-import { createOutcome, delegateOutcome } from "../contract/outcomes.ts";
+import { createOutcome } from "../contract/outcomes.ts";
+import { delegateOutcome } from "../contract/delegation.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)

@@ -8,16 +8,9 @@ import { readFile, viewLinks } from "../contract/knowledge.ts";
 import { listEvents, verifyLedger } from "../contract/ledger.ts";
 import { acknowledgeMessage, boardInbox, sendMessage } from "../contract/mail.ts";
 import { listAgents, terminateAgent, updateAgent, viewAgent } from "../contract/agents.ts";
-import {
-  completeOutcome,
-  decideOutcome,
-  listOutcomes,
-  myOutcomes,
-  planWork,
-  viewOutcome,
-  viewSubtree,
-  why,
-} from "../contract/outcomes.ts";
+import { completeOutcome, listOutcomes, myOutcomes, viewOutcome, viewSubtree } from "../contract/outcomes.ts";
+import { planWork, decideOutcome } from "../contract/delegation.ts";
+import { why } from "../contract/why.ts";
 import { listSessions } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";

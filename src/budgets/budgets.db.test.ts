@@ -6,7 +6,7 @@ import { agentInbox } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { resumeAgent, terminateAgent, viewAgent } from "../contract/agents.ts";
 import { listAgentSessions } from "../contract/sessions.ts";
-import { why } from "../contract/outcomes.ts";
+import { why } from "../contract/why.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { budgetLineOf, onBudget, overrides, tokens, uses, givenWork } from "../testing/spenders.ts";
 import type { Stage } from "../testing/stage.ts";

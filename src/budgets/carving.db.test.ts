@@ -6,7 +6,8 @@ import { listCosts, setBudget } from "../contract/budgets.ts";
 import { grantPermission } from "../contract/capabilities.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { terminateAgent, updateAgent } from "../contract/agents.ts";
-import { createOutcome, delegateOutcome, reclaimOutcome } from "../contract/outcomes.ts";
+import { createOutcome } from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import {
   createOrganization,
   openTestStore,

@@ -5,7 +5,7 @@ import { listCosts, setBudget } from "../contract/budgets.ts";
 import { agentInbox } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
 import { resumeAgent, updateAgent, viewAgent } from "../contract/agents.ts";
-import { why } from "../contract/outcomes.ts";
+import { why } from "../contract/why.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
 import {
   budgetLineOf,

@@ -4,13 +4,8 @@ import { type AttentionItem, viewAttention } from "../contract/attention.ts";
 import { listCosts } from "../contract/budgets.ts";
 import { readFile, readVersion } from "../contract/knowledge.ts";
 import { boardInbox, type Message } from "../contract/mail.ts";
-import {
-  decideOutcome,
-  type Outcome,
-  type OutcomeSummary,
-  viewOutcome,
-  viewSubtree,
-} from "../contract/outcomes.ts";
+import { type Outcome, type OutcomeSummary, viewOutcome, viewSubtree } from "../contract/outcomes.ts";
+import { decideOutcome } from "../contract/delegation.ts";
 import { dollars, plural } from "../contract/phrases.ts";
 import { Refusal } from "../contract/refusal.ts";
 import { listSessions } from "../contract/sessions.ts";

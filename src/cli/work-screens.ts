@@ -5,11 +5,11 @@ import type { Output } from "../contract/operation.ts";
 import {
   type HistoryEntry,
   Outcome,
-  planWork,
   UnreadableLink,
   viewOutcome,
   viewTimeline,
 } from "../contract/outcomes.ts";
+import { planWork } from "../contract/delegation.ts";
 import { viewMe } from "../contract/people.ts";
 import { viewTranscript } from "../contract/sessions.ts";
 import { plural } from "../contract/phrases.ts";

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { Health } from "./attention.ts";
 import { operation } from "./operation.ts";
-import { outcomeKinds, outcomeStatuses, WhyAnswer } from "./outcomes.ts";
+import { outcomeKinds, outcomeStatuses } from "./outcomes.ts";
+import { WhyAnswer } from "./why.ts";
 import { AgentRef, CompanyId, Flag, idOf, Reference, text, whole } from "./words.ts";
 
 /** Answers about a whole company at once: the graph of its outcomes, how much there is of everything, and where to find it. */

@@ -5,6 +5,7 @@ import * as approvals from "./approvals.ts";
 import * as budgets from "./budgets.ts";
 import * as capabilities from "./capabilities.ts";
 import * as companies from "./companies.ts";
+import * as delegation from "./delegation.ts";
 import * as doctor from "./doctor.ts";
 import * as createAgent from "./create-agent.ts";
 import * as finding from "./finding.ts";
@@ -24,6 +25,7 @@ import * as secrets from "./secrets.ts";
 import * as servers from "./servers.ts";
 import * as skills from "./skills.ts";
 import * as sessions from "./sessions.ts";
+import * as why from "./why.ts";
 
 /** Every operation with the name of the constant that declares it. */
 export const exportedOperations: readonly (readonly [name: string, operation: Operation])[] = [
@@ -38,6 +40,8 @@ export const exportedOperations: readonly (readonly [name: string, operation: Op
   skills,
   knowledge,
   outcomes,
+  delegation,
+  why,
   repos,
   attention,
   goals,

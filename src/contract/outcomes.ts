@@ -1,24 +1,17 @@
 import { z } from "zod";
 import { Budget } from "./budgets.ts";
 import { operation } from "./operation.ts";
-import { efforts } from "./agents.ts";
-import { hireShape } from "./hiring.ts";
 import { ActorRef } from "./ledger.ts";
-import { ResourceGrants } from "./resources.ts";
 import {
   AgentRef,
   CompanyId,
-  count,
   Data,
   Flag,
   hiddenInTools,
   idOf,
-  Name,
   nextCursor,
   Page,
-  Reference,
   said,
-  shownInTools,
   text,
   Time,
   Title,
@@ -122,7 +115,6 @@ const outcomeId = idOf("outcome");
 const Ids = z.array(idOf("outcome")).max(100);
 export const Acceptance = text(20_000);
 export const Description = text(100_000);
-const Note = text(10_000);
 const Why = said(10_000);
 /** As long as the final output of a session may be. */
 const Result = text(70_000);
@@ -401,24 +393,6 @@ export const closeOutcome = operation("outcome.close", "POST /api/outcomes/:id/c
   cli: { command: "outcomes close <id> <rationale>", example: '<outcome id> "The customer cancelled."' },
 });
 
-export const verdicts = ["pass", "rework", "close"] as const;
-export type Verdict = (typeof verdicts)[number];
-
-export const decideOutcome = operation("outcome.decide", "POST /api/outcomes/:id/decide", {
-  summary: "Decide about submitted work, or about work that was escalated to you.",
-  guidance:
-    "Check the deliverables first. `pass` accepts, `rework` sends it back, `close` gives it up with everything below.",
-  input: z.strictObject({
-    id: outcomeId,
-    verdict: z.enum(verdicts).describe("Your decision."),
-    note: Note.optional().describe("For the owner: what is missing, or why it is given up."),
-  }),
-  output: Outcome,
-  needs: "member",
-  mcp: { server: "outcome", tool: "decide_outcome", for: ["manager"] },
-  cli: { command: "decide <id> <verdict>", example: '<outcome id> rework --note "Step 3 has no example."' },
-});
-
 export const reopenOutcome = operation("outcome.reopen", "POST /api/outcomes/:id/reopen", {
   summary: "Reopen a submitted, completed or closed outcome.",
   guidance: "Its owner works on it again.",
@@ -430,137 +404,4 @@ export const reopenOutcome = operation("outcome.reopen", "POST /api/outcomes/:id
   needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
   mcp: { server: "outcome", tool: "reopen_outcome" },
   cli: { command: "outcomes reopen <id> <reason>", example: '<outcome id> "Step 3 has no example."' },
-});
-
-export const delegateOutcome = operation("outcome.delegate", "POST /api/outcomes/:id/delegate", {
-  summary: "Delegate an outcome, with everything below it, to a direct report or a new agent.",
-  guidance:
-    "The report becomes responsible, and you verify the result. Grant the rights it needs in the same call. What was delegated to you, divide with plan_work.",
-  input: z.strictObject({
-    id: outcomeId,
-    to: text(100).min(1).optional().describe("UUID, slug or role of a direct report."),
-    hire: z
-      .strictObject(hireShape)
-      .register(shownInTools, { type: "object" })
-      .optional()
-      .describe("Instead of `to`: a new agent, with the arguments of hire_agent."),
-    message: text(20_000).min(1).optional().describe("What to tell the new owner."),
-    grants: ResourceGrants.optional().describe("Rights you hold, for the time of this work."),
-  }),
-  output: Outcome,
-  needs: ({ id }) => [{ on: `outcome:${id}`, level: "drive" }],
-  mcp: { server: "outcome", tool: "delegate_outcome", for: ["manager", "hirer"] },
-  cli: { command: "outcomes delegate <id> <to>", example: "<outcome id> ada" },
-});
-
-export const reclaimOutcome = operation("outcome.reclaim", "POST /api/outcomes/:id/reclaim", {
-  summary: "Take back an outcome you delegated, with everything below it.",
-  guidance:
-    "A last resort: write to the owner first. An agent created for this outcome is terminated, with those below it.",
-  input: z.strictObject({
-    id: outcomeId,
-    reason: Why.describe("Why. The former owner reads it."),
-  }),
-  output: Outcome,
-  needs: ({ id }) => [{ on: `outcome:${id}`, level: "write" }],
-  mcp: { server: "outcome", tool: "reclaim_outcome", for: ["manager"] },
-  cli: { command: "outcomes reclaim <id> <reason>", example: '<outcome id> "The plan has changed."' },
-});
-
-/** Plans: dividing an outcome among a team. Brains without tools write the same plan into their final output. */
-
-export const PlanTask = z.strictObject({
-  title: Title.describe("The result to reach."),
-  assignee: Name.describe(
-    "UUID, slug or role of a direct report, or `self`. A role your team lacks is hired (`org:hire`).",
-  ),
-  description: text(100_000).optional().describe("Details, as Markdown."),
-  acceptance: text(20_000).optional().describe("How you will verify the result."),
-  dependsOn: z
-    .array(
-      z
-        .union([Title, count(0, 100)], "the title of a task, or its position in the list from 0")
-        .register(shownInTools, { type: "string" }),
-    )
-    .max(50)
-    .optional()
-    .describe("Titles of tasks that must be completed first."),
-  model: text(100).min(1).optional().describe("Model, if an agent is hired."),
-  effort: z.enum(efforts).optional().describe("Reasoning effort, if an agent is hired."),
-});
-export type PlanTask = z.infer<typeof PlanTask>;
-
-export const PlanTasks = z.array(PlanTask).min(1).max(20);
-
-export const planWork = operation("org.plan_work", "POST /api/outcomes/:outcome/plan", {
-  summary: "Divide an outcome into tasks for your direct reports.",
-  guidance:
-    'Each task becomes an outcome of a report. You get an integration outcome, in which you combine the results. Example: {"outcome": "<id>", "tasks": [{"title": "Draft", "assignee": "writer"}, {"title": "Review", "assignee": "editor", "dependsOn": ["Draft"]}]}.',
-  input: z.strictObject({
-    outcome: idOf("outcome").describe("UUID of your outcome to divide."),
-    tasks: PlanTasks.describe("1 to 20 tasks."),
-  }),
-  output: z.object({
-    outcome: z.string(),
-    tasks: z.array(
-      z.object({
-        id: z.string(),
-        title: z.string(),
-        assignee: AgentRef,
-        waits: z.boolean().describe("True if it starts only when its assignee is approved."),
-      }),
-    ),
-    hired: z.array(
-      z.object({ id: z.string(), name: z.string(), role: z.string(), approvalId: z.string().nullable() }),
-    ),
-    integration: z.string().describe("Id of your integration outcome, which depends on all tasks."),
-  }),
-  needs: ({ outcome }) => [{ on: `outcome:${outcome}`, level: "drive" }],
-  mcp: { server: "org", tool: "plan_work", for: ["manager", "hirer"] },
-  cli: {
-    command: "outcomes plan <outcome>",
-    example: `<outcome id> --tasks '{"title":"Draft","assignee":"Writer"}' '{"title":"Review","assignee":"self"}'`,
-  },
-});
-
-/** Why something does or does not move. */
-
-export const WhyAnswer = z.object({
-  id: z.string(),
-  kind: z.enum(["agent", "outcome"]),
-  moves: z
-    .boolean()
-    .describe("True if it is moving: a running session, a timer, a person to answer, or open work below."),
-  state: z
-    .enum(outcomeStates)
-    .describe(
-      "moving: at work or about to be. scheduled: it waits for a time. waiting: it waits for a decision of a person. stuck: nothing will move it.",
-    ),
-  path: z
-    .array(
-      z.object({
-        kind: z.enum(["agent", "outcome", "board"]),
-        id: z.string(),
-        title: z.string(),
-        what: z.string(),
-      }),
-    )
-    .describe("From the thing you asked about to the last thing it waits for."),
-  says: z.string().describe("The explanation. It names things by their titles."),
-  references: z
-    .array(Reference)
-    .describe("What the explanation names, with ids: the steps and what else it mentions."),
-});
-
-export const why = operation("why", "GET /api/why/:id", {
-  summary: "Explain why an agent or outcome is or isn't moving.",
-  guidance: "For outcomes you can read, yourself and your direct reports. `says` names what it waits for.",
-  // It looks at up to 500 outcomes.
-  heavy: () => true,
-  input: z.strictObject({
-    id: idOf("agent or outcome"),
-  }),
-  output: WhyAnswer,
-  needs: "member",
-  mcp: { server: "outcome", tool: "why", for: ["manager"] },
 });

@@ -9,7 +9,9 @@ import { hireAgent } from "./hiring.ts";
 import { sendDeferredMessage } from "./mail.ts";
 import type { Operation } from "./operation.ts";
 import { operations } from "./operation-table.ts";
-import { createOutcome, listOutcomes, planWork, updateOutcome, why } from "./outcomes.ts";
+import { createOutcome, listOutcomes, updateOutcome } from "./outcomes.ts";
+import { planWork } from "./delegation.ts";
+import { why } from "./why.ts";
 
 import { check } from "./problems.ts";
 import { planReorganization } from "./reorganization.ts";

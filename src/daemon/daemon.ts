@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { existsSync } from "node:fs";
-import type { AddressInfo, Server } from "node:net";
+import type { Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sandbox } from "../contract/installation.ts";
@@ -9,16 +8,14 @@ import { anyCompany } from "../dispatch/company-settings.ts";
 import { authenticate } from "../dispatch/identity.ts";
 import { patient } from "../doors/waiting.ts";
 import { Callers } from "../doors/callers.ts";
-import { createHttpDoor, type OtherDoor } from "../doors/http.ts";
+import { createHttpDoor } from "../doors/http.ts";
 import { hostsFor } from "../doors/host.ts";
 import { signInDoor } from "../doors/sign-in-page.ts";
 import { eventStream } from "../doors/stream.ts";
-import { allHeads, append, system } from "../events/ledger.ts";
-import { keyFits } from "../events/verify.ts";
 import { audiencesOf } from "../readers/audiences.ts";
 import { noticesFor } from "../runtime/tool-notices.ts";
 import { redactText } from "../redaction/redact.ts";
-import { diskFull, isDiskFull } from "../store/disk.ts";
+import { diskFull } from "../store/disk.ts";
 import { keepMirrors } from "../repos/mirrors.ts";
 import { salvageSession, sweepMirrors } from "../repos/salvage.ts";
 import { keepSecrets } from "../secrets/secrets.ts";
@@ -51,10 +48,7 @@ import { admitBoard, createCore, tidy } from "./core.ts";
 import { runScheduler } from "./drive.ts";
 import {
   announceDaemon,
-  auditKey,
   boardToken,
-  databaseUrlIn,
-  forgetAuditKey,
   type Home,
   lockHome,
   nodeId,
@@ -68,9 +62,11 @@ import { keepMetrics } from "./metrics.ts";
 import { keepRosterFiles } from "./roster-file.ts";
 import { type BrainSources, keepStartingBrain } from "./starting-brain.ts";
 import { type Space, watchSpace } from "./space.ts";
-import { spaceIsBack, spaceIsLow, waitingForSpace } from "./texts.ts";
+import { spaceIsBack, spaceIsLow } from "./texts.ts";
 import { secretsFrom, type SecretSources } from "./secret-sources.ts";
 import { version } from "./version.ts";
+import { openSealed, whenThereIsSpace } from "./opening.ts";
+import { closeDoor, lazily, listeningOn, somethingChanged } from "./serving.ts";
 
 /** Starts, drains and stops a daemon. All state is in the object: one process can run several daemons on several homes. */
 export interface DaemonOptions {
@@ -142,19 +138,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 interface Opened {
   stop(): void;
-}
-
-/** A daemon that starts on a full disk waits for the few bytes that it needs to read its data. */
-async function whenThereIsSpace<T>(options: DaemonOptions, open: () => T | Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await open();
-    } catch (error) {
-      if (!isDiskFull(error)) throw error;
-      options.log({ level: "error", about: "disk", says: waitingForSpace });
-      await sleep(2000);
-    }
-  }
 }
 
 async function startLocked(opened: {
@@ -426,15 +409,7 @@ async function startLocked(opened: {
     closing.abort();
     relay.stop();
     clearInterval(sweep);
-    // Running calls are still answered. Connections without a call are closed immediately.
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeIdleConnections();
-    // A connection becomes idle when its last call is answered. Its client would keep it open.
-    const idle = setInterval(() => server.closeIdleConnections(), 20);
-    const cut = setTimeout(() => server.closeAllConnections(), 5000);
-    await closed;
-    clearInterval(idle);
-    clearTimeout(cut);
+    await closeDoor(server);
     await Promise.all(asking);
     lostCalls.stop();
     courier.stop();
@@ -454,60 +429,5 @@ async function startLocked(opened: {
       if (stopping !== undefined) void scheduling?.stop(drainMilliseconds);
       return (stopping ??= stop(drainMilliseconds));
     },
-  };
-}
-
-/** Resolves after a commit of this node, or after a second, because another node may have committed. At most 5 times a second. */
-async function somethingChanged(store: Store, closing: AbortSignal): Promise<void> {
-  const pause = (milliseconds: number) =>
-    sleep(milliseconds, undefined, { ref: false, signal: closing }).catch(() => undefined);
-  const committed = Promise.withResolvers<void>();
-  await pause(200);
-  const forget = store.onCommit(() => committed.resolve());
-  await Promise.race([committed.promise, pause(1000)]);
-  forget();
-}
-
-function listeningOn(address: string | AddressInfo | null): AddressInfo {
-  if (address === null || typeof address === "string")
-    throw new Error("The HTTP server is not listening on a port.");
-  return address;
-}
-
-/** Opens the store if its ledger was sealed with this daemon's key, and begins the ledger of a new one. */
-async function openSealed(options: DaemonOptions, home: Home): Promise<Store> {
-  const hadKey = options.auditKey !== undefined || existsSync(join(home.path, "audit-key"));
-  const store = await openStore(options, home, auditKey(home, options.auditKey, newSecret));
-  const fits = await store.write(async (tx) => {
-    await tx.lock("ledger ");
-    const isNew = (await tx.all(allHeads, {})).length === 0;
-    if (isNew)
-      append(tx, { companyId: "", actor: system, operation: "ledger.begin", subject: null, data: {} });
-    return isNew || (await keyFits(tx));
-  });
-  if (fits) return store;
-  await store.close();
-  if (!hadKey) forgetAuditKey(home);
-  throw new Error(
-    `The ledger of this database was sealed with another audit key${hadKey ? "" : ", and this home has none"}. Copy the file audit-key from a backup or from another node to ${home.path}, or set AGENCY_AUDIT_KEY.`,
-  );
-}
-
-async function openStore(options: DaemonOptions, home: Home, key: string): Promise<Store> {
-  const url = databaseUrlIn(home, options);
-  if (url !== undefined) {
-    const { openPostgres } = await import("../store/postgres.ts");
-    return openPostgres({ url, key });
-  }
-  const { openSqlite } = await import("../store/sqlite.ts");
-  return openSqlite({ path: home.database, blobFolder: home.knowledge, clock: Date.now, key });
-}
-
-/** A door that is loaded with its first request, which makes start-up faster. */
-function lazily(prefix: string, load: () => Promise<OtherDoor>): OtherDoor {
-  let door: Promise<OtherDoor> | undefined;
-  return {
-    prefix,
-    handle: async (...given) => (await (door ??= load())).handle(...given),
   };
 }

@@ -7,14 +7,12 @@ import { acknowledgeMessage, agentInbox, boardInbox, readInbox } from "../contra
 import {
   closeOutcome,
   createOutcome,
-  decideOutcome,
-  delegateOutcome,
-  reclaimOutcome,
   reopenOutcome,
   submitOutcome,
   updateOutcome,
   viewOutcome,
 } from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome, decideOutcome } from "../contract/delegation.ts";
 import { noticesFor } from "../runtime/tool-notices.ts";
 import { newId } from "../daemon/ids.ts";
 import { type Organization, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";

@@ -1,4 +1,5 @@
 import * as contract from "../contract/outcomes.ts";
+import { type Verdict, decideOutcome } from "../contract/delegation.ts";
 import { notFound } from "../contract/refusal.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 import type { CallContext } from "../dispatch/context.ts";
@@ -21,7 +22,7 @@ import * as texts from "./texts.ts";
  * decide_outcome, and a verdict in a session's final output. Submitted work is decided by the agent that delegated it,
  * escalated work by the manager above, and both by the board. The first decision counts; a later one is told about it.
  */
-const onDecide = guarded(contract.decideOutcome, async (call) => {
+const onDecide = guarded(decideOutcome, async (call) => {
   const { id, verdict, note } = call.input;
   return presentOutcome(call, await decideWork(call, id, verdict, note ?? null));
 });
@@ -31,7 +32,7 @@ export const decidingHandlers = [onDecide];
 export async function decideWork(
   call: CallContext,
   id: string,
-  verdict: contract.Verdict,
+  verdict: Verdict,
   note: string | null,
 ): Promise<OutcomeRow> {
   const { tx, actor } = call;
@@ -65,7 +66,7 @@ export async function decideWork(
 async function carryOut(
   call: CallContext,
   submitted: OutcomeRow,
-  { verdict, note, overrules }: { verdict: contract.Verdict; note: string | null; overrules: boolean },
+  { verdict, note, overrules }: { verdict: Verdict; note: string | null; overrules: boolean },
 ): Promise<OutcomeRow> {
   if (verdict === "pass") return (await complete(call, submitted, note === "" ? null : note)).saved;
   if (verdict === "close") return closeSubtree(call, submitted, note ?? "");

@@ -1,4 +1,5 @@
 import * as contract from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import type { Input } from "../contract/operation.ts";
 import type { CallContext } from "../dispatch/context.ts";
 import { type Call, guarded } from "../dispatch/guarded.ts";
@@ -27,7 +28,7 @@ import * as texts from "./texts.ts";
 
 /** Delegating an outcome to a report, and reclaiming it. */
 
-const onDelegate = guarded(contract.delegateOutcome, async (call) => {
+const onDelegate = guarded(delegateOutcome, async (call) => {
   const { tx, input } = call;
   const outcome = await outcomeById(tx, input.id);
   demandDelegable(outcome);
@@ -44,7 +45,7 @@ const onDelegate = guarded(contract.delegateOutcome, async (call) => {
   return presentOutcome(call, saved);
 });
 
-const onReclaim = guarded(contract.reclaimOutcome, async (call) => {
+const onReclaim = guarded(reclaimOutcome, async (call) => {
   const { tx, input } = call;
   const outcome = await outcomeById(tx, input.id);
   demandLive(outcome);
@@ -54,11 +55,11 @@ const onReclaim = guarded(contract.reclaimOutcome, async (call) => {
 
 export const delegationHandlers = [onDelegate, onReclaim];
 
-type Hire = NonNullable<Input<typeof contract.delegateOutcome>["hire"]>;
+type Hire = NonNullable<Input<typeof delegateOutcome>["hire"]>;
 type Delegation = Call<{
   to?: string | undefined;
   hire?: Hire | undefined;
-  grants?: Input<typeof contract.delegateOutcome>["grants"];
+  grants?: Input<typeof delegateOutcome>["grants"];
   message?: string | undefined;
 }>;
 

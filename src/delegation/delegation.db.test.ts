@@ -15,8 +15,6 @@ import {
   closeOutcome,
   completeOutcome,
   createOutcome,
-  delegateOutcome,
-  planWork,
   reopenOutcome,
   submitOutcome,
   updateOutcome,
@@ -24,6 +22,7 @@ import {
   viewOutcome,
   viewSubtree,
 } from "../contract/outcomes.ts";
+import { delegateOutcome, planWork } from "../contract/delegation.ts";
 import { type TestCaller, refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)

@@ -10,13 +10,11 @@ import {
   closeOutcome,
   completeOutcome,
   createOutcome,
-  decideOutcome,
-  delegateOutcome,
-  planWork,
   submitOutcome,
   viewOutcome,
   viewTimeline,
 } from "../contract/outcomes.ts";
+import { delegateOutcome, planWork, decideOutcome } from "../contract/delegation.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 import { onStage } from "../testing/stage.ts";
 

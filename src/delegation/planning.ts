@@ -1,5 +1,5 @@
 import { lookOf } from "../contract/names.ts";
-import { type PlanTask, planWork } from "../contract/outcomes.ts";
+import { type PlanTask, planWork } from "../contract/delegation.ts";
 import type { Output } from "../contract/operation.ts";
 import { Name } from "../contract/words.ts";
 import type { CallContext } from "../dispatch/context.ts";

@@ -1,7 +1,8 @@
 import { conflict, forbidden, invalid, refused, type Refusal } from "../contract/refusal.ts";
 import { onOneLine } from "../contract/visible-text.ts";
 import { plural, quotation, quoteBlock } from "../contract/phrases.ts";
-import type { Deliverable, Verdict } from "../contract/outcomes.ts";
+import type { Deliverable } from "../contract/outcomes.ts";
+import type { Verdict } from "../contract/delegation.ts";
 import { deliveredLines, named } from "../outcomes/texts.ts";
 
 /** Everything this folder says: delegating, reclaiming, planning, and what agents are told when outcomes end. */

@@ -17,14 +17,13 @@ import {
   closeOutcome,
   completeOutcome,
   createOutcome,
-  delegateOutcome,
   myOutcomes,
-  reclaimOutcome,
   reopenOutcome,
   submitOutcome,
   updateOutcome,
   viewOutcome,
 } from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import { submitSummary, viewSession } from "../contract/sessions.ts";
 import { newId, newSecret } from "../daemon/ids.ts";
 import { openSession } from "../runtime/sessions.ts";

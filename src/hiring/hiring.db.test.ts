@@ -14,6 +14,7 @@ import { examineDeeply } from "../contract/doctor.ts";
 import { createAgent, hireAgent } from "../contract/hiring.ts";
 import { listAgents, terminateAgent, viewAgent, deleteAgent } from "../contract/agents.ts";
 import * as outcomes from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import { dynamic } from "../store/query.ts";
 import {
   createOrganization,
@@ -48,7 +49,7 @@ for (const kind of storeKinds)
     const approvalStatus = async (id: string) => (await org.board(approvals.viewApproval, { id })).status;
     const delegateToHire = async (more: Record<string, unknown> = {}) => {
       const job = await boss.call(outcomes.createOutcome, { title: `job ${++names}`, parents: [boss.id] });
-      await boss.call(outcomes.delegateOutcome, { id: job.id, hire: named(), ...more });
+      await boss.call(delegateOutcome, { id: job.id, hire: named(), ...more });
       const { approvals: open } = await boss.call(approvals.listApprovals, { status: "pending" });
       return { agentId: job.id, id: open.find(({ agentId }) => agentId === job.id)?.id ?? "" };
     };
@@ -231,7 +232,7 @@ for (const kind of storeKinds)
 
     test("an outcome that ends or is taken back while its hire waits ends the hire and the approval", async () => {
       for (const end of [
-        (id: string) => boss.call(outcomes.reclaimOutcome, { id, reason: "mine after all" }),
+        (id: string) => boss.call(reclaimOutcome, { id, reason: "mine after all" }),
         (id: string) => boss.call(outcomes.closeOutcome, { id, rationale: "not needed" }),
         (id: string) => boss.call(outcomes.completeOutcome, { id, note: "done already" }),
       ]) {

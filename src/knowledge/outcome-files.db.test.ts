@@ -12,11 +12,11 @@ import {
 import {
   completeOutcome,
   createOutcome,
-  delegateOutcome,
   reopenOutcome,
   submitOutcome,
   updateOutcome,
 } from "../contract/outcomes.ts";
+import { delegateOutcome } from "../contract/delegation.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)

@@ -3,7 +3,8 @@ import { describe, test } from "node:test";
 import { grantPermission } from "../contract/capabilities.ts";
 import { createFile, deleteFile, searchFiles, viewAccessLog, writeFile } from "../contract/knowledge.ts";
 import { sendMessage } from "../contract/mail.ts";
-import { closeOutcome, createOutcome, delegateOutcome, submitOutcome } from "../contract/outcomes.ts";
+import { closeOutcome, createOutcome, submitOutcome } from "../contract/outcomes.ts";
+import { delegateOutcome } from "../contract/delegation.ts";
 import { bothStores, sharedOrganization, type TestCaller } from "../testing/organization.ts";
 
 for (const kind of bothStores)

@@ -18,15 +18,13 @@ import {
   closeOutcome,
   completeOutcome,
   createOutcome,
-  delegateOutcome,
-  planWork,
-  reclaimOutcome,
   reopenOutcome,
   submitOutcome,
   updateOutcome,
   viewAncestors,
   viewOutcome,
 } from "../contract/outcomes.ts";
+import { delegateOutcome, planWork, reclaimOutcome } from "../contract/delegation.ts";
 import { readInbox } from "../contract/mail.ts";
 import { applyReorganization, undoReorganization } from "../contract/reorganization.ts";
 import {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { updateCompany } from "../contract/companies.ts";
-import { createOutcome, myOutcomes, planWork } from "../contract/outcomes.ts";
+import { createOutcome, myOutcomes } from "../contract/outcomes.ts";
+import { planWork } from "../contract/delegation.ts";
 import { createOrganization, openTestStore, refusal, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)

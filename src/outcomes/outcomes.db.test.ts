@@ -6,7 +6,6 @@ import {
   closeOutcome,
   completeOutcome,
   createOutcome,
-  delegateOutcome,
   myOutcomes,
   reopenOutcome,
   submitOutcome,
@@ -15,6 +14,7 @@ import {
   viewOutcome,
   viewSubtree,
 } from "../contract/outcomes.ts";
+import { delegateOutcome } from "../contract/delegation.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 
 for (const kind of storeKinds)

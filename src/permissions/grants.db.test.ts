@@ -8,14 +8,8 @@ import {
   revokePermission,
 } from "../contract/capabilities.ts";
 import { createFile, readFile, writeFile } from "../contract/knowledge.ts";
-import {
-  closeOutcome,
-  createOutcome,
-  delegateOutcome,
-  reclaimOutcome,
-  reopenOutcome,
-  viewOutcome,
-} from "../contract/outcomes.ts";
+import { closeOutcome, createOutcome, reopenOutcome, viewOutcome } from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import { terminateAgent } from "../contract/agents.ts";
 import { refusal, sharedOrganization, storeKinds } from "../testing/organization.ts";
 

@@ -8,12 +8,11 @@ import { sendMessage } from "../contract/mail.ts";
 import {
   completeOutcome,
   createOutcome,
-  decideOutcome,
-  delegateOutcome,
   listOutcomes,
   submitOutcome,
   updateOutcome,
 } from "../contract/outcomes.ts";
+import { delegateOutcome, decideOutcome } from "../contract/delegation.ts";
 import { isResource, type Resource } from "../contract/resources.ts";
 import { storeKinds, refusal, sharedOrganization } from "../testing/organization.ts";
 import { buildScene } from "../../test/reorganization/scene.ts";

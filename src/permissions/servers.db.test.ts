@@ -10,7 +10,8 @@ import {
 import { listCompanies } from "../contract/companies.ts";
 import { putMcpServer, removeMcpServer } from "../contract/servers.ts";
 import { createAgent, hireAgent } from "../contract/hiring.ts";
-import { createOutcome, delegateOutcome } from "../contract/outcomes.ts";
+import { createOutcome } from "../contract/outcomes.ts";
+import { delegateOutcome } from "../contract/delegation.ts";
 import { importCompany } from "../contract/roster.ts";
 import { definition, manifest } from "../testing/company-files.ts";
 import { storeKinds, refusal, sharedOrganization } from "../testing/organization.ts";

@@ -5,12 +5,13 @@ import { setGoalBudget } from "../contract/goals.ts";
 import { sendMessage } from "../contract/mail.ts";
 import { callTo } from "../contract/operation.ts";
 import * as outcomes from "../contract/outcomes.ts";
+import { delegateOutcome, decideOutcome } from "../contract/delegation.ts";
 import { setSecret } from "../contract/secrets.ts";
 import { isEscalated } from "../outcomes/review.ts";
 import { type Draft, lastEvents, type Look, partyRef, outcomeRef } from "./attention-items.ts";
 import type { Looked } from "./sight.ts";
 import * as text from "./texts.ts";
-import type { Cause, Trail } from "./why.ts";
+import type { Cause, Trail } from "./trail.ts";
 
 /** The items of the attention list for which no row stands: what the trails of `why` end at. */
 interface Found {
@@ -112,7 +113,7 @@ function shownOutcome(look: Look, outcome: Looked, { kind }: Cause) {
   };
 }
 
-const verdictCalls = (_: Look, { id }: Looked): Ability[] => [callTo(outcomes.decideOutcome, { id })];
+const verdictCalls = (_: Look, { id }: Looked): Ability[] => [callTo(decideOutcome, { id })];
 
 const budgetCalls = ({ companyId }: Look, { id, blocked_reason }: Looked): Ability[] => [
   blocked_reason?.includes("cost limit") === true
@@ -141,7 +142,7 @@ function stallCalls(look: Look, outcome: Looked, id: string): Ability[] {
     outcome.blocked_reason !== null
       ? callTo(outcomes.updateOutcome, { id, blocked: null })
       : owner === null
-        ? callTo(outcomes.delegateOutcome, { id }, ["to"])
+        ? callTo(delegateOutcome, { id }, ["to"])
         : callTo(outcomes.updateOutcome, { id }),
     callTo(outcomes.closeOutcome, { id }),
   ];

@@ -24,7 +24,7 @@ import { type Db, dynamic, query, selection } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";
 import type { CompanySight } from "./sight.ts";
 import * as text from "./texts.ts";
-import type { Cause } from "./why.ts";
+import type { Cause } from "./trail.ts";
 
 /** An item of the attention list before it is presented. Only the items of the page that is asked for are shown. */
 export interface Draft extends Pick<AttentionItem, "kind" | "subject"> {

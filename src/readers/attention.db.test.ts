@@ -11,14 +11,13 @@ import { boardInbox, sendDeferredMessage, sendMessage } from "../contract/mail.t
 import { operations } from "../contract/operation-table.ts";
 import {
   createOutcome,
-  decideOutcome,
-  delegateOutcome,
   listOutcomes,
   type OutcomeState,
   submitOutcome,
   updateOutcome,
-  why,
 } from "../contract/outcomes.ts";
+import { delegateOutcome, decideOutcome } from "../contract/delegation.ts";
+import { why } from "../contract/why.ts";
 import { createPerson, signIn } from "../contract/people.ts";
 import { createCore } from "../daemon/core.ts";
 import { newId, newSecret } from "../daemon/ids.ts";

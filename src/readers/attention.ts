@@ -17,7 +17,9 @@ import { causeItems } from "./attention-causes.ts";
 import { type Draft, type Look, outcomeRef, rowItems } from "./attention-items.ts";
 import { type CompanySight, companySight, type Looked, type Resolver } from "./sight.ts";
 import * as text from "./texts.ts";
-import { type Cause, answerAbout, type Trail, viewOf } from "./why.ts";
+import { viewOf } from "./outcome-trail.ts";
+import type { Cause, Trail } from "./trail.ts";
+import { answerAbout } from "./why.ts";
 
 /**
  * The attention list: everything in a company that waits for a person, and how the open outcomes do. One pass over the rows

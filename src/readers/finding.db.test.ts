@@ -27,6 +27,7 @@ import { listSessions } from "../contract/sessions.ts";
 import { createPerson } from "../contract/people.ts";
 import { operations } from "../contract/operation-table.ts";
 import * as outcomes from "../contract/outcomes.ts";
+import { why } from "../contract/why.ts";
 import { bothStores, refusal, sharedOrganization } from "../testing/organization.ts";
 import { hasDeed } from "./deeds.ts";
 
@@ -103,7 +104,7 @@ for (const kind of bothStores)
       const asked = [job, mia.id, done, hidden, other.rootId];
       const { answers, missing } = await board(whyMany, { ids: asked.join(",") });
       assert.deepEqual([answers.map(({ id }) => id), missing], [asked.slice(0, 4), [other.rootId]]);
-      for (const answer of answers) assert.deepEqual(answer, await board(outcomes.why, { id: answer.id }));
+      for (const answer of answers) assert.deepEqual(answer, await board(why, { id: answer.id }));
       const own = await mia.call(whyMany, { ids: asked });
       assert.deepEqual(
         [own.answers.map(({ id }) => id), own.missing],

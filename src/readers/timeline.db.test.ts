@@ -2,13 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createFile } from "../contract/knowledge.ts";
 import { acknowledgeMessage, readInbox } from "../contract/mail.ts";
-import {
-  completeOutcome,
-  createOutcome,
-  delegateOutcome,
-  submitOutcome,
-  viewTimeline,
-} from "../contract/outcomes.ts";
+import { completeOutcome, createOutcome, submitOutcome, viewTimeline } from "../contract/outcomes.ts";
+import { delegateOutcome } from "../contract/delegation.ts";
 import { clearInbox } from "../testing/scripts.ts";
 import { refusal, storeKinds } from "../testing/organization.ts";
 import { onStage } from "../testing/stage.ts";

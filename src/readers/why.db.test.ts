@@ -7,11 +7,11 @@ import {
   closeOutcome,
   completeOutcome,
   createOutcome,
-  delegateOutcome,
   submitOutcome,
   updateOutcome,
-  why,
 } from "../contract/outcomes.ts";
+import { delegateOutcome } from "../contract/delegation.ts";
+import { why } from "../contract/why.ts";
 import { query } from "../store/query.ts";
 import { type TestCaller, refusal, storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";

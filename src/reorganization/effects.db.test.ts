@@ -3,7 +3,8 @@ import { after, before, describe, test } from "node:test";
 import { setBudget } from "../contract/budgets.ts";
 import { createAgent } from "../contract/hiring.ts";
 import { createKey, viewAgent } from "../contract/agents.ts";
-import { closeOutcome, createOutcome, delegateOutcome, reclaimOutcome } from "../contract/outcomes.ts";
+import { closeOutcome, createOutcome } from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import {
   applyReorganization,
   type Change,

@@ -8,14 +8,8 @@ import { updateCompany } from "../contract/companies.ts";
 import { createAgent } from "../contract/hiring.ts";
 import type { Output } from "../contract/operation.ts";
 import { createKey, listAgents, terminateAgent, viewAgent } from "../contract/agents.ts";
-import {
-  completeOutcome,
-  createOutcome,
-  delegateOutcome,
-  myOutcomes,
-  reclaimOutcome,
-  viewOutcome,
-} from "../contract/outcomes.ts";
+import { completeOutcome, createOutcome, myOutcomes, viewOutcome } from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import {
   applyReorganization,
   type Change,

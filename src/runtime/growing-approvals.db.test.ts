@@ -3,7 +3,7 @@ import { describe } from "node:test";
 import * as approvals from "../contract/approvals.ts";
 import { boardInbox, sendMessage } from "../contract/mail.ts";
 import { updateCompany } from "../contract/companies.ts";
-import { why } from "../contract/outcomes.ts";
+import { why } from "../contract/why.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { byTitle, outcomes, passes, report, stagedPrinters, told } from "../testing/printers.ts";
 import type { Script } from "../testing/scripted-runner.ts";

@@ -2,15 +2,9 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { boardInbox, sendMessage } from "../contract/mail.ts";
 import { createKey, listAgents, viewAgent } from "../contract/agents.ts";
-import {
-  closeOutcome,
-  createOutcome,
-  delegateOutcome,
-  reclaimOutcome,
-  submitOutcome,
-  updateOutcome,
-  why,
-} from "../contract/outcomes.ts";
+import { closeOutcome, createOutcome, submitOutcome, updateOutcome } from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
+import { why } from "../contract/why.ts";
 import { storeKinds } from "../testing/organization.ts";
 import { byTitle, passes, report, printLines, stagedPrinters, told, work } from "../testing/printers.ts";
 import type { Script } from "../testing/scripted-runner.ts";

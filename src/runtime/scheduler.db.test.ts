@@ -6,12 +6,11 @@ import { pauseAgent, resumeAgent, terminateAgent, updateAgent } from "../contrac
 import {
   completeOutcome,
   createOutcome,
-  delegateOutcome,
   listOutcomes,
   myOutcomes,
-  reclaimOutcome,
   updateOutcome,
 } from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import { listSessions } from "../contract/sessions.ts";
 import { storeKinds } from "../testing/organization.ts";
 import type { Script } from "../testing/scripted-runner.ts";

@@ -8,7 +8,7 @@ import { updateCompany } from "../contract/companies.ts";
 import { createAgent, hireAgent, viewConfiguration } from "../contract/hiring.ts";
 import { viewInstallation } from "../contract/installation.ts";
 import { createFile, readFile } from "../contract/knowledge.ts";
-import { why } from "../contract/outcomes.ts";
+import { why } from "../contract/why.ts";
 import { applyReorganization, planReorganization } from "../contract/reorganization.ts";
 import { listSecrets, removeSecret, setSecret } from "../contract/secrets.ts";
 import { agentById } from "../agents/table.ts";

@@ -8,7 +8,7 @@ import { type Client, createClient } from "../client/client.ts";
 import { viewAttention } from "../contract/attention.ts";
 import { grantPermission } from "../contract/capabilities.ts";
 import { listEvents } from "../contract/ledger.ts";
-import { why } from "../contract/outcomes.ts";
+import { why } from "../contract/why.ts";
 import { createPerson, removePerson, signIn as signInPerson } from "../contract/people.ts";
 import { listSecrets, removeSecret } from "../contract/secrets.ts";
 import {

@@ -7,6 +7,7 @@ import { acknowledgeMessage, boardInbox, sendDeferredMessage, sendMessage } from
 import * as companies from "../contract/companies.ts";
 import * as agents from "../contract/agents.ts";
 import * as outcomes from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
 import { Broken } from "./broken.ts";
 import { call, type SimulatedCaller, onOutcome } from "./calling.ts";
 import { decide, deleteDenied } from "./approving.ts";
@@ -230,7 +231,7 @@ async function reopen(board: SimulatedCaller, outcome: OutcomeView | undefined):
 async function reclaim(board: SimulatedCaller, outcome: OutcomeView | undefined): Promise<unknown> {
   return outcome === undefined
     ? undefined
-    : onOutcome(board, outcomes.reclaimOutcome, outcome, "write", {
+    : onOutcome(board, reclaimOutcome, outcome, "write", {
         id: outcome.id,
         reason: "The board wants it back.",
       });
@@ -283,7 +284,7 @@ async function delegate(
   const to = chance.pick(employed.filter(({ boss_id }) => boss_id === outcome?.responsible_id));
   return outcome === undefined || to === undefined
     ? undefined
-    : call(board, outcomes.delegateOutcome, { id: outcome.id, to: to.id });
+    : call(board, delegateOutcome, { id: outcome.id, to: to.id });
 }
 
 async function grant(board: SimulatedCaller, employed: readonly AgentView[]): Promise<unknown> {

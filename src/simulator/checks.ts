@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import { viewAttention } from "../contract/attention.ts";
 import type { Output } from "../contract/operation.ts";
-import { type OutcomeState, why } from "../contract/outcomes.ts";
+import { type OutcomeState } from "../contract/outcomes.ts";
+import { why } from "../contract/why.ts";
 import { isIdle, nothingToDo } from "../readers/texts.ts";
 import { query } from "../store/query.ts";
 import type { ReadTx } from "../store/store.ts";

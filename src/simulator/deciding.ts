@@ -1,4 +1,4 @@
-import { decideOutcome, type Verdict } from "../contract/outcomes.ts";
+import { decideOutcome, type Verdict } from "../contract/delegation.ts";
 import { query } from "../store/query.ts";
 import { Broken } from "./broken.ts";
 import { call, demandConsequences, isOpenTo, type Player, type SimulatedCaller } from "./calling.ts";

@@ -1,5 +1,6 @@
 import * as outcomes from "../contract/outcomes.ts";
-import { planWork } from "../contract/outcomes.ts";
+import { delegateOutcome, reclaimOutcome } from "../contract/delegation.ts";
+import { planWork } from "../contract/delegation.ts";
 import type { Player, Deed } from "./calling.ts";
 import { drives, onOutcome, writes } from "./calling.ts";
 import { judge } from "./deciding.ts";
@@ -184,7 +185,7 @@ async function delegate(actor: Player): Promise<unknown> {
   if (outcome === undefined || to === undefined) return;
   const grants = await world.store.read((tx) => tx.all(grantsAround, { agentId: me.id }));
   const held = chance.pick(grants.filter(({ grantee_id, broken }) => grantee_id === me.id && broken === 0));
-  return onOutcome(actor, outcomes.delegateOutcome, outcome, "drive", {
+  return onOutcome(actor, delegateOutcome, outcome, "drive", {
     id: outcome.id,
     to: to.id,
     ...(held !== undefined && chance.flip(0.5) ? { grants: [{ resource: held.resource }] } : {}),
@@ -198,7 +199,7 @@ async function hire(actor: Player): Promise<unknown> {
   const outcome = choose(actor, delegable(actor));
   const employed = view.agents.filter(({ status }) => status !== "terminated");
   if (outcome === undefined || employed.length >= mostAgents) return;
-  const answer = await onOutcome(actor, outcomes.delegateOutcome, outcome, "drive", {
+  const answer = await onOutcome(actor, delegateOutcome, outcome, "drive", {
     id: outcome.id,
     hire: { name: chance.pick(names) ?? "", role: chance.flip(0.5) ? "writer" : "tester" },
     ...(chance.flip(0.4) ? { grants: [{ resource: "org:hire" as const }] } : {}),
@@ -238,7 +239,7 @@ async function reclaim(actor: Player): Promise<unknown> {
       !(spare && isMandate(one.id)),
   );
   if (outcome === undefined) return;
-  return onOutcome(actor, outcomes.reclaimOutcome, outcome, "write", {
+  return onOutcome(actor, reclaimOutcome, outcome, "write", {
     id: outcome.id,
     reason: "I do it myself.",
   });

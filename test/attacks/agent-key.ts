@@ -13,6 +13,7 @@ import * as knowledge from "../../src/contract/knowledge.ts";
 import { listEvents } from "../../src/contract/ledger.ts";
 import * as mail from "../../src/contract/mail.ts";
 import * as outcomes from "../../src/contract/outcomes.ts";
+import { why } from "../../src/contract/why.ts";
 import { Refusal, type RefusalCode } from "../../src/contract/refusal.ts";
 import { listReorganizations, undoReorganization } from "../../src/contract/reorganization.ts";
 import { setSecret } from "../../src/contract/secrets.ts";
@@ -123,7 +124,7 @@ export const agentKeyAttacks: readonly DaemonAttack[] = [
   unseen(
     "why an outcome waits",
     async ({ world }) => (await work(world)).id,
-    (call, id) => call(outcomes.why, { id }),
+    (call, id) => call(why, { id }),
   ),
   unseen(
     "a message",

@@ -8,13 +8,12 @@ import type {
   closeOutcome,
   completeOutcome,
   createOutcome,
-  delegateOutcome,
-  reclaimOutcome,
   reopenOutcome,
   submitOutcome,
   updateOutcome,
   viewOutcome,
 } from "../../src/contract/outcomes.ts";
+import type { delegateOutcome, reclaimOutcome } from "../../src/contract/delegation.ts";
 import type { RefusalCode } from "../../src/contract/refusal.ts";
 import type { Level, Resource } from "../../src/contract/resources.ts";
 import {

@@ -6,13 +6,8 @@ import { createFile } from "../../src/contract/knowledge.ts";
 import { acknowledgeMessage, readInbox, sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
 import { updateCompany } from "../../src/contract/companies.ts";
 import { createKey, pauseAgent, resumeAgent } from "../../src/contract/agents.ts";
-import {
-  completeOutcome,
-  createOutcome,
-  delegateOutcome,
-  planWork,
-  submitOutcome,
-} from "../../src/contract/outcomes.ts";
+import { completeOutcome, createOutcome, submitOutcome } from "../../src/contract/outcomes.ts";
+import { delegateOutcome, planWork } from "../../src/contract/delegation.ts";
 import { halt } from "../../src/budgets/halting.ts";
 import { bySystem } from "../../src/dispatch/context.ts";
 import { isUsedUp, left } from "../../src/budgets/budget.ts";

@@ -5,12 +5,8 @@ import { sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
 import { updateCompany } from "../../src/contract/companies.ts";
 import { putMcpServer } from "../../src/contract/servers.ts";
 import { createKey } from "../../src/contract/agents.ts";
-import {
-  completeOutcome,
-  createOutcome,
-  delegateOutcome,
-  submitOutcome,
-} from "../../src/contract/outcomes.ts";
+import { completeOutcome, createOutcome, submitOutcome } from "../../src/contract/outcomes.ts";
+import { delegateOutcome } from "../../src/contract/delegation.ts";
 import type { TestCaller, Organization } from "../../src/testing/organization.ts";
 
 /**

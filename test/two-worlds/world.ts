@@ -9,13 +9,8 @@ import { changeAgent, createAgent } from "../../src/contract/hiring.ts";
 import { createFile, deleteFile, writeFile } from "../../src/contract/knowledge.ts";
 import { sendDeferredMessage, sendMessage } from "../../src/contract/mail.ts";
 import type { Operation } from "../../src/contract/operation.ts";
-import {
-  completeOutcome,
-  createOutcome,
-  delegateOutcome,
-  submitOutcome,
-  updateOutcome,
-} from "../../src/contract/outcomes.ts";
+import { completeOutcome, createOutcome, submitOutcome, updateOutcome } from "../../src/contract/outcomes.ts";
+import { delegateOutcome } from "../../src/contract/delegation.ts";
 import { Refusal } from "../../src/contract/refusal.ts";
 import { applyReorganization, planReorganization } from "../../src/contract/reorganization.ts";
 import { admitBoard, createCore } from "../../src/daemon/core.ts";

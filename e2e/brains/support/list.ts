@@ -10,7 +10,7 @@ import { grantPermission } from "../../../src/contract/capabilities.ts";
 import { putMcpServer } from "../../../src/contract/servers.ts";
 import { listFiles, readFile } from "../../../src/contract/knowledge.ts";
 import { boardInbox } from "../../../src/contract/mail.ts";
-import { why } from "../../../src/contract/outcomes.ts";
+import { why } from "../../../src/contract/why.ts";
 import { setSecret } from "../../../src/contract/secrets.ts";
 import type { Conversation } from "../../../src/testing/fake-model/conversation.ts";
 import { always, answers, failing, type Step, steps, use } from "../../../src/testing/fake-model/script.ts";

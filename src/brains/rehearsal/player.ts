@@ -8,14 +8,13 @@ import type { Operation, Output } from "../../contract/operation.ts";
 import {
   completeOutcome,
   createOutcome,
-  decideOutcome,
   type Deliverable,
   myOutcomes,
-  planWork,
   reopenOutcome,
   submitOutcome,
   viewOutcome,
 } from "../../contract/outcomes.ts";
+import { planWork, decideOutcome } from "../../contract/delegation.ts";
 import { plural, quoteBlock } from "../../contract/phrases.ts";
 import { submitSummary } from "../../contract/sessions.ts";
 import { checkFile, combinedFile, type OpenedFile, revisedFile, sampleFile, wordCount } from "./samples.ts";

@@ -1,4 +1,5 @@
-import type { Outcome, PlanTask } from "../../contract/outcomes.ts";
+import type { Outcome } from "../../contract/outcomes.ts";
+import type { PlanTask } from "../../contract/delegation.ts";
 import { quoteBlock } from "../../contract/phrases.ts";
 import { piecesOf, roleFor } from "./wording.ts";
 

@@ -3,7 +3,9 @@ import { describe } from "node:test";
 import { listRoster } from "../../contract/roster.ts";
 import { boardInbox, sendMessage } from "../../contract/mail.ts";
 import { listAgents, viewAgent } from "../../contract/agents.ts";
-import { createOutcome, delegateOutcome, myOutcomes, updateOutcome, why } from "../../contract/outcomes.ts";
+import { createOutcome, myOutcomes, updateOutcome } from "../../contract/outcomes.ts";
+import { delegateOutcome } from "../../contract/delegation.ts";
+import { why } from "../../contract/why.ts";
 import { listAgentSessions, viewSession } from "../../contract/sessions.ts";
 import { storeKinds } from "../../testing/organization.ts";
 import {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import { listAgents } from "../../contract/agents.ts";
-import { planWork, viewOutcome } from "../../contract/outcomes.ts";
+import { viewOutcome } from "../../contract/outcomes.ts";
+import { planWork } from "../../contract/delegation.ts";
 import { Chance } from "../../simulator/chance.ts";
 import { storeKinds } from "../../testing/organization.ts";
 import {

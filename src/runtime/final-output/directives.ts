@@ -6,7 +6,7 @@ import {
   startsDirective,
 } from "../../contract/directives.ts";
 import { check, sentencesOf } from "../../contract/problems.ts";
-import { PlanTasks, type PlanTask, type Verdict, verdicts } from "../../contract/outcomes.ts";
+import { PlanTasks, type PlanTask, type Verdict, verdicts } from "../../contract/delegation.ts";
 import { efforts } from "../../contract/agents.ts";
 import { Name, text as textOf } from "../../contract/words.ts";
 import { malformed } from "./texts.ts";

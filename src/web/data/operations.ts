@@ -14,7 +14,9 @@ import type * as installation from "../../contract/installation.ts";
 import type * as knowledge from "../../contract/knowledge.ts";
 import type * as ledger from "../../contract/ledger.ts";
 import type * as mail from "../../contract/mail.ts";
+import type * as delegation from "../../contract/delegation.ts";
 import type * as outcomes from "../../contract/outcomes.ts";
+import type * as why from "../../contract/why.ts";
 import type * as people from "../../contract/people.ts";
 import type * as providers from "../../contract/providers.ts";
 import type * as reorganization from "../../contract/reorganization.ts";
@@ -56,6 +58,8 @@ type Contract = typeof agents &
   typeof ledger &
   typeof mail &
   typeof outcomes &
+  typeof delegation &
+  typeof why &
   typeof people &
   typeof providers &
   typeof reorganization &

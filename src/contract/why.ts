@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { operation } from "./operation.ts";
+import { idOf, Reference } from "./words.ts";
+import { outcomeStates } from "./outcomes.ts";
+
+/** Why something does or does not move. */
+
+export const WhyAnswer = z.object({
+  id: z.string(),
+  kind: z.enum(["agent", "outcome"]),
+  moves: z
+    .boolean()
+    .describe("True if it is moving: a running session, a timer, a person to answer, or open work below."),
+  state: z
+    .enum(outcomeStates)
+    .describe(
+      "moving: at work or about to be. scheduled: it waits for a time. waiting: it waits for a decision of a person. stuck: nothing will move it.",
+    ),
+  path: z
+    .array(
+      z.object({
+        kind: z.enum(["agent", "outcome", "board"]),
+        id: z.string(),
+        title: z.string(),
+        what: z.string(),
+      }),
+    )
+    .describe("From the thing you asked about to the last thing it waits for."),
+  says: z.string().describe("The explanation. It names things by their titles."),
+  references: z
+    .array(Reference)
+    .describe("What the explanation names, with ids: the steps and what else it mentions."),
+});
+
+export const why = operation("why", "GET /api/why/:id", {
+  summary: "Explain why an agent or outcome is or isn't moving.",
+  guidance: "For outcomes you can read, yourself and your direct reports. `says` names what it waits for.",
+  // It looks at up to 500 outcomes.
+  heavy: () => true,
+  input: z.strictObject({
+    id: idOf("agent or outcome"),
+  }),
+  output: WhyAnswer,
+  needs: "member",
+  mcp: { server: "outcome", tool: "why", for: ["manager"] },
+});
