@@ -1,4 +1,3 @@
-import * as contract from "../contract/outcomes.ts";
 import { type Verdict, decideOutcome } from "../contract/delegation.ts";
 import { notFound } from "../contract/refusal.ts";
 import { onOneLine } from "../contract/visible-text.ts";
