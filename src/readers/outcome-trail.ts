@@ -6,7 +6,7 @@ import type { Ref } from "../outcomes/table.ts";
 import type { Looked, Sight } from "./sight.ts";
 import * as text from "./texts.ts";
 import { trailOfAgent } from "./agent-trail.ts";
-import type { AgentTrail, Cause, Step, Trail } from "./trail.ts";
+import type { AgentTrail, Cause, TrailStep, Trail } from "./trail.ts";
 
 /**
  * Why an agent or outcome moves or does not. Starting from it, the trail follows what each outcome waits for, link by link.
@@ -55,7 +55,7 @@ export async function fromAgent(view: Looking, agentId: string): Promise<Trail> 
 }
 
 /** The trail of one that waits for another. */
-const behind = (waiter: { readonly step: Step }, next: Trail, says = next.says): Trail => ({
+const behind = (waiter: { readonly step: TrailStep }, next: Trail, says = next.says): Trail => ({
   ...next,
   step: waiter.step,
   next,
@@ -80,7 +80,7 @@ export async function trailOf(view: Looking, id: string): Promise<Trail> {
   return trail;
 }
 
-const stepOf = ({ id, title, status }: Looked): Step => ({
+const stepOf = ({ id, title, status }: Looked): TrailStep => ({
   kind: "outcome",
   id,
   title,
@@ -196,7 +196,7 @@ async function decider(
   const cause: Cause = { kind: "verdict", about: "outcome", on: outcome.id };
   if (view.you !== null && by === view.you) return ending(outcome, "waiting", waits, { cause });
   if (by === null) {
-    const step: Step = { kind: "board", id: "board", title: text.theBoard, what: text.boardDecides };
+    const step: TrailStep = { kind: "board", id: "board", title: text.theBoard, what: text.boardDecides };
     return behind(here, { state: "waiting", step, says: waitsForBoard, cause, leaf: outcome.id });
   }
   const state = { ...(await stateOf(view, by)), leaf: outcome.id };

@@ -5,11 +5,11 @@ import type { Output } from "../contract/operation.ts";
 import type { Reference } from "../contract/words.ts";
 
 /** How an outcome or agent stands: moving or not, and why, link by link. */
-export type Step = Output<typeof why>["path"][number];
+export type TrailStep = Output<typeof why>["path"][number];
 
 export interface Trail {
   readonly state: OutcomeState;
-  readonly step: Step;
+  readonly step: TrailStep;
   /** What the step waits for. The whole trail is this list: a chain of thousands of outcomes shares its links. */
   readonly next?: Trail;
   readonly says: string;

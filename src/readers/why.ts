@@ -12,7 +12,7 @@ import type { ReadTx } from "../store/store.ts";
 import { askingSight, companySight, type Resolver, type Sight } from "./sight.ts";
 import * as text from "./texts.ts";
 import { fromAgent, type Looking, mostLooks, trailOf, viewOf } from "./outcome-trail.ts";
-import type { Step, Trail } from "./trail.ts";
+import type { TrailStep, Trail } from "./trail.ts";
 
 type Answer = Output<typeof contract>;
 
@@ -114,7 +114,7 @@ export interface WhyParts {
 export const whyHandlers = (parts: WhyParts): Guarded[] => [onWhy(parts), onWhyMany(parts)];
 
 function presentTrail(trail: Trail): Omit<Answer, "id" | "kind"> {
-  const path: Step[] = [];
+  const path: TrailStep[] = [];
   for (let at: Trail | undefined = trail; at !== undefined; at = at.next) path.push(at.step);
   const named = [
     ...path.map(({ kind, id, title }) => ({ kind, id: kind === "board" ? null : id, title })),
